@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What MapSHMEM is built on. Each check sets VAR_CFLAGS, VAR_LIBS and a line for the summary.
+
+AC_DEFUN([MAPSHMEM_CHECK_UCX], [
+    AC_ARG_WITH([ucx], [AS_HELP_STRING([--with-ucx=DIR], [UCX 1.13 or newer (default: pkg-config)])], [], [with_ucx=yes])
+    AS_CASE([$with_ucx],
+        [no], [AC_MSG_ERROR([UCX is required; it is the network between nodes])],
+        [yes], [PKG_CHECK_MODULES([UCX], [ucx >= 1.13], [],
+                [AC_MSG_ERROR([UCX 1.13 or newer is missing; on Debian: apt-get install libucx-dev; else --with-ucx=DIR])])],
+        [UCX_CFLAGS="-I$with_ucx/include"
+         UCX_LIBS="-L$with_ucx/lib -Wl,-rpath,$with_ucx/lib -lucp -lucs"])
+    mapshmem_save_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="$CPPFLAGS $UCX_CFLAGS"
+    AC_COMPUTE_INT([ucx_major], [UCP_API_MAJOR], [#include <ucp/api/ucp_version.h>], [ucx_major=0])
+    AC_COMPUTE_INT([ucx_minor], [UCP_API_MINOR], [#include <ucp/api/ucp_version.h>], [ucx_minor=0])
+    CPPFLAGS=$mapshmem_save_CPPFLAGS
+    AS_IF([test $ucx_major -lt 1 || { test $ucx_major -eq 1 && test $ucx_minor -lt 13; }],
+          [AC_MSG_ERROR([UCX 1.13 or newer is required; found $ucx_major.$ucx_minor])])
+    summary_ucx="$ucx_major.$ucx_minor"
+    AC_DEFINE_UNQUOTED([MAPSHMEM_UCX_VERSION], ["$summary_ucx"], [UCX that the library was built with])
+])
+
+AC_DEFUN([MAPSHMEM_CHECK_PMIX], [
+    PKG_CHECK_MODULES([PMIX], [pmix >= 3.0], [],
+        [AC_MSG_ERROR([PMIx is missing; on Debian: apt-get install libpmix-dev])])
+    summary_pmix=`$PKG_CONFIG --modversion pmix`
+])
+
+AC_DEFUN([MAPSHMEM_CHECK_HWLOC], [
+    PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.0], [],
+        [AC_MSG_ERROR([hwloc 2 is missing; on Debian: apt-get install libhwloc-dev])])
+    summary_hwloc=`$PKG_CONFIG --modversion hwloc`
+])
+
+# Only the headers are needed: the driver is opened at run time. nvcc builds the kernels of the applications.
+AC_DEFUN([MAPSHMEM_CHECK_CUDA], [
+    AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=DIR], [CUDA toolkit (default: where nvcc is, /usr/local/cuda)])],
+                [], [with_cuda=auto])
+    cuda_dir=$with_cuda
+    AS_IF([test "x$with_cuda" = xauto || test "x$with_cuda" = xyes],
+          [AC_PATH_PROG([NVCC_IN_PATH], [nvcc])
+           AS_IF([test -n "$NVCC_IN_PATH"],
+                 [nvcc_real=`readlink -f "$NVCC_IN_PATH"`; cuda_dir=`dirname "$nvcc_real"`; cuda_dir=`dirname "$cuda_dir"`],
+                 [cuda_dir=/usr/local/cuda])])
+    have_cuda=no
+    CUDA_CPPFLAGS=
+    AS_IF([test "x$with_cuda" != xno],
+          [for dir in "$cuda_dir/include" "$cuda_dir/targets/x86_64-linux/include"; do
+               AS_IF([test $have_cuda = no && test -f "$dir/cuda.h"], [have_cuda=yes; CUDA_CPPFLAGS="-I$dir"])
+           done])
+    AS_IF([test $have_cuda = no && test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
+          [AC_MSG_ERROR([--with-cuda was given, but there is no cuda.h in $cuda_dir/include])])
+    AS_IF([test $have_cuda = yes],
+          [AC_DEFINE([HAVE_CUDA], [1], [CUDA headers are there])
+           AC_PATH_PROG([NVCC], [nvcc], [], [$cuda_dir/bin$PATH_SEPARATOR$PATH])])
+    AC_SUBST([CUDA_CPPFLAGS])
+    AM_CONDITIONAL([HAVE_CUDA], [test $have_cuda = yes])
+    AM_CONDITIONAL([HAVE_NVCC], [test $have_cuda = yes && test -n "$NVCC"])
+    summary_cuda="$have_cuda"
+    AS_IF([test $have_cuda = yes], [summary_cuda="$cuda_dir"])
+])
+
+AC_DEFUN([MAPSHMEM_CHECK_OPENCL], [
+    AC_ARG_ENABLE([opencl], [AS_HELP_STRING([--disable-opencl], [build without OpenCL])], [], [enable_opencl=auto])
+    have_opencl=no
+    AS_IF([test "x$enable_opencl" != xno], [
+        AC_CHECK_HEADER([CL/cl.h], [have_opencl=yes], [], [#define CL_TARGET_OPENCL_VERSION 120])
+        mapshmem_save_LIBS=$LIBS
+        AC_CHECK_LIB([OpenCL], [clGetPlatformIDs], [OPENCL_LIBS=-lOpenCL], [have_opencl=no])
+        LIBS=$mapshmem_save_LIBS
+    ])
+    AS_IF([test $have_opencl = no && test "x$enable_opencl" = xyes],
+          [AC_MSG_ERROR([OpenCL was asked for; on Debian: apt-get install ocl-icd-opencl-dev opencl-headers])])
+    AS_IF([test $have_opencl = yes], [AC_DEFINE([HAVE_OPENCL], [1], [OpenCL headers and ICD loader are there])])
+    AC_SUBST([OPENCL_LIBS])
+    AM_CONDITIONAL([HAVE_OPENCL], [test $have_opencl = yes])
+])
+
+AC_DEFUN([MAPSHMEM_CHECK_LAUNCHER], [
+    AC_PATH_PROGS([LAUNCHER], [mpirun prterun srun])
+    summary_launcher=${LAUNCHER:-none}
+])
+
+AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
+    AS_ECHO([""])
+    AS_ECHO(["$PACKAGE_STRING is configured:"])
+    AS_ECHO(["  part       found                      what will work"])
+    printf "  %-10s %-26s %s\n" \
+        "UCX" "$summary_ucx" "PEs on several nodes" \
+        "PMIx" "$summary_pmix" "start by mpirun, prterun, srun --mpi=pmix" \
+        "hwloc" "$summary_hwloc" "PEs take the nearest GPU" \
+        "CUDA" "$summary_cuda" "shmmap of CUDA memory, when the machine has a driver" \
+        "nvcc" "${NVCC:-no}" "CUDA kernels of the applications" \
+        "OpenCL" "$have_opencl" "shmmap of OpenCL buffers" \
+        "launcher" "$summary_launcher" "oshrun -n N (found at run time too)"
+    AS_ECHO(["  prefix     $prefix"])
+    AS_ECHO([""])
+])

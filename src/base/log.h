@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages to the user: one line each on stderr, written whole, with the PE in front.
+ *
+ * Inside the library a function returns 0 or -errno. Whoever first sees an error logs it, once; callers only pass the
+ * code up. shmemi_fatal is for public routines that have no way to return an error.
+ */
+#ifndef SHMEMI_LOG_H
+#define SHMEMI_LOG_H
+
+enum shmemi_log_level {
+    SHMEMI_LOG_ERROR,
+    SHMEMI_LOG_WARN,
+    SHMEMI_LOG_INFO,
+    SHMEMI_LOG_DEBUG,
+};
+
+extern enum shmemi_log_level shmemi_log_level;
+
+/* Ends the job; set by the bootstrap once there is one. */
+extern void (*shmemi_log_abort)(int status);
+
+/* Name this process in messages; -1 before the PE number is known. */
+void shmemi_log_set_pe(int pe);
+
+void shmemi_log_write(enum shmemi_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define shmemi_log(_level, ...)                                                                                        \
+    do {                                                                                                               \
+        if ((_level) <= shmemi_log_level)                                                                              \
+            shmemi_log_write((_level), __VA_ARGS__);                                                                   \
+    } while (0)
+
+#define shmemi_error(...) shmemi_log(SHMEMI_LOG_ERROR, __VA_ARGS__)
+#define shmemi_warn(...) shmemi_log(SHMEMI_LOG_WARN, __VA_ARGS__)
+#define shmemi_info(...) shmemi_log(SHMEMI_LOG_INFO, __VA_ARGS__)
+#define shmemi_debug(...) shmemi_log(SHMEMI_LOG_DEBUG, __VA_ARGS__)
+
+/* Log one line and end the whole job with status 1. */
+_Noreturn void shmemi_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kinds of memory: host, cuda, opencl. The only header through which the rest of the library sees a GPU.
+ *
+ * A kind knows its own memory: whether a local address is its own, how to copy to and from host memory and within the
+ * kind, how another process of the node can open an allocation. All functions may be called by any thread at the same
+ * time (user threads and the service thread).
+ */
+#ifndef SHMEMI_MEMORY_H
+#define SHMEMI_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct shmemi_memory;
+
+/* OSHM_MEMTYPE_* of shmemx.h; host memory has no public type. */
+enum { SHMEMI_MEMTYPE_HOST, SHMEMI_MEMTYPE_CUDA, SHMEMI_MEMTYPE_OPENCL, SHMEMI_MEMTYPES };
+
+/* Bytes that this process can reach: an offset into an object of some kind.
+ * host: object NULL, address is the pointer. cuda: object is the kind's record of the device, NULL to look it up;
+ * address is the device pointer. opencl: object is the kind's record of the cl_mem; address is the byte offset in it. */
+struct shmemi_place {
+    const struct shmemi_memory *memory;
+    void *object;
+    uintptr_t address;
+};
+
+/* rows of width bytes; rows start every pitch bytes. One row is a contiguous copy (pitches are then ignored). */
+struct shmemi_shape {
+    size_t width;
+    size_t rows;
+    size_t dest_pitch;
+    size_t source_pitch;
+};
+
+/* A copy under way. Made by copy_start; completed, and only then reusable, by event_test or event_wait. */
+struct shmemi_event {
+    const struct shmemi_memory *memory;
+    void *object; /* record of the device or queue that runs the copy */
+    void *handle; /* the kind's own event; NULL when the copy was done at once */
+};
+
+/* What one GPU buffer is, as seen by its owner. Filled by open_object. */
+struct shmemi_allocation {
+    struct shmemi_place place; /* of the first mapped byte */
+    uintptr_t base;            /* start of the whole allocation: device pointer; opencl: 0 */
+    size_t size;               /* of the whole allocation */
+    uint64_t buffer_id;        /* unique for the allocation's life; 0 when the kind has none */
+    int device;                /* ordinal */
+    const char *what;          /* "cudaMalloc", "pool", "vmm", "managed", "cl_mem" */
+    bool exportable;           /* another process of the node can open it */
+};
+
+/* How another process opens an allocation. Travels between the PEs of a node: fixed size, no pointers to follow. */
+struct shmemi_memory_handle {
+    uint64_t buffer_id;
+    uint64_t base;   /* owner's address of the allocation */
+    uint64_t size;   /* of the allocation */
+    uint64_t offset; /* of the mapped object in it */
+    int32_t device;
+    int32_t type;     /* OSHM_MEMTYPE_* */
+    uint8_t opaque[128];
+};
+
+struct shmemi_memory {
+    const char *name;
+    int type; /* OSHM_MEMTYPE_*, 0 for host */
+
+    /* Load the vendor's library. -ENODEV, quietly, when this machine has none. Called once, before anything else. */
+    int (*open)(void);
+    void (*close)(void);
+
+    /* Is this local address memory of the kind, although nobody mapped it? Fast; false when the kind is not open or
+     * the process has not used it. NULL when the kind's memory has no addresses (opencl). */
+    bool (*owns)(const void *address);
+
+    int (*device_count)(void);
+    /* PCI address of a device as "0000:3b:00.0"; -ENODEV when it has none (PoCL). */
+    int (*device_pci)(int device, char *text, size_t size);
+    int (*device_name)(int device, char *text, size_t size);
+
+    /* Validate a user's object and describe it. The object pointer is what shmmap got. Logs nothing; on refusal
+     * returns -errno and a cause in reason (one phrase, e.g. "is not CUDA device memory"). */
+    int (*open_object)(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
+                       size_t reason_size);
+    void (*close_object)(struct shmemi_allocation *allocation);
+
+    /* Copy between two places of which at least one is of this kind and the other is of this kind or host memory.
+     * copy returns when the data is in place. copy_start returns at once; host memory must then stay until the event
+     * completes. Copies started by one thread for the same object take effect in order. */
+    int (*copy)(const struct shmemi_place *dest, const struct shmemi_place *source, const struct shmemi_shape *shape);
+    int (*copy_start)(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      const struct shmemi_shape *shape, struct shmemi_event *event_p);
+    /* 0: done (the event is released); -EAGAIN: not yet; other -errno: the copy failed (released). */
+    int (*event_test)(struct shmemi_event *event);
+    int (*event_wait)(struct shmemi_event *event);
+
+    /* Sharing within a node; NULL when the kind has no way (opencl). import_handle maps the allocation once per
+     * process and counts its users; its place is that of the mapped object. -ENOTSUP when this process cannot open
+     * it (no peer access): another route serves then. */
+    int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p);
+    int (*import_handle)(const struct shmemi_memory_handle *handle, int my_device, struct shmemi_place *place_p);
+    void (*release_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
+
+    /* Page-lock host memory for fast copies; failure is not fatal, copies only get slower. NULL when there is no need. */
+    int (*pin)(void *address, size_t size);
+    void (*unpin)(void *address, size_t size);
+};
+
+extern const struct shmemi_memory shmemi_memory_host;
+extern const struct shmemi_memory shmemi_memory_cuda;
+extern const struct shmemi_memory shmemi_memory_opencl;
+
+/* The kind with this OSHM_MEMTYPE_*, opened; NULL when this build or machine has none. */
+const struct shmemi_memory *shmemi_memory_of_type(int type);
+const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
+
+/* Close all opened kinds. */
+void shmemi_memory_close(void);
+
+/* True when some kind may own addresses that nobody mapped, so that shmemi_memory_of must ask. Read on the fast path. */
+extern bool shmemi_memory_probe;
+/* Find out which kinds are present without starting them; sets shmemi_memory_probe. Cheap. */
+void shmemi_memory_discover(void);
+
+/* The place of a local address that is neither symmetric nor known to be host memory. */
+void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
+
+/* Copy between any two places, of any kinds, and return when the data is in place. Between two GPU kinds it goes
+ * through host memory in pieces. */
+int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape);
+
+/* Pack rows of host memory densely, and the reverse, are what copies between host places do. */
+static inline struct shmemi_place shmemi_place_host(const void *pointer)
+{
+    return (struct shmemi_place){.memory = &shmemi_memory_host, .address = (uintptr_t)pointer};
+}
+
+static inline struct shmemi_shape shmemi_shape_linear(size_t nbytes)
+{
+    return (struct shmemi_shape){.width = nbytes, .rows = 1};
+}
+
+#endif

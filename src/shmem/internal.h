@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the public API share. Nothing in the library calls a public routine.
+ */
+#ifndef SHMEMI_INTERNAL_H
+#define SHMEMI_INTERNAL_H
+
+#include "shmem.h"
+#include "shmmap/region.h"
+#include "transport/driver.h"
+#include "transport/job.h"
+
+#include <stdbool.h>
+
+/* A public routine: pshmem_name is defined here and shmem_name is a weak alias of it, so that a tool can take its
+ * place [10]. */
+#define SHMEMI_API(ret, name, params)                                                                                  \
+    __attribute__((visibility("default"), weak, alias("pshmem_" #name))) ret shmem_##name params;                     \
+    __attribute__((visibility("default"))) ret pshmem_##name params
+
+#define SHMEMI_EXPORT __attribute__((visibility("default")))
+
+struct shmemi_team {
+    int my_pe; /* -1 before shmem_init */
+    int n_pes;
+};
+
+extern struct shmemi_context shmemi_default_context;
+
+/* End the job: the address, PE or length that a routine was given leads nowhere. Names the reason. */
+_Noreturn void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
+    __attribute__((cold));
+/* End the job after an operation that has logged its error. */
+_Noreturn void shmemi_give_up(void) __attribute__((cold));
+
+/* The view of a symmetric object of nbytes on a PE, and the offset in it. Does not return for a bad argument. */
+static inline const struct shmemi_view *shmemi_reach(const char *routine, const void *address, size_t nbytes, int pe,
+                                                     size_t *offset_p)
+{
+    const struct shmemi_region *region = shmemi_region_of(address);
+    if (__builtin_expect(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes, 0))
+        shmemi_refuse_target(routine, address, nbytes, pe);
+    size_t offset = (size_t)((const char *)address - region->base);
+    if (__builtin_expect(!shmemi_region_holds(region, offset, nbytes), 0))
+        shmemi_refuse_target(routine, address, nbytes, pe);
+    *offset_p = offset;
+    return &region->view[pe];
+}
+
+/* The same for a word that the CPU works on: also refuses mapped GPU memory, by name. */
+const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
+                                            size_t *offset_p);
+/* Refuse a local word that the CPU cannot read. */
+void shmemi_check_local_word(const char *routine, const void *address);
+
+/* Transfers: what the typed routines are made of. nbytes counts bytes, strides too. They end the job on errors. */
+void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
+                int pe);
+void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
+                int pe);
+void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
+                    int pe);
+void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
+                    int pe);
+
+/* nelems elements of size bytes; strides in elements, at least 1. */
+struct shmemi_strides {
+    size_t size, nelems;
+    ptrdiff_t dest, source;
+};
+void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                 struct shmemi_strides strides, int pe);
+void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                 struct shmemi_strides strides, int pe);
+
+/* Atomics and signals. fetch_p may be NULL. */
+void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
+                void *fetch_p, int pe);
+
+struct shmemi_signal {
+    uint64_t *address;
+    uint64_t value;
+    int op; /* SHMEM_SIGNAL_* */
+};
+void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                       size_t nbytes, struct shmemi_signal signal, int pe);
+
+void shmemi_fence(struct shmemi_context *context);
+void shmemi_quiet(struct shmemi_context *context);
+
+/* Wait for all PEs, without completing anything. */
+void shmemi_sync_world(void);
+/* shmem_barrier_all. */
+void shmemi_barrier_world(void);
+
+bool shmemi_is_initialized(void);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shmmap, shmumap and the other extensions of shmemx.h.
+ */
+#include "shmem/internal.h"
+#include "shmem/shmemx.h"
+#include "shmmap/symmetric.h"
+
+#include "gpu/placement.h"
+
+#include <assert.h>
+
+static_assert(OSHM_MEMTYPE_CUDA == SHMEMI_MEMTYPE_CUDA && OSHM_MEMTYPE_OPENCL == SHMEMI_MEMTYPE_OPENCL,
+              "public and internal numbers must be the same");
+
+static void require_init(const char *routine)
+{
+    if (!shmemi_is_initialized())
+        shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
+}
+
+SHMEMI_EXPORT void *shmmap(void *obj, size_t size, int type)
+{
+    void *address = NULL;
+    require_init("shmmap");
+    shmemi_barrier_world();
+    int rc = shmemi_map(obj, size, type, &address);
+    return rc ? NULL : address;
+}
+
+SHMEMI_EXPORT void shmumap(void *ptr)
+{
+    if (!ptr)
+        return;
+    require_init("shmumap");
+    shmemi_barrier_world();
+    if (shmemi_unmap(ptr))
+        shmemi_give_up();
+}
+
+SHMEMI_EXPORT void *shmemx_map(void *obj, size_t size, const shmemx_map_attr_t *attr)
+{
+    if (attr->flags)
+        shmemi_fatal("shmemx_map: flags must be 0, not %#lx", attr->flags);
+    return shmmap(obj, size, attr->type);
+}
+
+SHMEMI_EXPORT void shmemx_unmap(void *ptr)
+{
+    shmumap(ptr);
+}
+
+SHMEMI_EXPORT const char *shmemx_strerror(void)
+{
+    return shmemi_map_cause();
+}
+
+SHMEMI_EXPORT const char *shmemx_route(const void *addr, int pe)
+{
+    require_init("shmemx_route");
+    const struct shmemi_region *region = shmemi_region_of(addr);
+    if (!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes)
+        return NULL;
+    return region->view[pe].driver->name;
+}
+
+SHMEMI_EXPORT int shmemx_my_device(int type)
+{
+    require_init("shmemx_my_device");
+    return shmemi_placement_device(type, shmemi_job.node_rank, shmemi_job.node_n_pes);
+}

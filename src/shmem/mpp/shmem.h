@@ -1,0 +1,2 @@
+/* Deprecated place of the header [annex F]. */
+#include <shmem.h>

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Extensions of MapSHMEM: symmetric memory that the user allocated on a GPU.
+ *
+ * Source: Potluri et al., "Extending OpenSHMEM for GPU Computing" (shmmap, shmumap, OSHM_MEMTYPE_*).
+ */
+#ifndef SHMEMX_H
+#define SHMEMX_H
+
+#include <shmem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Types of memory that can be mapped. */
+#define OSHM_MEMTYPE_CUDA 1   /* obj is a CUDA device pointer; it may point into the middle of an allocation */
+#define OSHM_MEMTYPE_OPENCL 2 /* obj is the address of a cl_mem buffer: cl_mem *                              */
+
+/* Map size bytes of a GPU buffer into the symmetric address range.
+ *
+ * Collective over all PEs: each passes its own buffer, the same size and the same type. The result is a symmetric
+ * address for every communication routine; no CPU instruction may read or write it. The buffer stays the user's: its
+ * own pointer is valid for kernels and other libraries, and it must not be freed before shmumap. Kernels that write
+ * the source, or read the destination, of a transfer must be ordered with it by the program (stream or queue
+ * synchronisation, and shmem_quiet or shmem_barrier_all).
+ *
+ * Returns NULL on every PE when any PE refuses; nothing is changed then, and shmemx_strerror tells the PE and cause.
+ * Refused are: an unknown type, one that this machine or build lacks, size 0, sizes or types that differ between PEs,
+ * a pointer that is not GPU memory, a size past the end of the allocation, a range that is already mapped, a full window.
+ * Implies a barrier. One thread at a time. */
+void *shmmap(void *obj, size_t size, int type);
+
+/* Undo shmmap. Collective; implies a barrier on entry, which completes all transfers. NULL does nothing. */
+void shmumap(void *ptr);
+
+/* The same under the standard's extension prefix. attr->type as above; flags must be 0. */
+typedef struct {
+    int type;
+    long flags;
+} shmemx_map_attr_t;
+
+void *shmemx_map(void *obj, size_t size, const shmemx_map_attr_t *attr);
+void shmemx_unmap(void *ptr);
+
+/* Text of the last refusal of shmmap on this PE; never NULL, empty when there was none. */
+const char *shmemx_strerror(void);
+
+/* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "staged", "naive", "local"),
+ * or NULL when addr is not symmetric. */
+const char *shmemx_route(const void *addr, int pe);
+
+/* Index of the device that this PE should use: the PEs of a node are spread over its devices, nearest first. For
+ * OSHM_MEMTYPE_CUDA it is a CUDA ordinal; for OSHM_MEMTYPE_OPENCL an index into the devices of all platforms in the
+ * order in which OpenCL lists them, GPUs only if there are any. -1 when there is none. */
+int shmemx_my_device(int type);
+
+/* State of this PE's symmetric heap, in bytes. Local; any thread. */
+typedef struct {
+    size_t size;         /* of the heap               */
+    size_t used;         /* in allocations            */
+    size_t largest_free; /* that one call could get   */
+} shmemx_heap_info_t;
+
+void shmemx_heap_info(shmemx_heap_info_t *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Blocks form a list by address. Used blocks are found by offset through a hash table (uthash), free ones through
+ * lists by size class: class c holds sizes from 2^c to 2^(c+1) - 1, and the smallest that fits is taken, the one at the
+ * lowest offset among equals.
+ */
+#include "shmmap/heap.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <uthash.h>
+#include <utlist.h>
+
+enum { UNIT = 64, CLASSES = 64 }; /* a cache line: neighbours never share one */
+
+struct block {
+    size_t offset, size; /* multiples of UNIT */
+    size_t asked;        /* 0: free */
+    struct block *before, *after;
+    struct block *prev, *next; /* in the list of its size class, while free */
+    UT_hash_handle hh;         /* in the table of used blocks */
+};
+
+struct shmemi_heap {
+    size_t size, used;
+    struct block *first;
+    struct block *used_blocks;
+    struct block *free_blocks[CLASSES];
+};
+
+static unsigned class_of(size_t size)
+{
+    return 63u - (unsigned)__builtin_clzll((unsigned long long)size);
+}
+
+static void insert_free(struct shmemi_heap *heap, struct block *block)
+{
+    block->asked = 0;
+    DL_PREPEND(heap->free_blocks[class_of(block->size)], block);
+}
+
+static void remove_free(struct shmemi_heap *heap, struct block *block)
+{
+    DL_DELETE(heap->free_blocks[class_of(block->size)], block);
+}
+
+static void unlink_block(struct block *block)
+{
+    block->before->after = block->after;
+    if (block->after)
+        block->after->before = block->before;
+    free(block);
+}
+
+/* Cut a block in two; the second part starts `size` bytes into it and is in no list yet. NULL when out of memory. */
+static struct block *split(struct block *block, size_t size)
+{
+    struct block *rest = calloc(1, sizeof *rest);
+    if (!rest)
+        return NULL;
+    rest->offset = block->offset + size;
+    rest->size = block->size - size;
+    rest->before = block;
+    rest->after = block->after;
+    if (rest->after)
+        rest->after->before = rest;
+    block->after = rest;
+    block->size = size;
+    return rest;
+}
+
+struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved)
+{
+    struct shmemi_heap *heap = calloc(1, sizeof *heap);
+    struct block *whole = calloc(1, sizeof *whole);
+    if (!heap || !whole) {
+        free(heap);
+        free(whole);
+        return NULL;
+    }
+    whole->offset = (reserved + UNIT - 1) / UNIT * UNIT;
+    whole->size = (size - whole->offset) / UNIT * UNIT;
+    heap->size = whole->size;
+    heap->first = whole;
+    insert_free(heap, whole);
+    return heap;
+}
+
+void shmemi_heap_destroy(struct shmemi_heap *heap)
+{
+    if (!heap)
+        return;
+    HASH_CLEAR(hh, heap->used_blocks);
+    for (struct block *block = heap->first, *after; block; block = after) {
+        after = block->after;
+        free(block);
+    }
+    free(heap);
+}
+
+static size_t padding_for(const struct block *block, size_t alignment)
+{
+    return -block->offset & (alignment - 1);
+}
+
+static bool fits(const struct block *block, size_t size, size_t alignment)
+{
+    size_t padding = padding_for(block, alignment);
+    return padding <= block->size && size <= block->size - padding;
+}
+
+static struct block *find_free(const struct shmemi_heap *heap, size_t size, size_t alignment)
+{
+    struct block *best = NULL, *block;
+    for (unsigned c = class_of(size); c < CLASSES && !best; c++) {
+        DL_FOREACH(heap->free_blocks[c], block)
+        {
+            if (!fits(block, size, alignment))
+                continue;
+            if (!best || block->size < best->size || (block->size == best->size && block->offset < best->offset))
+                best = block;
+        }
+    }
+    return best;
+}
+
+static bool to_units(size_t asked, size_t *size_p)
+{
+    if (asked == 0 || asked > SIZE_MAX / 2)
+        return false;
+    *size_p = (asked + UNIT - 1) / UNIT * UNIT;
+    return true;
+}
+
+/* Give the part of a block behind `size` bytes back. Keeping it whole when out of memory wastes space, no more. */
+static void trim(struct shmemi_heap *heap, struct block *block, size_t size)
+{
+    struct block *rest = block->size > size ? split(block, size) : NULL;
+    if (!rest)
+        return;
+    if (rest->after && !rest->after->asked) {
+        remove_free(heap, rest->after);
+        rest->size += rest->after->size;
+        unlink_block(rest->after);
+    }
+    insert_free(heap, rest);
+}
+
+size_t shmemi_heap_allocate(struct shmemi_heap *heap, size_t asked, size_t alignment)
+{
+    size_t size;
+    if (!to_units(asked, &size))
+        return SIZE_MAX;
+    if (alignment < UNIT)
+        alignment = UNIT;
+    struct block *block = find_free(heap, size, alignment);
+    if (!block)
+        return SIZE_MAX;
+    remove_free(heap, block);
+    size_t padding = padding_for(block, alignment);
+    if (padding) {
+        struct block *aligned = split(block, padding);
+        insert_free(heap, block);
+        if (!aligned)
+            return SIZE_MAX;
+        block = aligned;
+    }
+    block->asked = asked;
+    trim(heap, block, size);
+    heap->used += block->size;
+    HASH_ADD(hh, heap->used_blocks, offset, sizeof block->offset, block);
+    return block->offset;
+}
+
+static struct block *find_used(const struct shmemi_heap *heap, size_t offset)
+{
+    struct block *block;
+    HASH_FIND(hh, heap->used_blocks, &offset, sizeof offset, block);
+    return block;
+}
+
+int shmemi_heap_release(struct shmemi_heap *heap, size_t offset)
+{
+    struct block *block = find_used(heap, offset);
+    if (!block)
+        return -EINVAL;
+    HASH_DELETE(hh, heap->used_blocks, block);
+    heap->used -= block->size;
+    if (block->after && !block->after->asked) {
+        remove_free(heap, block->after);
+        block->size += block->after->size;
+        unlink_block(block->after);
+    }
+    if (block->before && !block->before->asked) {
+        struct block *before = block->before;
+        remove_free(heap, before);
+        before->size += block->size;
+        unlink_block(block);
+        block = before;
+    }
+    insert_free(heap, block);
+    return 0;
+}
+
+size_t shmemi_heap_size_at(const struct shmemi_heap *heap, size_t offset)
+{
+    const struct block *block = find_used(heap, offset);
+    return block ? block->asked : 0;
+}
+
+int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t asked)
+{
+    struct block *block = find_used(heap, offset);
+    size_t size;
+    if (!block || !to_units(asked, &size))
+        return -ENOSPC;
+    size_t room = block->size + (block->after && !block->after->asked ? block->after->size : 0);
+    if (size > room)
+        return -ENOSPC;
+    heap->used -= block->size;
+    if (size > block->size) {
+        remove_free(heap, block->after);
+        block->size = room;
+        unlink_block(block->after);
+    }
+    block->asked = asked;
+    trim(heap, block, size);
+    heap->used += block->size;
+    return 0;
+}
+
+void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state *state)
+{
+    *state = (struct shmemi_heap_state){.size = heap->size, .used = heap->used};
+    const struct block *block;
+    for (int c = CLASSES - 1; c >= 0 && !state->largest_free; c--)
+        DL_FOREACH(heap->free_blocks[c], block)
+            if (block->size > state->largest_free)
+                state->largest_free = block->size;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allocator of the symmetric heap: best fit with immediate merging, bookkeeping outside of the heap. Deterministic:
+ * PEs that make the same calls get the same offsets, so no PE has to tell another where an object is.
+ */
+#ifndef SHMEMI_HEAP_H
+#define SHMEMI_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct shmemi_heap;
+
+struct shmemi_heap_state {
+    size_t size, used, largest_free;
+};
+
+/* A heap of size bytes of offsets; its first `reserved` bytes are never given out. NULL when out of memory. */
+struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved);
+void shmemi_heap_destroy(struct shmemi_heap *heap);
+
+/* An offset that is a multiple of alignment (a power of two), or SIZE_MAX when there is no room. size > 0. */
+size_t shmemi_heap_allocate(struct shmemi_heap *heap, size_t size, size_t alignment);
+/* Give back the block at offset. -EINVAL when none starts there. */
+int shmemi_heap_release(struct shmemi_heap *heap, size_t offset);
+/* Size of the block at offset, as asked for; 0 when none starts there. */
+size_t shmemi_heap_size_at(const struct shmemi_heap *heap, size_t offset);
+/* Change the size of the block at offset where it stands: 0, or -ENOSPC when there is no room behind it. */
+int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t size);
+
+void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state *state);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shmmap as a collective transaction: validate, agree, attach, agree, commit, or undo on every PE.
+ *
+ *      each PE alone                              all PEs
+ *      check type, object, size, overlap   --->   agree: nobody refuses, sizes and types are equal
+ *      take a region, open the peers' copies -->  agree: nobody failed
+ *      (the region is known to the lookup)        the address is given to the user
+ *
+ * A PE that fails says so in the agreement instead of leaving it, so that no PE waits for ever and none keeps half a map.
+ */
+#include "shmmap/symmetric.h"
+
+#include "base/settings.h"
+#include "transport/exchange.h"
+#include "transport/job.h"
+#include "transport/node.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char cause[SHMEMI_CAUSE_BYTES + 64];
+static bool staging_is_pinned[SHMEMI_MEMTYPES];
+
+const char *shmemi_map_cause(void)
+{
+    return cause;
+}
+
+/* One step of the transaction on this PE; a refusal has a reason and no longer changes. */
+struct attempt {
+    void *object;
+    size_t size;
+    int type;
+    const struct shmemi_memory *memory;
+    struct shmemi_region *region;
+    struct shmemi_verdict verdict;
+};
+
+static void refuse(struct attempt *attempt, int reason, const char *text)
+{
+    attempt->verdict.pe = shmemi_job.pe;
+    attempt->verdict.reason = reason;
+    snprintf(attempt->verdict.cause, sizeof attempt->verdict.cause, "%s %p, %zu bytes: %s",
+             shmemi_memory_type_name(attempt->type), attempt->object, attempt->size, text);
+}
+
+struct overlap {
+    const struct shmemi_allocation *allocation;
+    size_t size;
+    const struct shmemi_region *found;
+};
+
+static bool overlaps(struct shmemi_region *region, void *argument)
+{
+    struct overlap *overlap = argument;
+    const struct shmemi_allocation *a = overlap->allocation, *b = &region->allocation;
+    if (region->id < SHMEMI_REGION_FIRST_MAPPED || a->place.memory != b->place.memory || a->buffer_id != b->buffer_id)
+        return true;
+    uintptr_t first = a->place.address, other = b->place.address;
+    if (first < other + region->size && other < first + overlap->size)
+        overlap->found = region;
+    return !overlap->found;
+}
+
+static bool is_mapped(const struct shmemi_allocation *allocation, size_t size)
+{
+    struct overlap overlap = {allocation, size, NULL};
+    shmemi_region_for_each(overlaps, &overlap);
+    return overlap.found;
+}
+
+static void validate(struct attempt *attempt)
+{
+    char reason[128] = "";
+    if (attempt->type != SHMEMI_MEMTYPE_CUDA && attempt->type != SHMEMI_MEMTYPE_OPENCL) {
+        refuse(attempt, -EINVAL, "the type is neither OSHM_MEMTYPE_CUDA nor OSHM_MEMTYPE_OPENCL");
+        return;
+    }
+    attempt->memory = shmemi_memory_of_type(attempt->type);
+    if (!attempt->memory) {
+        refuse(attempt, -ENODEV, "this build or machine has no support for that type");
+        return;
+    }
+    if (attempt->size == 0) {
+        refuse(attempt, -EINVAL, "the size is 0");
+        return;
+    }
+    struct shmemi_region *region = calloc(1, sizeof *region);
+    if (!region) {
+        refuse(attempt, -ENOMEM, "out of memory");
+        return;
+    }
+    int rc =
+        attempt->memory->open_object(attempt->object, attempt->size, &region->allocation, reason, sizeof reason);
+    if (rc) {
+        free(region);
+        refuse(attempt, rc, reason);
+        return;
+    }
+    region->place = region->allocation.place;
+    region->size = attempt->size;
+    attempt->region = region;
+    if (is_mapped(&region->allocation, region->size))
+        refuse(attempt, -EEXIST, "it is already mapped");
+}
+
+/* Size and type in one number, for the check that they are equal everywhere. */
+static uint64_t signature(const struct attempt *attempt)
+{
+    return (uint64_t)attempt->size << 2 | ((unsigned)attempt->type & 3);
+}
+
+static int agree(struct attempt *attempt)
+{
+    struct shmemi_verdict verdict = attempt->verdict;
+    verdict.least = verdict.most = signature(attempt);
+    int rc = shmemi_exchange_agree(&verdict);
+    if (rc)
+        return rc;
+    if (verdict.pe != INT_MAX) {
+        snprintf(cause, sizeof cause, "PE %d refused: %s", verdict.pe, verdict.cause);
+        if (verdict.pe == shmemi_job.pe)
+            shmemi_error("shmmap refused: %s", verdict.cause);
+        return verdict.reason;
+    }
+    if (verdict.least != verdict.most) {
+        snprintf(cause, sizeof cause, "size or type differs between PEs: %zu to %zu bytes", (size_t)(verdict.least >> 2),
+                 (size_t)(verdict.most >> 2));
+        if (shmemi_job.pe == 0)
+            shmemi_error("shmmap refused: %s", cause);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Page-lock the staging areas of the node's PEs and this PE's heap for the kind, once: copies between them and the GPU
+ * are the fastest then. Without it they only are slower. */
+static void pin_staging(const struct shmemi_memory *memory)
+{
+    if (!memory->pin || staging_is_pinned[memory->type])
+        return;
+    staging_is_pinned[memory->type] = true;
+    memory->pin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
+    memory->pin((void *)shmemi_window.base, shmemi_window.heap_size);
+}
+
+static void unpin_staging(const struct shmemi_memory *memory)
+{
+    staging_is_pinned[memory->type] = false;
+    memory->unpin((void *)shmemi_window.base, shmemi_window.heap_size);
+    memory->unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
+}
+
+/* Take a place in the window and open the peers' copies. All PEs get here or none, so the exchange is complete. */
+static void attach(struct attempt *attempt)
+{
+    struct shmemi_region *region = attempt->region;
+    struct shmemi_share share = {0};
+    int rc = shmemi_region_add_mapped(region);
+    if (rc) {
+        region->base = NULL;
+        refuse(attempt, rc, "the window for mapped objects is full; SHMEM_MAP_WINDOW sets its size");
+    }
+    share.address = region->place.address;
+    if (!rc && region->allocation.exportable && shmemi_job.node_n_pes > 1)
+        share.exported = !attempt->memory->export_handle(&region->allocation, &share.handle);
+    rc = shmemi_region_attach(region, &share);
+    if (rc && attempt->verdict.pe == INT_MAX)
+        refuse(attempt, rc, "the other PEs' buffers cannot be reached");
+}
+
+static void undo(struct attempt *attempt)
+{
+    struct shmemi_region *region = attempt->region;
+    if (!region)
+        return;
+    shmemi_region_detach(region);
+    if (region->base)
+        shmemi_region_remove(region);
+    attempt->memory->close_object(&region->allocation);
+    free(region);
+}
+
+int shmemi_map(void *object, size_t size, int type, void **address_p)
+{
+    struct attempt attempt = {.object = object, .size = size, .type = type, .verdict = {.pe = INT_MAX}};
+    validate(&attempt);
+    int rc = agree(&attempt);
+    if (!rc) {
+        pin_staging(attempt.memory);
+        attach(&attempt);
+        rc = agree(&attempt);
+    }
+    if (rc) {
+        undo(&attempt);
+        return rc;
+    }
+    *address_p = attempt.region->base;
+    shmemi_debug("mapped %s object of %zu bytes (%s) at %p", attempt.memory->name, size,
+                 attempt.region->allocation.what, *address_p);
+    return 0;
+}
+
+static void forget(struct shmemi_region *region)
+{
+    const struct shmemi_memory *memory = region->allocation.place.memory;
+    shmemi_region_detach(region);
+    shmemi_region_remove(region);
+    memory->close_object(&region->allocation);
+    free(region);
+}
+
+int shmemi_unmap(void *address)
+{
+    struct shmemi_region *region = shmemi_region_of(address);
+    if (!region || region->id < SHMEMI_REGION_FIRST_MAPPED || region->base != address) {
+        shmemi_error("shmumap: %p is not an address that shmmap has returned", address);
+        return -EINVAL;
+    }
+    forget(region);
+    return 0;
+}
+
+static bool first_mapped(struct shmemi_region *region, void *argument)
+{
+    if (region->id >= SHMEMI_REGION_FIRST_MAPPED)
+        *(struct shmemi_region **)argument = region;
+    return region->id < SHMEMI_REGION_FIRST_MAPPED;
+}
+
+void shmemi_map_close(void)
+{
+    for (;;) {
+        struct shmemi_region *region = NULL;
+        shmemi_region_for_each(first_mapped, &region);
+        if (!region)
+            break;
+        forget(region);
+    }
+    for (int type = 0; type < SHMEMI_MEMTYPES; type++)
+        if (staging_is_pinned[type])
+            unpin_staging(shmemi_memory_of_type(type));
+}

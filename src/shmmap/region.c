@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shmmap/region.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { REGIONS_MAX = 4096 };
+
+static const size_t GRANULE = (size_t)1 << SHMEMI_GRANULE_SHIFT;
+
+struct shmemi_window shmemi_window;
+
+static struct shmemi_region *regions[REGIONS_MAX];
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+static size_t granules_of(size_t size)
+{
+    return (size + GRANULE - 1) >> SHMEMI_GRANULE_SHIFT;
+}
+
+static void *reserve(size_t size)
+{
+    void *address = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return address == MAP_FAILED ? NULL : address;
+}
+
+int shmemi_window_open(size_t span, size_t heap_size)
+{
+    struct shmemi_window *window = &shmemi_window;
+    span = granules_of(span) * GRANULE;
+    if (span < heap_size + GRANULE) {
+        shmemi_error("SHMEM_MAP_WINDOW (%zu MiB) has no room beside the heap (%zu MiB)", span >> 20, heap_size >> 20);
+        return -EINVAL;
+    }
+    char *address = reserve(span + GRANULE);
+    void *table = mmap(NULL, granules_of(span) * sizeof *window->granule, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!address || table == MAP_FAILED) {
+        int rc = -errno;
+        shmemi_error("cannot reserve %zu MiB of address range: %m; set SHMEM_MAP_WINDOW to less", span >> 20);
+        return rc;
+    }
+    uintptr_t base = ((uintptr_t)address + GRANULE - 1) & ~(GRANULE - 1);
+    munmap(address, base - (uintptr_t)address);
+    munmap((char *)base + span, GRANULE - (base - (uintptr_t)address));
+    *window = (struct shmemi_window){.base = base, .span = span, .heap_size = heap_size, .granule = table};
+    return 0;
+}
+
+void shmemi_window_close(void)
+{
+    struct shmemi_window *window = &shmemi_window;
+    if (window->span) {
+        munmap((void *)window->base, window->span);
+        munmap(window->granule, granules_of(window->span) * sizeof *window->granule);
+    }
+    *window = (struct shmemi_window){0};
+    memset(regions, 0, sizeof regions);
+}
+
+struct shmemi_region *shmemi_region_find(uint32_t id)
+{
+    return id < REGIONS_MAX ? regions[id] : NULL;
+}
+
+static void enter(struct shmemi_region *region, uint32_t id)
+{
+    region->id = id;
+    pthread_rwlock_wrlock(&lock);
+    regions[id] = region;
+    pthread_rwlock_unlock(&lock);
+}
+
+static void fill_granules(const struct shmemi_region *region, struct shmemi_region *value)
+{
+    size_t first = ((uintptr_t)region->base - shmemi_window.base) >> SHMEMI_GRANULE_SHIFT;
+    for (size_t i = 0; i < granules_of(region->size); i++)
+        shmemi_window.granule[first + i] = value;
+}
+
+int shmemi_region_add_heap(struct shmemi_region *region)
+{
+    region->base = (char *)shmemi_window.base;
+    region->size = shmemi_window.heap_size;
+    enter(region, SHMEMI_REGION_HEAP);
+    fill_granules(region, region);
+    return 0;
+}
+
+int shmemi_region_add_static(struct shmemi_region *region)
+{
+    enter(region, SHMEMI_REGION_STATIC);
+    shmemi_window.static_base = (uintptr_t)region->base;
+    shmemi_window.static_size = region->size;
+    shmemi_window.static_region = region;
+    return 0;
+}
+
+/* First run of free granules after the heap that is long enough; the count of all granules when there is none. */
+static size_t find_granules(size_t count)
+{
+    const size_t all = shmemi_window.span >> SHMEMI_GRANULE_SHIFT;
+    size_t first = shmemi_window.heap_size >> SHMEMI_GRANULE_SHIFT;
+    for (size_t i = first; i < all && i - first < count; i++)
+        if (shmemi_window.granule[i])
+            first = i + 1;
+    return count <= all - first ? first : all;
+}
+
+int shmemi_region_add_mapped(struct shmemi_region *region)
+{
+    uint32_t id = SHMEMI_REGION_FIRST_MAPPED;
+    while (id < REGIONS_MAX && regions[id])
+        id++;
+    size_t first = find_granules(granules_of(region->size));
+    if (id == REGIONS_MAX || first == shmemi_window.span >> SHMEMI_GRANULE_SHIFT)
+        return -ENOSPC;
+    region->base = (char *)shmemi_window.base + (first << SHMEMI_GRANULE_SHIFT);
+    enter(region, id);
+    fill_granules(region, region);
+    return 0;
+}
+
+void shmemi_region_remove(struct shmemi_region *region)
+{
+    if (region == shmemi_window.static_region) {
+        shmemi_window.static_size = 0;
+        shmemi_window.static_region = NULL;
+    } else {
+        fill_granules(region, NULL);
+    }
+    pthread_rwlock_wrlock(&lock);
+    regions[region->id] = NULL;
+    pthread_rwlock_unlock(&lock);
+}
+
+void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument)
+{
+    for (uint32_t id = 0; id < REGIONS_MAX; id++)
+        if (regions[id] && !visit(regions[id], argument))
+            return;
+}
+
+void shmemi_region_read_lock(void)
+{
+    pthread_rwlock_rdlock(&lock);
+}
+
+void shmemi_region_read_unlock(void)
+{
+    pthread_rwlock_unlock(&lock);
+}
+
+int shmemi_place_of(const void *address, size_t nbytes, struct shmemi_place *place_p)
+{
+    uintptr_t window_offset = (uintptr_t)address - shmemi_window.base;
+    if (window_offset >= shmemi_window.span) {
+        shmemi_memory_locate(address, place_p);
+        return 0;
+    }
+    const struct shmemi_region *region = shmemi_region_of(address);
+    size_t offset = region ? (size_t)((const char *)address - region->base) : 0;
+    if (!region || !shmemi_region_holds(region, offset, nbytes)) {
+        shmemi_error("local address %p + %zu bytes lies in the range of mapped objects, but in no object", address,
+                     nbytes);
+        return -EFAULT;
+    }
+    *place_p = region->place;
+    place_p->address += offset;
+    return 0;
+}

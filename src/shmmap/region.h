@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Symmetric memory: the reserved address range, the regions in it, and the one place that answers
+ * "is this address symmetric, and which region?".
+ *
+ *      window.base                                                        window.base + window.span
+ *      | heap (region 0) | mapped object | mapped object | ... free ...                |
+ *
+ * Region 1 is the executable's static data, outside of the window. Region numbers and offsets are the same on every
+ * PE; addresses need not be: everything travels as (region, offset).
+ */
+#ifndef SHMEMI_REGION_H
+#define SHMEMI_REGION_H
+
+#include "base/log.h"
+#include "gpu/memory.h"
+#include "transport/driver.h"
+#include "transport/region_ids.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHMEMI_GRANULE_SHIFT = 21 }; /* 2 MiB: the unit of the lookup table */
+
+struct shmemi_region {
+    uint32_t id;
+    char *base; /* symmetric address on this PE */
+    size_t size;
+    struct shmemi_place place;           /* of base: what a local copy from or to it uses */
+    struct shmemi_allocation allocation; /* mapped objects */
+    struct shmemi_view *view;            /* one per PE; this PE's own included */
+};
+
+struct shmemi_window {
+    uintptr_t base;
+    size_t span;
+    size_t heap_size;
+    struct shmemi_region **granule; /* region that holds a granule, or NULL */
+    uintptr_t static_base;
+    size_t static_size;
+    struct shmemi_region *static_region;
+};
+
+extern struct shmemi_window shmemi_window;
+
+/* Reserve the window. heap_size is a multiple of the granule. */
+int shmemi_window_open(size_t span, size_t heap_size);
+void shmemi_window_close(void);
+
+/* The region that holds this address, or NULL. The caller checks the length with shmemi_region_holds. */
+static inline struct shmemi_region *shmemi_region_of(const void *address)
+{
+    uintptr_t offset = (uintptr_t)address - shmemi_window.base;
+    if (__builtin_expect(offset < shmemi_window.span, 1))
+        return shmemi_window.granule[offset >> SHMEMI_GRANULE_SHIFT];
+    if ((uintptr_t)address - shmemi_window.static_base < shmemi_window.static_size)
+        return shmemi_window.static_region;
+    return NULL;
+}
+
+static inline bool shmemi_region_holds(const struct shmemi_region *region, size_t offset, size_t nbytes)
+{
+    return offset <= region->size && nbytes <= region->size - offset;
+}
+
+/* The region with this number, or NULL: for what arrives from another PE. */
+struct shmemi_region *shmemi_region_find(uint32_t id);
+
+/* Make a region known to the lookup, and forget it. add takes the lowest free id and free granules (mapped objects),
+ * which is the same choice on every PE; -ENOSPC when the window is full. */
+int shmemi_region_add_heap(struct shmemi_region *region);
+int shmemi_region_add_static(struct shmemi_region *region);
+int shmemi_region_add_mapped(struct shmemi_region *region);
+void shmemi_region_remove(struct shmemi_region *region);
+
+/* Visit all regions by ascending number until visit returns false. Not while regions are added or removed. */
+void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument);
+
+/* Keep regions from being removed while the service thread uses one. */
+void shmemi_region_read_lock(void);
+void shmemi_region_read_unlock(void);
+
+/* Where a local argument of a put or get lies: host memory, a mapped object, or unmapped GPU memory. */
+static inline bool shmemi_is_host(const void *address)
+{
+    uintptr_t offset = (uintptr_t)address - shmemi_window.base;
+    return offset < shmemi_window.heap_size || (offset >= shmemi_window.span && !shmemi_memory_probe);
+}
+
+/* The general answer. -EFAULT, logged, when the address is in the window but in no region, or nbytes run past it. */
+int shmemi_place_of(const void *address, size_t nbytes, struct shmemi_place *place_p);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shmmap/symmetric.h"
+
+#include "base/settings.h"
+#include "shmmap/static_data.h"
+#include "transport/bootstrap.h"
+#include "transport/exchange.h"
+#include "transport/job.h"
+#include "transport/node.h"
+#include "transport/ucx.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct shmemi_heap *shmemi_heap;
+struct shmemi_region shmemi_heap_region, shmemi_static_region;
+
+size_t shmemi_symmetric_heap_bytes(void)
+{
+    const size_t granule = (size_t)1 << SHMEMI_GRANULE_SHIFT;
+    return (shmemi_settings.symmetric_size + SHMEMI_RUNTIME_BYTES + granule - 1) / granule * granule;
+}
+
+static int resolve(uint32_t id, uint64_t offset, uint64_t nbytes, struct shmemi_place *place_p)
+{
+    shmemi_region_read_lock();
+    const struct shmemi_region *region = shmemi_region_find(id);
+    if (!region || !shmemi_region_holds(region, offset, nbytes)) {
+        shmemi_region_read_unlock();
+        return -EINVAL;
+    }
+    *place_p = region->place;
+    place_p->address += offset;
+    return 0;
+}
+
+static const struct shmemi_share *share_of(int pe, const struct shmemi_share *mine)
+{
+    if (pe == shmemi_job.pe)
+        return mine;
+    int rank = shmemi_job_node_rank_of(pe);
+    return rank < 0 ? NULL : shmemi_exchange_record(rank);
+}
+
+static int attach_view(struct shmemi_region *region, int pe, const struct shmemi_share *mine)
+{
+    struct shmemi_view *view = &region->view[pe];
+    struct shmemi_share share;
+    const struct shmemi_share *theirs = share_of(pe, mine);
+    *view = (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe};
+    if (theirs) {
+        share = *theirs;
+        share.my_device = region->allocation.device;
+        if (share.size != region->size) {
+            shmemi_error("region %u has %zu bytes here, but %zu on PE %d; do all PEs run the same program?", region->id,
+                         region->size, (size_t)share.size, pe);
+            return -EINVAL;
+        }
+    }
+    return shmemi_view_attach(view, theirs ? &share : NULL);
+}
+
+int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share)
+{
+    int rc = 0;
+    share->size = region->size;
+    share->pid = getpid();
+    share->token_address = (uintptr_t)&shmemi_job.key;
+    region->view = calloc((size_t)shmemi_job.n_pes, sizeof *region->view);
+    if (!region->view)
+        rc = -ENOMEM;
+    shmemi_exchange_publish(share, sizeof *share);
+    for (int pe = 0; !rc && pe < shmemi_job.n_pes; pe++)
+        rc = attach_view(region, pe, share);
+    shmemi_exchange_conclude();
+    if (rc)
+        shmemi_region_detach(region);
+    return rc;
+}
+
+void shmemi_region_detach(struct shmemi_region *region)
+{
+    for (int pe = 0; region->view && pe < shmemi_job.n_pes; pe++)
+        shmemi_view_detach(&region->view[pe]);
+    free(region->view);
+    region->view = NULL;
+}
+
+static int open_heap(void)
+{
+    struct shmemi_region *region = &shmemi_heap_region;
+    int rc = shmemi_window_open(shmemi_settings.map_window, shmemi_node.heap_size);
+    if (!rc)
+        rc = shmemi_node_map_heap((void *)shmemi_window.base);
+    if (rc)
+        return rc;
+    *region = (struct shmemi_region){.place = shmemi_place_host((void *)shmemi_window.base)};
+    shmemi_region_add_heap(region);
+    shmemi_heap = shmemi_heap_create(region->size, SHMEMI_RUNTIME_BYTES);
+    return shmemi_heap ? 0 : -ENOMEM;
+}
+
+static void open_static(void)
+{
+    struct shmemi_region *region = &shmemi_static_region;
+    *region = (struct shmemi_region){0};
+    shmemi_static_data_find(&region->base, &region->size);
+    region->place = shmemi_place_host(region->base);
+    shmemi_region_add_static(region);
+}
+
+static int expose(const struct shmemi_region *region)
+{
+    return shmemi_job.n_nodes == 1 ? 0 : shmemi_ucx_expose(region->id, region->base, region->size);
+}
+
+static int attach_host_region(struct shmemi_region *region)
+{
+    struct shmemi_share share = {.address = (uintptr_t)region->base};
+    return shmemi_region_attach(region, &share);
+}
+
+int shmemi_symmetric_open(void)
+{
+    shmemi_resolver = (struct shmemi_resolver){resolve, shmemi_region_read_unlock};
+    shmemi_memory_discover();
+    int rc = open_heap();
+    if (rc)
+        return rc;
+    open_static();
+    rc = expose(&shmemi_heap_region);
+    if (!rc)
+        rc = expose(&shmemi_static_region);
+    if (!rc)
+        rc = attach_host_region(&shmemi_heap_region);
+    if (!rc)
+        rc = attach_host_region(&shmemi_static_region);
+    if (!rc && shmemi_job.n_nodes > 1)
+        rc = shmemi_bootstrap->fence(); /* from here on any PE may ask any other for a key */
+    if (!rc)
+        shmemi_exchange_open(shmemi_heap_region.view, shmemi_heap_region.base);
+    return rc;
+}
+
+void shmemi_symmetric_close(void)
+{
+    shmemi_exchange_close();
+    shmemi_region_detach(&shmemi_static_region);
+    shmemi_region_detach(&shmemi_heap_region);
+    shmemi_window_close();
+    shmemi_heap_destroy(shmemi_heap);
+    shmemi_heap = NULL;
+    shmemi_memory_close();
+}

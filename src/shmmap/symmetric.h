@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Symmetric memory as a whole: heap and static data as regions with a view of every PE's copy, and mapped objects.
+ */
+#ifndef SHMEMI_SYMMETRIC_H
+#define SHMEMI_SYMMETRIC_H
+
+#include "shmmap/heap.h"
+#include "shmmap/region.h"
+#include "transport/exchange.h"
+
+enum {
+    /* Two sets of this size, for reductions, behind the runtime's other words at the start of every heap. */
+    SHMEMI_SCRATCH_BYTES = 256 << 10,
+    SHMEMI_SCRATCH_OFFSET = SHMEMI_EXCHANGE_BYTES,
+    SHMEMI_RUNTIME_BYTES = SHMEMI_SCRATCH_OFFSET + 2 * SHMEMI_SCRATCH_BYTES,
+};
+
+/* Bytes of the heap region of this job: the user's part, the runtime's own, whole granules. */
+size_t shmemi_symmetric_heap_bytes(void);
+
+/* Collective. The node has been joined. Afterwards all PEs can reach each other's heap and static data. */
+int shmemi_symmetric_open(void);
+void shmemi_symmetric_close(void);
+
+extern struct shmemi_heap *shmemi_heap;
+extern struct shmemi_region shmemi_heap_region, shmemi_static_region;
+
+/* Map a user's GPU buffer at a symmetric address, and undo it: the transaction behind shmmap and shmumap. Collective;
+ * map returns 0 on all PEs or an error on all, with shmemi_map_cause set. The caller has completed all transfers. */
+int shmemi_map(void *object, size_t size, int type, void **address_p);
+int shmemi_unmap(void *address);
+const char *shmemi_map_cause(void);
+
+/* Undo all maps that the program left. */
+void shmemi_map_close(void);
+
+/* Make the views of a region for all PEs. share describes this PE's copy; those of the node's other PEs are exchanged.
+ * On failure nothing is left attached. Collective in the node. */
+int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share);
+void shmemi_region_detach(struct shmemi_region *region);
+
+#endif

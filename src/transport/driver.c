@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of drivers, and what concerns all of them: attaching views, fence, quiet, progress.
+ */
+#include "transport/driver.h"
+
+#include "base/log.h"
+#include "transport/job.h"
+#include "transport/service.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the order in which they are offered a view: the most direct first. */
+static const struct shmemi_driver *const table[] = {
+    &shmemi_driver_shm, &shmemi_driver_cma, &shmemi_driver_local,  &shmemi_driver_ipc,
+    &shmemi_driver_ucx, &shmemi_driver_naive, &shmemi_driver_staged,
+};
+
+enum {
+    N_DRIVERS = sizeof table / sizeof table[0],
+    SPINS_BEFORE_YIELD = 4000,
+    SPINS_WHEN_CROWDED = 16,
+};
+
+struct shmemi_resolver shmemi_resolver;
+
+int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    for (int i = 0; i < N_DRIVERS; i++) {
+        int rc = table[i]->attach(view, share);
+        if (rc == -ENOTSUP)
+            continue;
+        if (!rc)
+            view->driver = table[i];
+        return rc;
+    }
+    shmemi_error("no route to PE %d", view->pe);
+    return -ENOTSUP;
+}
+
+void shmemi_view_detach(struct shmemi_view *view)
+{
+    if (view->driver)
+        view->driver->detach(view);
+    view->driver = NULL;
+}
+
+/* Several drivers may share a bit: then one of them answers for all. */
+int shmemi_drivers_fence(struct shmemi_context *context)
+{
+    unsigned pending = context->pending;
+    int rc = 0;
+    for (int i = 0; i < N_DRIVERS && pending && !rc; i++) {
+        if (!(pending & table[i]->bit))
+            continue;
+        pending &= ~table[i]->bit;
+        rc = table[i]->fence(context);
+    }
+    return rc;
+}
+
+int shmemi_drivers_quiet(struct shmemi_context *context)
+{
+    int rc = 0;
+    for (int i = 0; i < N_DRIVERS && context->pending && !rc; i++) {
+        if (!(context->pending & table[i]->bit))
+            continue;
+        context->pending &= ~table[i]->bit;
+        rc = table[i]->quiet(context);
+    }
+    return rc;
+}
+
+static unsigned spins_before_yield(void)
+{
+    static unsigned limit;
+    if (!limit)
+        limit = shmemi_job.node_n_pes > sysconf(_SC_NPROCESSORS_ONLN) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
+    return limit;
+}
+
+void shmemi_progress(unsigned *spins)
+{
+    if (shmemi_service_progress()) {
+        *spins = 0;
+        return;
+    }
+    if (++*spins < spins_before_yield())
+        return;
+    *spins = 0;
+    sched_yield();
+}
+
+static uint64_t apply_4(uint32_t *word, const struct shmemi_amo *amo)
+{
+    uint32_t operand = (uint32_t)amo->operand, compare = (uint32_t)amo->compare;
+    switch (amo->op) {
+    case SHMEMI_AMO_FETCH:
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SET:
+        __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);
+        return 0;
+    case SHMEMI_AMO_ADD:
+        return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_AND:
+        return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_OR:
+        return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_XOR:
+        return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SWAP:
+        return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_COMPARE_SWAP:
+        __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return compare;
+    }
+    return 0;
+}
+
+static uint64_t apply_8(uint64_t *word, const struct shmemi_amo *amo)
+{
+    uint64_t operand = amo->operand, compare = amo->compare;
+    switch (amo->op) {
+    case SHMEMI_AMO_FETCH:
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SET:
+        __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);
+        return 0;
+    case SHMEMI_AMO_ADD:
+        return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_AND:
+        return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_OR:
+        return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_XOR:
+        return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SWAP:
+        return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_COMPARE_SWAP:
+        __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return compare;
+    }
+    return 0;
+}
+
+uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo)
+{
+    return amo->size == 4 ? apply_4(word, amo) : apply_8(word, amo);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Drivers: how this PE reaches another PE's memory. The only header through which symmetric memory sees transport.
+ *
+ * For each (region, PE) the drivers are offered the share in the order of the table, and the first whose attach
+ * accepts serves the view from then on; nothing is tested later. Operations return 0 or -errno and have logged any
+ * error. All may be called by any thread.
+ */
+#ifndef SHMEMI_DRIVER_H
+#define SHMEMI_DRIVER_H
+
+#include "gpu/memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct shmemi_driver;
+
+/* A PE's copy of a region as this PE reaches it. */
+struct shmemi_view {
+    const struct shmemi_driver *driver;
+    char *mapped;              /* host address of the peer's copy in this process; NULL when there is none */
+    struct shmemi_place place; /* shm, ipc: the peer's first byte as this process sees it */
+    void *data;      /* the driver's own */
+    size_t size;     /* of the region, in bytes */
+    uint32_t region; /* its number, the same on every PE */
+    int pe;
+};
+
+/* What a PE tells the other PEs of its node about its copy of a region. */
+struct shmemi_share {
+    uint64_t address; /* of the first byte in the owner: host pointer, device pointer */
+    uint64_t size;
+    uint64_t token_address; /* where the owner keeps the job key, so that its pid can be verified */
+    int32_t pid;
+    int32_t exported;  /* the handle is valid */
+    int32_t my_device; /* filled in by the PE that attaches: the device of its own copy */
+    struct shmemi_memory_handle handle;
+};
+
+enum shmemi_amo_op {
+    SHMEMI_AMO_FETCH,
+    SHMEMI_AMO_SET,
+    SHMEMI_AMO_ADD,
+    SHMEMI_AMO_AND,
+    SHMEMI_AMO_OR,
+    SHMEMI_AMO_XOR,
+    SHMEMI_AMO_SWAP,
+    SHMEMI_AMO_COMPARE_SWAP,
+};
+
+struct shmemi_amo {
+    enum shmemi_amo_op op;
+    unsigned size;    /* of the word: 4 or 8 bytes */
+    uint64_t operand; /* in the low bytes */
+    uint64_t compare; /* COMPARE_SWAP only */
+};
+
+/* Bits of shmemi_context.pending: whom quiet has to ask. */
+enum {
+    SHMEMI_PENDING_DIRECT = 1 << 0,
+    SHMEMI_PENDING_UCX = 1 << 1,
+    SHMEMI_PENDING_STAGED = 1 << 2,
+};
+
+/* Operations issued and not known to be complete. Every operation belongs to a context [9.5]. */
+struct shmemi_context {
+    unsigned pending; /* bit of each driver that quiet has to ask */
+};
+
+struct shmemi_driver {
+    const char *name;
+    bool is_direct; /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
+    unsigned bit; /* SHMEMI_PENDING_*, 0 for a driver whose operations are complete on return */
+
+    /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, ask the next.
+     * share is NULL for a PE of another node. */
+    int (*attach)(struct shmemi_view *view, const struct shmemi_share *share);
+    void (*detach)(struct shmemi_view *view);
+
+    /* Contiguous transfers between offset in the peer's copy and a local place. put returns when the source may be
+     * reused, get when the data has arrived; the nbi forms complete at quiet. */
+    int (*put)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *source,
+               size_t nbytes);
+    int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
+               size_t nbytes);
+    int (*put_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                   const struct shmemi_place *source, size_t nbytes);
+    int (*get_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
+                   size_t nbytes);
+
+    /* Rows with a pitch on either side; blocking as put and get are. dest and source in the shape are meant literally:
+     * for put the peer is dest, for get it is source. */
+    int (*put_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                       const struct shmemi_place *source, const struct shmemi_shape *shape);
+    int (*get_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                       const struct shmemi_place *dest, const struct shmemi_shape *shape);
+
+    /* fetch_p is NULL when no old value is wanted; such an operation may still be under way on return. */
+    int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
+               void *fetch_p);
+
+    /* Order what was issued before what comes, per destination; complete everything. Called only while the context's
+     * pending has the driver's bit, which quiet clears. */
+    int (*fence)(struct shmemi_context *);
+    int (*quiet)(struct shmemi_context *);
+};
+
+extern const struct shmemi_driver shmemi_driver_shm;    /* host memory of this node: load and store */
+extern const struct shmemi_driver shmemi_driver_cma;    /* host memory of this node by process_vm_writev */
+extern const struct shmemi_driver shmemi_driver_ipc;    /* GPU memory of this node opened in this process: "cuda-ipc" */
+extern const struct shmemi_driver shmemi_driver_local;  /* this PE's own GPU memory */
+extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of another node */
+extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
+extern const struct shmemi_driver shmemi_driver_naive;  /* staged without overlap: the baseline of the paper */
+
+/* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts (staged always does). */
+int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share);
+void shmemi_view_detach(struct shmemi_view *view);
+
+/* Fence and quiet over all drivers that have something pending. */
+int shmemi_drivers_fence(struct shmemi_context *context);
+int shmemi_drivers_quiet(struct shmemi_context *context);
+
+/* Where (region, offset, nbytes) of this PE's symmetric memory lies, for a request that came from another PE.
+ * -EINVAL when there is no such region or the range leaves it. Set by symmetric memory; the region cannot go away
+ * between resolve and release. */
+struct shmemi_resolver {
+    int (*resolve)(uint32_t region, uint64_t offset, uint64_t nbytes, struct shmemi_place *place_p);
+    void (*release)(void);
+};
+extern struct shmemi_resolver shmemi_resolver;
+
+/* Let outstanding communication advance; called in every wait loop. Yields the core when called often in a row. */
+void shmemi_progress(unsigned *spins);
+
+/* The CPU's atomic operations, for drivers that reach the word by an address. */
+uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The job: who this PE is, which PEs share its node. Filled once by shmemi_job_open, read everywhere.
+ */
+#ifndef SHMEMI_JOB_H
+#define SHMEMI_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct shmemi_job {
+    int pe;
+    int n_pes;
+    int node;          /* number of this PE's node */
+    int n_nodes;
+    int node_rank;     /* this PE among those of its node */
+    int node_n_pes;
+    const int *node_pes; /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
+    const int *leaders;  /* lowest PE of each node, by node number */
+    const int *node_of;  /* node number of each PE */
+    uint64_t key;        /* the same on all PEs of this job and of no other: messages carry it */
+    unsigned generation; /* how many times this process has initialised */
+};
+
+extern struct shmemi_job shmemi_job;
+
+/* Find out who this PE is, through the bootstrap; then, with the settings read, which PEs form its node
+ * (SHMEM_NODE_SIZE). Two steps, because errors in the settings are to be reported with the PE's number. */
+int shmemi_job_open(void);
+int shmemi_job_form_nodes(void);
+void shmemi_job_close(void);
+
+/* Position of a PE among those of this node, or -1 when it is on another node. */
+int shmemi_job_node_rank_of(int pe);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The node segment: one piece of memory that all PEs of a node have mapped.
+ *
+ * The lowest PE of the node makes it as a memfd and passes the descriptor over Unix sockets with SCM_RIGHTS: nothing
+ * is left behind when PEs are killed, and no ptrace rights are needed.
+ *
+ *      | node header | control of PE 0, 1, ... | staging of PE 0, 1, ... | heap of PE 0, 1, ... |
+ */
+#ifndef SHMEMI_NODE_H
+#define SHMEMI_NODE_H
+
+#include "transport/driver.h"
+#include "transport/request.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SHMEMI_CACHE_LINE = 64,
+    SHMEMI_RING_ENTRIES = 256,
+    SHMEMI_RECORD_BYTES = 512,
+    SHMEMI_STAGING_SLOTS_MAX = 64,
+};
+
+#define SHMEMI_CACHE_ALIGNED _Alignas(SHMEMI_CACHE_LINE)
+
+/* Requests of the node's PEs to one of them; many producers, its service thread consumes. An entry belongs to the
+ * producer when sequence equals its ticket, to the consumer when it is one more. */
+struct shmemi_ring_entry {
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t sequence;
+    struct shmemi_request request;
+};
+
+struct shmemi_ring {
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t tail; /* next ticket for a producer */
+    SHMEMI_CACHE_ALIGNED uint64_t head;         /* the consumer's own */
+    _Atomic uint32_t consumer_sleeps;           /* producers must ring the doorbell */
+    struct shmemi_ring_entry entry[SHMEMI_RING_ENTRIES];
+};
+
+struct shmemi_control {
+    struct shmemi_ring ring;
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t inline_posted;  /* inline puts that this PE has sent */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t inline_settled; /* and those of them that owners have completed */
+    SHMEMI_CACHE_ALIGNED _Atomic uint32_t slot_state[SHMEMI_STAGING_SLOTS_MAX];
+    _Atomic uint32_t inline_failed;
+    SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* shmemi_exchange_publish */
+};
+
+struct shmemi_node_header {
+    uint64_t magic;
+    uint64_t job_key;
+    uint64_t size; /* of the whole segment */
+    SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived; /* PEs in the present barrier */
+    SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;   /* barriers completed */
+    SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* what the leader found out for all */
+};
+
+struct shmemi_node {
+    struct shmemi_node_header *header; /* the segment's start */
+    size_t size;
+    size_t heap_size;
+    size_t heap_offset; /* of the first PE's heap */
+    size_t staging_offset;
+    size_t staging_size; /* per PE */
+    int fd;
+    int doorbell; /* this PE's datagram socket: wakes its service thread, receives descriptors */
+};
+
+extern struct shmemi_node shmemi_node;
+
+/* In two steps around the bootstrap's fence: bind makes the doorbell and, on the leader, the segment; join hands the
+ * segment out and maps it. heap_size is a multiple of 2 MiB. */
+int shmemi_node_bind(size_t heap_size);
+int shmemi_node_join(void);
+void shmemi_node_leave(void);
+
+/* Map this PE's heap at an address of its own choice, over what is there. */
+int shmemi_node_map_heap(void *address);
+
+static inline struct shmemi_control *shmemi_node_control(int node_rank)
+{
+    char *first = (char *)shmemi_node.header + sizeof *shmemi_node.header;
+    return (struct shmemi_control *)first + node_rank;
+}
+
+static inline char *shmemi_node_staging(int node_rank)
+{
+    return (char *)shmemi_node.header + shmemi_node.staging_offset + (size_t)node_rank * shmemi_node.staging_size;
+}
+
+static inline char *shmemi_node_heap(int node_rank)
+{
+    return (char *)shmemi_node.header + shmemi_node.heap_offset + (size_t)node_rank * shmemi_node.heap_size;
+}
+
+/* Wake the service thread of a PE of this node. */
+void shmemi_node_ring_doorbell(int node_rank);
+/* Take what lies in the doorbell. */
+void shmemi_node_clear_doorbell(void);
+
+/* Wait for all PEs of the node. Memory effects before it are visible after it. */
+void shmemi_node_barrier(void);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Requests: what a PE asks of the service thread of another PE, for memory that it cannot reach itself.
+ *
+ * A request travels over a link: the ring in the node's shared memory, or UCX active messages. Its payload is dense
+ * (rows without gaps), at most one staging chunk long, and lies in a staging slot of the origin; up to
+ * SHMEMI_INLINE_MAX bytes travel in the request itself. The owner answers by settling the slot.
+ *
+ *      origin                                        owner's service thread
+ *      claim slot, copy source -> slot   -- PUT -->  copy payload -> its memory
+ *      slot becomes free                 <- settle
+ *      claim slot                        -- GET -->  copy its memory -> payload of the answer
+ *      slot done: copy slot -> dest      <- settle
+ */
+#ifndef SHMEMI_REQUEST_H
+#define SHMEMI_REQUEST_H
+
+#include "gpu/memory.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHMEMI_INLINE_MAX = 48, SHMEMI_SLOT_NONE = UINT16_MAX };
+
+enum shmemi_request_type {
+    SHMEMI_REQUEST_PUT = 1,
+    SHMEMI_REQUEST_GET,
+    SHMEMI_REQUEST_AMO,
+};
+
+struct shmemi_request {
+    uint64_t job_key;
+    uint32_t origin; /* PE that asks */
+    uint32_t region;
+    uint64_t offset; /* of the first byte in the owner's copy */
+    uint64_t width;  /* rows of width bytes, */
+    uint32_t rows;   /* starting every pitch bytes in the owner's copy */
+    uint16_t slot;   /* of the origin: holds the payload of PUT, awaits that of GET or AMO; NONE with inline payload */
+    uint8_t type;    /* enum shmemi_request_type */
+    uint8_t inline_size;
+    uint64_t pitch;
+    union {
+        uint8_t data[SHMEMI_INLINE_MAX];
+        struct {
+            uint32_t op, size; /* struct shmemi_amo */
+            uint64_t operand, compare;
+        } amo;
+    } u;
+};
+
+/* State of a staging slot. The origin claims it (FREE -> BUSY) and frees it after DONE or FAILED; the owner's answer
+ * makes it FREE (put), DONE (get, amo: the answer lies in the slot's memory) or FAILED (the owner has logged why). */
+enum shmemi_slot_state { SHMEMI_SLOT_FREE, SHMEMI_SLOT_BUSY, SHMEMI_SLOT_DONE, SHMEMI_SLOT_FAILED };
+
+/* A request at its owner. The link makes it and hands it to shmemi_service_accept; the service thread works on it and
+ * calls settle exactly once, on the service thread, which answers the origin and releases the arrival. */
+struct shmemi_arrival {
+    struct shmemi_request request;
+    void *payload; /* host memory: dense data of a PUT (u.data when inline), room for the answer of a GET or AMO */
+    void (*settle)(struct shmemi_arrival *arrival, int status); /* status: 0 or -errno */
+    void *link;                                                 /* the link's own */
+    /* the service thread's own */
+    struct shmemi_event event;
+    struct shmemi_arrival *next;
+};
+
+/* Begin to work on an arrival. Service thread only. */
+void shmemi_service_accept(struct shmemi_arrival *arrival);
+
+/* This PE's staging area: slots of chunk bytes in memory that all PEs of the node have mapped. The first `slots` serve
+ * this PE's own requests, the next `slots` take what arrives from other nodes. */
+struct shmemi_staging {
+    size_t chunk;
+    unsigned slots;
+    char *memory; /* 2 * slots * chunk bytes */
+};
+extern struct shmemi_staging shmemi_staging;
+
+static inline void *shmemi_staging_slot(unsigned slot)
+{
+    return shmemi_staging.memory + slot * shmemi_staging.chunk;
+}
+
+/* Settle one of this PE's own slots, or (SHMEMI_SLOT_NONE) count an inline put as completed: what a link calls when
+ * the owner's answer has arrived. */
+void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state);
+
+/* A way to carry requests to a PE. send returns when the request is on its way; the slot's memory stays until it is
+ * settled. Blocks, with progress, while the way is full. */
+struct shmemi_link {
+    int (*send)(int pe, const struct shmemi_request *request);
+};
+extern const struct shmemi_link shmemi_link_ring; /* same node */
+extern const struct shmemi_link shmemi_link_ucx;  /* other node */
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The owner's end of requests. Arrivals are checked against the region table, their copies started at once and
+ * settled in order of completion of the oldest; everything here runs under one lock, taken by trying, by the service
+ * thread and by threads that wait in the library.
+ */
+#define _GNU_SOURCE
+#include "transport/service.h"
+
+#include "base/log.h"
+#include "transport/driver.h"
+#include "transport/job.h"
+#include "transport/node.h"
+#include "transport/request.h"
+#include "transport/request_check.h"
+#include "transport/ring.h"
+#include "transport/ucx.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    IDLE_ROUNDS_BEFORE_SLEEP = 200,
+    PENDING_POLL_MS = 1, /* while this PE's own operations are under way on the network */
+};
+
+static struct {
+    pthread_t thread;
+    bool running;
+    atomic_bool stop;
+    atomic_bool sleeps_for_good; /* asleep without a timeout: shmemi_service_notice has to wake it */
+    int epoll;
+    pthread_mutex_t lock; /* recursive: an arrival may be accepted within progress or from a network callback */
+    struct shmemi_arrival *oldest, *newest; /* copies under way, in order */
+    bool networked;
+} service;
+
+int shmemi_request_check(const struct shmemi_request *request)
+{
+    uint64_t payload, end;
+    if (request->job_key != shmemi_job.key || request->origin >= (uint32_t)shmemi_job.n_pes)
+        return -EINVAL;
+    if (request->type < SHMEMI_REQUEST_PUT || request->type > SHMEMI_REQUEST_AMO)
+        return -EINVAL;
+    if (request->rows == 0 || (request->rows > 1 && request->pitch < request->width))
+        return -EINVAL;
+    if (__builtin_mul_overflow((uint64_t)request->rows, request->width, &payload) || payload > shmemi_staging.chunk)
+        return -EINVAL;
+    if (__builtin_mul_overflow((uint64_t)(request->rows - 1), request->pitch, &end) ||
+        __builtin_add_overflow(end, request->width, &end) || __builtin_add_overflow(end, request->offset, &end))
+        return -EINVAL;
+    if (request->slot == SHMEMI_SLOT_NONE)
+        return request->type == SHMEMI_REQUEST_GET ||
+                       (request->type == SHMEMI_REQUEST_PUT &&
+                        (payload > SHMEMI_INLINE_MAX || request->inline_size != payload))
+                   ? -EINVAL
+                   : 0;
+    return request->slot < shmemi_staging.slots ? 0 : -EINVAL;
+}
+
+static void settle(struct shmemi_arrival *arrival, int status)
+{
+    arrival->settle(arrival, status);
+    shmemi_resolver.release();
+}
+
+static void queue(struct shmemi_arrival *arrival)
+{
+    arrival->next = NULL;
+    if (service.newest)
+        service.newest->next = arrival;
+    else
+        service.oldest = arrival;
+    service.newest = arrival;
+}
+
+/* Settle the copies that are done, from the oldest on. */
+static unsigned poll_copies(void)
+{
+    unsigned done = 0;
+    while (service.oldest) {
+        struct shmemi_arrival *arrival = service.oldest;
+        int rc = arrival->event.memory->event_test(&arrival->event);
+        if (rc == -EAGAIN)
+            break;
+        service.oldest = arrival->next;
+        if (!service.oldest)
+            service.newest = NULL;
+        settle(arrival, rc);
+        done++;
+    }
+    return done;
+}
+
+static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place *mine)
+{
+    const struct shmemi_request *request = &arrival->request;
+    struct shmemi_place payload = shmemi_place_host(arrival->payload);
+    struct shmemi_shape shape = {.width = request->width, .rows = request->rows};
+    arrival->event.memory = mine->memory;
+    if (request->type == SHMEMI_REQUEST_PUT) {
+        shape.source_pitch = request->width;
+        shape.dest_pitch = request->pitch;
+        return mine->memory->copy_start(mine, &payload, &shape, &arrival->event);
+    }
+    shape.source_pitch = request->pitch;
+    shape.dest_pitch = request->width;
+    return mine->memory->copy_start(&payload, mine, &shape, &arrival->event);
+}
+
+static int apply_amo(struct shmemi_arrival *arrival, const struct shmemi_place *mine)
+{
+    const struct shmemi_request *request = &arrival->request;
+    struct shmemi_amo amo = {
+        .op = request->u.amo.op,
+        .size = request->u.amo.size,
+        .operand = request->u.amo.operand,
+        .compare = request->u.amo.compare,
+    };
+    if (mine->memory != &shmemi_memory_host || (amo.size != 4 && amo.size != 8) || amo.size != request->width ||
+        mine->address % amo.size || amo.op > SHMEMI_AMO_COMPARE_SWAP) {
+        shmemi_error("PE %u asked for an atomic operation that region %u does not support", request->origin,
+                     request->region);
+        return -EINVAL;
+    }
+    uint64_t old = shmemi_amo_apply((void *)mine->address, &amo);
+    if (request->slot != SHMEMI_SLOT_NONE)
+        memcpy(arrival->payload, &old, amo.size);
+    return 0;
+}
+
+static uint64_t reach(const struct shmemi_request *request)
+{
+    return (request->rows - 1) * request->pitch + request->width;
+}
+
+void shmemi_service_accept(struct shmemi_arrival *arrival)
+{
+    const struct shmemi_request *request = &arrival->request;
+    struct shmemi_place mine;
+    int rc = shmemi_resolver.resolve(request->region, request->offset, reach(request), &mine);
+    if (rc) {
+        shmemi_error("PE %u asked for %llu bytes at offset %llu of region %u, which this PE does not have",
+                     request->origin, (unsigned long long)reach(request), (unsigned long long)request->offset,
+                     request->region);
+        arrival->settle(arrival, rc);
+        return;
+    }
+    if (request->type == SHMEMI_REQUEST_AMO) {
+        settle(arrival, apply_amo(arrival, &mine));
+        return;
+    }
+    rc = start_copy(arrival, &mine);
+    if (rc)
+        settle(arrival, rc);
+    else
+        queue(arrival);
+}
+
+static bool has_work(void)
+{
+    return service.networked || service.oldest || shmemi_ring_has_work();
+}
+
+static unsigned progress_locked(void)
+{
+    unsigned done = shmemi_ring_drain();
+    if (service.networked)
+        done += shmemi_ucx_service_progress();
+    return done + poll_copies();
+}
+
+unsigned shmemi_service_progress(void)
+{
+    unsigned done = 0;
+    if (!service.running || !has_work())
+        return 0;
+    if (!pthread_mutex_trylock(&service.lock)) {
+        done = progress_locked();
+        pthread_mutex_unlock(&service.lock);
+    }
+    if (service.networked)
+        done += shmemi_ucx_progress();
+    return done;
+}
+
+void shmemi_service_notice(void)
+{
+    if (atomic_load_explicit(&service.sleeps_for_good, memory_order_relaxed))
+        shmemi_node_ring_doorbell(shmemi_job.node_rank);
+}
+
+static void sleep_until_event(void)
+{
+    struct epoll_event event;
+    bool pending = service.networked && shmemi_ucx_has_pending();
+    if (!shmemi_ring_announce_sleep())
+        return;
+    if (!service.networked || shmemi_ucx_service_arm() == 0) {
+        atomic_store_explicit(&service.sleeps_for_good, !pending, memory_order_relaxed);
+        epoll_wait(service.epoll, &event, 1, pending ? PENDING_POLL_MS : -1);
+        atomic_store_explicit(&service.sleeps_for_good, false, memory_order_relaxed);
+    }
+    shmemi_ring_announce_awake();
+    shmemi_node_clear_doorbell();
+}
+
+static void *service_main(void *argument)
+{
+    (void)argument;
+    unsigned idle = 0;
+    while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
+        pthread_mutex_lock(&service.lock);
+        unsigned done = progress_locked();
+        bool copying = service.oldest;
+        pthread_mutex_unlock(&service.lock);
+        if (service.networked && shmemi_ucx_has_pending())
+            done += shmemi_ucx_progress();
+        if (done) {
+            idle = 0;
+        } else if (copying || ++idle < IDLE_ROUNDS_BEFORE_SLEEP) {
+            sched_yield();
+        } else {
+            sleep_until_event();
+            idle = 0;
+        }
+    }
+    return NULL;
+}
+
+static int watch(int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(service.epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int start_thread(void)
+{
+    pthread_mutexattr_t attributes;
+    sigset_t all, before;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&service.lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    /* the program's signals are not for this thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&service.thread, NULL, service_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -rc;
+}
+
+int shmemi_service_start(void)
+{
+    service.networked = shmemi_job.n_nodes > 1;
+    atomic_store(&service.stop, false);
+    if (shmemi_job.n_pes == 1)
+        return 0;
+    service.epoll = epoll_create1(EPOLL_CLOEXEC);
+    int rc = service.epoll < 0 || watch(shmemi_node.doorbell) ||
+                     (service.networked && watch(shmemi_ucx_event_fd()))
+                 ? -errno
+                 : start_thread();
+    if (rc) {
+        errno = -rc;
+        shmemi_error("cannot start the service thread: %m");
+        return rc;
+    }
+    service.running = true;
+    return 0;
+}
+
+void shmemi_service_stop(void)
+{
+    if (!service.running)
+        return;
+    atomic_store_explicit(&service.stop, true, memory_order_release);
+    shmemi_node_ring_doorbell(shmemi_job.node_rank);
+    pthread_join(service.thread, NULL);
+    service.running = false;
+    close(service.epoll);
+    pthread_mutex_destroy(&service.lock);
+    shmemi_ring_close();
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The service thread: does this PE's end of requests, so that the program need not take part. It sleeps when there is
+ * nothing to do; threads that wait in the library lend it a hand.
+ */
+#ifndef SHMEMI_SERVICE_H
+#define SHMEMI_SERVICE_H
+
+#include <stdbool.h>
+
+/* Start the thread; the node has been joined and, with several nodes, UCX opened. */
+int shmemi_service_start(void);
+void shmemi_service_stop(void);
+
+/* Do what there is to do for the service thread and for this PE's own network operations, unless another thread is at
+ * it. The number of things done. */
+unsigned shmemi_service_progress(void);
+
+/* Let the service thread look again: this PE has issued something that may need progress later. */
+void shmemi_service_notice(void);
+
+#endif

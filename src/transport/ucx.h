@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * UCX: the network between nodes. Opened only when the job has several nodes.
+ *
+ * Two workers: the service worker receives requests and serves what UCX emulates by messages (its address is the one
+ * that is published; the service thread progresses it), the initiator worker sends this PE's operations and receives
+ * their answers (progressed, under a lock, by whoever waits). Endpoints are made when a PE is first addressed.
+ */
+#ifndef SHMEMI_UCX_H
+#define SHMEMI_UCX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Make context and workers and publish the address through the bootstrap (before its fence). */
+int shmemi_ucx_open(void);
+/* Flush and close all endpoints and workers. All PEs have passed a barrier before, and the service thread has stopped:
+ * this thread progresses both workers. Takes 5 seconds at most. Idempotent. */
+void shmemi_ucx_close(void);
+
+/* Let other nodes reach this PE's copy of a host memory region; undone by shmemi_ucx_close or hide. */
+int shmemi_ucx_expose(uint32_t region, void *address, size_t size);
+void shmemi_ucx_hide(uint32_t region);
+
+/* For the service thread's epoll. arm: 0 when it may sleep on the descriptor, -EAGAIN when there is work. */
+int shmemi_ucx_event_fd(void);
+int shmemi_ucx_service_arm(void);
+/* Progress; the number of events handled. Both take their worker's lock by trying. The first hands arrivals to
+ * shmemi_service_accept, so only the service calls it, under its own lock; the second is for any thread. */
+unsigned shmemi_ucx_service_progress(void);
+unsigned shmemi_ucx_progress(void);
+
+/* Operations that this PE has issued and that still need its initiator worker to be progressed. */
+int shmemi_ucx_has_pending(void);
+
+#endif

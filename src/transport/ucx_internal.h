@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the ucx files share.
+ *
+ *   ucx.c          context, workers, endpoints, progress
+ *   ucx_key.c      remote keys: expose a region, fetch a peer's key at the first access
+ *   ucx_rma.c      the driver: put, get, atomics, fence, quiet
+ *   ucx_bounce.c   the driver's transfers from and to GPU memory, through pinned host buffers
+ *   ucx_request.c  the link: requests as active messages
+ *
+ * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, so with that lock held: what
+ * they share with the issuing functions needs no other protection. When both locks are taken, service comes first.
+ */
+#ifndef SHMEMI_UCX_INTERNAL_H
+#define SHMEMI_UCX_INTERNAL_H
+
+#include "transport/driver.h"
+#include "transport/ucx.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucp/api/ucp.h>
+
+/* Active messages. Requests and key requests go to a service worker, answers to an initiator worker. */
+enum {
+    SHMEMI_UCX_AM_KEY_REQUEST = 1,
+    SHMEMI_UCX_AM_KEY_ANSWER,
+    SHMEMI_UCX_AM_REQUEST,
+    SHMEMI_UCX_AM_ANSWER,
+};
+
+/* Operations of a batch that may be under way before the issuer waits for older ones. */
+enum { SHMEMI_UCX_IN_FLIGHT_MAX = 512 };
+
+/* Operations that are waited for together. Zero is empty. The issuer counts issued, callbacks count completed. */
+struct shmemi_ucx_batch {
+    _Atomic uint64_t issued;
+    _Atomic uint64_t completed;
+    atomic_int status; /* first error */
+};
+
+struct shmemi_ucx {
+    atomic_bool is_open;
+    ucp_context_h context;
+    ucp_worker_h service;
+    ucp_worker_h initiator;
+    pthread_mutex_t service_lock; /* recursive: settle is called with and without it */
+    pthread_mutex_t initiator_lock;
+    struct shmemi_ucx_batch nbi; /* operations that quiet waits for */
+    atomic_bool unflushed;       /* something was issued after the last quiet */
+};
+
+extern struct shmemi_ucx shmemi_ucx;
+
+/* A peer's copy of a region: view->data. Allocated by attach, filled in by the first operation. */
+struct shmemi_ucx_target {
+    atomic_bool ready; /* the rest is valid */
+    ucp_ep_h endpoint;
+    ucp_rkey_h key;
+    uint64_t address;
+    struct shmemi_ucx_target *next; /* of those that are ready */
+    struct shmemi_ucx_target **link;
+};
+
+/* ---- ucx.c ------------------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_errno(ucs_status_t status);
+/* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
+int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
+bool shmemi_ucx_peer_is_lost(int pe);
+int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t handler);
+
+/* Parameters of an operation on host memory that counts in a batch. */
+void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p);
+/* Take what an nbx function returned into the batch; with the initiator lock held. 0, or -errno, logged. */
+int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what);
+void shmemi_ucx_batch_done(struct shmemi_ucx_batch *batch, ucs_status_t status);
+/* Wait, with progress, until this many operations are completed. 0 or the batch's first error. */
+int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed);
+int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
+/* Wait for older operations when too many are under way. */
+void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch);
+/* One turn of a wait loop. No lock may be held. */
+void shmemi_ucx_turn(unsigned *spins);
+
+/* ---- ucx_key.c --------------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_key_open(void);
+/* Destroy keys and unmap regions; the workers still exist. */
+void shmemi_ucx_key_close(void);
+/* Fetch the peer's key. Any thread; returns when the target is ready. */
+int shmemi_ucx_target_open(const struct shmemi_view *view);
+void shmemi_ucx_target_close(struct shmemi_ucx_target *target);
+
+static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
+{
+    struct shmemi_ucx_target *target = view->data;
+    *target_p = target;
+    if (__builtin_expect(atomic_load_explicit(&target->ready, memory_order_acquire), 1))
+        return 0;
+    return shmemi_ucx_target_open(view);
+}
+
+/* ---- ucx_rma.c --------------------------------------------------------------------------------------------------- */
+
+/* Rows in host memory and in the peer's copy. Pitches are ignored when there is one row. */
+struct shmemi_ucx_rows {
+    size_t width;
+    size_t rows;
+    size_t offset; /* in the peer's copy */
+    size_t peer_pitch;
+    char *memory;
+    size_t memory_pitch;
+};
+
+/* Start to transfer rows; they are complete (put: locally) when the batch is. */
+int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch);
+int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch);
+
+/* Free what atomics keep. */
+void shmemi_ucx_words_close(void);
+
+/* ---- ucx_bounce.c ------------------------------------------------------------------------------------------------ */
+
+/* Transfer between the peer's copy and memory that is not host memory. Returns as the driver's put and get do. */
+int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *source,
+                          const struct shmemi_shape *shape);
+int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *dest,
+                          const struct shmemi_shape *shape);
+void shmemi_ucx_bounce_close(void);
+
+/* ---- ucx_request.c ----------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_request_open(void);
+void shmemi_ucx_request_close(void);
+/* Hand the requests that have arrived to the service; with the service lock held, outside of callbacks. */
+unsigned shmemi_ucx_request_deliver(void);
+/* Requests that wait for their answers. */
+unsigned shmemi_ucx_request_pending(void);
+/* Fail the requests that wait for this PE; with the initiator lock held. */
+void shmemi_ucx_request_peer_lost(int pe);
+
+#endif

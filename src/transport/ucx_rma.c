@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Driver "ucx": host memory of PEs of other nodes, by UCX's one-sided operations. Where the network has none, UCX
+ * emulates them by messages to the peer's service worker.
+ *
+ * A local place in GPU memory goes through bounce buffers; its nonblocking forms are complete on return.
+ */
+#include "base/log.h"
+#include "transport/job.h"
+#include "transport/service.h"
+#include "transport/ucx_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Attach ------------------------------------------------------------------------------------------------------ */
+
+static int ucx_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    (void)share;
+    const struct shmemi_memory *memory = view->place.memory;
+    if ((memory && memory != &shmemi_memory_host) || shmemi_job_node_rank_of(view->pe) >= 0 ||
+        !atomic_load(&shmemi_ucx.is_open))
+        return -ENOTSUP;
+    struct shmemi_ucx_target *target = calloc(1, sizeof *target);
+    if (!target) {
+        shmemi_error("out of memory for the route to PE %d", view->pe);
+        return -ENOMEM;
+    }
+    view->data = target;
+    view->mapped = NULL;
+    return 0;
+}
+
+static void ucx_detach(struct shmemi_view *view)
+{
+    shmemi_ucx_target_close(view->data);
+    view->data = NULL;
+}
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+static void mark_pending(struct shmemi_context *context)
+{
+    if (!(__atomic_load_n(&context->pending, __ATOMIC_RELAXED) & SHMEMI_PENDING_UCX))
+        __atomic_fetch_or(&context->pending, SHMEMI_PENDING_UCX, __ATOMIC_RELAXED);
+    if (atomic_load_explicit(&shmemi_ucx.unflushed, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&shmemi_ucx.unflushed, true, memory_order_relaxed);
+    shmemi_service_notice();
+}
+
+static int start_put(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
+                     struct shmemi_ucx_batch *batch)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(batch, &param);
+    shmemi_ucx_batch_limit(batch);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request =
+        ucp_put_nbx(target->endpoint, source, nbytes, target->address + offset, target->key, &param);
+    int rc = shmemi_ucx_batch_add(batch, request, "put");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+static int start_get(const struct shmemi_ucx_target *target, size_t offset, void *dest, size_t nbytes,
+                     struct shmemi_ucx_batch *batch)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(batch, &param);
+    shmemi_ucx_batch_limit(batch);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request =
+        ucp_get_nbx(target->endpoint, dest, nbytes, target->address + offset, target->key, &param);
+    int rc = shmemi_ucx_batch_add(batch, request, "get");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+static bool is_dense(const struct shmemi_ucx_rows *rows)
+{
+    return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
+}
+
+int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch)
+{
+    int rc = 0;
+    if (is_dense(rows))
+        return start_put(target, rows->offset, rows->memory, rows->width * rows->rows, batch);
+    for (size_t i = 0; i < rows->rows && !rc; i++)
+        rc = start_put(target, rows->offset + i * rows->peer_pitch, rows->memory + i * rows->memory_pitch, rows->width,
+                       batch);
+    return rc;
+}
+
+int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch)
+{
+    int rc = 0;
+    if (is_dense(rows))
+        return start_get(target, rows->offset, rows->memory, rows->width * rows->rows, batch);
+    for (size_t i = 0; i < rows->rows && !rc; i++)
+        rc = start_get(target, rows->offset + i * rows->peer_pitch, rows->memory + i * rows->memory_pitch, rows->width,
+                       batch);
+    return rc;
+}
+
+static bool is_host(const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_host;
+}
+
+static int finish(int rc, struct shmemi_ucx_batch *batch)
+{
+    int waited = shmemi_ucx_batch_wait_all(batch);
+    return rc ? rc : waited;
+}
+
+static int put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    const struct shmemi_ucx_target *target;
+    struct shmemi_ucx_batch batch = {0};
+    if (!shape->width || !shape->rows)
+        return 0;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    mark_pending(context);
+    if (!is_host(source))
+        return shmemi_ucx_bounce_put(target, offset, source, shape);
+    struct shmemi_ucx_rows rows = {
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = shape->dest_pitch,
+        .memory = (char *)source->address,
+        .memory_pitch = shape->source_pitch,
+    };
+    return finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
+}
+
+static int get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    (void)context;
+    const struct shmemi_ucx_target *target;
+    struct shmemi_ucx_batch batch = {0};
+    if (!shape->width || !shape->rows)
+        return 0;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    if (!is_host(dest))
+        return shmemi_ucx_bounce_get(target, offset, dest, shape);
+    struct shmemi_ucx_rows rows = {
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = shape->source_pitch,
+        .memory = (char *)dest->address,
+        .memory_pitch = shape->dest_pitch,
+    };
+    return finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
+}
+
+static int ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return put_strided(context, view, offset, source, &shape);
+}
+
+static int ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *dest, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return get_strided(context, view, offset, dest, &shape);
+}
+
+static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes)
+{
+    const struct shmemi_ucx_target *target;
+    if (!is_host(source))
+        return ucx_put(context, view, offset, source, nbytes);
+    if (!nbytes)
+        return 0;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    mark_pending(context);
+    return start_put(target, offset, (const void *)source->address, nbytes, &shmemi_ucx.nbi);
+}
+
+static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes)
+{
+    const struct shmemi_ucx_target *target;
+    if (!is_host(dest))
+        return ucx_get(context, view, offset, dest, nbytes);
+    if (!nbytes)
+        return 0;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    mark_pending(context);
+    return start_get(target, offset, (void *)dest->address, nbytes, &shmemi_ucx.nbi);
+}
+
+/* ---- Atomics ----------------------------------------------------------------------------------------------------- */
+
+/* UCX's operation for ours. All but the first four kinds deliver the old value in any case. */
+static const struct {
+    ucp_atomic_op_t op;
+    bool always_fetches;
+} atomics[] = {
+    [SHMEMI_AMO_ADD] = {UCP_ATOMIC_OP_ADD, false},
+    [SHMEMI_AMO_AND] = {UCP_ATOMIC_OP_AND, false},
+    [SHMEMI_AMO_OR] = {UCP_ATOMIC_OP_OR, false},
+    [SHMEMI_AMO_XOR] = {UCP_ATOMIC_OP_XOR, false},
+    [SHMEMI_AMO_FETCH] = {UCP_ATOMIC_OP_ADD, true}, /* of 0 */
+    [SHMEMI_AMO_SET] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_SWAP] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_COMPARE_SWAP] = {UCP_ATOMIC_OP_CSWAP, true},
+};
+
+/* An atomic operation's operands, which have to stay until it is complete. */
+struct word_operation {
+    struct word_operation *next;
+    uint64_t operand; /* COMPARE_SWAP: the value to compare with */
+    uint64_t result;  /* COMPARE_SWAP: on entry the value to store */
+};
+
+static struct word_operation *free_words; /* under the initiator lock */
+
+static void load_operands(struct word_operation *word, const struct shmemi_amo *amo)
+{
+    bool compares = amo->op == SHMEMI_AMO_COMPARE_SWAP;
+    word->operand = compares ? amo->compare : amo->op == SHMEMI_AMO_FETCH ? 0 : amo->operand;
+    word->result = compares ? amo->operand : 0;
+}
+
+static ucs_status_ptr_t start_atomic(const struct shmemi_ucx_target *target, size_t offset,
+                                     const struct shmemi_amo *amo, struct word_operation *word, bool fetches,
+                                     ucp_request_param_t *param)
+{
+    load_operands(word, amo);
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param->datatype = ucp_dt_make_contig(amo->size);
+    if (fetches) {
+        param->op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        param->reply_buffer = &word->result;
+    }
+    return ucp_atomic_op_nbx(target->endpoint, atomics[amo->op].op, &word->operand, 1, target->address + offset,
+                             target->key, param);
+}
+
+static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_amo *amo,
+                        void *fetch_p)
+{
+    struct word_operation word;
+    struct shmemi_ucx_batch batch = {0};
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&batch, &param);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, &word, true, &param);
+    int rc = shmemi_ucx_batch_add(&batch, request, "atomic operation");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    rc = finish(rc, &batch);
+    if (!rc)
+        memcpy(fetch_p, &word.result, amo->size);
+    return rc;
+}
+
+static void free_word(struct word_operation *word)
+{
+    word->next = free_words;
+    free_words = word;
+}
+
+static struct word_operation *take_word(void)
+{
+    struct word_operation *word = free_words;
+    if (word)
+        free_words = word->next;
+    else
+        word = malloc(sizeof *word);
+    if (!word)
+        shmemi_fatal("out of memory for an atomic operation");
+    return word;
+}
+
+static void on_posted(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    free_word(user_data);
+    shmemi_ucx_batch_done(&shmemi_ucx.nbi, status);
+}
+
+static int post_atomic(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_amo *amo)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&shmemi_ucx.nbi, &param);
+    shmemi_ucx_batch_limit(&shmemi_ucx.nbi);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    struct word_operation *word = take_word();
+    param.cb.send = on_posted;
+    param.user_data = word;
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, atomics[amo->op].always_fetches, &param);
+    if (!request || UCS_PTR_IS_ERR(request))
+        free_word(word);
+    int rc = shmemi_ucx_batch_add(&shmemi_ucx.nbi, request, "atomic operation");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+static int check_word(const struct shmemi_ucx_target *target, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo)
+{
+    if ((amo->size == 4 || amo->size == 8) && !((target->address + offset) % amo->size))
+        return 0;
+    shmemi_error("an atomic operation on %u bytes at offset %zu of region %u on PE %d: a word has 4 or 8 bytes and "
+                 "is aligned to its size", amo->size, offset, view->region, view->pe);
+    return -EINVAL;
+}
+
+static int ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_amo *amo, void *fetch_p)
+{
+    const struct shmemi_ucx_target *target;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (!rc)
+        rc = check_word(target, view, offset, amo);
+    if (rc)
+        return rc;
+    if (fetch_p)
+        return fetch_atomic(target, offset, amo, fetch_p);
+    mark_pending(context);
+    return post_atomic(target, offset, amo);
+}
+
+/* ---- Order and completion ---------------------------------------------------------------------------------------- */
+
+static int ucx_fence(struct shmemi_context *context)
+{
+    (void)context;
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_t status = ucp_worker_fence(shmemi_ucx.initiator);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    if (status != UCS_OK)
+        shmemi_error("network (UCX): fence: %s", ucs_status_string(status));
+    return shmemi_ucx_errno(status);
+}
+
+/* Other threads may go on issuing: only what was issued before is waited for. A flush completes all of that, in
+ * whatever order, so the count of completed operations reaches the count that was issued. */
+static int ucx_quiet(struct shmemi_context *context)
+{
+    (void)context;
+    struct shmemi_ucx_batch batch = {0};
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&batch, &param);
+    atomic_store_explicit(&shmemi_ucx.unflushed, false, memory_order_relaxed);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    uint64_t issued = atomic_load_explicit(&shmemi_ucx.nbi.issued, memory_order_relaxed);
+    int rc = shmemi_ucx_batch_add(&batch, ucp_worker_flush_nbx(shmemi_ucx.initiator, &param), "quiet");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    rc = finish(rc, &batch);
+    int waited = shmemi_ucx_batch_wait(&shmemi_ucx.nbi, issued);
+    if (waited)
+        atomic_store_explicit(&shmemi_ucx.nbi.status, 0, memory_order_relaxed); /* reported once */
+    return rc ? rc : waited;
+}
+
+void shmemi_ucx_words_close(void)
+{
+    while (free_words) {
+        struct word_operation *word = free_words;
+        free_words = word->next;
+        free(word);
+    }
+}
+
+const struct shmemi_driver shmemi_driver_ucx = {
+    .name = "ucx",
+    .bit = SHMEMI_PENDING_UCX,
+    .attach = ucx_attach,
+    .detach = ucx_detach,
+    .put = ucx_put,
+    .get = ucx_get,
+    .put_nbi = ucx_put_nbi,
+    .get_nbi = ucx_get_nbi,
+    .put_strided = put_strided,
+    .get_strided = get_strided,
+    .amo = ucx_amo,
+    .fence = ucx_fence,
+    .quiet = ucx_quiet,
+};
