@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The command line. It is read before shmem_init; an error is kept as text, so that one PE alone reports it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stencil2d.h"
+
+/* Options without a short form. */
+enum {
+    OPT_SIZE = 256,
+    OPT_ITERATIONS,
+    OPT_WARMUP,
+    OPT_GRID,
+    OPT_SEED,
+    OPT_WEIGHTS,
+    OPT_HALO_VALUE,
+    OPT_SYNC,
+    OPT_VERIFY,
+    OPT_TOLERANCE,
+    OPT_INJECT_ERROR,
+    OPT_NAIVE,
+    OPT_BOTH,
+    OPT_CSV,
+    OPT_DEVICE,
+};
+
+static const struct option long_options[] = {
+    { "size", required_argument, NULL, OPT_SIZE },
+    { "iterations", required_argument, NULL, OPT_ITERATIONS },
+    { "warmup", required_argument, NULL, OPT_WARMUP },
+    { "grid", required_argument, NULL, OPT_GRID },
+    { "seed", required_argument, NULL, OPT_SEED },
+    { "weights", required_argument, NULL, OPT_WEIGHTS },
+    { "halo-value", required_argument, NULL, OPT_HALO_VALUE },
+    { "sync", required_argument, NULL, OPT_SYNC },
+    { "verify", no_argument, NULL, OPT_VERIFY },
+    { "tolerance", required_argument, NULL, OPT_TOLERANCE },
+    { "inject-error", no_argument, NULL, OPT_INJECT_ERROR },
+    { "naive", no_argument, NULL, OPT_NAIVE },
+    { "both", no_argument, NULL, OPT_BOTH },
+    { "csv", no_argument, NULL, OPT_CSV },
+    { "device", required_argument, NULL, OPT_DEVICE },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+};
+
+/* The defaults of the problem are those of SHOC. --inject-error is for testing the check and not listed. */
+static const char help_text[] =
+    "Usage: stencil2d [options]\n"
+    "9-point stencil on a matrix that is spread over the GPUs of all PEs.\n"
+    "\n"
+    "  -d cuda|opencl|auto   programming interface (auto: CUDA if every PE has a device)\n"
+    "      --device I        use device I on every PE (one is chosen near each PE)\n"
+    "      --size RxC        rows and columns of the matrix (1024x1024)\n"
+    "  -s RxC                rows and columns per PE instead\n"
+    "      --grid PxQ        PEs along rows and columns (near square)\n"
+    "      --iterations N    (1000)\n"
+    "      --warmup N        iterations before the clock starts (10)\n"
+    "  -p sp|dp|both         precision (sp)\n"
+    "      --weights C,N,D   of the cell, its four direct and its four diagonal neighbours (0.25,0.15,0.05)\n"
+    "      --halo-value X    of the fixed border around the matrix (0)\n"
+    "      --seed N          of the initial matrix (71594)\n"
+    "      --naive           exchange through host memory by hand instead of mapped GPU buffers\n"
+    "      --both            one run with mapped buffers and one naive\n"
+    "      --sync signal|barrier\n"
+    "                        order the exchange of mapped buffers (signal)\n"
+    "      --verify          compare with a serial run on the CPU; status 1 if a cell differs\n"
+    "      --tolerance X     relative error that passes the check (0: bit for bit)\n"
+    "      --csv             print comma-separated values\n"
+    "  -h, --help            print this text\n";
+
+void options_help(void)
+{
+    fputs(help_text, stdout);
+}
+
+static bool parse_long(const char *text, long min, long max, long *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtol(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max;
+}
+
+static bool parse_int(const char *text, int min, int *value)
+{
+    long n;
+
+    if (!parse_long(text, min, INT_MAX, &n))
+        return false;
+    *value = (int)n;
+    return true;
+}
+
+static bool parse_seed(const char *text, uint64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && text[0] != '-';
+}
+
+static bool parse_real(const char *text, double *value)
+{
+    char *end;
+
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+/* "RxC" or, for a square, "N". */
+static bool parse_pair(const char *text, long pair[2])
+{
+    char first[32];
+    const char *x = strchr(text, 'x');
+    size_t n = x ? (size_t)(x - text) : strlen(text);
+
+    if (n >= sizeof(first))
+        return false;
+    memcpy(first, text, n);
+    first[n] = '\0';
+    return parse_long(first, 1, INT_MAX, &pair[0]) && parse_long(x ? x + 1 : first, 1, INT_MAX, &pair[1]);
+}
+
+static bool parse_size(const char *text, bool per_pe, struct options *opt)
+{
+    long pair[2];
+
+    if (!parse_pair(text, pair))
+        return false;
+    opt->rows = pair[0];
+    opt->cols = pair[1];
+    opt->per_pe = per_pe;
+    return true;
+}
+
+static bool parse_grid(const char *text, struct options *opt)
+{
+    long pair[2];
+
+    if (!strchr(text, 'x') || !parse_pair(text, pair))
+        return false;
+    opt->grid_rows = (int)pair[0];
+    opt->grid_cols = (int)pair[1];
+    return true;
+}
+
+static bool parse_weights(const char *text, double weights[3])
+{
+    char rest;
+
+    return sscanf(text, "%lf,%lf,%lf%c", &weights[0], &weights[1], &weights[2], &rest) == 3 && isfinite(weights[0]) &&
+           isfinite(weights[1]) && isfinite(weights[2]);
+}
+
+static bool parse_device(const char *text, struct options *opt)
+{
+    opt->device = text;
+    return strcmp(text, "auto") == 0 || strcmp(text, "cuda") == 0 || strcmp(text, "opencl") == 0;
+}
+
+static bool parse_precision(const char *text, struct options *opt)
+{
+    opt->single = strcmp(text, "sp") == 0;
+    opt->both_precisions = strcmp(text, "both") == 0;
+    return opt->single || opt->both_precisions || strcmp(text, "dp") == 0;
+}
+
+static bool parse_sync(const char *text, struct options *opt)
+{
+    opt->barrier = strcmp(text, "barrier") == 0;
+    return opt->barrier || strcmp(text, "signal") == 0;
+}
+
+static bool set_flag(bool *flag)
+{
+    *flag = true;
+    return true;
+}
+
+/* Returns false if the value makes no sense. */
+static bool take(int code, const char *value, struct options *opt)
+{
+    switch (code) {
+    case 'd':
+        return parse_device(value, opt);
+    case 's':
+        return parse_size(value, true, opt);
+    case 'p':
+        return parse_precision(value, opt);
+    case 'h':
+        return set_flag(&opt->help);
+    case OPT_SIZE:
+        return parse_size(value, false, opt);
+    case OPT_ITERATIONS:
+        return parse_long(value, 1, LONG_MAX, &opt->iterations);
+    case OPT_WARMUP:
+        return parse_long(value, 0, LONG_MAX, &opt->warmup);
+    case OPT_GRID:
+        return parse_grid(value, opt);
+    case OPT_SEED:
+        return parse_seed(value, &opt->seed);
+    case OPT_WEIGHTS:
+        return parse_weights(value, opt->weights);
+    case OPT_HALO_VALUE:
+        return parse_real(value, &opt->halo_value);
+    case OPT_SYNC:
+        return parse_sync(value, opt);
+    case OPT_VERIFY:
+        return set_flag(&opt->verify);
+    case OPT_TOLERANCE:
+        return parse_real(value, &opt->tolerance) && opt->tolerance >= 0;
+    case OPT_INJECT_ERROR:
+        return set_flag(&opt->inject_error);
+    case OPT_NAIVE:
+        return set_flag(&opt->naive);
+    case OPT_BOTH:
+        return set_flag(&opt->both_variants);
+    case OPT_CSV:
+        return set_flag(&opt->csv);
+    case OPT_DEVICE:
+        return parse_int(value, 0, &opt->device_index);
+    default:
+        return false;
+    }
+}
+
+static void set_defaults(struct options *opt)
+{
+    *opt = (struct options){
+        .device = "auto",
+        .device_index = -1,
+        .rows = 1024,
+        .cols = 1024,
+        .iterations = 1000,
+        .warmup = 10,
+        .seed = 71594,
+        .single = true,
+        .weights = { 0.25, 0.15, 0.05 },
+    };
+}
+
+void options_parse(int argc, char **argv, struct options *opt)
+{
+    int code;
+    int index = -1;
+
+    set_defaults(opt);
+    opterr = 0;
+    while ((code = getopt_long(argc, argv, ":d:s:p:h", long_options, &index)) != -1) {
+        const char *shown = argv[optind - 1];
+        const char short_name[2] = { (char)code, '\0' };
+
+        if (code == '?')
+            snprintf(opt->error, sizeof(opt->error), "unknown option %s", shown);
+        else if (code == ':')
+            snprintf(opt->error, sizeof(opt->error), "option %s needs a value", shown);
+        else if (!take(code, optarg, opt))
+            snprintf(opt->error, sizeof(opt->error), "'%s' is no value for -%s%s", optarg, index < 0 ? "" : "-",
+                     index < 0 ? short_name : long_options[index].name);
+        else {
+            index = -1;
+            continue;
+        }
+        return;
+    }
+    if (optind < argc)
+        snprintf(opt->error, sizeof(opt->error), "unexpected argument %s", argv[optind]);
+    else if (opt->inject_error && !opt->verify)
+        snprintf(opt->error, sizeof(opt->error), "--inject-error needs --verify");
+}

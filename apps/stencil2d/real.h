@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What depends on the precision of the matrix, as one table for float and one for double.
+ */
+#ifndef STENCIL2D_REAL_H
+#define STENCIL2D_REAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Result of comparing cells with the reference. */
+struct comparison {
+    long wrong;             /* cells outside the tolerance              */
+    long inexact;           /* cells that differ in any bit             */
+    long not_finite;        /* cells whose expected value is Inf or NaN */
+    double max_error;       /* largest relative error                   */
+    long row, col;          /* of the first wrong cell                  */
+    double expected, found; /* there                                    */
+};
+
+struct real {
+    const char *name;
+    size_t size;
+
+    /* Initial value of n cells of the matrix, from (row, col) on; any cut of the matrix gives the same values. */
+    void (*fill)(void *dest, uint64_t seed, long row, long col, long n);
+    void (*set)(void *dest, double value, long n);
+
+    /* One iteration of the serial reference over rows x cols cells; both matrices have a border of one cell. */
+    void (*sweep)(const void *in, void *out, long rows, long cols, const double weights[3]);
+
+    /* Compare n cells of the matrix from (row, col) on. */
+    void (*compare)(const void *expected, const void *found, long row, long col, long n, double tolerance,
+                    struct comparison *sum);
+
+    /* Put n elements, stride elements apart at both ends. */
+    void (*put_strided)(void *dest, const void *source, ptrdiff_t stride, size_t n, int pe);
+};
+
+extern const struct real real_sp, real_dp;
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Command line of the benchmarks: that of the OSU micro-benchmarks, and two comparisons of our own.
+ */
+#ifndef OSU_OPTIONS_H
+#define OSU_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What one program is and the defaults that it gives to the options. */
+struct osu_program {
+    const char *name;       /* osu_oshm_put                                         */
+    const char *title;      /* of the header line                                   */
+    const char *summary;    /* what is measured, for -h                             */
+    unsigned columns;       /* OSU_SHOW_... that are always shown                   */
+    unsigned full_columns;  /* OSU_SHOW_... that -f adds                            */
+    bool compares;          /* takes --raw and --naive                              */
+    bool two_pes;           /* runs with exactly two PEs; otherwise two or more     */
+    size_t max_size;        /* largest message, bytes                               */
+    size_t large_from;      /* messages from this size on use the _large counts     */
+    long iterations;        /* measured operations                                  */
+    long iterations_large;
+    long warmup;            /* operations before the measurement                    */
+    long warmup_large;
+};
+
+struct osu_options {
+    size_t min_size, max_size;
+    long iterations, iterations_large;
+    long warmup, warmup_large;
+    bool use_global;     /* host buffers are static data, else on the symmetric heap */
+    bool full, validate, raw, naive;
+    const char *device;  /* "cuda", "opencl", or NULL: none is needed */
+    char side[2];        /* of PE 0 and PE 1: 'H' or 'D'              */
+};
+
+enum osu_parse { OSU_RUN, OSU_HELP, OSU_VERSION, OSU_BAD };
+
+/* Reads argv into *options. On OSU_BAD, message holds one line that says what is wrong. */
+enum osu_parse osu_options_parse(struct osu_options *options, const struct osu_program *program, int argc, char **argv,
+                                 char *message, size_t message_size);
+
+void osu_options_help(const struct osu_program *program);
+
+/* Counts for messages of one size. */
+long osu_iterations(const struct osu_options *options, const struct osu_program *program, size_t size);
+long osu_warmup(const struct osu_options *options, const struct osu_program *program, size_t size);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Output in the format of the OSU micro-benchmarks. One table drives both the titles and the figures.
+ */
+#include "osu_report.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { SIZE_WIDTH = 10, FIELD_WIDTH = 20 };
+
+typedef void (*print_func_t)(double value);
+
+/* Two digits as in OSU's tables; four below one, where two would hide differences of a quarter. */
+static void print_real(double value)
+{
+    printf("%*.*f", FIELD_WIDTH, value < 1 && value > -1 ? 4 : 2, value);
+}
+
+static void print_count(double value)
+{
+    printf("%*.0f", FIELD_WIDTH, value);
+}
+
+static void print_verdict(double value)
+{
+    printf("%*s", FIELD_WIDTH, value > 0 ? "Pass" : "Fail");
+}
+
+#define FIELD(member) offsetof(struct osu_row, member)
+
+static const struct {
+    unsigned shown; /* OSU_SHOW_... */
+    const char *title;
+    size_t offset;
+    print_func_t print;
+} columns_table[] = {
+    {OSU_SHOW_LATENCY, "Latency (us)", FIELD(latency), print_real},
+    {OSU_SHOW_RATE, "Messages/s", FIELD(rate), print_real},
+    {OSU_SHOW_BANDWIDTH, "Bandwidth (MB/s)", FIELD(bandwidth), print_real},
+    {OSU_SHOW_TAILS, "Min Latency(us)", FIELD(shortest), print_real},
+    {OSU_SHOW_TAILS, "P50 Tail Lat(us)", FIELD(p50), print_real},
+    {OSU_SHOW_TAILS, "P99 Tail Lat(us)", FIELD(p99), print_real},
+    {OSU_SHOW_TAILS, "Max Latency(us)", FIELD(longest), print_real},
+    {OSU_SHOW_ITERATIONS, "Iterations", FIELD(iterations), print_count},
+    {OSU_SHOW_RAW, "Raw (us)", FIELD(raw), print_real},
+    {OSU_SHOW_RAW, "Latency/Raw", FIELD(raw_ratio), print_real},
+    {OSU_SHOW_NAIVE, "Naive (us)", FIELD(naive), print_real},
+    {OSU_SHOW_NAIVE, "% less time", FIELD(less), print_real},
+    {OSU_SHOW_VALID, "Validation", FIELD(valid), print_verdict},
+};
+
+enum { N_COLUMNS = sizeof columns_table / sizeof columns_table[0] };
+
+unsigned osu_report_columns(const struct osu_session *session)
+{
+    const struct osu_options *options = &session->options;
+    unsigned columns = session->program->columns;
+    columns |= options->full ? session->program->full_columns : 0;
+    columns |= options->raw ? OSU_SHOW_RAW : 0;
+    columns |= options->naive ? OSU_SHOW_NAIVE : 0;
+    columns |= options->validate ? OSU_SHOW_VALID : 0;
+    return columns;
+}
+
+static const char *side_name(char side)
+{
+    return side == 'D' ? "DEVICE (D)" : "HOST (H)";
+}
+
+void osu_report_header(const struct osu_session *session, const char *route, unsigned columns)
+{
+    const struct osu_options *options = &session->options;
+    printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
+    printf("# PE 0 Memory on %s and PE 1 Memory on %s\n", side_name(options->side[0]), side_name(options->side[1]));
+    printf("# Device: %s, host buffers: %s, route: %s\n", session->device->name,
+           options->use_global ? "global" : "heap", route ? route : "unknown");
+    printf("%-*s", SIZE_WIDTH, "# Size");
+    for (int i = 0; i < N_COLUMNS; i++) {
+        if (columns & columns_table[i].shown)
+            printf("%*s", FIELD_WIDTH, columns_table[i].title);
+    }
+    putchar('\n');
+    fflush(stdout);
+}
+
+void osu_report_row(const struct osu_row *row, unsigned columns)
+{
+    printf("%-*zu", SIZE_WIDTH, row->size);
+    for (int i = 0; i < N_COLUMNS; i++) {
+        const double *value = (const double *)((const char *)row + columns_table[i].offset);
+        if (!(columns & columns_table[i].shown))
+            continue;
+        if (isnan(*value))
+            printf("%*s", FIELD_WIDTH, "-");
+        else
+            columns_table[i].print(*value);
+    }
+    putchar('\n');
+    fflush(stdout);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Output in the format of the OSU micro-benchmarks: header lines that start with #, then one line per size.
+ */
+#ifndef OSU_REPORT_H
+#define OSU_REPORT_H
+
+#include "session.h"
+
+#define OSU_REPORT_VERSION "v1.0-mapshmem"
+
+/* Which columns are printed; osu_report_columns says for a session. */
+enum {
+    OSU_SHOW_LATENCY = 1 << 0,
+    OSU_SHOW_TAILS = 1 << 1,
+    OSU_SHOW_RATE = 1 << 2,
+    OSU_SHOW_BANDWIDTH = 1 << 3,
+    OSU_SHOW_ITERATIONS = 1 << 4,
+    OSU_SHOW_RAW = 1 << 5,
+    OSU_SHOW_NAIVE = 1 << 6,
+    OSU_SHOW_VALID = 1 << 7,
+};
+
+/* Everything that a line can show. Times in microseconds of one operation; NAN where there is no figure. */
+struct osu_row {
+    size_t size;
+    double latency;
+    double shortest, p50, p99, longest; /* of single operations, in a pass of its own */
+    double rate;                        /* messages per second, all pairs together     */
+    double bandwidth;                   /* MB/s                                        */
+    double iterations;
+    double raw, raw_ratio;  /* the plain copy; how many times as long ours takes */
+    double naive, less;     /* the way without shmmap; percent less time of ours  */
+    double valid;           /* 1: the bytes were right                            */
+};
+
+unsigned osu_report_columns(const struct osu_session *session);
+
+/* The lines above the table; route may be NULL when it is not known. For PE 0. */
+void osu_report_header(const struct osu_session *session, const char *route, unsigned columns);
+void osu_report_row(const struct osu_row *row, unsigned columns);
+
+#endif

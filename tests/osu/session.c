@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What every benchmark does around its measurement: start, options, devices, buffers, time, errors, end.
+ *
+ * A failure that all PEs see alike is told by PE 0 and ends in a normal exit of all; one that a single PE meets goes
+ * through agree() or osu_fail(), so that no PE waits for another that has left.
+ */
+#include "session.h"
+#include "osu_report.h"
+#include "shmem_flavour.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { CHUNK = 1 << 20 };
+
+static char chunk[CHUNK];
+static int refusing_pe = -1; /* symmetric */
+
+void osu_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "PE %d: ", shmem_my_pe());
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    shmem_global_exit(EXIT_FAILURE);
+    abort(); /* not reached: shmem_global_exit does not return, but its prototype does not say so */
+}
+
+double osu_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+int osu_session_end(int status)
+{
+    fflush(stdout);
+    shmem_barrier_all();
+    shmem_finalize();
+    return status;
+}
+
+static void say(const struct osu_session *session, const char *text)
+{
+    if (session->me == 0)
+        fprintf(stderr, "%s: %s\n", session->program->name, text);
+}
+
+/* Returns -1 on every PE when all are content; else a PE that is not, itself if it is one of them. */
+static int agree(const struct osu_session *session, bool content)
+{
+    for (int pe = 0; !content && pe < session->n_pes; pe++)
+        shmem_int_p(&refusing_pe, session->me, pe);
+    shmem_barrier_all();
+    return content ? refusing_pe : session->me;
+}
+
+static bool parse(struct osu_session *session, int argc, char **argv, int *status_p)
+{
+    char message[256];
+    enum osu_parse parsed =
+        osu_options_parse(&session->options, session->program, argc, argv, message, sizeof message);
+    *status_p = parsed == OSU_BAD ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (parsed == OSU_BAD)
+        say(session, message);
+    if (parsed == OSU_HELP && session->me == 0)
+        osu_options_help(session->program);
+    if (parsed == OSU_VERSION && session->me == 0)
+        printf("%s %s\n", session->program->name, OSU_REPORT_VERSION);
+    return parsed == OSU_RUN;
+}
+
+static bool check_pes(const struct osu_session *session)
+{
+    bool right = session->program->two_pes ? session->n_pes == 2 : session->n_pes >= 2;
+    if (!right)
+        say(session, session->program->two_pes ? "this test requires exactly two PEs, for example oshrun -np 2"
+                                               : "this test requires at least two PEs, for example oshrun -np 2");
+    return right;
+}
+
+static bool open_device(struct osu_session *session)
+{
+    const struct osu_options *options = &session->options;
+    char line[256];
+    if (options->side[0] == 'H' && options->side[1] == 'H')
+        return true;
+    if (!OSU_CAN_MAP) {
+        say(session, osu_map_error());
+        return false;
+    }
+    session->device = device_find(options->device);
+    int index = osu_my_device(session->device->type);
+    int refusing = agree(session, index >= 0 && session->device->open(index) == 0);
+    snprintf(line, sizeof line, "%s (seen by PE %d)", session->device->absent, refusing);
+    if (refusing >= 0)
+        say(session, refusing == 0 ? session->device->absent : line);
+    return refusing < 0;
+}
+
+bool osu_session_start(struct osu_session *session, const struct osu_program *program, int argc, char **argv,
+                       int *status_p)
+{
+    shmem_init();
+    session->program = program;
+    session->device = &device_host;
+    session->me = shmem_my_pe();
+    session->n_pes = shmem_n_pes();
+    bool run = parse(session, argc, argv, status_p);
+    if (run && !check_pes(session)) {
+        *status_p = EXIT_FAILURE;
+        run = false;
+    }
+    if (run && !open_device(session)) {
+        *status_p = OSU_EXIT_SKIP;
+        run = false;
+    }
+    if (!run)
+        osu_session_end(*status_p);
+    return run;
+}
+
+/* ---- Buffers --------------------------------------------------------------------------------------------------- */
+
+const struct device_ops *osu_side_ops(const struct osu_session *session, int side)
+{
+    return session->options.side[side] == 'D' ? session->device : &device_host;
+}
+
+static int create_static(const struct osu_session *session, struct osu_memory *memory, struct osu_static_area area,
+                         size_t size)
+{
+    char line[256];
+    if (size > area.size) {
+        snprintf(line, sizeof line, "global buffers hold %zu bytes and this test needs %zu: use heap, or a smaller -m",
+                 area.size, size);
+        say(session, line);
+        return -1;
+    }
+    memory->object = memory->address = area.bytes;
+    memory->is_static = true;
+    return 0;
+}
+
+static int create_heap(const struct osu_session *session, struct osu_memory *memory, size_t size)
+{
+    char line[256];
+    memory->object = memory->address = memory->ops->alloc(size);
+    snprintf(line, sizeof line, "the symmetric heap has no room for %zu bytes: raise SHMEM_SYMMETRIC_SIZE", size);
+    if (!memory->object)
+        say(session, line);
+    return memory->object ? 0 : -1;
+}
+
+static int create_device(const struct osu_session *session, struct osu_memory *memory, size_t size, bool symmetric)
+{
+    char line[512];
+    memory->object = memory->address = memory->ops->alloc(size);
+    memory->mapped = symmetric || !memory->ops->local_pointer;
+    if (!memory->mapped)
+        return 0;
+    memory->address = osu_map(memory->object, size, memory->ops->type);
+    if (memory->address)
+        return 0;
+    snprintf(line, sizeof line, "shmmap refused: %s", osu_map_error());
+    say(session, line);
+    memory->ops->free(memory->object);
+    return -1;
+}
+
+int osu_memory_create(const struct osu_session *session, struct osu_memory *memory, const struct device_ops *ops,
+                      struct osu_static_area area, size_t size, bool symmetric)
+{
+    *memory = (struct osu_memory){.ops = ops};
+    if (ops != &device_host)
+        return create_device(session, memory, size + OSU_GUARD, symmetric);
+    if (session->options.use_global)
+        return create_static(session, memory, area, size + OSU_GUARD);
+    return create_heap(session, memory, size + OSU_GUARD);
+}
+
+int osu_stage_create(const struct osu_session *session, struct osu_memory *memory, size_t size)
+{
+    *memory = (struct osu_memory){.ops = &device_host};
+    return create_heap(session, memory, size);
+}
+
+void osu_memory_destroy(struct osu_memory *memory)
+{
+    if (memory->mapped)
+        osu_unmap(memory->address);
+    if (!memory->is_static)
+        memory->ops->free(memory->object);
+}
+
+/* ---- Contents: a pattern of position and seed ------------------------------------------------------------------ */
+
+static unsigned char pattern(size_t position, unsigned seed)
+{
+    return (unsigned char)(position + (position >> 8) * 7 + (position >> 16) * 13 + seed * 31);
+}
+
+/* Write [from, to) of the pattern, each byte exclusive-or'ed with `flip`. */
+static void write_pattern(struct osu_memory *memory, size_t from, size_t to, unsigned seed, unsigned char flip)
+{
+    for (size_t at = from; at < to; at += CHUNK) {
+        size_t n = to - at < CHUNK ? to - at : CHUNK;
+        for (size_t i = 0; i < n; i++)
+            chunk[i] = (char)(pattern(at + i, seed) ^ flip);
+        memory->ops->write(memory->object, at, chunk, n);
+    }
+}
+
+static bool holds_pattern(struct osu_memory *memory, size_t from, size_t to, unsigned seed, unsigned char flip)
+{
+    bool same = true;
+    for (size_t at = from; at < to && same; at += CHUNK) {
+        size_t n = to - at < CHUNK ? to - at : CHUNK;
+        memory->ops->read(chunk, memory->object, at, n);
+        for (size_t i = 0; i < n; i++)
+            same &= (unsigned char)chunk[i] == (pattern(at + i, seed) ^ flip);
+    }
+    return same;
+}
+
+void osu_memory_fill(struct osu_memory *memory, size_t size, unsigned seed)
+{
+    write_pattern(memory, 0, size, seed, 0);
+}
+
+void osu_memory_clear(struct osu_memory *memory, size_t size, unsigned seed)
+{
+    write_pattern(memory, 0, size + OSU_GUARD, seed, 0xff);
+}
+
+bool osu_memory_check(struct osu_memory *memory, size_t size, unsigned seed)
+{
+    return holds_pattern(memory, 0, size, seed, 0) && holds_pattern(memory, size, size + OSU_GUARD, seed, 0xff);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What every benchmark does around its measurement: start, options, devices, buffers, time, errors, end.
+ */
+#ifndef OSU_SESSION_H
+#define OSU_SESSION_H
+
+#include "device.h"
+#include "options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    OSU_EXIT_SKIP = 77, /* the asked device is not here */
+    OSU_GUARD = 64,     /* bytes behind a message that validation expects untouched */
+};
+
+struct osu_session {
+    const struct osu_program *program;
+    struct osu_options options;
+    const struct device_ops *device; /* kind of the D sides */
+    int me, n_pes;
+};
+
+/* One buffer. */
+struct osu_memory {
+    const struct device_ops *ops;
+    void *object;   /* as the user has it: host address, device pointer, cl_mem * */
+    void *address;  /* as OpenSHMEM calls name it                                */
+    bool mapped;
+    bool is_static;
+};
+
+/* Static data that the option global places host buffers in. */
+struct osu_static_area {
+    char *bytes;
+    size_t size;
+};
+
+/* Collective. Returns false when the program must end with *status_p; osu_session_end has been called then. */
+bool osu_session_start(struct osu_session *session, const struct osu_program *program, int argc, char **argv,
+                       int *status_p);
+
+/* Collective. Returns status. */
+int osu_session_end(int status);
+
+/* The kind of memory of side 0 or 1. */
+const struct device_ops *osu_side_ops(const struct osu_session *session, int side);
+
+/* Collective: size bytes and the guard behind them. `symmetric` device buffers are mapped. Returns 0, or -1 on every
+ * PE after PE 0 has said why. */
+int osu_memory_create(const struct osu_session *session, struct osu_memory *memory, const struct device_ops *ops,
+                      struct osu_static_area area, size_t size, bool symmetric);
+/* The same for a host buffer on the symmetric heap, whatever the options say, and without a guard. */
+int osu_stage_create(const struct osu_session *session, struct osu_memory *memory, size_t size);
+
+void osu_memory_destroy(struct osu_memory *memory);
+
+/* Set size bytes to the pattern of seed; or those and the guard to what the pattern has nowhere. */
+void osu_memory_fill(struct osu_memory *memory, size_t size, unsigned seed);
+void osu_memory_clear(struct osu_memory *memory, size_t size, unsigned seed);
+
+/* Do size bytes hold the pattern of seed, and is the guard as osu_memory_clear left it? */
+bool osu_memory_check(struct osu_memory *memory, size_t size, unsigned seed);
+
+/* Microseconds of a clock that never goes back. */
+double osu_time(void);
+
+/* One line on standard error, then the job ends. */
+void osu_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which OpenSHMEM library the benchmarks are built for. With -DOSU_PLAIN_SHMEM they use nothing but the standard API,
+ * so that the same source measures another library; GPU buffers and routes need the extensions of MapSHMEM.
+ */
+#ifndef OSU_SHMEM_FLAVOUR_H
+#define OSU_SHMEM_FLAVOUR_H
+
+#include <shmem.h>
+
+#ifdef OSU_PLAIN_SHMEM
+
+enum { OSU_CAN_MAP = 0, OSU_TYPE_CUDA = 1, OSU_TYPE_OPENCL = 2 };
+
+static inline void *osu_map(void *object, size_t size, int type)
+{
+    (void)object;
+    (void)size;
+    (void)type;
+    return NULL;
+}
+
+static inline void osu_unmap(void *address)
+{
+    (void)address;
+}
+
+static inline const char *osu_map_error(void)
+{
+    return "this OpenSHMEM library cannot map GPU memory";
+}
+
+static inline const char *osu_route(const void *address, int pe)
+{
+    (void)address;
+    (void)pe;
+    return NULL;
+}
+
+static inline int osu_my_device(int type)
+{
+    (void)type;
+    return -1;
+}
+
+#else
+
+#include <shmemx.h>
+
+enum { OSU_CAN_MAP = 1, OSU_TYPE_CUDA = OSHM_MEMTYPE_CUDA, OSU_TYPE_OPENCL = OSHM_MEMTYPE_OPENCL };
+
+static inline void *osu_map(void *object, size_t size, int type)
+{
+    return shmmap(object, size, type);
+}
+
+static inline void osu_unmap(void *address)
+{
+    shmumap(address);
+}
+
+static inline const char *osu_map_error(void)
+{
+    return shmemx_strerror();
+}
+
+static inline const char *osu_route(const void *address, int pe)
+{
+    return shmemx_route(address, pe);
+}
+
+static inline int osu_my_device(int type)
+{
+    return shmemx_my_device(type);
+}
+
+#endif
+
+#endif
