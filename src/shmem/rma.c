@@ -3,6 +3,7 @@
  * Remote memory access [9.6] and memory ordering [9.12].
  */
 #include "shmem/internal.h"
+#include "transport/copy_bytes.h"
 
 /* Host memory on this side needs no look-up; anything else does. */
 static inline struct shmemi_place local_place(const void *address, size_t nbytes)
@@ -21,48 +22,119 @@ static inline void require(int rc)
         shmemi_give_up();
 }
 
-void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                int pe)
+/* The four transfers below are inlined into every public routine that is made of them, where the size of the element is
+ * often a constant: a put of one word is then some twenty instructions.
+ *
+ * The shortest way: the peer's memory is mapped here as host memory, and so is this side's. Chosen when the view was
+ * attached; everything else goes through the view's driver. */
+static inline bool is_plain_copy(const struct shmemi_view *view, const void *address)
+{
+    return __builtin_expect(view->mapped != NULL, 1) && __builtin_expect(shmemi_is_host(address), 1);
+}
+
+static __attribute__((noinline)) void put_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
+                                                    size_t offset, const void *source, size_t nbytes)
+{
+    struct shmemi_place place = local_place(source, nbytes);
+    require(view->driver->put(context, view, offset, &place, nbytes));
+}
+
+static inline __attribute__((always_inline)) void
+put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
 {
     size_t offset;
     if (__builtin_expect(nbytes == 0, 0))
         return;
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
+    if (is_plain_copy(view, source))
+        shmemi_copy_bytes(view->mapped + offset, source, nbytes);
+    else
+        put_by_driver(context, view, offset, source, nbytes);
+}
+
+static __attribute__((noinline)) void get_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
+                                                    size_t offset, void *dest, size_t nbytes)
+{
+    struct shmemi_place place = local_place(dest, nbytes);
+    require(view->driver->get(context, view, offset, &place, nbytes));
+}
+
+static inline __attribute__((always_inline)) void
+get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+{
+    size_t offset;
+    if (__builtin_expect(nbytes == 0, 0))
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
+    if (is_plain_copy(view, dest))
+        shmemi_copy_bytes(dest, view->mapped + offset, nbytes);
+    else
+        get_by_driver(context, view, offset, dest, nbytes);
+}
+
+static __attribute__((noinline)) void put_nbi_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
+                                                    size_t offset, const void *source, size_t nbytes)
+{
     struct shmemi_place place = local_place(source, nbytes);
-    require(view->driver->put(context, view, offset, &place, nbytes));
+    require(view->driver->put_nbi(context, view, offset, &place, nbytes));
+}
+
+static inline __attribute__((always_inline)) void
+put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+{
+    size_t offset;
+    if (__builtin_expect(nbytes == 0, 0))
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
+    if (is_plain_copy(view, source))
+        shmemi_copy_bytes(view->mapped + offset, source, nbytes);
+    else
+        put_nbi_by_driver(context, view, offset, source, nbytes);
+}
+
+static __attribute__((noinline)) void get_nbi_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
+                                                    size_t offset, void *dest, size_t nbytes)
+{
+    struct shmemi_place place = local_place(dest, nbytes);
+    require(view->driver->get_nbi(context, view, offset, &place, nbytes));
+}
+
+static inline __attribute__((always_inline)) void
+get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+{
+    size_t offset;
+    if (__builtin_expect(nbytes == 0, 0))
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
+    if (is_plain_copy(view, dest))
+        shmemi_copy_bytes(dest, view->mapped + offset, nbytes);
+    else
+        get_nbi_by_driver(context, view, offset, dest, nbytes);
+}
+
+/* For the other files of the API. */
+void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
+                int pe)
+{
+    put(context, routine, dest, source, nbytes, pe);
 }
 
 void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe)
 {
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
-    struct shmemi_place place = local_place(dest, nbytes);
-    require(view->driver->get(context, view, offset, &place, nbytes));
+    get(context, routine, dest, source, nbytes, pe);
 }
 
 void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe)
 {
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    struct shmemi_place place = local_place(source, nbytes);
-    require(view->driver->put_nbi(context, view, offset, &place, nbytes));
+    put_nbi(context, routine, dest, source, nbytes, pe);
 }
 
 void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe)
 {
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
-    struct shmemi_place place = local_place(dest, nbytes);
-    require(view->driver->get_nbi(context, view, offset, &place, nbytes));
+    get_nbi(context, routine, dest, source, nbytes, pe);
 }
 
 /* ---- strided ----------------------------------------------------------------------------------------------------- */
@@ -160,7 +232,7 @@ SHMEMI_API(void, quiet, (void))
 /* clang-format off */
 #define DEFINE_TRANSFER(verb, NAME, ELEMENT, SIZE)                                                                     \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))                              \
-    { shmemi_##verb(CONTEXT, "shmem_" #NAME, dest, source, nelems * (SIZE), pe); }
+    { verb(CONTEXT, "shmem_" #NAME, dest, source, nelems * (SIZE), pe); }
 
 #define DEFINE_STRIDED(verb, NAME, ELEMENT, SIZE)                                                                      \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
@@ -174,9 +246,9 @@ SHMEMI_API(void, quiet, (void))
 
 #define DEFINE_P_G(NAME, TYPE)                                                                                         \
     SHMEMI_API(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                                       \
-    { shmemi_put(CONTEXT, "shmem_" #NAME "_p", dest, &value, sizeof value, pe); }                                      \
+    { put(CONTEXT, "shmem_" #NAME "_p", dest, &value, sizeof value, pe); }                                      \
     SHMEMI_API(TYPE, NAME##_g, (const TYPE *source, int pe))                                                           \
-    { TYPE value; shmemi_get(CONTEXT, "shmem_" #NAME "_g", &value, source, sizeof value, pe); return value; }
+    { TYPE value; get(CONTEXT, "shmem_" #NAME "_g", &value, source, sizeof value, pe); return value; }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
     DEFINE_TRANSFER(put, NAME##_put, TYPE, sizeof(TYPE))                                                               \

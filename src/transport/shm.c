@@ -3,6 +3,7 @@
  * Driver "shm": the host memory of this node's PEs, mapped in this process. Loads, stores and CPU atomics; every
  * operation is complete when it returns.
  */
+#include "transport/copy_bytes.h"
 #include "transport/driver.h"
 #include "transport/job.h"
 #include "transport/node.h"
@@ -31,33 +32,12 @@ static void shm_detach(struct shmemi_view *view)
     view->mapped = NULL;
 }
 
-/* Small sizes as single moves: a word is never seen half written, and no call is made. */
-static inline void copy_bytes(void *dest, const void *source, size_t nbytes)
-{
-    switch (nbytes) {
-    case 1:
-        memcpy(dest, source, 1);
-        break;
-    case 2:
-        memcpy(dest, source, 2);
-        break;
-    case 4:
-        memcpy(dest, source, 4);
-        break;
-    case 8:
-        memcpy(dest, source, 8);
-        break;
-    default:
-        memcpy(dest, source, nbytes);
-    }
-}
-
 static int shm_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
     (void)context;
     if (__builtin_expect(source->memory == &shmemi_memory_host, 1)) {
-        copy_bytes(view->mapped + offset, (const void *)source->address, nbytes);
+        shmemi_copy_bytes(view->mapped + offset, (const void *)source->address, nbytes);
         return 0;
     }
     struct shmemi_place dest = shmemi_place_host(view->mapped + offset);
@@ -70,7 +50,7 @@ static int shm_get(struct shmemi_context *context, const struct shmemi_view *vie
 {
     (void)context;
     if (__builtin_expect(dest->memory == &shmemi_memory_host, 1)) {
-        copy_bytes((void *)dest->address, view->mapped + offset, nbytes);
+        shmemi_copy_bytes((void *)dest->address, view->mapped + offset, nbytes);
         return 0;
     }
     struct shmemi_place source = shmemi_place_host(view->mapped + offset);

@@ -2,9 +2,8 @@
  *
  * UCX: context, the two workers, endpoints, progress, and counting operations under way.
  *
- * Endpoints have peer error handling: when a PE dies, operations to it end with an error instead of hanging. Defaults
- * that we need different from UCX's are given under an environment prefix of our own, so that another library of the
- * process that uses UCX does not see them; a user's UCX_ variable wins.
+ * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error
+ * handler, which UCX calls over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
  */
 #include "transport/ucx.h"
 
@@ -19,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucs/config/global_opts.h>
 
 enum {
     ADDRESS_MAX = 64 << 10, /* bytes of a worker's address: some 100 with one network device */
@@ -164,10 +164,8 @@ static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t statu
 static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
 {
     ucp_ep_params_t params = {
-        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .address = address,
-        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
         .err_handler = {.cb = on_peer_error, .arg = (void *)(intptr_t)pe},
     };
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
@@ -222,30 +220,45 @@ bool shmemi_ucx_peer_is_lost(int pe)
 
 /* ---- Open -------------------------------------------------------------------------------------------------------- */
 
-/* TCP_PUT_ENABLE: with UCX's own put over tcp a put is locally complete only when the target has made progress.
+/* Defaults that we need different from UCX's. The variables are only there while UCX opens, so that other users of UCX
+ * in this process do not see them; what the user has set wins.
+ * TCP_PUT_ENABLE: with UCX's own put over tcp a put is locally complete only when the target has made progress.
  * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead.
  * ATOMIC_MODE: the PEs of a node use the CPU's atomic operations on the same words; a network adapter's would not be
  * atomic with those. */
+static struct {
+    const char *name, *value;
+    bool is_ours;
+} defaults[] = {
+    {"UCX_TCP_PUT_ENABLE", "n", false},
+    {"UCX_TCP_TX_SEG_SIZE", "64k", false},
+    {"UCX_TCP_RX_SEG_SIZE", "128k", false},
+    {"UCX_ATOMIC_MODE", "cpu", false},
+};
+enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
+
+/* UCX complains of variables that it does not use, such as those of tcp when tcp is not; it must not of ours. */
 static void set_defaults(void)
 {
-    static const struct {
-        const char *ours, *users, *value;
-    } defaults[] = {
-        {"MAPSHMEM_UCX_TCP_PUT_ENABLE", "UCX_TCP_PUT_ENABLE", "n"},
-        {"MAPSHMEM_UCX_TCP_TX_SEG_SIZE", "UCX_TCP_TX_SEG_SIZE", "64k"},
-        {"MAPSHMEM_UCX_TCP_RX_SEG_SIZE", "UCX_TCP_RX_SEG_SIZE", "128k"},
-        {"MAPSHMEM_UCX_ATOMIC_MODE", "UCX_ATOMIC_MODE", "cpu"},
-    };
-    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
-        if (!getenv(defaults[i].users))
-            setenv(defaults[i].ours, defaults[i].value, 0);
+    ucs_global_opts_set_value("WARN_UNUSED_ENV_VARS", "n");
+    for (int i = 0; i < N_DEFAULTS; i++) {
+        defaults[i].is_ours = !getenv(defaults[i].name);
+        if (defaults[i].is_ours)
+            setenv(defaults[i].name, defaults[i].value, 0);
+    }
+}
+
+static void unset_defaults(void)
+{
+    for (int i = 0; i < N_DEFAULTS; i++)
+        if (defaults[i].is_ours)
+            unsetenv(defaults[i].name);
 }
 
 static int open_context(void)
 {
     ucp_config_t *config;
-    set_defaults();
-    ucs_status_t status = ucp_config_read("MAPSHMEM", NULL, &config);
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return report(status, "reading the UCX_ settings");
     ucp_params_t params = {
@@ -269,6 +282,18 @@ static int open_worker(ucp_worker_h *worker_p)
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
     return report(ucp_worker_create(shmemi_ucx.context, &params, worker_p), "creating a worker");
+}
+
+static int open_workers(void)
+{
+    set_defaults();
+    int rc = open_context();
+    if (!rc)
+        rc = open_worker(&shmemi_ucx.service);
+    if (!rc)
+        rc = open_worker(&shmemi_ucx.initiator);
+    unset_defaults();
+    return rc;
 }
 
 int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t handler)
@@ -341,11 +366,7 @@ int shmemi_ucx_open(void)
 {
     int rc = open_tables();
     if (!rc)
-        rc = open_context();
-    if (!rc)
-        rc = open_worker(&shmemi_ucx.service);
-    if (!rc)
-        rc = open_worker(&shmemi_ucx.initiator);
+        rc = open_workers();
     if (!rc)
         rc = shmemi_ucx_key_open();
     if (!rc)
@@ -466,16 +487,25 @@ static void close_endpoint(int pe, struct shmemi_ucx_batch *batch)
     ucp_ep_h endpoint = atomic_load(&endpoints.of_pe[pe]);
     if (!endpoint)
         return;
+    atomic_store(&endpoints.of_pe[pe], NULL);
+    if (shmemi_ucx_peer_is_lost(pe))
+        return; /* nobody to flush to: the worker destroys it */
     ucp_request_param_t param;
     shmemi_ucx_batch_param(batch, &param);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_EP_CLOSE_FLAG_FORCE; /* everything was flushed, or the peer is gone */
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &param);
     if (!UCS_PTR_IS_ERR(request)) /* an error says that the peer was first */
         shmemi_ucx_batch_add(batch, request, "closing an endpoint");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    atomic_store(&endpoints.of_pe[pe], NULL);
+}
+
+/* A flush of the whole worker would wait for a peer that is gone. */
+static bool is_any_lost(void)
+{
+    bool is_lost = false;
+    for (int pe = 0; pe < shmemi_job.n_pes && !is_lost; pe++)
+        is_lost = shmemi_ucx_peer_is_lost(pe);
+    return is_lost;
 }
 
 void shmemi_ucx_close(void)
@@ -486,7 +516,8 @@ void shmemi_ucx_close(void)
         return;
     atomic_store(&endpoints.closing, true);
     double deadline = now() + CLOSE_SECONDS;
-    flush(&flushes);
+    if (!is_any_lost())
+        flush(&flushes);
     wait_until(&flushes, deadline);
     shmemi_ucx_key_close();
     for (int pe = 0; pe < shmemi_job.n_pes; pe++)

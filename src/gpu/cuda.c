@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The CUDA kind of memory: devices, what a user's pointer is, page-locked host memory, and the table of the kind.
+ * Copies are in cuda_copy.c, sharing between processes in cuda_ipc.c, contexts and streams in cuda_context.c.
+ *
+ * Loading the driver does not start CUDA. A program that never uses it pays for a library call or two; one that
+ * does has started it before it can hold a device pointer.
+ */
+#include "base/log.h"
+#include "gpu/cuda_context.h"
+#include "shmem/shmemx.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Is it ours? ------------------------------------------------------------------------------------------------- */
+
+/* Host memory that CUDA knows is page-locked, or managed: the latter counts as device memory wherever it is now. */
+static bool is_managed(CUdeviceptr address)
+{
+    uint64_t managed = 0;
+    CUresult result = shmemi_cuda.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+    return result == CUDA_SUCCESS && managed;
+}
+
+/* Every error means no: unknown to CUDA, CUDA not started, CUDA shut down. */
+static bool cuda_owns(const void *address)
+{
+    CUmemorytype type = 0;
+    CUdeviceptr pointer = (CUdeviceptr)address;
+    if (shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS)
+        return false;
+    return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED || is_managed(pointer);
+}
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+static int cuda_device_count(void)
+{
+    int count = 0;
+    if (shmemi_cuda_start() || CUDA_CALL(cuDeviceGetCount, &count))
+        return 0;
+    return count;
+}
+
+static int device_handle(int device, CUdevice *handle_p)
+{
+    int rc = shmemi_cuda_start();
+    if (rc)
+        return rc;
+    return shmemi_cuda_errno(shmemi_cuda.cuDeviceGet(handle_p, device));
+}
+
+static int cuda_device_pci(int device, char *text, size_t size)
+{
+    CUdevice handle;
+    int domain, bus, slot;
+    int rc = device_handle(device, &handle);
+    if (!rc)
+        rc = CUDA_CALL(cuDeviceGetAttribute, &domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, handle);
+    if (!rc)
+        rc = CUDA_CALL(cuDeviceGetAttribute, &bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, handle);
+    if (!rc)
+        rc = CUDA_CALL(cuDeviceGetAttribute, &slot, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, handle);
+    if (!rc)
+        snprintf(text, size, "%04x:%02x:%02x.0", domain, bus, slot);
+    return rc;
+}
+
+static int cuda_device_name(int device, char *text, size_t size)
+{
+    CUdevice handle;
+    int rc = device_handle(device, &handle);
+    return rc ? rc : CUDA_CALL(cuDeviceGetName, text, (int)size, handle);
+}
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
+
+/* What the driver says of a pointer. Flags have the width of the widest type that any driver writes. */
+struct pointer_facts {
+    CUmemorytype type;
+    CUcontext context; /* NULL: memory of a pool, or mapped by cuMemMap */
+    int device;
+    CUdeviceptr start;
+    size_t size;
+    unsigned long long buffer_id;
+    uint64_t is_managed;
+    uint64_t has_legacy_ipc;
+    CUmemoryPool pool;
+};
+
+static CUresult query(CUdeviceptr pointer, struct pointer_facts *facts_p)
+{
+    struct pointer_facts facts = {.device = -1};
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE,       CU_POINTER_ATTRIBUTE_BUFFER_ID,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+    };
+    void *values[] = {
+        &facts.type,      &facts.context,    &facts.device,         &facts.start, &facts.size,
+        &facts.buffer_id, &facts.is_managed, &facts.has_legacy_ipc, &facts.pool,
+    };
+    enum { N_FACTS = sizeof names / sizeof names[0] };
+    CUresult result = shmemi_cuda.cuPointerGetAttributes(N_FACTS, names, values, pointer);
+    if (result == CUDA_SUCCESS)
+        *facts_p = facts;
+    return result;
+}
+
+/* Was this address made by cuMemCreate and cuMemMap? */
+static bool is_vmm(CUdeviceptr pointer)
+{
+    CUmemGenericAllocationHandle handle;
+    if (shmemi_cuda.cuMemRetainAllocationHandle(&handle, (void *)pointer) != CUDA_SUCCESS)
+        return false;
+    shmemi_cuda.cuMemRelease(handle);
+    return true;
+}
+
+/* A range of addresses reserved for cuMemMap is filled piece by piece; adjacent pieces serve as one object. */
+static void join_pieces(struct pointer_facts *facts, CUdeviceptr reserved_end, CUdeviceptr wanted_end)
+{
+    CUdeviceptr start, end = facts->start + facts->size;
+    size_t size;
+    while (end < wanted_end && end < reserved_end && is_vmm(end) &&
+           shmemi_cuda.cuMemGetAddressRange(&start, &size, end) == CUDA_SUCCESS && start + size > end)
+        end = start + size;
+    facts->size = end - facts->start;
+}
+
+/* Name the class of the allocation, and correct its extent where the range attributes mean reserved addresses. Memory
+ * that none of the known calls made was, for example, imported from another process or interface. */
+static const char *classify(struct pointer_facts *facts, CUdeviceptr pointer, size_t wanted)
+{
+    if (facts->is_managed)
+        return "managed";
+    if (facts->pool)
+        return "pool";
+    if (facts->has_legacy_ipc)
+        return "cudaMalloc";
+    CUdeviceptr reserved_end = facts->start + facts->size;
+    if (shmemi_cuda.cuMemGetAddressRange(&facts->start, &facts->size, pointer) != CUDA_SUCCESS)
+        facts->size = 0;
+    if (!is_vmm(pointer))
+        return "other";
+    join_pieces(facts, reserved_end, pointer + wanted);
+    return "vmm";
+}
+
+static int refuse(int rc, char *reason, size_t reason_size, const char *text)
+{
+    snprintf(reason, reason_size, "%s", text);
+    return rc;
+}
+
+static int check_type(CUresult result, const struct pointer_facts *facts, char *reason, size_t reason_size)
+{
+    bool is_unknown = result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_INVALID_CONTEXT;
+    if (result == CUDA_ERROR_NOT_INITIALIZED)
+        return refuse(-EINVAL, reason, reason_size, "is not CUDA device memory (the program has not started CUDA)");
+    if (is_unknown || (result == CUDA_SUCCESS && !facts->type && !facts->is_managed))
+        return refuse(-EINVAL, reason, reason_size, "is not CUDA device memory");
+    if (result != CUDA_SUCCESS)
+        return refuse(shmemi_cuda_errno(result), reason, reason_size, shmemi_cuda_error_text(result));
+    if (facts->type == CU_MEMORYTYPE_HOST && !facts->is_managed)
+        return refuse(-EINVAL, reason, reason_size, "is page-locked host memory, not CUDA device memory");
+    if (facts->type == CU_MEMORYTYPE_ARRAY)
+        return refuse(-EINVAL, reason, reason_size, "is a CUDA array, not linear device memory");
+    return 0;
+}
+
+static int cuda_open_object(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
+                            size_t reason_size)
+{
+    struct pointer_facts facts = {0};
+    struct shmemi_cuda_context *context;
+    CUdeviceptr pointer = (CUdeviceptr)object;
+    int rc = check_type(query(pointer, &facts), &facts, reason, reason_size);
+    if (rc)
+        return rc;
+    const char *what = classify(&facts, pointer, size);
+    if (pointer - facts.start >= facts.size)
+        return refuse(-EINVAL, reason, reason_size, "is an address without memory behind it");
+    size_t room = facts.start + facts.size - pointer;
+    if (size > room) {
+        snprintf(reason, reason_size, "is %zu bytes long, %zu past the end of the allocation", size, size - room);
+        return -EINVAL;
+    }
+    rc = shmemi_cuda_context_find(facts.context, facts.device < 0 ? 0 : facts.device, &context);
+    if (rc)
+        return refuse(rc, reason, reason_size, "is on a CUDA device that could not be opened");
+    *allocation_p = (struct shmemi_allocation){
+        .place = {.memory = &shmemi_memory_cuda, .object = context, .address = pointer},
+        .base = facts.start,
+        .size = facts.size,
+        .buffer_id = facts.buffer_id,
+        .device = context->device,
+        .what = what,
+        .exportable = facts.has_legacy_ipc && !facts.is_managed && !facts.pool,
+    };
+    return 0;
+}
+
+static void cuda_close_object(struct shmemi_allocation *allocation)
+{
+    (void)allocation; /* the record of the context stays until the kind is closed */
+}
+
+/* ---- Page-locked host memory --------------------------------------------------------------------------------------
+ * What the program registered itself stays its own, so the ranges that we registered are remembered. */
+
+struct pinned {
+    void *address;
+    struct pinned *next;
+};
+
+static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pinned *pinned;
+
+/* Called with some context current; portable memory is page-locked for all. */
+static int register_range(void *address, size_t size)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    struct pinned *range = malloc(sizeof *range);
+    if (!range)
+        return -ENOMEM;
+    CUresult result = shmemi_cuda.cuMemHostRegister(address, size, CU_MEMHOSTREGISTER_PORTABLE);
+    if (result == CUDA_SUCCESS) {
+        *range = (struct pinned){.address = address, .next = pinned};
+        pinned = range;
+        return 0;
+    }
+    free(range);
+    if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+        return 0;
+    if (!atomic_flag_test_and_set(&warned))
+        shmemi_warn("%zu bytes of host memory cannot be page-locked for CUDA: %s; copies to and from the GPU are slower"
+                    " (ulimit -l limits it)",
+                    size, shmemi_cuda_error_text(result));
+    return shmemi_cuda_errno(result);
+}
+
+/* Some context: one in which we copy, else the caller's. None is created for this. */
+static int enter_any(bool *pushed_p)
+{
+    const struct shmemi_cuda_context *context = shmemi_cuda_context_any();
+    CUcontext current = NULL;
+    *pushed_p = false;
+    if (context)
+        return shmemi_cuda_enter(context, pushed_p);
+    return shmemi_cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current ? 0 : -ENODEV;
+}
+
+static int cuda_pin(void *address, size_t size)
+{
+    bool pushed;
+    int rc = enter_any(&pushed);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&pinned_lock);
+    rc = register_range(address, size);
+    pthread_mutex_unlock(&pinned_lock);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+static void unregister_range(struct pinned **link)
+{
+    bool pushed;
+    struct pinned *range = *link;
+    *link = range->next;
+    if (!enter_any(&pushed)) {
+        CUresult result = shmemi_cuda.cuMemHostUnregister(range->address);
+        if (result != CUDA_SUCCESS)
+            shmemi_debug("cuMemHostUnregister: %s", shmemi_cuda_error_text(result));
+        shmemi_cuda_leave(pushed);
+    }
+    free(range);
+}
+
+static void cuda_unpin(void *address, size_t size)
+{
+    (void)size;
+    pthread_mutex_lock(&pinned_lock);
+    struct pinned **link = &pinned;
+    while (*link && (*link)->address != address)
+        link = &(*link)->next;
+    if (*link)
+        unregister_range(link);
+    pthread_mutex_unlock(&pinned_lock);
+}
+
+/* ---- The kind ---------------------------------------------------------------------------------------------------- */
+
+static void cuda_close(void)
+{
+    pthread_mutex_lock(&pinned_lock);
+    while (pinned)
+        unregister_range(&pinned);
+    pthread_mutex_unlock(&pinned_lock);
+    shmemi_cuda_ipc_close();
+    shmemi_cuda_contexts_close();
+}
+
+const struct shmemi_memory shmemi_memory_cuda = {
+    .name = "cuda",
+    .type = OSHM_MEMTYPE_CUDA,
+    .open = shmemi_cuda_load,
+    .close = cuda_close,
+    .owns = cuda_owns,
+    .device_count = cuda_device_count,
+    .device_pci = cuda_device_pci,
+    .device_name = cuda_device_name,
+    .open_object = cuda_open_object,
+    .close_object = cuda_close_object,
+    .copy = shmemi_cuda_copy,
+    .copy_start = shmemi_cuda_copy_start,
+    .event_test = shmemi_cuda_event_test,
+    .event_wait = shmemi_cuda_event_wait,
+    .export_handle = shmemi_cuda_export,
+    .import_handle = shmemi_cuda_import,
+    .release_handle = shmemi_cuda_release,
+    .pin = cuda_pin,
+    .unpin = cuda_unpin,
+};

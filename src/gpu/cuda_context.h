@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * CUDA contexts in which this process copies: the context that owns an allocation, with streams and events of ours.
+ * place.object of CUDA memory points to one of these. Private to the files of the CUDA kind of memory.
+ */
+#ifndef SHMEMI_CUDA_CONTEXT_H
+#define SHMEMI_CUDA_CONTEXT_H
+
+#include "gpu/cuda_driver.h"
+#include "gpu/memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SHMEMI_CUDA_STREAMS = 8, SHMEMI_CUDA_EVENTS = 64 };
+
+struct shmemi_cuda_context {
+    CUcontext context;
+    int device;          /* ordinal */
+    CUdevice handle;     /* of the device */
+    bool is_primary;     /* then we hold a reference on it */
+    pthread_mutex_t lock; /* protects creation of streams, and the events */
+    _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread uses the same one always, so its copies are in order */
+    CUevent free_event[SHMEMI_CUDA_EVENTS];        /* recycled: creating one costs more than a small copy */
+    unsigned n_free_events;
+    struct shmemi_cuda_context *next;
+};
+
+/* The record of a context; NULL stands for the primary context of the device. Made when first asked for. */
+int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p);
+/* The record of the context that owns this address. */
+int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
+/* Any record there is, or NULL; a primary context if possible, since the program may destroy its own. */
+struct shmemi_cuda_context *shmemi_cuda_context_any(void);
+/* Destroy all records; nothing may be under way. */
+void shmemi_cuda_contexts_close(void);
+
+/* This thread's stream in the context. */
+int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p);
+
+/* Events without timing. The context is current when one is taken. */
+int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p);
+void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event);
+
+/* Make the context current in this thread; leave restores what the thread had. A thread of the user mostly has it
+ * already, the service thread has none. */
+static inline int shmemi_cuda_enter(const struct shmemi_cuda_context *context, bool *pushed_p)
+{
+    CUcontext current;
+    *pushed_p = false;
+    int rc = CUDA_CALL(cuCtxGetCurrent, &current);
+    if (rc || current == context->context)
+        return rc;
+    rc = CUDA_CALL(cuCtxPushCurrent, context->context);
+    *pushed_p = !rc;
+    return rc;
+}
+
+static inline void shmemi_cuda_leave(bool pushed)
+{
+    CUcontext popped;
+    if (pushed)
+        shmemi_cuda.cuCtxPopCurrent(&popped);
+}
+
+/* cuda_copy.c */
+int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape);
+int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                           const struct shmemi_shape *shape, struct shmemi_event *event_p);
+int shmemi_cuda_event_test(struct shmemi_event *event);
+int shmemi_cuda_event_wait(struct shmemi_event *event);
+
+/* cuda_ipc.c */
+int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p);
+int shmemi_cuda_import(const struct shmemi_memory_handle *handle, int my_device, struct shmemi_place *place_p);
+void shmemi_cuda_release(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
+void shmemi_cuda_ipc_close(void);
+
+#endif

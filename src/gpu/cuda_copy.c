@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copies of CUDA memory: one driver call for the copy, one for its completion, and nothing else on the way.
+ *
+ * A copy runs on the calling thread's stream of the context that the GPU side names (the source's, when both do), so
+ * copies of one thread to and from one object are in order. An imported object of another PE names a context of this
+ * process: a copy between it and memory of the same context is a plain device to device copy over NVLink or PCIe.
+ * When both sides name a context and they differ, the streams of the two are made to wait for each other.
+ */
+#include "gpu/cuda_context.h"
+
+#include <errno.h>
+#include <limits.h>
+
+enum { PITCH_MAX = INT_MAX }; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of all devices */
+
+static inline bool is_cuda(const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_cuda;
+}
+
+/* Both sides are in known contexts, and these differ. */
+static inline bool crosses_contexts(const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    return dest->object != source->object && dest->object && source->object && is_cuda(dest) && is_cuda(source);
+}
+
+/* ---- One copy, enqueued ------------------------------------------------------------------------------------------ */
+
+static int copy_linear(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                       CUstream stream)
+{
+    if (!is_cuda(source))
+        return CUDA_CALL(cuMemcpyHtoDAsync, dest->address, (const void *)source->address, nbytes, stream);
+    if (!is_cuda(dest))
+        return CUDA_CALL(cuMemcpyDtoHAsync, (void *)dest->address, source->address, nbytes, stream);
+    if (dest->object && dest->object == source->object)
+        return CUDA_CALL(cuMemcpyDtoDAsync, dest->address, source->address, nbytes, stream);
+    if (crosses_contexts(dest, source)) {
+        CUcontext to = ((const struct shmemi_cuda_context *)dest->object)->context;
+        CUcontext from = ((const struct shmemi_cuda_context *)source->object)->context;
+        return CUDA_CALL(cuMemcpyPeerAsync, dest->address, to, source->address, from, nbytes, stream);
+    }
+    /* the context of one side is not known: the driver finds out */
+    return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
+}
+
+static CUmemorytype type_for_rect(const struct shmemi_place *place)
+{
+    if (!is_cuda(place))
+        return CU_MEMORYTYPE_HOST;
+    return place->object ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
+}
+
+static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape, CUstream stream)
+{
+    CUDA_MEMCPY2D rect = {
+        .srcMemoryType = type_for_rect(source),
+        .srcHost = (const void *)source->address,
+        .srcDevice = source->address,
+        .srcPitch = shape->source_pitch,
+        .dstMemoryType = type_for_rect(dest),
+        .dstHost = (void *)dest->address,
+        .dstDevice = dest->address,
+        .dstPitch = shape->dest_pitch,
+        .WidthInBytes = shape->width,
+        .Height = shape->rows,
+    };
+    return CUDA_CALL(cuMemcpy2DAsync, &rect, stream);
+}
+
+static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi_place *source,
+                            const struct shmemi_shape *shape, CUstream stream)
+{
+    CUDA_MEMCPY3D_PEER rect = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = source->address,
+        .srcContext = ((const struct shmemi_cuda_context *)source->object)->context,
+        .srcPitch = shape->source_pitch,
+        .srcHeight = shape->rows,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = dest->address,
+        .dstContext = ((const struct shmemi_cuda_context *)dest->object)->context,
+        .dstPitch = shape->dest_pitch,
+        .dstHeight = shape->rows,
+        .WidthInBytes = shape->width,
+        .Height = shape->rows,
+        .Depth = 1,
+    };
+    return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
+}
+
+/* Pitches that the driver refuses: rows that overlap, or lie 2 GiB apart (few fit then). */
+static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
+                     CUstream stream)
+{
+    int rc = 0;
+    for (size_t row = 0; row < shape->rows && !rc; row++) {
+        rc = copy_linear(&dest, &source, shape->width, stream);
+        dest.address += shape->dest_pitch;
+        source.address += shape->source_pitch;
+    }
+    return rc;
+}
+
+static inline bool is_rect(const struct shmemi_shape *shape)
+{
+    return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width &&
+           shape->dest_pitch <= PITCH_MAX && shape->source_pitch <= PITCH_MAX;
+}
+
+static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      const struct shmemi_shape *shape, CUstream stream)
+{
+    if (shape->rows == 1)
+        return copy_linear(dest, source, shape->width, stream);
+    if (shape->dest_pitch == shape->width && shape->source_pitch == shape->width)
+        return copy_linear(dest, source, shape->width * shape->rows, stream);
+    if (!is_rect(shape))
+        return copy_rows(*dest, *source, shape, stream);
+    if (crosses_contexts(dest, source))
+        return copy_rect_across(dest, source, shape, stream);
+    return copy_rect(dest, source, shape, stream);
+}
+
+/* ---- Order between contexts -------------------------------------------------------------------------------------- */
+
+static int record(struct shmemi_cuda_context *context, CUevent *event_p)
+{
+    bool pushed;
+    CUstream stream;
+    CUevent event = NULL;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = shmemi_cuda_event_take(context, &event);
+    if (!rc)
+        rc = CUDA_CALL(cuEventRecord, event, stream);
+    shmemi_cuda_leave(pushed);
+    if (!rc)
+        *event_p = event;
+    else if (event)
+        shmemi_cuda_event_give(context, event);
+    return rc;
+}
+
+static int wait_for(struct shmemi_cuda_context *context, CUevent event)
+{
+    bool pushed;
+    CUstream stream;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamWaitEvent, stream, event, 0);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* What this thread enqueues in follower from now on comes after what it has enqueued in leader. */
+static int order(struct shmemi_cuda_context *leader, struct shmemi_cuda_context *follower)
+{
+    CUevent event;
+    int rc = record(leader, &event);
+    if (rc)
+        return rc;
+    rc = wait_for(follower, event);
+    shmemi_cuda_event_give(leader, event); /* the wait has taken its state */
+    return rc;
+}
+
+static int copy_across(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape, CUstream stream)
+{
+    int rc = order(dest->object, source->object);
+    if (!rc)
+        rc = copy_shape(dest, source, shape, stream);
+    if (!rc)
+        rc = order(source->object, dest->object);
+    return rc;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* Where a copy runs. */
+struct lane {
+    struct shmemi_cuda_context *context;
+    CUstream stream;
+    bool pushed;
+};
+
+static int context_of(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      struct shmemi_cuda_context **context_p)
+{
+    if (is_cuda(source) && source->object)
+        *context_p = source->object;
+    else if (is_cuda(dest) && dest->object)
+        *context_p = dest->object;
+    else
+        return shmemi_cuda_context_at(is_cuda(source) ? source->address : dest->address, context_p);
+    return 0;
+}
+
+static int lane_enter(struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    int rc = context_of(dest, source, &lane->context);
+    if (!rc)
+        rc = shmemi_cuda_enter(lane->context, &lane->pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(lane->context, &lane->stream);
+    if (rc)
+        shmemi_cuda_leave(lane->pushed);
+    return rc;
+}
+
+static int enqueue(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                   const struct shmemi_shape *shape)
+{
+    int rc = __builtin_expect(crosses_contexts(dest, source), 0) ? copy_across(dest, source, shape, lane->stream)
+                                                                 : copy_shape(dest, source, shape, lane->stream);
+    if (rc) /* what was enqueued before the failure must not touch the memory after we return */
+        shmemi_cuda.cuStreamSynchronize(lane->stream);
+    return rc;
+}
+
+int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape)
+{
+    struct lane lane;
+    if (!shape->width || !shape->rows)
+        return 0;
+    int rc = lane_enter(&lane, dest, source);
+    if (rc)
+        return rc;
+    rc = enqueue(&lane, dest, source, shape);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamSynchronize, lane.stream);
+    shmemi_cuda_leave(lane.pushed);
+    return rc;
+}
+
+static int enqueue_with_event(const struct lane *lane, const struct shmemi_place *dest,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape,
+                              struct shmemi_event *event_p)
+{
+    CUevent event;
+    int rc = shmemi_cuda_event_take(lane->context, &event);
+    if (rc)
+        return rc;
+    rc = enqueue(lane, dest, source, shape);
+    if (rc)
+        goto err_give;
+    rc = CUDA_CALL(cuEventRecord, event, lane->stream);
+    if (rc)
+        goto err_sync;
+    *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = lane->context, .handle = event};
+    return 0;
+
+err_sync:
+    shmemi_cuda.cuStreamSynchronize(lane->stream);
+err_give:
+    shmemi_cuda_event_give(lane->context, event);
+    return rc;
+}
+
+int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                           const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    struct lane lane;
+    if (!shape->width || !shape->rows) {
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda};
+        return 0;
+    }
+    int rc = lane_enter(&lane, dest, source);
+    if (rc)
+        return rc;
+    rc = enqueue_with_event(&lane, dest, source, shape, event_p);
+    shmemi_cuda_leave(lane.pushed);
+    return rc;
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+static void release(struct shmemi_event *event)
+{
+    shmemi_cuda_event_give(event->object, event->handle);
+    event->handle = NULL;
+}
+
+int shmemi_cuda_event_test(struct shmemi_event *event)
+{
+    bool pushed;
+    if (!event->handle)
+        return 0;
+    int rc = shmemi_cuda_enter(event->object, &pushed);
+    if (!rc) {
+        CUresult result = shmemi_cuda.cuEventQuery(event->handle);
+        if (result == CUDA_ERROR_NOT_READY)
+            rc = -EAGAIN;
+        else
+            rc = shmemi_cuda_check(result, "cuEventQuery(event)");
+        shmemi_cuda_leave(pushed);
+    }
+    if (rc != -EAGAIN)
+        release(event);
+    return rc;
+}
+
+int shmemi_cuda_event_wait(struct shmemi_event *event)
+{
+    bool pushed;
+    if (!event->handle)
+        return 0;
+    int rc = shmemi_cuda_enter(event->object, &pushed);
+    if (!rc) {
+        rc = CUDA_CALL(cuEventSynchronize, event->handle);
+        shmemi_cuda_leave(pushed);
+    }
+    release(event);
+    return rc;
+}

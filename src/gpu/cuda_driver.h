@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The CUDA driver, opened at run time: one build runs with and without a GPU. Private to the files of the CUDA kind
+ * of memory: nothing else includes cuda.h, and nothing links libcuda.
+ *
+ * A function that is needed is added to the list; its type comes from cuda.h. cuda.h renames many functions to their
+ * newest version by macros, and the list is expanded with them: field, call and looked up symbol agree.
+ */
+#ifndef SHMEMI_CUDA_DRIVER_H
+#define SHMEMI_CUDA_DRIVER_H
+
+#include <cuda.h>
+
+#define SHMEMI_CUDA_FUNCTIONS(X)                                                                                       \
+    X(cuInit)                                                                                                          \
+    X(cuGetErrorName)                                                                                                  \
+    X(cuGetErrorString)                                                                                                \
+    X(cuDeviceGetCount)                                                                                                \
+    X(cuDeviceGet)                                                                                                     \
+    X(cuDeviceGetName)                                                                                                 \
+    X(cuDeviceGetUuid)                                                                                                 \
+    X(cuDeviceGetAttribute)                                                                                            \
+    X(cuDeviceCanAccessPeer)                                                                                           \
+    X(cuDevicePrimaryCtxRetain)                                                                                        \
+    X(cuDevicePrimaryCtxRelease)                                                                                       \
+    X(cuDevicePrimaryCtxGetState)                                                                                      \
+    X(cuCtxGetCurrent)                                                                                                 \
+    X(cuCtxPushCurrent)                                                                                                \
+    X(cuCtxPopCurrent)                                                                                                 \
+    X(cuPointerGetAttribute)                                                                                           \
+    X(cuPointerGetAttributes)                                                                                          \
+    X(cuMemGetAddressRange)                                                                                            \
+    X(cuMemRetainAllocationHandle)                                                                                     \
+    X(cuMemRelease)                                                                                                    \
+    X(cuStreamCreate)                                                                                                  \
+    X(cuStreamDestroy)                                                                                                 \
+    X(cuStreamSynchronize)                                                                                             \
+    X(cuStreamWaitEvent)                                                                                               \
+    X(cuEventCreate)                                                                                                   \
+    X(cuEventDestroy)                                                                                                  \
+    X(cuEventRecord)                                                                                                   \
+    X(cuEventQuery)                                                                                                    \
+    X(cuEventSynchronize)                                                                                              \
+    X(cuMemcpyAsync)                                                                                                   \
+    X(cuMemcpyHtoDAsync)                                                                                               \
+    X(cuMemcpyDtoHAsync)                                                                                               \
+    X(cuMemcpyDtoDAsync)                                                                                               \
+    X(cuMemcpyPeerAsync)                                                                                               \
+    X(cuMemcpy2DAsync)                                                                                                 \
+    X(cuMemcpy3DPeerAsync)                                                                                             \
+    X(cuIpcGetMemHandle)                                                                                               \
+    X(cuIpcOpenMemHandle)                                                                                              \
+    X(cuIpcCloseMemHandle)                                                                                             \
+    X(cuMemHostRegister)                                                                                               \
+    X(cuMemHostUnregister)
+
+#define SHMEMI_CUDA_FIELD(_name) __typeof__(&_name) _name;
+
+/* The driver's functions; valid once shmemi_cuda_load has returned 0. */
+struct shmemi_cuda {
+    SHMEMI_CUDA_FUNCTIONS(SHMEMI_CUDA_FIELD)
+};
+extern struct shmemi_cuda shmemi_cuda;
+
+/* Open libcuda and look up all functions. -ENODEV when there is none (quiet) or it is too old (logged). Does not
+ * start CUDA. The library stays open for good. */
+int shmemi_cuda_load(void);
+
+/* Start CUDA if nobody has: 0, or -ENODEV after one line, once, unless there is simply no device. */
+int shmemi_cuda_start(void);
+
+const char *shmemi_cuda_error_text(CUresult result);
+int shmemi_cuda_errno(CUresult result); /* 0 or -errno; logs nothing */
+
+/* Log a failed call, and return its -errno. Quiet when CUDA has been shut down: that is how programs end. */
+int shmemi_cuda_failed(CUresult result, const char *call) __attribute__((cold));
+
+static inline int shmemi_cuda_check(CUresult result, const char *call)
+{
+    return __builtin_expect(result == CUDA_SUCCESS, 1) ? 0 : shmemi_cuda_failed(result, call);
+}
+
+/* Call a driver function: 0, or -errno after one line that names the call and the error. */
+#define CUDA_CALL(_name, ...) shmemi_cuda_check(shmemi_cuda._name(__VA_ARGS__), #_name "(" #__VA_ARGS__ ")")
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host kind of memory: copies by the CPU, complete on return.
+ */
+#include "gpu/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int host_open(void)
+{
+    return 0;
+}
+
+static void host_close(void)
+{
+}
+
+/* What no other kind owns is host memory. */
+static bool host_owns(const void *address)
+{
+    (void)address;
+    return true;
+}
+
+static int host_device_count(void)
+{
+    return 0;
+}
+
+static int host_device_text(int device, char *text, size_t size)
+{
+    (void)device, (void)text, (void)size;
+    return -ENODEV;
+}
+
+static int host_open_object(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
+                            size_t reason_size)
+{
+    (void)object, (void)size, (void)allocation_p;
+    snprintf(reason, reason_size, "is host memory");
+    return -EINVAL;
+}
+
+static void host_close_object(struct shmemi_allocation *allocation)
+{
+    (void)allocation;
+}
+
+/* Inlined with a constant width, a row becomes a load and a store. */
+static inline __attribute__((always_inline)) void copy_rows(char *dest, const char *source, size_t width,
+                                                            const struct shmemi_shape *shape)
+{
+    for (size_t row = 0; row < shape->rows; row++) {
+        memcpy(dest, source, width);
+        dest += shape->dest_pitch;
+        source += shape->source_pitch;
+    }
+}
+
+static void copy_rect(char *dest, const char *source, const struct shmemi_shape *shape)
+{
+    switch (shape->width) {
+    case 1:
+        copy_rows(dest, source, 1, shape);
+        break;
+    case 2:
+        copy_rows(dest, source, 2, shape);
+        break;
+    case 4:
+        copy_rows(dest, source, 4, shape);
+        break;
+    case 8:
+        copy_rows(dest, source, 8, shape);
+        break;
+    case 16:
+        copy_rows(dest, source, 16, shape);
+        break;
+    default:
+        copy_rows(dest, source, shape->width, shape);
+    }
+}
+
+static int host_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape)
+{
+    void *to = (void *)dest->address;
+    const void *from = (const void *)source->address;
+    bool is_dense = shape->dest_pitch == shape->width && shape->source_pitch == shape->width;
+    if (shape->rows == 1 || is_dense)
+        memmove(to, from, shape->width * shape->rows); /* source and dest may be the same object */
+    else if (shape->width)
+        copy_rect(to, from, shape);
+    return 0;
+}
+
+static int host_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                           const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    *event_p = (struct shmemi_event){.memory = &shmemi_memory_host};
+    return host_copy(dest, source, shape);
+}
+
+static int host_event(struct shmemi_event *event)
+{
+    (void)event;
+    return 0;
+}
+
+/* Sharing host memory is the business of the heap; pinning it, of the GPU kinds. */
+const struct shmemi_memory shmemi_memory_host = {
+    .name = "host",
+    .open = host_open,
+    .close = host_close,
+    .owns = host_owns,
+    .device_count = host_device_count,
+    .device_pci = host_device_text,
+    .device_name = host_device_text,
+    .open_object = host_open_object,
+    .close_object = host_close_object,
+    .copy = host_copy,
+    .copy_start = host_copy_start,
+    .event_test = host_event,
+    .event_wait = host_event,
+};

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kinds of memory: opened when first needed, found by type or by address, and copies between any two of them.
+ */
+#include "gpu/memory.h"
+
+#include "base/log.h"
+#include "shmem/shmemx.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+bool shmemi_memory_probe;
+
+enum kind_state { KIND_UNTRIED, KIND_OPEN, KIND_ABSENT };
+
+static const struct shmemi_memory *const gpu_kinds[] = {&shmemi_memory_cuda, &shmemi_memory_opencl};
+enum { N_GPU_KINDS = sizeof gpu_kinds / sizeof gpu_kinds[0] };
+
+static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(enum kind_state) kind_states[N_GPU_KINDS];
+
+static enum kind_state state_of(int i)
+{
+    return atomic_load_explicit(&kind_states[i], memory_order_acquire);
+}
+
+static bool open_kind(int i)
+{
+    if (state_of(i) == KIND_UNTRIED) {
+        pthread_mutex_lock(&kinds_lock);
+        if (state_of(i) == KIND_UNTRIED) {
+            enum kind_state state = gpu_kinds[i]->open() ? KIND_ABSENT : KIND_OPEN;
+            atomic_store_explicit(&kind_states[i], state, memory_order_release);
+        }
+        pthread_mutex_unlock(&kinds_lock);
+    }
+    return state_of(i) == KIND_OPEN;
+}
+
+const struct shmemi_memory *shmemi_memory_of_type(int type)
+{
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (gpu_kinds[i]->type == type)
+            return open_kind(i) ? gpu_kinds[i] : NULL;
+    return NULL;
+}
+
+const char *shmemi_memory_type_name(int type)
+{
+    switch (type) {
+    case OSHM_MEMTYPE_CUDA:
+        return "CUDA";
+    case OSHM_MEMTYPE_OPENCL:
+        return "OpenCL";
+    default:
+        return "unknown";
+    }
+}
+
+/* Opening a kind whose memory has addresses only loads its library. That is done at once: the program may use the GPU
+ * for the first time at any later moment, and there is no cheaper way to know that it cannot. */
+void shmemi_memory_discover(void)
+{
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (gpu_kinds[i]->owns && open_kind(i))
+            shmemi_memory_probe = true;
+}
+
+void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
+{
+    for (int i = 0; i < N_GPU_KINDS; i++) {
+        if (gpu_kinds[i]->owns && state_of(i) == KIND_OPEN && gpu_kinds[i]->owns(address)) {
+            *place_p = (struct shmemi_place){.memory = gpu_kinds[i], .address = (uintptr_t)address};
+            return;
+        }
+    }
+    *place_p = shmemi_place_host(address);
+}
+
+/* ---- Between two kinds of GPU memory -----------------------------------------------------------------------------
+ * Two buffers of page-locked host memory, so that one is filled while the other is emptied. The pieces shrink with
+ * the copy: a copy in few pieces overlaps little. */
+
+enum { N_BUFFERS = 2, PIECE_MAX = 4 << 20, PIECE_MIN = 256 << 10, PIECES_WANTED = 4, BUFFER_ALIGNMENT = 1 << 21 };
+
+static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
+static char *buffers;
+
+static size_t piece_size(size_t total)
+{
+    size_t size = total / PIECES_WANTED;
+    if (size > PIECE_MAX)
+        return PIECE_MAX;
+    return size < PIECE_MIN ? PIECE_MIN : size;
+}
+
+static int open_buffers(void)
+{
+    if (buffers)
+        return 0;
+    buffers = aligned_alloc(BUFFER_ALIGNMENT, (size_t)N_BUFFERS * PIECE_MAX);
+    if (!buffers) {
+        shmemi_error("out of memory for copies between kinds of GPU memory");
+        return -ENOMEM;
+    }
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->pin)
+            gpu_kinds[i]->pin(buffers, (size_t)N_BUFFERS * PIECE_MAX);
+    return 0;
+}
+
+static void close_buffers(void)
+{
+    if (!buffers)
+        return;
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->unpin)
+            gpu_kinds[i]->unpin(buffers, (size_t)N_BUFFERS * PIECE_MAX);
+    free(buffers);
+    buffers = NULL;
+}
+
+/* Part of a shape: some whole rows, or a part of one row. */
+struct piece {
+    size_t row, column; /* of its first byte */
+    size_t width, rows;
+};
+
+static struct piece piece_at(const struct shmemi_shape *shape, size_t row, size_t column, size_t limit)
+{
+    struct piece piece = {.row = row, .column = column, .width = shape->width - column, .rows = 1};
+    if (piece.width > limit)
+        piece.width = limit;
+    else if (column == 0)
+        piece.rows = limit / shape->width;
+    if (piece.rows > shape->rows - row)
+        piece.rows = shape->rows - row;
+    return piece;
+}
+
+static int fill(char *buffer, const struct shmemi_place *source, const struct shmemi_shape *shape,
+                const struct piece *piece)
+{
+    struct shmemi_place from = *source, to = shmemi_place_host(buffer);
+    struct shmemi_shape part = {piece->width, piece->rows, piece->width, shape->source_pitch};
+    from.address += piece->row * shape->source_pitch + piece->column;
+    return source->memory->copy(&to, &from, &part);
+}
+
+static int empty(const char *buffer, const struct shmemi_place *dest, const struct shmemi_shape *shape,
+                 const struct piece *piece, struct shmemi_event *event_p)
+{
+    struct shmemi_place from = shmemi_place_host(buffer), to = *dest;
+    struct shmemi_shape part = {piece->width, piece->rows, shape->dest_pitch, piece->width};
+    to.address += piece->row * shape->dest_pitch + piece->column;
+    return dest->memory->copy_start(&to, &from, &part, event_p);
+}
+
+static int wait_event(struct shmemi_event *event)
+{
+    int rc = event->memory ? event->memory->event_wait(event) : 0;
+    event->memory = NULL;
+    return rc;
+}
+
+static int copy_through_host(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape)
+{
+    struct shmemi_event emptied[N_BUFFERS] = {0};
+    size_t limit = piece_size(shape->width * shape->rows), row = 0, column = 0;
+    int rc = 0;
+    for (unsigned i = 0; row < shape->rows && !rc; i = (i + 1) % N_BUFFERS) {
+        struct piece piece = piece_at(shape, row, column, limit);
+        char *buffer = buffers + (size_t)i * PIECE_MAX;
+        rc = wait_event(&emptied[i]);
+        if (!rc)
+            rc = fill(buffer, source, shape, &piece);
+        if (!rc)
+            rc = empty(buffer, dest, shape, &piece, &emptied[i]);
+        column += piece.width;
+        if (column == shape->width) {
+            column = 0;
+            row += piece.rows;
+        }
+    }
+    for (int i = 0; i < N_BUFFERS; i++) {
+        int waited = wait_event(&emptied[i]);
+        rc = rc ? rc : waited;
+    }
+    return rc;
+}
+
+int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape)
+{
+    if (dest->memory == source->memory || source->memory == &shmemi_memory_host)
+        return dest->memory->copy(dest, source, shape);
+    if (dest->memory == &shmemi_memory_host)
+        return source->memory->copy(dest, source, shape);
+    if (!shape->width || !shape->rows)
+        return 0;
+    pthread_mutex_lock(&buffers_lock);
+    int rc = open_buffers();
+    if (!rc)
+        rc = copy_through_host(dest, source, shape);
+    pthread_mutex_unlock(&buffers_lock);
+    return rc;
+}
+
+void shmemi_memory_close(void)
+{
+    close_buffers();
+    for (int i = 0; i < N_GPU_KINDS; i++) {
+        if (state_of(i) == KIND_OPEN)
+            gpu_kinds[i]->close();
+        atomic_store_explicit(&kind_states[i], KIND_UNTRIED, memory_order_release);
+    }
+    shmemi_memory_probe = false;
+}

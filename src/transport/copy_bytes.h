@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copying to and from memory of another PE that is mapped in this process. The sizes of words are single moves: no
+ * reader sees half of one, and no call is made.
+ */
+#ifndef SHMEMI_COPY_BYTES_H
+#define SHMEMI_COPY_BYTES_H
+
+#include <stddef.h>
+#include <string.h>
+
+static inline void shmemi_copy_bytes(void *dest, const void *source, size_t nbytes)
+{
+    if (nbytes == 8)
+        memcpy(dest, source, 8);
+    else if (nbytes == 4)
+        memcpy(dest, source, 4);
+    else if (nbytes == 2)
+        memcpy(dest, source, 2);
+    else
+        memcpy(dest, source, nbytes);
+}
+
+#endif
