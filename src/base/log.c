@@ -14,10 +14,16 @@ enum shmemi_log_level shmemi_log_level = SHMEMI_LOG_WARN;
 void (*shmemi_log_abort)(int status);
 
 static int log_pe = -1;
+static bool is_muted;
 
 void shmemi_log_set_pe(int pe)
 {
     log_pe = pe;
+}
+
+void shmemi_log_mute(bool muted)
+{
+    is_muted = muted;
 }
 
 /* One write(2) for the whole line, so that lines of several PEs do not mix. */
@@ -45,6 +51,8 @@ void shmemi_log_write(enum shmemi_log_level level, const char *format, ...)
 {
     (void)level;
     va_list args;
+    if (is_muted)
+        return;
     va_start(args, format);
     write_line(format, args);
     va_end(args);

@@ -8,6 +8,8 @@
 #ifndef SHMEMI_LOG_H
 #define SHMEMI_LOG_H
 
+#include <stdbool.h>
+
 enum shmemi_log_level {
     SHMEMI_LOG_ERROR,
     SHMEMI_LOG_WARN,
@@ -22,6 +24,9 @@ extern void (*shmemi_log_abort)(int status);
 
 /* Name this process in messages; -1 before the PE number is known. */
 void shmemi_log_set_pe(int pe);
+
+/* Write nothing but fatal errors: another PE says the same. */
+void shmemi_log_mute(bool muted);
 
 void shmemi_log_write(enum shmemi_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -48,7 +48,7 @@ int shmemi_parse_size(const char *text, size_t *size_p)
     long double factor = 1;
     if (*end) {
         const char *suffix = strchr(suffixes, tolower((unsigned char)*end));
-        if (!suffix)
+        if (!suffix || end[1])
             return -EINVAL;
         factor = ldexpl(1, 10 * (int)(suffix - suffixes + 1));
     }
@@ -88,8 +88,10 @@ static int parse_flag(const char *text, const char *allowed, void *value_p)
 
 static int parse_choice(const char *text, const char *allowed, void *value_p)
 {
-    size_t length = strlen(text);
+    size_t length = strcspn(text, "|");
     int position = 0;
+    if (text[length])
+        return -EINVAL;
     for (const char *word = allowed; word; position++) {
         if (!strncmp(word, text, length) && (word[length] == '|' || word[length] == '\0') && length) {
             *(int *)value_p = position;
@@ -237,7 +239,8 @@ static int check_range(const char *name, size_t value, size_t least, size_t most
 {
     if (value >= least && value <= most)
         return 0;
-    shmemi_error("%s=%zu is out of range; allowed: %zu to %zu", name, value, least, most);
+    const char *text = getenv(name); /* a default is never out of range */
+    shmemi_error("%s=%s is out of range; allowed: %zu to %zu", name, text ? text : "", least, most);
     return -EINVAL;
 }
 

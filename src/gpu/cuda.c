@@ -8,7 +8,6 @@
  */
 #include "base/log.h"
 #include "gpu/cuda_context.h"
-#include "shmem/shmemx.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +31,73 @@ static bool cuda_owns(const void *address)
     if (shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS)
         return false;
     return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED || is_managed(pointer);
+}
+
+/* ---- Order with the program's own synchronous calls ---------------------------------------------------------------
+ * cudaMemcpy of up to 64 KiB from pageable memory, and cudaMemset, return before the GPU has done them. Our streams do
+ * not wait for the default stream (a kernel that waits for a put would block for ever), so a put could send what was
+ * there before. The attribute makes such calls synchronous for an allocation; what was issued earlier is waited for
+ * once. Memory that does not have the attribute (pools, cuMemMap) is waited for at each use. */
+
+enum { KNOWN_BUFFERS = 256 };
+
+struct known_buffer {
+    uint64_t id; /* 0: free */
+    struct shmemi_cuda_context *context;
+};
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known_buffer known_buffers[KNOWN_BUFFERS]; /* synchronous ones, by id */
+
+static struct shmemi_cuda_context *known_context(uint64_t id)
+{
+    pthread_mutex_lock(&known_lock);
+    const struct known_buffer *known = &known_buffers[id % KNOWN_BUFFERS];
+    struct shmemi_cuda_context *context = known->id == id ? known->context : NULL;
+    pthread_mutex_unlock(&known_lock);
+    return context;
+}
+
+static void remember(uint64_t id, struct shmemi_cuda_context *context)
+{
+    pthread_mutex_lock(&known_lock);
+    known_buffers[id % KNOWN_BUFFERS] = (struct known_buffer){id, context};
+    pthread_mutex_unlock(&known_lock);
+}
+
+static void forget_buffers(void)
+{
+    pthread_mutex_lock(&known_lock);
+    for (int i = 0; i < KNOWN_BUFFERS; i++)
+        known_buffers[i] = (struct known_buffer){0};
+    pthread_mutex_unlock(&known_lock);
+}
+
+/* True when the program's synchronous calls on this allocation are synchronous from now on. */
+static bool make_synchronous(CUdeviceptr pointer, struct shmemi_cuda_context *context)
+{
+    bool pushed;
+    unsigned yes = 1;
+    if (shmemi_cuda_enter(context, &pushed))
+        return false;
+    bool done = shmemi_cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer) == CUDA_SUCCESS;
+    shmemi_cuda.cuStreamSynchronize(CU_STREAM_LEGACY);
+    shmemi_cuda_leave(pushed);
+    return done;
+}
+
+static void cuda_adopt(struct shmemi_place *place)
+{
+    unsigned long long id = 0;
+    struct shmemi_cuda_context *context;
+    if (shmemi_cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, place->address) != CUDA_SUCCESS)
+        id = 0;
+    place->object = id ? known_context(id) : NULL;
+    if (place->object || shmemi_cuda_context_at(place->address, &context))
+        return;
+    place->object = context;
+    if (make_synchronous(place->address, context) && id)
+        remember(id, context);
 }
 
 /* ---- Devices ----------------------------------------------------------------------------------------------------- */
@@ -73,6 +139,30 @@ static int cuda_device_name(int device, char *text, size_t size)
     CUdevice handle;
     int rc = device_handle(device, &handle);
     return rc ? rc : CUDA_CALL(cuDeviceGetName, text, (int)size, handle);
+}
+
+static int cuda_allocate(int device, size_t size, void **object_p)
+{
+    struct shmemi_cuda_context *context;
+    CUdeviceptr pointer;
+    bool pushed;
+    int rc = shmemi_cuda_start();
+    if (!rc)
+        rc = shmemi_cuda_context_find(NULL, device, &context);
+    if (!rc)
+        rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = CUDA_CALL(cuMemAlloc, &pointer, size);
+    shmemi_cuda_leave(pushed);
+    if (!rc)
+        *object_p = (void *)pointer;
+    return rc;
+}
+
+static void cuda_deallocate(void *object)
+{
+    shmemi_cuda.cuMemFree((CUdeviceptr)object);
 }
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -193,6 +283,7 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
     rc = shmemi_cuda_context_find(facts.context, facts.device < 0 ? 0 : facts.device, &context);
     if (rc)
         return refuse(rc, reason, reason_size, "is on a CUDA device that could not be opened");
+    make_synchronous(pointer, context);
     *allocation_p = (struct shmemi_allocation){
         .place = {.memory = &shmemi_memory_cuda, .object = context, .address = pointer},
         .base = facts.start,
@@ -302,19 +393,23 @@ static void cuda_close(void)
     while (pinned)
         unregister_range(&pinned);
     pthread_mutex_unlock(&pinned_lock);
+    forget_buffers();
     shmemi_cuda_ipc_close();
     shmemi_cuda_contexts_close();
 }
 
 const struct shmemi_memory shmemi_memory_cuda = {
     .name = "cuda",
-    .type = OSHM_MEMTYPE_CUDA,
+    .type = SHMEMI_MEMTYPE_CUDA,
     .open = shmemi_cuda_load,
     .close = cuda_close,
     .owns = cuda_owns,
+    .adopt = cuda_adopt,
     .device_count = cuda_device_count,
     .device_pci = cuda_device_pci,
     .device_name = cuda_device_name,
+    .allocate = cuda_allocate,
+    .deallocate = cuda_deallocate,
     .open_object = cuda_open_object,
     .close_object = cuda_close_object,
     .copy = shmemi_cuda_copy,

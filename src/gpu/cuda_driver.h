@@ -28,7 +28,10 @@
     X(cuCtxPushCurrent)                                                                                                \
     X(cuCtxPopCurrent)                                                                                                 \
     X(cuPointerGetAttribute)                                                                                           \
+    X(cuPointerSetAttribute)                                                                                           \
     X(cuPointerGetAttributes)                                                                                          \
+    X(cuMemAlloc)                                                                                                      \
+    X(cuMemFree)                                                                                                       \
     X(cuMemGetAddressRange)                                                                                            \
     X(cuMemRetainAllocationHandle)                                                                                     \
     X(cuMemRelease)                                                                                                    \

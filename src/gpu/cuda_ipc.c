@@ -11,7 +11,6 @@
 #include "gpu/cuda_context.h"
 
 #include "base/log.h"
-#include "shmem/shmemx.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +89,7 @@ int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi
         .size = allocation->size,
         .offset = allocation->place.address - allocation->base,
         .device = context->device,
-        .type = OSHM_MEMTYPE_CUDA,
+        .type = SHMEMI_MEMTYPE_CUDA,
     };
     memcpy(handle_p->opaque, &ticket, sizeof ticket);
     return 0;

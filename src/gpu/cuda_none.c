@@ -4,7 +4,6 @@
  * functions are there because the table has no holes.
  */
 #include "gpu/memory.h"
-#include "shmem/shmemx.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,6 +32,17 @@ static int none_device_text(int device, char *text, size_t size)
 {
     (void)device, (void)text, (void)size;
     return -ENODEV;
+}
+
+static int none_allocate(int device, size_t size, void **object_p)
+{
+    (void)device, (void)size, (void)object_p;
+    return -ENODEV;
+}
+
+static void none_deallocate(void *object)
+{
+    (void)object;
 }
 
 static int none_open_object(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
@@ -71,13 +81,15 @@ static int none_event(struct shmemi_event *event)
 /* No way to share and nothing to pin. */
 const struct shmemi_memory shmemi_memory_cuda = {
     .name = "cuda",
-    .type = OSHM_MEMTYPE_CUDA,
+    .type = SHMEMI_MEMTYPE_CUDA,
     .open = none_open,
     .close = none_close,
     .owns = none_owns,
     .device_count = none_device_count,
     .device_pci = none_device_text,
     .device_name = none_device_text,
+    .allocate = none_allocate,
+    .deallocate = none_deallocate,
     .open_object = none_open_object,
     .close_object = none_close_object,
     .copy = none_copy,

@@ -5,7 +5,6 @@
 #include "gpu/memory.h"
 
 #include "base/log.h"
-#include "shmem/shmemx.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -51,9 +50,9 @@ const struct shmemi_memory *shmemi_memory_of_type(int type)
 const char *shmemi_memory_type_name(int type)
 {
     switch (type) {
-    case OSHM_MEMTYPE_CUDA:
+    case SHMEMI_MEMTYPE_CUDA:
         return "CUDA";
-    case OSHM_MEMTYPE_OPENCL:
+    case SHMEMI_MEMTYPE_OPENCL:
         return "OpenCL";
     default:
         return "unknown";
@@ -74,6 +73,8 @@ void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
     for (int i = 0; i < N_GPU_KINDS; i++) {
         if (gpu_kinds[i]->owns && state_of(i) == KIND_OPEN && gpu_kinds[i]->owns(address)) {
             *place_p = (struct shmemi_place){.memory = gpu_kinds[i], .address = (uintptr_t)address};
+            if (gpu_kinds[i]->adopt)
+                gpu_kinds[i]->adopt(place_p);
             return;
         }
     }

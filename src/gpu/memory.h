@@ -49,7 +49,7 @@ struct shmemi_allocation {
     size_t size;               /* of the whole allocation */
     uint64_t buffer_id;        /* unique for the allocation's life; 0 when the kind has none */
     int device;                /* ordinal */
-    const char *what;          /* "cudaMalloc", "pool", "vmm", "managed", "cl_mem" */
+    const char *what;          /* "cudaMalloc", "pool", "vmm", "managed", "other", "cl_mem" */
     bool exportable;           /* another process of the node can open it */
 };
 
@@ -76,10 +76,18 @@ struct shmemi_memory {
      * the process has not used it. NULL when the kind's memory has no addresses (opencl). */
     bool (*owns)(const void *address);
 
+    /* A local address of the kind that nobody mapped takes part in a transfer: fill in the place's object, and see to it
+     * that what the program has written there by synchronous calls is there. NULL when there is nothing to do. */
+    void (*adopt)(struct shmemi_place *place);
+
     int (*device_count)(void);
     /* PCI address of a device as "0000:3b:00.0"; -ENODEV when it has none (PoCL). */
     int (*device_pci)(int device, char *text, size_t size);
     int (*device_name)(int device, char *text, size_t size);
+
+    /* A buffer on a device for the library's own programs, as a user would make one: *object_p is what shmmap takes. */
+    int (*allocate)(int device, size_t size, void **object_p);
+    void (*deallocate)(void *object);
 
     /* Validate a user's object and describe it. The object pointer is what shmmap got. Logs nothing; on refusal
      * returns -errno and a cause in reason (one phrase, e.g. "is not CUDA device memory"). */

@@ -11,7 +11,6 @@
 #include "gpu/memory.h"
 #include "gpu/opencl_context.h"
 #include "gpu/opencl_library.h"
-#include "shmem/shmemx.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -512,15 +511,43 @@ static int opencl_device_pci(int index, char *text, size_t size)
     return 0;
 }
 
+static int opencl_allocate(int index, size_t size, void **object_p)
+{
+    cl_device_id device = shmemi_opencl_device(index);
+    cl_mem *object = device ? malloc(sizeof *object) : NULL;
+    cl_int status;
+    if (!object)
+        return device ? -ENOMEM : -EINVAL;
+    cl_context context = cl->clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    if (status == CL_SUCCESS) {
+        *object = cl->clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status);
+        cl->clReleaseContext(context); /* the buffer keeps it */
+    }
+    if (status != CL_SUCCESS) {
+        free(object);
+        return shmemi_opencl_check(status, "clCreateBuffer");
+    }
+    *object_p = object;
+    return 0;
+}
+
+static void opencl_deallocate(void *object)
+{
+    cl->clReleaseMemObject(*(cl_mem *)object);
+    free(object);
+}
+
 const struct shmemi_memory shmemi_memory_opencl = {
     .name = "opencl",
-    .type = OSHM_MEMTYPE_OPENCL,
+    .type = SHMEMI_MEMTYPE_OPENCL,
     .open = shmemi_opencl_load,
     .close = shmemi_opencl_unload,
     .owns = NULL, /* its memory has no addresses */
     .device_count = shmemi_opencl_device_count,
     .device_pci = opencl_device_pci,
     .device_name = opencl_device_name,
+    .allocate = opencl_allocate,
+    .deallocate = opencl_deallocate,
     .open_object = opencl_open_object,
     .close_object = opencl_close_object,
     .copy = opencl_copy,

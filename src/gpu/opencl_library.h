@@ -17,6 +17,7 @@
     X(clGetDeviceIDs)                                                                                                  \
     X(clGetDeviceInfo)                                                                                                 \
     X(clGetContextInfo)                                                                                                \
+    X(clCreateContext)                                                                                                 \
     X(clRetainContext)                                                                                                 \
     X(clReleaseContext)                                                                                                \
     X(clCreateCommandQueue)                                                                                            \

@@ -79,6 +79,8 @@ SHMEMI_API(void *, align, (size_t alignment, size_t size))
 {
     if (alignment == 0 || (alignment & (alignment - 1)))
         shmemi_fatal("shmem_align: the alignment %zu is not a power of two", alignment);
+    if (alignment > SHMEMI_WINDOW_ALIGNMENT)
+        shmemi_fatal("shmem_align: the alignment %zu is more than %d", alignment, SHMEMI_WINDOW_ALIGNMENT);
     return allocate_collectively("shmem_align", size, alignment);
 }
 

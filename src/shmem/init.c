@@ -37,13 +37,12 @@ void shmemi_give_up(void)
 /* An error in the environment is mostly the same on all PEs: let PE 0 speak first, and end the job. */
 static int read_settings(void)
 {
-    if (shmemi_job.pe > 0)
-        shmemi_log_level = -1;
+    shmemi_log_mute(shmemi_job.pe > 0);
     int rc = shmemi_settings_read();
+    shmemi_log_mute(false);
     if (!rc || shmemi_job.pe == 0)
         return rc;
     sleep(2);
-    shmemi_log_level = SHMEMI_LOG_WARN;
     return shmemi_settings_read();
 }
 

@@ -35,7 +35,7 @@ int shmemi_window_open(size_t span, size_t heap_size)
         shmemi_error("SHMEM_MAP_WINDOW (%zu MiB) has no room beside the heap (%zu MiB)", span >> 20, heap_size >> 20);
         return -EINVAL;
     }
-    char *address = reserve(span + GRANULE);
+    char *address = reserve(span + SHMEMI_WINDOW_ALIGNMENT);
     void *table = mmap(NULL, granules_of(span) * sizeof *window->granule, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!address || table == MAP_FAILED) {
@@ -43,9 +43,9 @@ int shmemi_window_open(size_t span, size_t heap_size)
         shmemi_error("cannot reserve %zu MiB of address range: %m; set SHMEM_MAP_WINDOW to less", span >> 20);
         return rc;
     }
-    uintptr_t base = ((uintptr_t)address + GRANULE - 1) & ~(GRANULE - 1);
+    uintptr_t base = ((uintptr_t)address + SHMEMI_WINDOW_ALIGNMENT - 1) & ~((uintptr_t)SHMEMI_WINDOW_ALIGNMENT - 1);
     munmap(address, base - (uintptr_t)address);
-    munmap((char *)base + span, GRANULE - (base - (uintptr_t)address));
+    munmap((char *)base + span, SHMEMI_WINDOW_ALIGNMENT - (base - (uintptr_t)address));
     *window = (struct shmemi_window){.base = base, .span = span, .heap_size = heap_size, .granule = table};
     return 0;
 }

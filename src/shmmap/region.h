@@ -21,7 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHMEMI_GRANULE_SHIFT = 21 }; /* 2 MiB: the unit of the lookup table */
+enum {
+    SHMEMI_GRANULE_SHIFT = 21,         /* 2 MiB: the unit of the lookup table */
+    SHMEMI_WINDOW_ALIGNMENT = 1 << 30, /* of the window's base, hence the most that shmem_align can give */
+};
 
 struct shmemi_region {
     uint32_t id;

@@ -1,17 +1,147 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshinfo: what this build of MapSHMEM has, all settings, and, under oshrun, the routes between the PEs.
+ * oshinfo: what this build of MapSHMEM has and what it finds on this machine, all settings, and the routes between
+ * the PEs for each kind of memory (of one PE without a launcher, of a job under oshrun).
  */
 #include "base/settings.h"
+#include "gpu/memory.h"
 #include "shmem/shmemx.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 
-int main(void)
+enum { ROUTE_CHARS = 12, OBJECT_BYTES = 4096, MATRIX_PES_MAX = 64 };
+
+static const char usage[] = "usage: oshinfo [--settings | --routes | --version]\n"
+                            "  --settings  only the settings\n"
+                            "  --routes    only the routes between the PEs; run it under oshrun -n N\n";
+
+static void print_version(void)
 {
-    printf("%s\n", PACKAGE_STRING);
+    printf("%s, OpenSHMEM %d.%d\n", PACKAGE_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+}
+
+static void print_devices(int type)
+{
+    char name[128], address[32];
+    const struct shmemi_memory *memory = shmemi_memory_of_type(type);
+    int count = memory ? memory->device_count() : 0;
+    printf("  %-8s %d device%s\n", shmemi_memory_type_name(type), count, count == 1 ? "" : "s");
+    for (int i = 0; i < count; i++) {
+        if (memory->device_name(i, name, sizeof name))
+            strcpy(name, "unknown");
+        bool has_address = !memory->device_pci(i, address, sizeof address);
+        printf("           %d: %s%s%s\n", i, name, has_address ? ", PCI " : "", has_address ? address : "");
+    }
+}
+
+static void print_build(void)
+{
+    printf("\nbuilt with UCX %s\n", MAPSHMEM_UCX_VERSION);
+    printf("found on this machine:\n");
+    print_devices(OSHM_MEMTYPE_CUDA);
+    print_devices(OSHM_MEMTYPE_OPENCL);
+}
+
+/* Every PE writes its row of names into PE 0's table, which prints it. */
+static void print_matrix(const char *title, const void *address)
+{
+    int me = shmem_my_pe(), n = shmem_n_pes();
+    char *table = shmem_calloc((size_t)n * (size_t)n, ROUTE_CHARS);
+    if (!table)
+        return;
+    for (int pe = 0; pe < n; pe++) {
+        char name[ROUTE_CHARS] = "";
+        strncpy(name, shmemx_route(address, pe), sizeof name - 1);
+        shmem_putmem(table + ((size_t)me * (size_t)n + (size_t)pe) * ROUTE_CHARS, name, sizeof name, 0);
+    }
+    shmem_barrier_all();
+    if (me == 0) {
+        printf("\n%s, route from PE (row) to PE (column):\n%6s", title, "");
+        for (int pe = 0; pe < n; pe++)
+            printf(" %9d", pe);
+        for (int from = 0; from < n; from++) {
+            printf("\n%6d", from);
+            for (int to = 0; to < n; to++)
+                printf(" %9s", table + ((size_t)from * (size_t)n + (size_t)to) * ROUTE_CHARS);
+        }
+        printf("\n");
+        fflush(stdout);
+    }
+    shmem_free(table);
+}
+
+/* shmmap is collective: a PE without a device hands in nothing and lets all refuse. */
+static void print_gpu_matrix(int type)
+{
+    char title[64];
+    void *object = NULL;
+    int device = shmemx_my_device(type);
+    const struct shmemi_memory *memory = device < 0 ? NULL : shmemi_memory_of_type(type);
+    int *have = shmem_malloc(sizeof *have), *least = shmem_malloc(sizeof *least);
+    *have = memory && !memory->allocate(device, OBJECT_BYTES, &object) ? 0 : 1;
+    shmem_int_max_reduce(SHMEM_TEAM_WORLD, least, have, 1); /* 1: some PE has none */
+    snprintf(title, sizeof title, "%s memory", shmemi_memory_type_name(type));
+    if (*least == 0) {
+        void *address = shmmap(object, OBJECT_BYTES, type);
+        if (address)
+            print_matrix(title, address);
+        shmumap(address);
+    } else if (shmem_my_pe() == 0) {
+        printf("\n%s: not every PE has a device\n", title);
+    }
+    if (object)
+        memory->deallocate(object);
+    shmem_free(least);
+    shmem_free(have);
+}
+
+static void print_routes(void)
+{
+    static int static_word;
+    if (shmem_n_pes() > MATRIX_PES_MAX) {
+        if (shmem_my_pe() == 0)
+            printf("\nroutes: shown for up to %d PEs\n", MATRIX_PES_MAX);
+        return;
+    }
+    void *heap = shmem_malloc(8);
+    print_matrix("symmetric heap", heap);
+    print_matrix("static data", &static_word);
+    shmem_free(heap);
+    print_gpu_matrix(OSHM_MEMTYPE_CUDA);
+    print_gpu_matrix(OSHM_MEMTYPE_OPENCL);
+}
+
+static void print_settings(void)
+{
+    printf("\nsettings (environment variables), present value first:\n");
     shmemi_settings_print(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    bool all = !*what;
+    if (argc > 2 || (!all && strcmp(what, "--settings") && strcmp(what, "--routes") && strcmp(what, "--version"))) {
+        fputs(usage, stderr);
+        return strcmp(what, "--help") ? 2 : 0;
+    }
+    shmem_init();
+    if (shmem_my_pe() == 0) {
+        print_version();
+        if (all)
+            print_build();
+        if (all || !strcmp(what, "--settings"))
+            print_settings();
+        fflush(stdout);
+    }
+    shmem_barrier_all();
+    if (all || !strcmp(what, "--routes"))
+        print_routes();
+    shmem_finalize();
     return 0;
 }

@@ -21,7 +21,8 @@ static const struct shmemi_driver *const table[] = {
 
 enum {
     N_DRIVERS = sizeof table / sizeof table[0],
-    SPINS_BEFORE_YIELD = 4000,
+    SPINS_BEFORE_YIELD = 4000, /* some tens of microseconds */
+    SPINS_ON_NETWORK = 50,     /* each takes about a microsecond: UCX asks the kernel */
     SPINS_WHEN_CROWDED = 16,
 };
 
@@ -76,10 +77,12 @@ int shmemi_drivers_quiet(struct shmemi_context *context)
 
 static unsigned spins_before_yield(void)
 {
-    static unsigned limit;
-    if (!limit)
-        limit = shmemi_job.node_n_pes > sysconf(_SC_NPROCESSORS_ONLN) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
-    return limit;
+    static long cores;
+    if (!cores)
+        cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (shmemi_job.node_n_pes > cores)
+        return SPINS_WHEN_CROWDED;
+    return shmemi_job.n_nodes > 1 ? SPINS_ON_NETWORK : SPINS_BEFORE_YIELD;
 }
 
 void shmemi_progress(unsigned *spins)

@@ -35,7 +35,7 @@ static struct {
     pthread_t thread;
     bool running;
     atomic_bool stop;
-    atomic_bool sleeps_for_good; /* asleep without a timeout: shmemi_service_notice has to wake it */
+    atomic_bool sleeps; /* shmemi_service_notice has to wake it */
     int epoll;
     pthread_mutex_t lock; /* recursive: an arrival may be accepted within progress or from a network callback */
     struct shmemi_arrival *oldest, *newest; /* copies under way, in order */
@@ -184,7 +184,10 @@ unsigned shmemi_service_progress(void)
         return 0;
     if (!pthread_mutex_trylock(&service.lock)) {
         done = progress_locked();
+        bool copying = service.oldest;
         pthread_mutex_unlock(&service.lock);
+        if (copying) /* this thread may not come back: the service thread must finish it */
+            shmemi_service_notice();
     }
     if (service.networked)
         done += shmemi_ucx_progress();
@@ -193,21 +196,30 @@ unsigned shmemi_service_progress(void)
 
 void shmemi_service_notice(void)
 {
-    if (atomic_load_explicit(&service.sleeps_for_good, memory_order_relaxed))
+    if (atomic_load_explicit(&service.sleeps, memory_order_seq_cst))
         shmemi_node_ring_doorbell(shmemi_job.node_rank);
+}
+
+static bool has_copies(void)
+{
+    pthread_mutex_lock(&service.lock);
+    bool copying = service.oldest;
+    pthread_mutex_unlock(&service.lock);
+    return copying;
 }
 
 static void sleep_until_event(void)
 {
     struct epoll_event event;
-    bool pending = service.networked && shmemi_ucx_has_pending();
+    bool pending;
     if (!shmemi_ring_announce_sleep())
         return;
-    if (!service.networked || shmemi_ucx_service_arm() == 0) {
-        atomic_store_explicit(&service.sleeps_for_good, !pending, memory_order_relaxed);
+    atomic_store_explicit(&service.sleeps, true, memory_order_seq_cst);
+    pending = service.networked && shmemi_ucx_has_pending();
+    if (!has_copies() && (!service.networked || shmemi_ucx_service_arm() == 0)) {
         epoll_wait(service.epoll, &event, 1, pending ? PENDING_POLL_MS : -1);
-        atomic_store_explicit(&service.sleeps_for_good, false, memory_order_relaxed);
     }
+    atomic_store_explicit(&service.sleeps, false, memory_order_relaxed);
     shmemi_ring_announce_awake();
     shmemi_node_clear_doorbell();
 }

@@ -272,7 +272,7 @@ static int open_context(void)
     };
     status = ucp_init(&params, config, &shmemi_ucx.context);
     ucp_config_release(config);
-    return report(status, "starting");
+    return report(status, "starting (check UCX_TLS and UCX_NET_DEVICES)");
 }
 
 static int open_worker(ucp_worker_h *worker_p)

@@ -51,6 +51,7 @@ struct shmemi_ucx {
     pthread_mutex_t initiator_lock;
     struct shmemi_ucx_batch nbi; /* operations that quiet waits for */
     atomic_bool unflushed;       /* something was issued after the last quiet */
+    atomic_bool fenced;          /* and then a fence */
 };
 
 extern struct shmemi_ucx shmemi_ucx;
@@ -122,6 +123,8 @@ int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shm
 int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
                         struct shmemi_ucx_batch *batch);
 
+/* Complete all one-sided operations. */
+int shmemi_ucx_flush(void);
 /* Free what atomics keep. */
 void shmemi_ucx_words_close(void);
 

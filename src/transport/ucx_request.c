@@ -466,10 +466,19 @@ static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *r
     return rc;
 }
 
+/* A fence orders requests after one-sided operations too, which the network does not: they are completed first. */
+static int keep_order(const struct shmemi_request *request)
+{
+    bool is_ordered = request->type != SHMEMI_REQUEST_GET;
+    return is_ordered && atomic_load_explicit(&shmemi_ucx.fenced, memory_order_relaxed) ? shmemi_ucx_flush() : 0;
+}
+
 static int ucx_send(int pe, const struct shmemi_request *request)
 {
     ucp_ep_h endpoint;
-    int rc = shmemi_ucx_endpoint(pe, &endpoint);
+    int rc = keep_order(request);
+    if (!rc)
+        rc = shmemi_ucx_endpoint(pe, &endpoint);
     if (rc)
         return rc;
     if (shmemi_ucx_peer_is_lost(pe)) {

@@ -3,10 +3,12 @@
  * Driver "ucx": host memory of PEs of other nodes, by UCX's one-sided operations. Where the network has none, UCX
  * emulates them by messages to the peer's service worker.
  *
- * A local place in GPU memory goes through bounce buffers; its nonblocking forms are complete on return.
+ * A local place in GPU memory goes through bounce buffers; its nonblocking forms are complete on return. Many small
+ * rows travel packed, as requests to the owner.
  */
 #include "base/log.h"
 #include "transport/job.h"
+#include "transport/request.h"
 #include "transport/service.h"
 #include "transport/ucx_internal.h"
 
@@ -108,6 +110,23 @@ int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shm
     return rc;
 }
 
+/* Rows below this size cost less as part of a request, which the owner unpacks, than as a message of their own. */
+enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
+
+static bool is_better_packed(const struct shmemi_shape *shape)
+{
+    bool is_dense = shape->dest_pitch == shape->width && shape->source_pitch == shape->width;
+    return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !is_dense;
+}
+
+/* The view as the driver of requests knows it. */
+static struct shmemi_view request_view(const struct shmemi_view *view)
+{
+    struct shmemi_view copy = *view;
+    copy.data = (void *)&shmemi_link_ucx;
+    return copy;
+}
+
 static bool is_host(const struct shmemi_place *place)
 {
     return place->memory == &shmemi_memory_host;
@@ -126,6 +145,10 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
+    if (is_better_packed(shape)) {
+        struct shmemi_view by_request = request_view(view);
+        return shmemi_driver_staged.put_strided(context, &by_request, offset, source, shape);
+    }
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
@@ -146,11 +169,14 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
 static int get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    (void)context;
     const struct shmemi_ucx_target *target;
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
+    if (is_better_packed(shape)) {
+        struct shmemi_view by_request = request_view(view);
+        return shmemi_driver_staged.get_strided(context, &by_request, offset, dest, shape);
+    }
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
@@ -345,9 +371,11 @@ static int ucx_amo(struct shmemi_context *context, const struct shmemi_view *vie
 
 /* ---- Order and completion ---------------------------------------------------------------------------------------- */
 
+/* Orders UCX's one-sided operations among themselves; a request that follows waits for them (shmemi_ucx_flush). */
 static int ucx_fence(struct shmemi_context *context)
 {
     (void)context;
+    atomic_store_explicit(&shmemi_ucx.fenced, true, memory_order_relaxed);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_t status = ucp_worker_fence(shmemi_ucx.initiator);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
@@ -358,13 +386,13 @@ static int ucx_fence(struct shmemi_context *context)
 
 /* Other threads may go on issuing: only what was issued before is waited for. A flush completes all of that, in
  * whatever order, so the count of completed operations reaches the count that was issued. */
-static int ucx_quiet(struct shmemi_context *context)
+int shmemi_ucx_flush(void)
 {
-    (void)context;
     struct shmemi_ucx_batch batch = {0};
     ucp_request_param_t param;
     shmemi_ucx_batch_param(&batch, &param);
     atomic_store_explicit(&shmemi_ucx.unflushed, false, memory_order_relaxed);
+    atomic_store_explicit(&shmemi_ucx.fenced, false, memory_order_relaxed);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     uint64_t issued = atomic_load_explicit(&shmemi_ucx.nbi.issued, memory_order_relaxed);
     int rc = shmemi_ucx_batch_add(&batch, ucp_worker_flush_nbx(shmemi_ucx.initiator, &param), "quiet");
@@ -374,6 +402,12 @@ static int ucx_quiet(struct shmemi_context *context)
     if (waited)
         atomic_store_explicit(&shmemi_ucx.nbi.status, 0, memory_order_relaxed); /* reported once */
     return rc ? rc : waited;
+}
+
+static int ucx_quiet(struct shmemi_context *context)
+{
+    (void)context;
+    return shmemi_ucx_flush();
 }
 
 void shmemi_ucx_words_close(void)
