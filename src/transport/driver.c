@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* In the order in which they are offered a view: the most direct first. */
@@ -19,12 +20,7 @@ static const struct shmemi_driver *const table[] = {
     &shmemi_driver_ucx, &shmemi_driver_naive, &shmemi_driver_staged,
 };
 
-enum {
-    N_DRIVERS = sizeof table / sizeof table[0],
-    SPINS_BEFORE_YIELD = 4000, /* some tens of microseconds */
-    SPINS_ON_NETWORK = 50,     /* each takes about a microsecond: UCX asks the kernel */
-    SPINS_WHEN_CROWDED = 16,
-};
+enum { N_DRIVERS = sizeof table / sizeof table[0] };
 
 struct shmemi_resolver shmemi_resolver;
 
@@ -75,26 +71,39 @@ int shmemi_drivers_quiet(struct shmemi_context *context)
     return rc;
 }
 
-static unsigned spins_before_yield(void)
+/* How long a waiting thread spins, how often it then yields before it begins to sleep. The more PEs share a core, the
+ * sooner the core goes to one that has something to do. */
+struct patience {
+    unsigned spins, yields;
+};
+
+static struct patience patience_here(void)
 {
     static long cores;
     if (!cores)
         cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (shmemi_job.node_n_pes > cores)
-        return SPINS_WHEN_CROWDED;
-    return shmemi_job.n_nodes > 1 ? SPINS_ON_NETWORK : SPINS_BEFORE_YIELD;
+        return (struct patience){16, 64};
+    if (shmemi_job.n_nodes > 1)
+        return (struct patience){50, 1000}; /* a turn takes about a microsecond: UCX asks the kernel */
+    return (struct patience){4000, 10000};
 }
 
 void shmemi_progress(unsigned *spins)
 {
+    static const struct timespec nap = {.tv_nsec = 20000};
     if (shmemi_service_progress()) {
         *spins = 0;
         return;
     }
-    if (++*spins < spins_before_yield())
+    struct patience patience = patience_here();
+    unsigned turns = ++*spins;
+    if (turns < patience.spins)
         return;
-    *spins = 0;
-    sched_yield();
+    if (turns < patience.spins + patience.yields)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
 }
 
 static uint64_t apply_4(uint32_t *word, const struct shmemi_amo *amo)
