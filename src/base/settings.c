@@ -48,8 +48,8 @@ int shmemi_parse_size(const char *text, size_t *size_p)
     long double factor = 1;
     if (*end) {
         const char *suffix = strchr(suffixes, tolower((unsigned char)*end));
-        if (!suffix || end[1])
-            return -EINVAL;
+        if (!suffix)
+            return -EINVAL; /* what follows the suffix is ignored [8] */
         factor = ldexpl(1, 10 * (int)(suffix - suffixes + 1));
     }
     long double size = ceill(number * factor);

@@ -105,8 +105,6 @@ static void close_library(void)
     shmemi_service_stop();
     shmemi_map_close();
     shmemi_symmetric_close();
-    if (shmemi_job.n_nodes > 1)
-        shmemi_ucx_close();
     shmemi_node_leave();
     shmemi_job_close();
     shmemi_job.n_pes = 0;

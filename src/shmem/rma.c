@@ -22,8 +22,8 @@ static inline void require(int rc)
         shmemi_give_up();
 }
 
-/* The four transfers below are inlined into every public routine that is made of them, where the size of the element is
- * often a constant: a put of one word is then some twenty instructions.
+/* The transfers are inlined into every public routine that is made of them, where the size of the element is often a
+ * constant: a put of one word is then some twenty instructions.
  *
  * The shortest way: the peer's memory is mapped here as host memory, and so is this side's. Chosen when the view was
  * attached; everything else goes through the view's driver. */
@@ -32,24 +32,16 @@ static inline bool is_plain_copy(const struct shmemi_view *view, const void *add
     return __builtin_expect(view->mapped != NULL, 1) && __builtin_expect(shmemi_is_host(address), 1);
 }
 
+typedef void (*put_func_t)(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                           const void *source, size_t nbytes);
+typedef void (*get_func_t)(struct shmemi_context *context, const struct shmemi_view *view, size_t offset, void *dest,
+                           size_t nbytes);
+
 static __attribute__((noinline)) void put_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
                                                     size_t offset, const void *source, size_t nbytes)
 {
     struct shmemi_place place = local_place(source, nbytes);
     require(view->driver->put(context, view, offset, &place, nbytes));
-}
-
-static inline __attribute__((always_inline)) void
-put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
-{
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    if (is_plain_copy(view, source))
-        shmemi_copy_bytes(view->mapped + offset, source, nbytes);
-    else
-        put_by_driver(context, view, offset, source, nbytes);
 }
 
 static __attribute__((noinline)) void get_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
@@ -59,37 +51,11 @@ static __attribute__((noinline)) void get_by_driver(struct shmemi_context *conte
     require(view->driver->get(context, view, offset, &place, nbytes));
 }
 
-static inline __attribute__((always_inline)) void
-get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
-{
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
-    if (is_plain_copy(view, dest))
-        shmemi_copy_bytes(dest, view->mapped + offset, nbytes);
-    else
-        get_by_driver(context, view, offset, dest, nbytes);
-}
-
 static __attribute__((noinline)) void put_nbi_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
                                                     size_t offset, const void *source, size_t nbytes)
 {
     struct shmemi_place place = local_place(source, nbytes);
     require(view->driver->put_nbi(context, view, offset, &place, nbytes));
-}
-
-static inline __attribute__((always_inline)) void
-put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
-{
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    if (is_plain_copy(view, source))
-        shmemi_copy_bytes(view->mapped + offset, source, nbytes);
-    else
-        put_nbi_by_driver(context, view, offset, source, nbytes);
 }
 
 static __attribute__((noinline)) void get_nbi_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
@@ -100,7 +66,22 @@ static __attribute__((noinline)) void get_nbi_by_driver(struct shmemi_context *c
 }
 
 static inline __attribute__((always_inline)) void
-get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+to_peer(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe,
+        put_func_t by_driver)
+{
+    size_t offset;
+    if (__builtin_expect(nbytes == 0, 0))
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
+    if (is_plain_copy(view, source))
+        shmemi_copy_bytes(view->mapped + offset, source, nbytes);
+    else
+        by_driver(context, view, offset, source, nbytes);
+}
+
+static inline __attribute__((always_inline)) void
+from_peer(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe,
+          get_func_t by_driver)
 {
     size_t offset;
     if (__builtin_expect(nbytes == 0, 0))
@@ -109,7 +90,31 @@ get_nbi(struct shmemi_context *context, const char *routine, void *dest, const v
     if (is_plain_copy(view, dest))
         shmemi_copy_bytes(dest, view->mapped + offset, nbytes);
     else
-        get_nbi_by_driver(context, view, offset, dest, nbytes);
+        by_driver(context, view, offset, dest, nbytes);
+}
+
+static inline __attribute__((always_inline)) void
+put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+{
+    to_peer(context, routine, dest, source, nbytes, pe, put_by_driver);
+}
+
+static inline __attribute__((always_inline)) void
+get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+{
+    from_peer(context, routine, dest, source, nbytes, pe, get_by_driver);
+}
+
+static inline __attribute__((always_inline)) void
+put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+{
+    to_peer(context, routine, dest, source, nbytes, pe, put_nbi_by_driver);
+}
+
+static inline __attribute__((always_inline)) void
+get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+{
+    from_peer(context, routine, dest, source, nbytes, pe, get_nbi_by_driver);
 }
 
 /* For the other files of the API. */

@@ -148,6 +148,8 @@ void shmemi_symmetric_close(void)
     shmemi_exchange_close();
     shmemi_region_detach(&shmemi_static_region);
     shmemi_region_detach(&shmemi_heap_region);
+    if (shmemi_job.n_nodes > 1)
+        shmemi_ucx_close(); /* which lets go of the memory that is unmapped next */
     shmemi_window_close();
     shmemi_heap_destroy(shmemi_heap);
     shmemi_heap = NULL;
