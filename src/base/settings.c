@@ -244,6 +244,19 @@ static int check_range(const char *name, size_t value, size_t least, size_t most
     return -EINVAL;
 }
 
+/* The heap lies in the window, and mapped objects need some room too. */
+static int check_window(void)
+{
+    const size_t room = (size_t)64 << 20;
+    if (shmemi_settings.symmetric_size <= shmemi_settings.map_window - room)
+        return 0;
+    shmemi_error("SHMEM_SYMMETRIC_SIZE (%zu MiB) leaves no room for mapped objects in SHMEM_MAP_WINDOW (%zu MiB); set the "
+                 "latter to %zum or more",
+                 shmemi_settings.symmetric_size >> 20, shmemi_settings.map_window >> 20,
+                 (shmemi_settings.symmetric_size + 2 * room) >> 20);
+    return -EINVAL;
+}
+
 int shmemi_settings_read(void)
 {
     int rc;
@@ -260,7 +273,7 @@ int shmemi_settings_read(void)
         rc = check_range("SHMEM_STAGING_CHUNK", shmemi_settings.staging_chunk, 4096, (size_t)1 << 30);
     if (!rc)
         rc = check_range("SHMEM_MAP_WINDOW", shmemi_settings.map_window, (size_t)64 << 20, (size_t)16 << 40);
-    return rc;
+    return rc ? rc : check_window();
 }
 
 void shmemi_settings_print(FILE *stream)

@@ -80,9 +80,9 @@ static int fcollect(const char *routine, shmem_team_t team, void *dest, const vo
 /* clang-format off */
 #define DEFINE_COLLECTIVES(BROADCAST, FCOLLECT, ELEMENT, SIZE)                                                         \
     SHMEMI_API(int, BROADCAST, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems, int PE_root))  \
-    { return broadcast("shmem_" #BROADCAST, team, dest, source, nelems * (SIZE), PE_root); }                           \
+    { return broadcast("shmem_" #BROADCAST, team, dest, source, shmemi_bytes_of(nelems, SIZE), PE_root); }             \
     SHMEMI_API(int, FCOLLECT, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems))                \
-    { return fcollect("shmem_" #FCOLLECT, team, dest, source, nelems * (SIZE)); }
+    { return fcollect("shmem_" #FCOLLECT, team, dest, source, shmemi_bytes_of(nelems, SIZE)); }
 #define DEFINE_TYPE(NAME, TYPE, ...) DEFINE_COLLECTIVES(NAME##_broadcast, NAME##_fcollect, TYPE, sizeof(TYPE))
 /* clang-format on */
 

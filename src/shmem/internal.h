@@ -53,6 +53,13 @@ const struct shmemi_view *shmemi_reach_word(const char *routine, const void *add
 /* Refuse a local word that the CPU cannot read. */
 void shmemi_check_local_word(const char *routine, const void *address);
 
+/* Bytes of nelems elements; SIZE_MAX, which no region holds, when that is more than fits. */
+static inline size_t shmemi_bytes_of(size_t nelems, size_t size)
+{
+    size_t nbytes;
+    return __builtin_mul_overflow(nelems, size, &nbytes) ? SIZE_MAX : nbytes;
+}
+
 /* Transfers: what the typed routines are made of. nbytes counts bytes, strides too. They end the job on errors. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe);

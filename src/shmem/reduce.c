@@ -96,7 +96,7 @@ static void reduce_piece(const struct reduction *reduction, char *dest, const ch
 static int reduce(const struct reduction *reduction, shmem_team_t team, void *dest, const void *source, size_t nreduce)
 {
     shmemi_check_world(reduction->routine, team);
-    size_t nbytes = nreduce * reduction->size, slot = slot_bytes(reduction);
+    size_t nbytes = shmemi_bytes_of(nreduce, reduction->size), slot = slot_bytes(reduction);
     if (slot == 0)
         shmemi_fatal("%s: %d PEs are more than a reduction can serve", reduction->routine, shmemi_job.n_pes);
     if (nbytes <= SHORT_BYTES && nbytes <= slot) {

@@ -151,8 +151,8 @@ static struct shmemi_shape shape_of(const char *routine, const struct shmemi_str
     return (struct shmemi_shape){
         .width = strides->size,
         .rows = strides->nelems,
-        .dest_pitch = (size_t)strides->dest * strides->size,
-        .source_pitch = (size_t)strides->source * strides->size,
+        .dest_pitch = shmemi_bytes_of((size_t)strides->dest, strides->size),
+        .source_pitch = shmemi_bytes_of((size_t)strides->source, strides->size),
     };
 }
 
@@ -177,7 +177,7 @@ void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest
     if (strides.nelems == 0)
         return;
     if (is_dense(&strides)) {
-        shmemi_put(context, routine, dest, source, strides.size * strides.nelems, pe);
+        shmemi_put(context, routine, dest, source, shmemi_bytes_of(strides.nelems, strides.size), pe);
         return;
     }
     struct shmemi_shape shape = shape_of(routine, &strides);
@@ -194,7 +194,7 @@ void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest
     if (strides.nelems == 0)
         return;
     if (is_dense(&strides)) {
-        shmemi_get(context, routine, dest, source, strides.size * strides.nelems, pe);
+        shmemi_get(context, routine, dest, source, shmemi_bytes_of(strides.nelems, strides.size), pe);
         return;
     }
     struct shmemi_shape shape = shape_of(routine, &strides);
@@ -237,7 +237,7 @@ SHMEMI_API(void, quiet, (void))
 /* clang-format off */
 #define DEFINE_TRANSFER(verb, NAME, ELEMENT, SIZE)                                                                     \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))                              \
-    { verb(CONTEXT, "shmem_" #NAME, dest, source, nelems * (SIZE), pe); }
+    { verb(CONTEXT, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE), pe); }
 
 #define DEFINE_STRIDED(verb, NAME, ELEMENT, SIZE)                                                                      \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
@@ -246,7 +246,7 @@ SHMEMI_API(void, quiet, (void))
 #define DEFINE_PUT_SIGNAL(NAME, ELEMENT, SIZE)                                                                         \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,  \
                             int sig_op, int pe))                                                                       \
-    { shmemi_put_signal(CONTEXT, "shmem_" #NAME, dest, source, nelems * (SIZE),                                        \
+    { shmemi_put_signal(CONTEXT, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                          \
                         (struct shmemi_signal){sig_addr, signal, sig_op}, pe); }
 
 #define DEFINE_P_G(NAME, TYPE)                                                                                         \

@@ -62,6 +62,8 @@ static int check_memory(size_t heap_size, int n_pes)
     size_t have = ((size_t)info.totalram + info.totalswap) * info.mem_unit;
     if (heap_size <= have / (size_t)n_pes)
         return 0;
+    if (shmemi_job.pe)
+        sleep(2); /* PE 0 says it for all and ends the job */
     shmemi_error("the symmetric heap does not fit: %d PEs of this node x %zu MiB, but the machine has %zu MiB; set "
                  "SHMEM_SYMMETRIC_SIZE to %zum or less",
                  n_pes, heap_size >> 20, have >> 20, (have / (size_t)n_pes) >> 20);

@@ -1,2 +1,4 @@
-/* Deprecated place of the header [annex F]. */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Deprecated place of the header [annex F]. */
 #include <shmem.h>

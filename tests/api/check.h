@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the test programs share: a failure is one line with the PE, and ends the job; success is the line "ok".
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <shmem.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECK_SKIP = 77, CHECK_GUARD = 64 };
+
+/* One line about what was expected and found; ends the job with status 1. */
+__attribute__((format(printf, 3, 4), noreturn, unused)) static void check_fail(const char *file, int line,
+                                                                               const char *format, ...)
+{
+    int initialized;
+    char text[1024];
+    va_list args;
+    shmem_query_initialized(&initialized);
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "PE %d: %s:%d: %s\n", initialized ? shmem_my_pe() : -1, file, line, text);
+    shmem_global_exit(1);
+    abort();
+}
+
+#define FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
+#define CHECK(_condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(_condition))                                                                                             \
+            FAIL("%s", #_condition);                                                                                   \
+    } while (0)
+
+/* The same with a text: routine, type, size, expected and found. */
+#define CHECK_THAT(_condition, ...)                                                                                    \
+    do {                                                                                                               \
+        if (!(_condition))                                                                                             \
+            FAIL(__VA_ARGS__);                                                                                         \
+    } while (0)
+
+/* Byte number `position` of the data that `seed` names. */
+static inline unsigned char check_pattern(size_t position, unsigned seed)
+{
+    return (unsigned char)(position + (position >> 8) * 7 + (position >> 16) * 13 + seed * 31 + 1);
+}
+
+static inline void check_fill(void *memory, size_t nbytes, unsigned seed)
+{
+    unsigned char *bytes = (unsigned char *)memory;
+    for (size_t i = 0; i < nbytes; i++)
+        bytes[i] = check_pattern(i, seed);
+}
+
+/* memory holds the pattern of seed; names the routine and the first byte that differs. */
+static inline void check_bytes(const char *routine, const void *memory, size_t nbytes, unsigned seed)
+{
+    const unsigned char *bytes = (const unsigned char *)memory;
+    for (size_t i = 0; i < nbytes; i++)
+        CHECK_THAT(bytes[i] == check_pattern(i, seed), "%s of %zu bytes: byte %zu is %#x, expected %#x", routine, nbytes,
+                   i, bytes[i], check_pattern(i, seed));
+}
+
+/* nbytes that nobody should have written. */
+static inline void check_untouched(const char *routine, const void *memory, size_t nbytes, unsigned char value)
+{
+    const unsigned char *bytes = (const unsigned char *)memory;
+    for (size_t i = 0; i < nbytes; i++)
+        CHECK_THAT(bytes[i] == value, "%s: a byte beside the destination (%zu of %zu) is %#x, expected %#x", routine, i,
+                   nbytes, bytes[i], value);
+}
+
+static inline void *check_malloc(size_t nbytes)
+{
+    void *memory = malloc(nbytes ? nbytes : 1);
+    CHECK_THAT(memory, "malloc of %zu bytes failed", nbytes);
+    return memory;
+}
+
+static inline void *check_shmem_malloc(size_t nbytes)
+{
+    void *memory = shmem_malloc(nbytes);
+    CHECK_THAT(memory, "shmem_malloc of %zu bytes failed", nbytes);
+    return memory;
+}
+
+/* In round r, PE p talks to p + r: every PE is the target of exactly one other, itself included. */
+static inline int check_target(int round)
+{
+    return (shmem_my_pe() + round) % shmem_n_pes();
+}
+
+static inline int check_origin(int round)
+{
+    return (shmem_my_pe() - round + shmem_n_pes()) % shmem_n_pes();
+}
+
+/* All PEs come here when nothing has failed. The result is the program's exit status. */
+static inline int check_end(void)
+{
+    shmem_barrier_all();
+    if (shmem_my_pe() == 0)
+        puts("ok");
+    fflush(stdout);
+    shmem_finalize();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Message passing between neighbours: data, fence, flag. Who sees the flag sees the data. Data and flag lie in the heap
+ * or in static data, in every combination; the flag is put or set atomically.
+ */
+#include "check.h"
+
+#include <stdbool.h>
+
+enum { ROUNDS = 10000, ANSWERED = 1000, WORDS = 9 };
+
+struct mailbox {
+    long data[WORDS];
+    long flag; /* number of the last round whose data is there */
+    long answer;
+};
+
+static struct mailbox static_box;
+
+/* Where data and flag of one test lie. */
+struct boxes {
+    struct mailbox *data, *flag;
+};
+
+static void send_round(const struct boxes *boxes, long round, int pe)
+{
+    long data[WORDS];
+    for (int i = 0; i < WORDS; i++)
+        data[i] = round;
+    shmem_long_put(boxes->data->data, data, WORDS - 1, pe);
+    shmem_long_p(&boxes->data->data[WORDS - 1], round, pe);
+    shmem_fence();
+    if (round % 2)
+        shmem_long_p(&boxes->flag->flag, round, pe);
+    else
+        shmem_long_atomic_set(&boxes->flag->flag, round, pe);
+}
+
+static void check_data(const struct boxes *boxes, long least, long most)
+{
+    for (int i = 0; i < WORDS; i++) {
+        long found = __atomic_load_n(&boxes->data->data[i], __ATOMIC_RELAXED);
+        CHECK_THAT(found >= least && found <= most, "the flag says round %ld, but word %d is of round %ld", least, i,
+                   found);
+    }
+}
+
+/* The sender runs on: data may be newer than the flag, never older. */
+static void check_stream(const struct boxes *boxes)
+{
+    long seen = 0;
+    for (long round = 1; round <= ROUNDS; round++) {
+        send_round(boxes, round, check_target(1));
+        if (shmem_long_test(&boxes->flag->flag, SHMEM_CMP_GT, seen)) {
+            seen = __atomic_load_n(&boxes->flag->flag, __ATOMIC_ACQUIRE);
+            check_data(boxes, seen, ROUNDS);
+        }
+    }
+    shmem_long_wait_until(&boxes->flag->flag, SHMEM_CMP_EQ, ROUNDS);
+    check_data(boxes, ROUNDS, ROUNDS);
+}
+
+/* The sender waits for an answer: data is of exactly this round. */
+static void check_answered(const struct boxes *boxes)
+{
+    for (long round = 1; round <= ANSWERED; round++) {
+        send_round(boxes, round, check_target(1));
+        shmem_long_wait_until(&boxes->flag->flag, SHMEM_CMP_EQ, round);
+        check_data(boxes, round, round);
+        shmem_long_atomic_set(&boxes->flag->answer, round, check_origin(1));
+        shmem_long_wait_until(&boxes->flag->answer, SHMEM_CMP_EQ, round);
+    }
+}
+
+static void run(void (*check)(const struct boxes *), const struct boxes *boxes)
+{
+    *boxes->data = *boxes->flag = (struct mailbox){0};
+    shmem_barrier_all();
+    check(boxes);
+    shmem_barrier_all();
+}
+
+/* After quiet the data is at the target, also when a third PE looks. */
+static void check_quiet(struct mailbox *box)
+{
+    int me = shmem_my_pe();
+    *box = (struct mailbox){0};
+    shmem_barrier_all();
+    for (long round = 1; round <= 200; round++) {
+        shmem_long_put_nbi(&box->data[0], &round, 1, check_target(1));
+        shmem_quiet();
+        long found = shmem_long_g(&box->data[0], check_target(1));
+        CHECK_THAT(found == round, "PE %d: after shmem_quiet the target has %ld, expected %ld", me, found, round);
+    }
+    shmem_barrier_all();
+}
+
+int main(void)
+{
+    shmem_init();
+    struct mailbox *heap_box = check_shmem_malloc(sizeof *heap_box);
+    const struct boxes boxes[] = {
+        {heap_box, heap_box}, {&static_box, &static_box}, {heap_box, &static_box}, {&static_box, heap_box}};
+    for (int i = 0; i < 4; i++) {
+        run(check_stream, &boxes[i]);
+        run(check_answered, &boxes[i]);
+    }
+    check_quiet(heap_box);
+    check_quiet(&static_box);
+    shmem_free(heap_box);
+    return check_end();
+}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the test scripts share: results in the Test Anything Protocol. Sourced.
+
+tap_count=0
+tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/mapshmem-test.XXXXXX") || exit 99
+tap_output=$tap_dir/output
+trap 'rm -rf "$tap_dir"' EXIT
+
+# skip_all REASON
+skip_all() { echo "1..0 # SKIP $*"; exit 0; }
+
+ok() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
+
+skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP ${*:2}"; }
+
+# not_ok NAME [REASON]: with what the command wrote
+not_ok() {
+    tap_count=$((tap_count + 1))
+    echo "not ok $tap_count - $1"
+    [ $# -gt 1 ] && echo "# ${*:2}"
+    [ -s "$tap_output" ] && head -n 60 "$tap_output" | sed 's/^/# /'
+}
+
+# check NAME CONDITION...: the command after the name decides
+check() {
+    if "${@:2}"; then ok "$1"; else not_ok "$1" "failed: ${*:2}"; fi
+}
+
+# run SECONDS COMMAND...: sets status, and out: what the command wrote. 124 means that it had to be ended.
+run() {
+    timeout -k 10 "$@" >"$tap_output" 2>&1 </dev/null
+    status=$?
+    # shellcheck disable=SC2034
+    out=$(cat "$tap_output")
+}
+
+# judge NAME: ok, skip or not ok by the status of the last run
+judge() {
+    case $status in
+        0) ok "$1" ;;
+        77) skip "$1" "$(grep -v '^oshrun:' "$tap_output" | tail -n 1)" ;;
+        124 | 137) not_ok "$1" "did not end in time" ;;
+        *) not_ok "$1" "ended with status $status" ;;
+    esac
+}
+
+# finish: the plan, after the last test
+finish() { echo "1..$tap_count"; }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The allocator of the symmetric heap: alignment, best fit, merging, resizing in place, determinism, and a long random
+ * sequence against a map of who owns which byte.
+ */
+#include "shmmap/heap.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { HEAP = 1 << 20, RESERVED = 1000 };
+
+static struct shmemi_heap_state state_of(const struct shmemi_heap *heap)
+{
+    struct shmemi_heap_state state;
+    shmemi_heap_state(heap, &state);
+    return state;
+}
+
+static size_t allocate(struct shmemi_heap *heap, size_t size)
+{
+    size_t offset = shmemi_heap_allocate(heap, size, 16);
+    CHECK(offset != SIZE_MAX);
+    return offset;
+}
+
+static void check_empty(const struct shmemi_heap *heap)
+{
+    struct shmemi_heap_state state = state_of(heap);
+    CHECK(state.used == 0 && state.largest_free == state.size);
+}
+
+static void check_basics(void)
+{
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    CHECK(heap);
+    check_empty(heap);
+    CHECK(state_of(heap).size <= HEAP - RESERVED && state_of(heap).size > HEAP - RESERVED - 128);
+    size_t a = allocate(heap, 100), b = allocate(heap, 1);
+    CHECK(a >= RESERVED && b >= a + 100);
+    CHECK(a % 64 == 0 && b % 64 == 0); /* two objects never share a cache line */
+    CHECK(shmemi_heap_size_at(heap, a) == 100 && shmemi_heap_size_at(heap, b) == 1);
+    CHECK(shmemi_heap_size_at(heap, a + 64) == 0 && shmemi_heap_size_at(heap, 0) == 0);
+    CHECK(shmemi_heap_release(heap, a + 64) == -EINVAL);
+    CHECK(shmemi_heap_release(heap, a) == 0);
+    CHECK(shmemi_heap_release(heap, a) == -EINVAL);
+    CHECK(shmemi_heap_release(heap, b) == 0);
+    check_empty(heap);
+    shmemi_heap_destroy(heap);
+    shmemi_heap_destroy(NULL);
+}
+
+static void check_alignment(void)
+{
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    size_t offset[20], n = 0;
+    for (size_t alignment = 1; alignment <= HEAP / 4; alignment *= 2) {
+        offset[n] = shmemi_heap_allocate(heap, 40, alignment);
+        CHECK(offset[n] != SIZE_MAX && offset[n] % alignment == 0);
+        n++;
+    }
+    CHECK(shmemi_heap_allocate(heap, 40, (size_t)HEAP * 2) == SIZE_MAX);
+    while (n)
+        CHECK(shmemi_heap_release(heap, offset[--n]) == 0);
+    check_empty(heap);
+    shmemi_heap_destroy(heap);
+}
+
+static void check_limits(void)
+{
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    size_t whole = state_of(heap).largest_free;
+    CHECK(shmemi_heap_allocate(heap, whole + 1, 16) == SIZE_MAX);
+    CHECK(shmemi_heap_allocate(heap, SIZE_MAX, 16) == SIZE_MAX);
+    CHECK(shmemi_heap_allocate(heap, SIZE_MAX - 63, 16) == SIZE_MAX);
+    CHECK(shmemi_heap_allocate(heap, 0, 16) == SIZE_MAX);
+    size_t all = allocate(heap, whole);
+    CHECK(state_of(heap).largest_free == 0 && state_of(heap).used == whole);
+    CHECK(shmemi_heap_allocate(heap, 1, 16) == SIZE_MAX);
+    CHECK(shmemi_heap_release(heap, all) == 0);
+    check_empty(heap);
+    shmemi_heap_destroy(heap);
+}
+
+/* The smallest hole that fits is taken, not the first. */
+static void check_best_fit(void)
+{
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0);
+    size_t large = allocate(heap, 10000), wall = allocate(heap, 64), small = allocate(heap, 1000);
+    size_t wall2 = allocate(heap, 64);
+    shmemi_heap_release(heap, large);
+    shmemi_heap_release(heap, small);
+    CHECK(allocate(heap, 900) == small);
+    CHECK(allocate(heap, 9000) == large);
+    CHECK(shmemi_heap_release(heap, wall) == 0 && shmemi_heap_release(heap, wall2) == 0);
+    shmemi_heap_destroy(heap);
+}
+
+/* Whatever the order of release, neighbours become one block again. */
+static void check_merging(void)
+{
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (int i = 0; i < 6; i++) {
+        struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0);
+        size_t offset[3];
+        for (int k = 0; k < 3; k++)
+            offset[k] = allocate(heap, 5000);
+        for (int k = 0; k < 3; k++)
+            CHECK(shmemi_heap_release(heap, offset[orders[i][k]]) == 0);
+        check_empty(heap);
+        shmemi_heap_destroy(heap);
+    }
+}
+
+static void check_resize(void)
+{
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0);
+    size_t a = allocate(heap, 1000), b = allocate(heap, 1000), c = allocate(heap, 1000);
+    CHECK(shmemi_heap_resize(heap, a, 1024) == 0); /* within the block */
+    CHECK(shmemi_heap_resize(heap, a, 1025) == -ENOSPC && shmemi_heap_size_at(heap, a) == 1024);
+    CHECK(shmemi_heap_release(heap, b) == 0);
+    CHECK(shmemi_heap_resize(heap, a, 2048) == 0 && shmemi_heap_size_at(heap, a) == 2048);
+    CHECK(shmemi_heap_resize(heap, a, 2049) == -ENOSPC);
+    CHECK(shmemi_heap_resize(heap, a, 10) == 0 && shmemi_heap_size_at(heap, a) == 10);
+    CHECK(allocate(heap, 1900) == a + 64); /* what was given up is free */
+    CHECK(shmemi_heap_resize(heap, a, 0) == -ENOSPC && shmemi_heap_resize(heap, a, SIZE_MAX) == -ENOSPC);
+    CHECK(shmemi_heap_resize(heap, c + 64, 10) == -ENOSPC);
+    CHECK(shmemi_heap_release(heap, a) == 0 && shmemi_heap_release(heap, a + 64) == 0);
+    CHECK(shmemi_heap_release(heap, c) == 0);
+    check_empty(heap);
+    shmemi_heap_destroy(heap);
+}
+
+/* ---- random calls ------------------------------------------------------------------------------------------------ */
+
+enum { BLOCKS = 200, CALLS = 20000, UNIT = 64 };
+
+struct model {
+    struct shmemi_heap *heap;
+    size_t offset[BLOCKS], size[BLOCKS]; /* size 0: no block */
+    unsigned char owned[HEAP];           /* 1 + number of the block */
+};
+
+static void own(struct model *model, int i, unsigned char from, unsigned char to)
+{
+    for (size_t k = 0; k < model->size[i]; k++) {
+        CHECK(model->owned[model->offset[i] + k] == from);
+        model->owned[model->offset[i] + k] = to;
+    }
+}
+
+static void random_allocate(struct model *model, int i, unsigned random)
+{
+    size_t size = 1 + (random >> 3) % (random % 7 ? 3000 : 60000), alignment = (size_t)16 << random % 9;
+    size_t largest = state_of(model->heap).largest_free;
+    size_t offset = shmemi_heap_allocate(model->heap, size, alignment);
+    if (offset == SIZE_MAX) {
+        CHECK(size + alignment + UNIT > largest); /* else there would have been room */
+        return;
+    }
+    CHECK(offset % alignment == 0 && offset + size <= HEAP);
+    model->offset[i] = offset;
+    model->size[i] = size;
+    own(model, i, 0, (unsigned char)(i + 1));
+}
+
+static void random_resize(struct model *model, int i, unsigned random)
+{
+    size_t size = 1 + random % 5000;
+    if (shmemi_heap_resize(model->heap, model->offset[i], size))
+        return;
+    own(model, i, (unsigned char)(i + 1), 0);
+    model->size[i] = size;
+    own(model, i, 0, (unsigned char)(i + 1));
+}
+
+static void random_call(struct model *model, unsigned random)
+{
+    int i = (int)(random >> 20) % BLOCKS;
+    if (!model->size[i]) {
+        random_allocate(model, i, random);
+    } else if (random % 4 == 0) {
+        random_resize(model, i, random >> 2);
+    } else {
+        own(model, i, (unsigned char)(i + 1), 0);
+        CHECK(shmemi_heap_release(model->heap, model->offset[i]) == 0);
+        model->size[i] = 0;
+    }
+}
+
+/* Two heaps, the same calls: the same offsets. */
+static void check_random(void)
+{
+    static struct model one, other;
+    uint32_t random = 2463534242u;
+    one.heap = shmemi_heap_create(HEAP, RESERVED);
+    other.heap = shmemi_heap_create(HEAP, RESERVED);
+    for (int call = 0; call < CALLS; call++) {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        random_call(&one, random);
+        random_call(&other, random);
+    }
+    CHECK(!memcmp(one.offset, other.offset, sizeof one.offset) && !memcmp(one.size, other.size, sizeof one.size));
+    for (int i = 0; i < BLOCKS; i++)
+        if (one.size[i])
+            CHECK(shmemi_heap_release(one.heap, one.offset[i]) == 0);
+    check_empty(one.heap);
+    shmemi_heap_destroy(one.heap);
+    shmemi_heap_destroy(other.heap); /* with blocks in use */
+}
+
+int main(void)
+{
+    check_basics();
+    check_alignment();
+    check_limits();
+    check_best_fit();
+    check_merging();
+    check_resize();
+    check_random();
+    return 0;
+}

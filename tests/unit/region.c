@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The window of symmetric addresses: lookup at every border, deterministic placing, reuse of what was removed, a full
+ * window, and refusal of ranges that leave a region.
+ */
+#include "shmmap/region.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+enum { GRANULE = 1 << SHMEMI_GRANULE_SHIFT, HEAP = 4 * GRANULE, SPAN = 32 * GRANULE };
+
+static struct shmemi_region heap;
+
+static void open_window(void)
+{
+    CHECK(shmemi_window_open(SPAN, HEAP) == 0);
+    CHECK(shmemi_window.base % SHMEMI_WINDOW_ALIGNMENT == 0);
+    CHECK(shmemi_window.span == SPAN && shmemi_window.heap_size == HEAP);
+    heap = (struct shmemi_region){.place = shmemi_place_host((void *)shmemi_window.base)};
+    CHECK(shmemi_region_add_heap(&heap) == 0);
+}
+
+static char *at(size_t offset)
+{
+    return (char *)shmemi_window.base + offset;
+}
+
+static void check_heap(void)
+{
+    CHECK(heap.base == at(0) && heap.size == HEAP && heap.id == SHMEMI_REGION_HEAP);
+    CHECK(shmemi_region_of(at(0)) == &heap && shmemi_region_of(at(HEAP - 1)) == &heap);
+    CHECK(!shmemi_region_of(at(HEAP)) && !shmemi_region_of(at(SPAN - 1)));
+    CHECK(!shmemi_region_of(at(0) - 1) && !shmemi_region_of(at(SPAN)));
+    CHECK(!shmemi_region_of(NULL) && !shmemi_region_of((void *)UINTPTR_MAX) && !shmemi_region_of(&heap));
+    CHECK(shmemi_region_find(SHMEMI_REGION_HEAP) == &heap);
+    CHECK(!shmemi_region_find(SHMEMI_REGION_STATIC) && !shmemi_region_find(UINT32_MAX));
+}
+
+static void check_holds(void)
+{
+    CHECK(shmemi_region_holds(&heap, 0, HEAP) && !shmemi_region_holds(&heap, 0, (size_t)HEAP + 1));
+    CHECK(shmemi_region_holds(&heap, HEAP - 1, 1) && !shmemi_region_holds(&heap, HEAP - 1, 2));
+    CHECK(shmemi_region_holds(&heap, HEAP, 0) && !shmemi_region_holds(&heap, (size_t)HEAP + 1, 0));
+    CHECK(!shmemi_region_holds(&heap, 1, SIZE_MAX) && !shmemi_region_holds(&heap, SIZE_MAX, 2));
+}
+
+static void check_static(void)
+{
+    static char room[102], *const data = room + 1;
+    static struct shmemi_region region;
+    region = (struct shmemi_region){.base = data, .size = 100};
+    CHECK(shmemi_region_add_static(&region) == 0 && region.id == SHMEMI_REGION_STATIC);
+    CHECK(shmemi_region_of(data) == &region && shmemi_region_of(data + 99) == &region);
+    CHECK(!shmemi_region_of(data + 100) && !shmemi_region_of(data - 1));
+    shmemi_region_remove(&region);
+    CHECK(!shmemi_region_of(data) && !shmemi_region_find(SHMEMI_REGION_STATIC));
+}
+
+static struct shmemi_region mapped(size_t size)
+{
+    static struct shmemi_memory gpu; /* only its address is looked at */
+    return (struct shmemi_region){.size = size, .place = {.memory = &gpu, .address = 0x1000}};
+}
+
+static void check_mapped(void)
+{
+    struct shmemi_region a = mapped(1), b = mapped(GRANULE + 1), c = mapped(GRANULE);
+    CHECK(!shmemi_region_add_mapped(&a) && !shmemi_region_add_mapped(&b) && !shmemi_region_add_mapped(&c));
+    CHECK(a.base == at(HEAP) && b.base == a.base + GRANULE && c.base == b.base + 2 * GRANULE);
+    CHECK(a.id == SHMEMI_REGION_FIRST_MAPPED && b.id == a.id + 1 && c.id == b.id + 1);
+    CHECK(shmemi_region_of(b.base) == &b && shmemi_region_of(b.base + GRANULE) == &b && shmemi_region_of(c.base) == &c);
+    CHECK(!shmemi_region_of(c.base + GRANULE));
+    /* a hole of two granules takes two, not three */
+    shmemi_region_remove(&b);
+    CHECK(!shmemi_region_of(b.base) && !shmemi_region_find(b.id) && shmemi_region_of(c.base) == &c);
+    struct shmemi_region d = mapped(3 * GRANULE), e = mapped(2 * GRANULE);
+    CHECK(!shmemi_region_add_mapped(&d) && d.base == c.base + GRANULE && d.id == b.id);
+    CHECK(!shmemi_region_add_mapped(&e) && e.base == b.base);
+    struct shmemi_region *all[] = {&a, &c, &d, &e};
+    for (int i = 0; i < 4; i++)
+        shmemi_region_remove(all[i]);
+    CHECK(!shmemi_region_of(at(HEAP)));
+}
+
+static void check_full(void)
+{
+    struct shmemi_region whole = mapped(SPAN - HEAP), one = mapped(1), large = mapped(SPAN);
+    CHECK(shmemi_region_add_mapped(&large) == -ENOSPC);
+    CHECK(shmemi_region_add_mapped(&whole) == 0 && whole.base == at(HEAP));
+    CHECK(shmemi_region_of(at(SPAN - 1)) == &whole);
+    CHECK(shmemi_region_add_mapped(&one) == -ENOSPC);
+    shmemi_region_remove(&whole);
+    CHECK(shmemi_region_add_mapped(&one) == 0);
+    shmemi_region_remove(&one);
+}
+
+/* Where a local argument lies. */
+static void check_places(void)
+{
+    struct shmemi_region region = mapped(GRANULE + 100);
+    struct shmemi_place place;
+    char on_stack = 0;
+    CHECK(!shmemi_region_add_mapped(&region));
+    CHECK(shmemi_place_of(region.base + 50, 100, &place) == 0);
+    CHECK(place.memory == region.place.memory && place.address == region.place.address + 50);
+    CHECK(shmemi_place_of(region.base + GRANULE, 100, &place) == 0);
+    shmemi_log_mute(true); /* the next two are refused, with a message */
+    CHECK(shmemi_place_of(region.base + GRANULE, 101, &place) == -EFAULT);
+    CHECK(shmemi_place_of(at(SPAN - 1), 1, &place) == -EFAULT);
+    shmemi_log_mute(false);
+    CHECK(shmemi_place_of(&on_stack, 1, &place) == 0 && place.memory == &shmemi_memory_host);
+    CHECK(shmemi_is_host(at(0)) && shmemi_is_host(at(HEAP - 1)) && !shmemi_is_host(at(HEAP)));
+    CHECK(shmemi_is_host(&on_stack));
+    shmemi_region_remove(&region);
+}
+
+static bool count(struct shmemi_region *region, void *argument)
+{
+    unsigned *n = argument;
+    CHECK(region->id >= *n);
+    return ++*n < 3;
+}
+
+static void check_for_each(void)
+{
+    struct shmemi_region a = mapped(1), b = mapped(1), c = mapped(1);
+    unsigned n = 0;
+    shmemi_region_add_mapped(&a);
+    shmemi_region_add_mapped(&b);
+    shmemi_region_add_mapped(&c);
+    shmemi_region_for_each(count, &n);
+    CHECK(n == 3); /* it stopped when it was told */
+    shmemi_region_remove(&a);
+    shmemi_region_remove(&b);
+    shmemi_region_remove(&c);
+}
+
+int main(void)
+{
+    for (int i = 0; i < 2; i++) { /* it can be opened again */
+        open_window();
+        check_heap();
+        check_holds();
+        check_static();
+        check_mapped();
+        check_full();
+        check_places();
+        check_for_each();
+        shmemi_window_close();
+        CHECK(!shmemi_region_of((void *)heap.base) && !shmemi_region_find(SHMEMI_REGION_HEAP));
+    }
+    shmemi_log_mute(true);
+    CHECK(shmemi_window_open(HEAP, HEAP) == -EINVAL); /* no room beside the heap */
+    return 0;
+}

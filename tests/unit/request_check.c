@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The check that every request from another PE passes: good ones pass, and each field with a value out of range is
+ * caught, also where sums and products would overflow.
+ */
+#include "transport/request_check.h"
+
+#include "transport/job.h"
+#include "unit.h"
+
+#include <errno.h>
+
+enum { CHUNK = 4096, SLOTS = 8, PES = 4 };
+
+static struct shmemi_request good_put(void)
+{
+    return (struct shmemi_request){.job_key = 77,
+                                   .origin = 3,
+                                   .region = 2,
+                                   .offset = 100,
+                                   .width = CHUNK,
+                                   .rows = 1,
+                                   .slot = SLOTS - 1,
+                                   .type = SHMEMI_REQUEST_PUT};
+}
+
+static struct shmemi_request good_inline(void)
+{
+    struct shmemi_request request = good_put();
+    request.slot = SHMEMI_SLOT_NONE;
+    request.width = request.inline_size = SHMEMI_INLINE_MAX;
+    return request;
+}
+
+static struct shmemi_request good_rows(void)
+{
+    struct shmemi_request request = good_put();
+    request.type = SHMEMI_REQUEST_GET;
+    request.rows = 64;
+    request.width = request.pitch = CHUNK / 64;
+    return request;
+}
+
+#define PASSES(_request) CHECK(shmemi_request_check(&(_request)) == 0)
+#define CAUGHT(_make, _field, _value)                                                                                  \
+    do {                                                                                                               \
+        struct shmemi_request request_ = _make();                                                                      \
+        request_._field = (_value);                                                                                    \
+        CHECK(shmemi_request_check(&request_) == -EINVAL);                                                             \
+    } while (0)
+
+static void check_good(void)
+{
+    struct shmemi_request put = good_put(), in_line = good_inline(), rows = good_rows();
+    PASSES(put);
+    PASSES(in_line);
+    PASSES(rows);
+    CHECK(shmemi_request_payload_size(&rows) == CHUNK);
+    rows.pitch = UINT32_MAX;
+    PASSES(rows);
+    put.offset = UINT64_MAX - CHUNK; /* in the address range, whether or not in the region */
+    PASSES(put);
+}
+
+static void check_identity(void)
+{
+    CAUGHT(good_put, job_key, 78);
+    CAUGHT(good_put, origin, PES);
+    CAUGHT(good_put, origin, UINT32_MAX);
+    CAUGHT(good_put, type, 0);
+    CAUGHT(good_put, type, SHMEMI_REQUEST_AMO + 1);
+    CAUGHT(good_put, type, UINT8_MAX);
+}
+
+static void check_extent(void)
+{
+    CAUGHT(good_put, width, CHUNK + 1);
+    CAUGHT(good_put, width, UINT64_MAX);
+    CAUGHT(good_put, rows, 0);
+    CAUGHT(good_put, rows, 2);          /* twice the chunk, and a pitch of 0 */
+    CAUGHT(good_put, offset, UINT64_MAX - CHUNK + 1);
+    CAUGHT(good_rows, pitch, CHUNK / 64 - 1); /* rows that overlap */
+    CAUGHT(good_rows, rows, 65);
+    CAUGHT(good_rows, width, (uint64_t)1 << 58); /* times 64 is 0 */
+    CAUGHT(good_rows, pitch, (uint64_t)1 << 60);
+    CAUGHT(good_rows, pitch, UINT64_MAX);
+}
+
+static void check_slot(void)
+{
+    CAUGHT(good_put, slot, SLOTS);
+    CAUGHT(good_put, slot, SHMEMI_SLOT_NONE - 1);
+    CAUGHT(good_inline, width, SHMEMI_INLINE_MAX + 1);
+    CAUGHT(good_inline, inline_size, SHMEMI_INLINE_MAX - 1);
+    CAUGHT(good_inline, inline_size, UINT8_MAX);
+    CAUGHT(good_inline, type, SHMEMI_REQUEST_GET); /* an answer has nowhere to go */
+}
+
+/* An atomic operation's word is what its operands say; an answer needs a slot. */
+static void check_amo(void)
+{
+    struct shmemi_request request = good_put();
+    request.type = SHMEMI_REQUEST_AMO;
+    request.width = 8;
+    request.u.amo.size = 8;
+    PASSES(request);
+    request.slot = SHMEMI_SLOT_NONE;
+    PASSES(request);
+    request.slot = SLOTS;
+    CHECK(shmemi_request_check(&request) == -EINVAL);
+}
+
+int main(void)
+{
+    shmemi_job.key = 77;
+    shmemi_job.n_pes = PES;
+    shmemi_staging.chunk = CHUNK;
+    shmemi_staging.slots = SLOTS;
+    check_good();
+    check_identity();
+    check_extent();
+    check_slot();
+    check_amo();
+    return 0;
+}
