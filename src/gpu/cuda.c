@@ -28,7 +28,8 @@ static bool cuda_owns(const void *address)
 {
     CUmemorytype type = 0;
     CUdeviceptr pointer = (CUdeviceptr)address;
-    if (shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS)
+    if (shmemi_cuda_is_over ||
+        shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS)
         return false;
     return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED || is_managed(pointer);
 }
@@ -312,10 +313,19 @@ struct pinned {
 static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pinned *pinned;
 
+static bool is_locked(const void *address)
+{
+    CUmemorytype type = 0;
+    CUresult result = shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)address);
+    return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
+}
+
 /* Called with some context current; portable memory is page-locked for all. */
 static int register_range(void *address, size_t size)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
+    if (is_locked(address))
+        return 0;
     struct pinned *range = malloc(sizeof *range);
     if (!range)
         return -ENOMEM;
@@ -343,6 +353,8 @@ static int enter_any(bool *pushed_p)
     *pushed_p = false;
     if (context)
         return shmemi_cuda_enter(context, pushed_p);
+    if (shmemi_cuda_is_over)
+        return -ENODEV;
     return shmemi_cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current ? 0 : -ENODEV;
 }
 

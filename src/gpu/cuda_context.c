@@ -136,7 +136,7 @@ static int create_events(struct shmemi_cuda_context *record)
 /* All of it quietly: the program may have destroyed the context, or shut CUDA down. */
 static void destroy(struct shmemi_cuda_context *record)
 {
-    if (shmemi_cuda.cuCtxPushCurrent(record->context) == CUDA_SUCCESS) {
+    if (!shmemi_cuda_is_over && shmemi_cuda.cuCtxPushCurrent(record->context) == CUDA_SUCCESS) {
         for (unsigned i = 0; i < record->n_free_events; i++)
             shmemi_cuda.cuEventDestroy(record->free_event[i]);
         for (unsigned i = 0; i < SHMEMI_CUDA_STREAMS; i++) {

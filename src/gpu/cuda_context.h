@@ -9,6 +9,7 @@
 #include "gpu/cuda_driver.h"
 #include "gpu/memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,6 +51,8 @@ static inline int shmemi_cuda_enter(const struct shmemi_cuda_context *context, b
 {
     CUcontext current;
     *pushed_p = false;
+    if (__builtin_expect(shmemi_cuda_is_over, 0))
+        return -ENODEV;
     int rc = CUDA_CALL(cuCtxGetCurrent, &current);
     if (rc || current == context->context)
         return rc;

@@ -9,13 +9,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #define STRING(_text) #_text
 #define SYMBOL(_name) {STRING(_name), offsetof(struct shmemi_cuda, _name)},
 
 struct shmemi_cuda shmemi_cuda;
+bool shmemi_cuda_is_over;
 
 static const struct {
     const char *name;
@@ -24,8 +25,14 @@ static const struct {
 
 enum { N_SYMBOLS = sizeof symbols / sizeof symbols[0] };
 
+static void note_exit(void)
+{
+    shmemi_cuda_is_over = true;
+}
+
 int shmemi_cuda_load(void)
 {
+    static bool waits_for_exit;
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         shmemi_debug("no CUDA driver: %s", dlerror());
@@ -40,6 +47,8 @@ int shmemi_cuda_load(void)
         }
         *(void **)((char *)&shmemi_cuda + symbols[i].offset) = function;
     }
+    if (!waits_for_exit)
+        waits_for_exit = !atexit(note_exit);
     return 0;
 }
 

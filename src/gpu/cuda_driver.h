@@ -11,6 +11,8 @@
 
 #include <cuda.h>
 
+#include <stdbool.h>
+
 #define SHMEMI_CUDA_FUNCTIONS(X)                                                                                       \
     X(cuInit)                                                                                                          \
     X(cuGetErrorName)                                                                                                  \
@@ -64,6 +66,9 @@ struct shmemi_cuda {
     SHMEMI_CUDA_FUNCTIONS(SHMEMI_CUDA_FIELD)
 };
 extern struct shmemi_cuda shmemi_cuda;
+
+/* The process is ending and the driver may be gone: calling it could crash. */
+extern bool shmemi_cuda_is_over;
 
 /* Open libcuda and look up all functions. -ENODEV when there is none (quiet) or it is too old (logged). Does not
  * start CUDA. The library stays open for good. */

@@ -356,7 +356,8 @@ static cl_int enqueue_copy(const struct end *dest, const struct end *source, con
                                        shape->source_pitch, 0, shape->dest_pitch, 0, 0, NULL, event_p);
 }
 
-/* Some implementations see an overlap in disjoint rectangles of one buffer; then the host copies. */
+/* Some implementations see an overlap in disjoint rectangles of one buffer, or do not take a rectangle whose last row
+ * ends with the buffer; then the host copies. */
 static int copy_buffers(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                         cl_event *event_p)
 {
@@ -364,7 +365,7 @@ static int copy_buffers(const struct end *dest, const struct end *source, const 
     cl_int status = CL_MEM_COPY_OVERLAP;
     if (device_can_copy(dest, source, shape))
         status = enqueue_copy(dest, source, shape, &event);
-    if (status == CL_MEM_COPY_OVERLAP)
+    if (status == CL_MEM_COPY_OVERLAP || (status == CL_INVALID_VALUE && shape->rows > 1))
         return copy_through_host(dest, source, shape);
     if (status != CL_SUCCESS)
         return shmemi_opencl_check(status, shape->rows == 1 ? "clEnqueueCopyBuffer" : "clEnqueueCopyBufferRect");

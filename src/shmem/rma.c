@@ -117,6 +117,29 @@ get_nbi(struct shmemi_context *context, const char *routine, void *dest, const v
     from_peer(context, routine, dest, source, nbytes, pe, get_nbi_by_driver);
 }
 
+/* Of one element, whose value is a variable of the routine: host memory without a question. */
+static inline __attribute__((always_inline)) void
+put_value(struct shmemi_context *context, const char *routine, void *dest, const void *value, size_t nbytes, int pe)
+{
+    size_t offset;
+    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
+    if (__builtin_expect(view->mapped != NULL, 1))
+        shmemi_copy_bytes(view->mapped + offset, value, nbytes);
+    else
+        put_by_driver(context, view, offset, value, nbytes);
+}
+
+static inline __attribute__((always_inline)) void
+get_value(struct shmemi_context *context, const char *routine, void *value, const void *source, size_t nbytes, int pe)
+{
+    size_t offset;
+    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
+    if (__builtin_expect(view->mapped != NULL, 1))
+        shmemi_copy_bytes(value, view->mapped + offset, nbytes);
+    else
+        get_by_driver(context, view, offset, value, nbytes);
+}
+
 /* For the other files of the API. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe)
@@ -251,9 +274,9 @@ SHMEMI_API(void, quiet, (void))
 
 #define DEFINE_P_G(NAME, TYPE)                                                                                         \
     SHMEMI_API(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                                       \
-    { put(CONTEXT, "shmem_" #NAME "_p", dest, &value, sizeof value, pe); }                                      \
+    { put_value(CONTEXT, "shmem_" #NAME "_p", dest, &value, sizeof value, pe); }                                      \
     SHMEMI_API(TYPE, NAME##_g, (const TYPE *source, int pe))                                                           \
-    { TYPE value; get(CONTEXT, "shmem_" #NAME "_g", &value, source, sizeof value, pe); return value; }
+    { TYPE value; get_value(CONTEXT, "shmem_" #NAME "_g", &value, source, sizeof value, pe); return value; }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
     DEFINE_TRANSFER(put, NAME##_put, TYPE, sizeof(TYPE))                                                               \

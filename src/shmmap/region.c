@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "shmmap/region.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { REGIONS_MAX = 4096 };
 
@@ -14,7 +17,8 @@ static const size_t GRANULE = (size_t)1 << SHMEMI_GRANULE_SHIFT;
 struct shmemi_window shmemi_window;
 
 static struct shmemi_region *regions[REGIONS_MAX];
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of regions and borrowers */
+static unsigned borrowers; /* requests of other PEs that are at work on a region */
 
 static size_t granules_of(size_t size)
 {
@@ -61,17 +65,12 @@ void shmemi_window_close(void)
     memset(regions, 0, sizeof regions);
 }
 
-struct shmemi_region *shmemi_region_find(uint32_t id)
-{
-    return id < REGIONS_MAX ? regions[id] : NULL;
-}
-
 static void enter(struct shmemi_region *region, uint32_t id)
 {
     region->id = id;
-    pthread_rwlock_wrlock(&lock);
+    pthread_mutex_lock(&lock);
     regions[id] = region;
-    pthread_rwlock_unlock(&lock);
+    pthread_mutex_unlock(&lock);
 }
 
 static void fill_granules(const struct shmemi_region *region, struct shmemi_region *value)
@@ -124,6 +123,16 @@ int shmemi_region_add_mapped(struct shmemi_region *region)
     return 0;
 }
 
+static bool try_forget(uint32_t id)
+{
+    pthread_mutex_lock(&lock);
+    bool idle = !borrowers;
+    if (idle)
+        regions[id] = NULL;
+    pthread_mutex_unlock(&lock);
+    return idle;
+}
+
 void shmemi_region_remove(struct shmemi_region *region)
 {
     if (region == shmemi_window.static_region) {
@@ -132,9 +141,8 @@ void shmemi_region_remove(struct shmemi_region *region)
     } else {
         fill_granules(region, NULL);
     }
-    pthread_rwlock_wrlock(&lock);
-    regions[region->id] = NULL;
-    pthread_rwlock_unlock(&lock);
+    while (!try_forget(region->id))
+        sched_yield();
 }
 
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument)
@@ -144,21 +152,63 @@ void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *ar
             return;
 }
 
-void shmemi_region_read_lock(void)
+struct shmemi_region *shmemi_region_borrow(uint32_t id)
 {
-    pthread_rwlock_rdlock(&lock);
+    pthread_mutex_lock(&lock);
+    struct shmemi_region *region = id < REGIONS_MAX ? regions[id] : NULL;
+    borrowers += !!region;
+    pthread_mutex_unlock(&lock);
+    return region;
 }
 
-void shmemi_region_read_unlock(void)
+void shmemi_region_give_back(void)
 {
-    pthread_rwlock_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    borrowers--;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- Local addresses --------------------------------------------------------------------------------------------- */
+
+/* This thread's stack. The main thread's bounds are those that it may grow to. */
+struct stack {
+    uintptr_t low;
+    size_t size;
+};
+static _Thread_local struct stack stack __attribute__((tls_model("initial-exec")));
+
+static void find_stack(void)
+{
+    pthread_attr_t attributes;
+    void *low;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &low, &stack.size))
+        stack.low = (uintptr_t)low;
+    pthread_attr_destroy(&attributes);
+}
+
+/* Memory that can only be the host's, told without asking the GPU's driver, which takes some 400 ns to say no: static
+ * data, this thread's stack, what small mallocs return. */
+static bool is_certainly_host(uintptr_t address)
+{
+    if (address - shmemi_window.static_base < shmemi_window.static_size)
+        return true;
+    if (!stack.size)
+        find_stack();
+    if (address - stack.low < stack.size)
+        return true;
+    return address >= shmemi_window.static_base && address < (uintptr_t)sbrk(0);
 }
 
 int shmemi_place_of(const void *address, size_t nbytes, struct shmemi_place *place_p)
 {
     uintptr_t window_offset = (uintptr_t)address - shmemi_window.base;
     if (window_offset >= shmemi_window.span) {
-        shmemi_memory_locate(address, place_p);
+        if (is_certainly_host((uintptr_t)address))
+            *place_p = shmemi_place_host(address);
+        else
+            shmemi_memory_locate(address, place_p);
         return 0;
     }
     const struct shmemi_region *region = shmemi_region_of(address);

@@ -67,9 +67,6 @@ static inline bool shmemi_region_holds(const struct shmemi_region *region, size_
     return offset <= region->size && nbytes <= region->size - offset;
 }
 
-/* The region with this number, or NULL: for what arrives from another PE. */
-struct shmemi_region *shmemi_region_find(uint32_t id);
-
 /* Make a region known to the lookup, and forget it. add takes the lowest free id and free granules (mapped objects),
  * which is the same choice on every PE; -ENOSPC when the window is full. */
 int shmemi_region_add_heap(struct shmemi_region *region);
@@ -80,9 +77,10 @@ void shmemi_region_remove(struct shmemi_region *region);
 /* Visit all regions by ascending number until visit returns false. Not while regions are added or removed. */
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument);
 
-/* Keep regions from being removed while the service thread uses one. */
-void shmemi_region_read_lock(void);
-void shmemi_region_read_unlock(void);
+/* The region with this number, or NULL, for a request of another PE: none is removed until it is given back, by
+ * whichever thread. */
+struct shmemi_region *shmemi_region_borrow(uint32_t id);
+void shmemi_region_give_back(void);
 
 /* Where a local argument of a put or get lies: host memory, a mapped object, or unmapped GPU memory. */
 static inline bool shmemi_is_host(const void *address)

@@ -24,10 +24,11 @@ size_t shmemi_symmetric_heap_bytes(void)
 
 static int resolve(uint32_t id, uint64_t offset, uint64_t nbytes, struct shmemi_place *place_p)
 {
-    shmemi_region_read_lock();
-    const struct shmemi_region *region = shmemi_region_find(id);
-    if (!region || !shmemi_region_holds(region, offset, nbytes)) {
-        shmemi_region_read_unlock();
+    const struct shmemi_region *region = shmemi_region_borrow(id);
+    if (!region)
+        return -EINVAL;
+    if (!shmemi_region_holds(region, offset, nbytes)) {
+        shmemi_region_give_back();
         return -EINVAL;
     }
     *place_p = region->place;
@@ -123,7 +124,7 @@ static int attach_host_region(struct shmemi_region *region)
 
 int shmemi_symmetric_open(void)
 {
-    shmemi_resolver = (struct shmemi_resolver){resolve, shmemi_region_read_unlock};
+    shmemi_resolver = (struct shmemi_resolver){resolve, shmemi_region_give_back};
     shmemi_memory_discover();
     int rc = open_heap();
     if (rc)

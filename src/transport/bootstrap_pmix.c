@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 static bool connected;
+static bool in_use; /* between open and close */
 static pmix_proc_t self;
 static int n_pes;
 
@@ -31,9 +32,10 @@ static int report(const char *phase, pmix_status_t status)
     return -EIO;
 }
 
+/* A PE that exits in the middle of the job must not look as if it had finished: then the others would wait for ever. */
 static void disconnect(void)
 {
-    if (connected)
+    if (connected && !in_use)
         PMIx_Finalize(NULL, 0);
     connected = false;
 }
@@ -72,6 +74,7 @@ static int pmix_open(int *pe_p, int *n_pes_p)
         if (rc)
             return rc;
     }
+    in_use = true;
     *pe_p = (int)self.rank;
     *n_pes_p = n_pes;
     return 0;
@@ -79,6 +82,7 @@ static int pmix_open(int *pe_p, int *n_pes_p)
 
 static void pmix_close(void)
 {
+    in_use = false;
 }
 
 static int mark_node(const char *host, int node, int *node_of)

@@ -34,7 +34,7 @@ int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *shar
             view->driver = table[i];
         return rc;
     }
-    shmemi_error("no route to PE %d", view->pe);
+    shmemi_error("no route to the %s memory of PE %d that SHMEM_GPU_ROUTE allows", view->place.memory->name, view->pe);
     return -ENOTSUP;
 }
 

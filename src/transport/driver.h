@@ -115,7 +115,8 @@ extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of anothe
 extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
 extern const struct shmemi_driver shmemi_driver_naive;  /* staged without overlap: the baseline of the paper */
 
-/* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts (staged always does). */
+/* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts: staged always does, unless
+ * SHMEM_GPU_ROUTE=ipc. */
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share);
 void shmemi_view_detach(struct shmemi_view *view);
 

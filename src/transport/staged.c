@@ -37,9 +37,12 @@ void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state)
     atomic_fetch_add_explicit(&control->inline_settled, 1, memory_order_release);
 }
 
+/* Takes everything, unless the user insists on a direct route to GPU memory. */
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     (void)share;
+    if (shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC && view->place.memory != &shmemi_memory_host)
+        return -ENOTSUP;
     bool same_node = shmemi_job_node_rank_of(view->pe) >= 0;
     view->data = (void *)(same_node ? &shmemi_link_ring : &shmemi_link_ucx);
     return 0;

@@ -152,8 +152,9 @@ static void check_hammer(const struct form *form, struct counters *counters, int
         expect(form, "add, inc and fetch_add by all PEs", form->fetch(&counters->sum, pe), 3 * n);
         expect(form, "compare_swap by all PEs", form->fetch(&counters->swapped, pe), n / 10);
         /* every ticket was drawn exactly once */
-        CHECK_THAT(counters->ticket_sum == n * (n - 1) / 2, "shmem_%s_atomic_fetch_inc: tickets add up to %llu, expected %llu",
-                   form->name, (unsigned long long)counters->ticket_sum, (unsigned long long)(n * (n - 1) / 2));
+        CHECK_THAT(counters->ticket_sum == n * (n - 1) / 2,
+                   "shmem_%s_atomic_fetch_inc: tickets add up to %llu, expected %llu", form->name,
+                   (unsigned long long)counters->ticket_sum, (unsigned long long)(n * (n - 1) / 2));
     }
     shmem_barrier_all();
 }

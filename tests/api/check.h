@@ -62,8 +62,8 @@ static inline void check_bytes(const char *routine, const void *memory, size_t n
 {
     const unsigned char *bytes = (const unsigned char *)memory;
     for (size_t i = 0; i < nbytes; i++)
-        CHECK_THAT(bytes[i] == check_pattern(i, seed), "%s of %zu bytes: byte %zu is %#x, expected %#x", routine, nbytes,
-                   i, bytes[i], check_pattern(i, seed));
+        CHECK_THAT(bytes[i] == check_pattern(i, seed), "%s of %zu bytes: byte %zu is %#x, expected %#x", routine,
+                   nbytes, i, bytes[i], check_pattern(i, seed));
 }
 
 /* nbytes that nobody should have written. */

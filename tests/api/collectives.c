@@ -40,14 +40,16 @@ struct reduce_form {
 #define COPY_FORM(NAME, TYPE, ...) {#NAME, sizeof(TYPE), broadcast_##NAME, fcollect_##NAME},
 
 /* Complex numbers get an imaginary part of their own. */
-#define VALUE(TYPE, value) ((TYPE)((value) * _Generic((TYPE)0, double _Complex: 1 + 3 * I, float _Complex: 1 + 3 * I, default: 1)))
+#define UNIT(TYPE) _Generic((TYPE)0, double _Complex: 1 + 3 * I, float _Complex: 1 + 3 * I, default: 1)
+#define VALUE(TYPE, value) ((TYPE)((value) * UNIT(TYPE)))
 #define DEFINE_SUM_THUNKS(NAME, TYPE, ...)                                                                             \
     static int sum_##NAME(shmem_team_t team, void *dest, const void *source, size_t n)                                 \
     { return shmem_##NAME##_sum_reduce(team, dest, source, n); }                                                       \
     static void set_##NAME(void *array, size_t i, long value) { ((TYPE *)array)[i] = VALUE(TYPE, value); }             \
     static void add_##NAME(void *array, size_t i, long value)                                                          \
     { ((TYPE *)array)[i] = (TYPE)(((TYPE *)array)[i] + VALUE(TYPE, value)); }                                          \
-    static bool equal_##NAME(const void *a, const void *b, size_t i) { return ((const TYPE *)a)[i] == ((const TYPE *)b)[i]; }
+    static bool equal_##NAME(const void *a, const void *b, size_t i)                                                   \
+    { return ((const TYPE *)a)[i] == ((const TYPE *)b)[i]; }
 #define SUM_FORM(NAME, TYPE, ...) {#NAME, "sum", sizeof(TYPE), sum_##NAME, set_##NAME, add_##NAME, equal_##NAME},
 #define DEFINE_MAX_THUNKS(NAME, TYPE, ...)                                                                             \
     static int max_##NAME(shmem_team_t team, void *dest, const void *source, size_t n)                                 \
@@ -65,7 +67,9 @@ static const struct copy_form copy_forms[] = {
     {"mem", 1, shmem_broadcastmem, shmem_fcollectmem},
     SHMEMI_FOR_RMA_TYPES(COPY_FORM, ) /**/
 };
-static const struct reduce_form reduce_forms[] = {SHMEMI_FOR_SUM_TYPES(SUM_FORM, ) SHMEMI_FOR_MAX_TYPES(MAX_FORM, ) /**/};
+static const struct reduce_form reduce_forms[] = {
+    SHMEMI_FOR_SUM_TYPES(SUM_FORM, ) SHMEMI_FOR_MAX_TYPES(MAX_FORM, ) /**/
+};
 enum {
     N_COPY_FORMS = sizeof copy_forms / sizeof copy_forms[0],
     N_REDUCE_FORMS = sizeof reduce_forms / sizeof reduce_forms[0],
@@ -170,8 +174,8 @@ static void check_in_a_row(long *dest, long *source)
         long *into = dest + (k % 8) * WIDTH;
         shmem_long_sum_reduce(SHMEM_TEAM_WORLD, into, source, nelems);
         for (size_t i = 0; i < nelems; i++)
-            CHECK_THAT(into[i] == n * (n - 1) / 2 + n * (k + (long)i), "reduction %ld in a row: element %zu is %ld", k, i,
-                       into[i]);
+            CHECK_THAT(into[i] == n * (n - 1) / 2 + n * (k + (long)i), "reduction %ld in a row: element %zu is %ld", k,
+                       i, into[i]);
     }
     shmem_barrier_all();
 }

@@ -21,7 +21,8 @@ static void expect_refusal(const char *what, void *obj, size_t size, int type, i
     void *address = shmmap(obj, size, type);
     CHECK_THAT(!address, "%s: shmmap gave %p", what, address);
     const char *text = shmemx_strerror();
-    CHECK_THAT(strstr(text, cause), "%s: shmemx_strerror says \"%s\", expected something with \"%s\"", what, text, cause);
+    CHECK_THAT(strstr(text, cause), "%s: shmemx_strerror says \"%s\", expected something with \"%s\"", what, text,
+               cause);
     CHECK_THAT(culprit < 0 || strstr(text, who), "%s: shmemx_strerror says \"%s\", expected it to name %s", what, text,
                who);
 }
@@ -64,7 +65,8 @@ static void check_single_faults(int culprit)
     expect_refusal("an object that is not device memory on one PE", guilty ? (void *)&nothing : object, BYTES,
                    device->type, culprit, "");
     expect_refusal("size 0 on one PE", object, guilty ? 0 : BYTES, device->type, culprit, "size is 0");
-    expect_refusal("a size past the end on one PE", object, guilty ? (size_t)1 << 40 : BYTES, device->type, culprit, "");
+    expect_refusal("a size past the end on one PE", object, guilty ? (size_t)1 << 40 : BYTES, device->type, culprit,
+                   "");
     expect_refusal("an unknown type on one PE", object, BYTES, guilty ? 99 : device->type, culprit, "type");
     if (!alone)
         expect_refusal("sizes that differ", object, guilty ? BYTES - 8 : BYTES, device->type, -1, "differ");

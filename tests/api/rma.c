@@ -22,17 +22,20 @@ struct form {
 
 /* clang-format off */
 #define DEFINE_THUNKS(NAME, TYPE, ...)                                                                                 \
-    static void put_##NAME(void *dest, const void *source, size_t n, int pe) { shmem_##NAME##_put(dest, source, n, pe); } \
-    static void get_##NAME(void *dest, const void *source, size_t n, int pe) { shmem_##NAME##_get(dest, source, n, pe); } \
+    static void put_##NAME(void *dest, const void *source, size_t n, int pe)                                           \
+    { shmem_##NAME##_put(dest, source, n, pe); }                                                                       \
+    static void get_##NAME(void *dest, const void *source, size_t n, int pe)                                           \
+    { shmem_##NAME##_get(dest, source, n, pe); }                                                                       \
     static void put_nbi_##NAME(void *dest, const void *source, size_t n, int pe)                                       \
     { shmem_##NAME##_put_nbi(dest, source, n, pe); }                                                                   \
     static void get_nbi_##NAME(void *dest, const void *source, size_t n, int pe)                                       \
     { shmem_##NAME##_get_nbi(dest, source, n, pe); }                                                                   \
-    static void p_##NAME(void *dest, const void *source, int pe) { shmem_##NAME##_p(dest, *(const TYPE *)source, pe); } \
+    static void p_##NAME(void *dest, const void *source, int pe)                                                       \
+    { shmem_##NAME##_p(dest, *(const TYPE *)source, pe); }                                                             \
     static void g_##NAME(void *dest, const void *source, int pe) { *(TYPE *)dest = shmem_##NAME##_g(source, pe); }
 #define TYPED_FORM(NAME, TYPE, ...)                                                                                    \
-    {#NAME, sizeof(TYPE), sizeof(TYPE) == 16 ? 10 : sizeof(TYPE), put_##NAME, get_##NAME, put_nbi_##NAME, get_nbi_##NAME, \
-     p_##NAME, g_##NAME},
+    {#NAME, sizeof(TYPE), sizeof(TYPE) == 16 ? 10 : sizeof(TYPE), put_##NAME, get_##NAME, put_nbi_##NAME,              \
+     get_nbi_##NAME, p_##NAME, g_##NAME},
 #define SIZE_FORM(BITS, BYTES, ...)                                                                                    \
     {#BITS, BYTES, BYTES, shmem_put##BITS, shmem_get##BITS, shmem_put##BITS##_nbi, shmem_get##BITS##_nbi, NULL, NULL},
 /* clang-format on */
@@ -190,7 +193,7 @@ static void check_read_only_source(unsigned char *remote)
         shmem_barrier_all();
         shmem_putmem(remote + CHECK_GUARD, read_only, SMALL, check_target(round));
         shmem_barrier_all();
-        CHECK_THAT(!memcmp(remote + CHECK_GUARD, read_only, SMALL), "shmem_putmem from read-only data: contents differ");
+        CHECK_THAT(!memcmp(remote + CHECK_GUARD, read_only, SMALL), "shmem_putmem of read-only data: contents differ");
         check_guards("shmem_putmem from read-only data", remote, SMALL);
     }
 }

@@ -105,8 +105,8 @@ static void compare(const struct area *area, const unsigned char *found, int pe,
 {
     for (size_t i = 0; i < nbytes; i++)
         CHECK_THAT(found[i] == area->model[pe][offset + i],
-                   "%s of PE %d, offset %zu (byte %zu of a get of %zu) is %#x, expected %#x", area->name, pe, offset + i,
-                   i, nbytes, found[i], area->model[pe][offset + i]);
+                   "%s of PE %d, offset %zu (byte %zu of a get of %zu) is %#x, expected %#x", area->name, pe,
+                   offset + i, i, nbytes, found[i], area->model[pe][offset + i]);
 }
 
 /* After quiet, what is there is the model. */

@@ -3,6 +3,7 @@
  * CUDA memory: what a pointer is, every kind of copy against a model in host memory, events, page-locked memory, and
  * the end of a program. Skipped (77) when there is no CUDA device. Sharing between processes: memory_cuda_ipc.c.
  */
+#define _GNU_SOURCE
 #include "base/log.h"
 #include "cuda_user.h"
 

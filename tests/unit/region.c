@@ -12,6 +12,15 @@
 
 enum { GRANULE = 1 << SHMEMI_GRANULE_SHIFT, HEAP = 4 * GRANULE, SPAN = 32 * GRANULE };
 
+/* The region with a number, without keeping it. */
+static const struct shmemi_region *find(uint32_t id)
+{
+    const struct shmemi_region *region = shmemi_region_borrow(id);
+    if (region)
+        shmemi_region_give_back();
+    return region;
+}
+
 static struct shmemi_region heap;
 
 static void open_window(void)
@@ -35,8 +44,8 @@ static void check_heap(void)
     CHECK(!shmemi_region_of(at(HEAP)) && !shmemi_region_of(at(SPAN - 1)));
     CHECK(!shmemi_region_of(at(0) - 1) && !shmemi_region_of(at(SPAN)));
     CHECK(!shmemi_region_of(NULL) && !shmemi_region_of((void *)UINTPTR_MAX) && !shmemi_region_of(&heap));
-    CHECK(shmemi_region_find(SHMEMI_REGION_HEAP) == &heap);
-    CHECK(!shmemi_region_find(SHMEMI_REGION_STATIC) && !shmemi_region_find(UINT32_MAX));
+    CHECK(find(SHMEMI_REGION_HEAP) == &heap);
+    CHECK(!find(SHMEMI_REGION_STATIC) && !find(UINT32_MAX));
 }
 
 static void check_holds(void)
@@ -56,7 +65,7 @@ static void check_static(void)
     CHECK(shmemi_region_of(data) == &region && shmemi_region_of(data + 99) == &region);
     CHECK(!shmemi_region_of(data + 100) && !shmemi_region_of(data - 1));
     shmemi_region_remove(&region);
-    CHECK(!shmemi_region_of(data) && !shmemi_region_find(SHMEMI_REGION_STATIC));
+    CHECK(!shmemi_region_of(data) && !find(SHMEMI_REGION_STATIC));
 }
 
 static struct shmemi_region mapped(size_t size)
@@ -75,7 +84,7 @@ static void check_mapped(void)
     CHECK(!shmemi_region_of(c.base + GRANULE));
     /* a hole of two granules takes two, not three */
     shmemi_region_remove(&b);
-    CHECK(!shmemi_region_of(b.base) && !shmemi_region_find(b.id) && shmemi_region_of(c.base) == &c);
+    CHECK(!shmemi_region_of(b.base) && !find(b.id) && shmemi_region_of(c.base) == &c);
     struct shmemi_region d = mapped(3 * GRANULE), e = mapped(2 * GRANULE);
     CHECK(!shmemi_region_add_mapped(&d) && d.base == c.base + GRANULE && d.id == b.id);
     CHECK(!shmemi_region_add_mapped(&e) && e.base == b.base);
@@ -150,7 +159,7 @@ int main(void)
         check_places();
         check_for_each();
         shmemi_window_close();
-        CHECK(!shmemi_region_of((void *)heap.base) && !shmemi_region_find(SHMEMI_REGION_HEAP));
+        CHECK(!shmemi_region_of((void *)heap.base) && !find(SHMEMI_REGION_HEAP));
     }
     shmemi_log_mute(true);
     CHECK(shmemi_window_open(HEAP, HEAP) == -EINVAL); /* no room beside the heap */
