@@ -14,35 +14,42 @@ enum shmemi_log_level shmemi_log_level = SHMEMI_LOG_WARN;
 void (*shmemi_log_abort)(int status);
 
 static int log_pe = -1;
-static bool is_muted;
+static bool is_held;
+static char held_line[LINE_MAX_BYTES];
+static size_t held_length;
 
 void shmemi_log_set_pe(int pe)
 {
     log_pe = pe;
 }
 
-void shmemi_log_mute(bool muted)
+void shmemi_log_hold(bool hold)
 {
-    is_muted = muted;
+    is_held = hold;
+    held_length = 0;
+}
+
+/* The line with the PE in front and a newline at its end; its length. */
+static size_t format_line(char *line, const char *format, va_list args)
+{
+    const size_t room = LINE_MAX_BYTES - 1; /* for the newline */
+    int saved_errno = errno;
+    int prefix = log_pe < 0 ? snprintf(line, room, "mapshmem: ") : snprintf(line, room, "PE %d: ", log_pe);
+    errno = saved_errno; /* for %m */
+    int body = vsnprintf(line + prefix, room - (size_t)prefix, format, args);
+    size_t length = (size_t)prefix + (size_t)body;
+    if (length > room - 1)
+        length = room - 1;
+    line[length] = '\n';
+    errno = saved_errno;
+    return length + 1;
 }
 
 /* One write(2) for the whole line, so that lines of several PEs do not mix. */
-static void write_line(const char *format, va_list args)
+static void write_line(const char *line, size_t length)
 {
-    char line[LINE_MAX_BYTES];
     int saved_errno = errno;
-    int length = log_pe < 0 ? snprintf(line, sizeof line, "mapshmem: ")
-                            : snprintf(line, sizeof line, "PE %d: ", log_pe);
-    int room = (int)sizeof line - length;
-    errno = saved_errno; /* for %m */
-    int body = vsnprintf(line + length, (size_t)room, format, args);
-    length += body < room ? body : room - 1;
-    line[length < LINE_MAX_BYTES - 1 ? length : LINE_MAX_BYTES - 1] = '\n';
-    if (length < LINE_MAX_BYTES - 1)
-        length++;
-    else
-        length = LINE_MAX_BYTES;
-    ssize_t ignored = write(STDERR_FILENO, line, (size_t)length);
+    ssize_t ignored = write(STDERR_FILENO, line, length);
     (void)ignored;
     errno = saved_errno;
 }
@@ -51,19 +58,32 @@ void shmemi_log_write(enum shmemi_log_level level, const char *format, ...)
 {
     (void)level;
     va_list args;
-    if (is_muted)
-        return;
+    char line[LINE_MAX_BYTES];
     va_start(args, format);
-    write_line(format, args);
+    size_t length = format_line(line, format, args);
     va_end(args);
+    if (!is_held) {
+        write_line(line, length);
+    } else if (!held_length) {
+        memcpy(held_line, line, length);
+        held_length = length;
+    }
+}
+
+void shmemi_log_release(void)
+{
+    write_line(held_line, held_length);
+    shmemi_log_hold(false);
 }
 
 void shmemi_fatal(const char *format, ...)
 {
     va_list args;
+    char line[LINE_MAX_BYTES];
     va_start(args, format);
-    write_line(format, args);
+    size_t length = format_line(line, format, args);
     va_end(args);
+    write_line(line, length);
     if (shmemi_log_abort)
         shmemi_log_abort(1);
     _exit(1);

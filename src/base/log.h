@@ -25,8 +25,10 @@ extern void (*shmemi_log_abort)(int status);
 /* Name this process in messages; -1 before the PE number is known. */
 void shmemi_log_set_pe(int pe);
 
-/* Write nothing but fatal errors: another PE says the same. */
-void shmemi_log_mute(bool muted);
+/* Keep the first line instead of writing it, and drop what follows; release writes what was kept. For what PE 0 most
+ * likely says too: if it ends the job, the others need not repeat it. Fatal errors are written in any case. */
+void shmemi_log_hold(bool hold);
+void shmemi_log_release(void);
 
 void shmemi_log_write(enum shmemi_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

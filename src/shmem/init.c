@@ -34,18 +34,6 @@ void shmemi_give_up(void)
     _exit(1);
 }
 
-/* An error in the environment is mostly the same on all PEs: let PE 0 speak first, and end the job. */
-static int read_settings(void)
-{
-    shmemi_log_mute(shmemi_job.pe > 0);
-    int rc = shmemi_settings_read();
-    shmemi_log_mute(false);
-    if (!rc || shmemi_job.pe == 0)
-        return rc;
-    sleep(2);
-    return shmemi_settings_read();
-}
-
 static void introduce(void)
 {
     if (shmemi_job.pe)
@@ -58,30 +46,49 @@ static void introduce(void)
     shmemi_settings_print(stderr);
 }
 
-/* Before the fence that all PEs meet at. */
-static int open_transport(void)
+/* What this PE can do before it meets the others. */
+static int prepare(void)
 {
-    int rc = shmemi_job_form_nodes();
+    int rc = shmemi_settings_read();
+    if (!rc)
+        introduce();
+    if (!rc)
+        rc = shmemi_job_form_nodes();
     if (!rc)
         rc = shmemi_node_bind(shmemi_symmetric_heap_bytes());
     if (!rc && shmemi_job.n_nodes > 1)
         rc = shmemi_ucx_open();
-    if (!rc && shmemi_job.n_pes > 1)
-        rc = shmemi_bootstrap->fence();
-    if (!rc)
-        rc = shmemi_node_join();
-    return rc ? rc : shmemi_service_start();
+    return rc;
+}
+
+/* A PE whose preparation failed still comes to the fence, where the others wait, before it ends the job: launchers do
+ * not bear an abort in the middle of a fence. The cause is mostly the same on all PEs: PE 0 tells it, and the others
+ * only if it does not. */
+static int prepare_and_meet(void)
+{
+    shmemi_log_hold(shmemi_job.pe > 0);
+    int rc = prepare();
+    int met = shmemi_job.n_pes > 1 ? shmemi_bootstrap->fence() : 0;
+    if (!rc && !met) {
+        shmemi_log_hold(false);
+        return 0;
+    }
+    if (shmemi_job.pe > 0) {
+        sleep(2);
+        shmemi_log_release();
+    }
+    return rc ? rc : met;
 }
 
 static int open_library(void)
 {
     int rc = shmemi_job_open();
     if (!rc)
-        rc = read_settings();
+        rc = prepare_and_meet();
     if (!rc)
-        introduce();
+        rc = shmemi_node_join();
     if (!rc)
-        rc = open_transport();
+        rc = shmemi_service_start();
     if (!rc)
         rc = shmemi_symmetric_open();
     return rc;

@@ -62,8 +62,6 @@ static int check_memory(size_t heap_size, int n_pes)
     size_t have = ((size_t)info.totalram + info.totalswap) * info.mem_unit;
     if (heap_size <= have / (size_t)n_pes)
         return 0;
-    if (shmemi_job.pe)
-        sleep(2); /* PE 0 says it for all and ends the job */
     shmemi_error("the symmetric heap does not fit: %d PEs of this node x %zu MiB, but the machine has %zu MiB; set "
                  "SHMEM_SYMMETRIC_SIZE to %zum or less",
                  n_pes, heap_size >> 20, have >> 20, (have / (size_t)n_pes) >> 20);
@@ -140,6 +138,9 @@ static int send_segment(int pe)
     if (sendmsg(shmemi_node.doorbell, &message, MSG_NOSIGNAL) == (ssize_t)sizeof handout)
         return 0;
     int rc = -errno;
+    if (rc == -ECONNREFUSED)
+        sleep(5); /* that PE could not start, and is about to say why and to end the job */
+    errno = -rc;
     shmemi_error("cannot pass the shared memory to PE %d of this node: %m; the PEs of a node must share a network "
                  "namespace, or set SHMEM_NODE_SIZE=1",
                  pe);

@@ -116,10 +116,10 @@ static void check_places(void)
     CHECK(shmemi_place_of(region.base + 50, 100, &place) == 0);
     CHECK(place.memory == region.place.memory && place.address == region.place.address + 50);
     CHECK(shmemi_place_of(region.base + GRANULE, 100, &place) == 0);
-    shmemi_log_mute(true); /* the next two are refused, with a message */
+    shmemi_log_hold(true); /* the next two are refused, with a message */
     CHECK(shmemi_place_of(region.base + GRANULE, 101, &place) == -EFAULT);
     CHECK(shmemi_place_of(at(SPAN - 1), 1, &place) == -EFAULT);
-    shmemi_log_mute(false);
+    shmemi_log_hold(false);
     CHECK(shmemi_place_of(&on_stack, 1, &place) == 0 && place.memory == &shmemi_memory_host);
     CHECK(shmemi_is_host(at(0)) && shmemi_is_host(at(HEAP - 1)) && !shmemi_is_host(at(HEAP)));
     CHECK(shmemi_is_host(&on_stack));
@@ -161,7 +161,7 @@ int main(void)
         shmemi_window_close();
         CHECK(!shmemi_region_of((void *)heap.base) && !find(SHMEMI_REGION_HEAP));
     }
-    shmemi_log_mute(true);
+    shmemi_log_hold(true);
     CHECK(shmemi_window_open(HEAP, HEAP) == -EINVAL); /* no room beside the heap */
     return 0;
 }
