@@ -64,7 +64,8 @@ static inline struct shmemi_region *shmemi_region_of(const void *address)
 
 static inline bool shmemi_region_holds(const struct shmemi_region *region, size_t offset, size_t nbytes)
 {
-    return offset <= region->size && nbytes <= region->size - offset;
+    size_t end;
+    return !__builtin_add_overflow(offset, nbytes, &end) && end <= region->size;
 }
 
 /* Make a region known to the lookup, and forget it. add takes the lowest free id and free granules (mapped objects),

@@ -11,7 +11,7 @@
 
 static inline void shmemi_copy_bytes(void *dest, const void *source, size_t nbytes)
 {
-    if (nbytes == 8)
+    if (__builtin_expect(nbytes == 8, 1))
         memcpy(dest, source, 8);
     else if (nbytes == 4)
         memcpy(dest, source, 4);
