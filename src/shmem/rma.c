@@ -22,122 +22,135 @@ static inline void require(int rc)
         shmemi_give_up();
 }
 
-/* The transfers are inlined into every public routine that is made of them, where the size of the element is often a
- * constant: a put of one word is then some twenty instructions.
+/* ---- put and get -------------------------------------------------------------------------------------------------
  *
- * The shortest way: the peer's memory is mapped here as host memory, and so is this side's. Chosen when the view was
- * attached; everything else goes through the view's driver. */
-static inline bool is_plain_copy(const struct shmemi_view *view, const void *address)
+ * The short way: the peer's memory is mapped here as host memory, and so is this side's. It is inlined into every
+ * public routine that is made of these transfers, where the size of the element is often a constant; a put of one word
+ * is then some twenty instructions. Whatever does not fit, errors included, takes the long way, which starts afresh
+ * with the arguments as they came: so the short way has nothing to keep. */
+
+typedef void (*put_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
+                           const char *routine);
+typedef void (*get_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
+                           const char *routine);
+
+/* Where the peer's copy of a symmetric object lies in this process. NULL when it is not mapped as host memory, or an
+ * argument is wrong. */
+static inline char *mapped_address(const void *address, size_t nbytes, int pe)
 {
-    return __builtin_expect(view->mapped != NULL, 1) && __builtin_expect(shmemi_is_host(address), 1);
+    const struct shmemi_region *region = shmemi_region_of(address);
+    if (__builtin_expect(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes, 0))
+        return NULL;
+    size_t offset = (size_t)((const char *)address - region->base);
+    char *mapped = region->view[pe].mapped;
+    return __builtin_expect(mapped && shmemi_region_holds(region, offset, nbytes), 1) ? mapped + offset : NULL;
 }
 
-typedef void (*put_func_t)(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const void *source, size_t nbytes);
-typedef void (*get_func_t)(struct shmemi_context *context, const struct shmemi_view *view, size_t offset, void *dest,
-                           size_t nbytes);
-
-static __attribute__((noinline)) void put_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
-                                                    size_t offset, const void *source, size_t nbytes)
+static __attribute__((noinline)) void put_long_way(void *dest, const void *source, size_t nbytes, int pe,
+                                                   struct shmemi_context *context, const char *routine)
 {
+    size_t offset;
+    if (nbytes == 0)
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
     struct shmemi_place place = local_place(source, nbytes);
     require(view->driver->put(context, view, offset, &place, nbytes));
 }
 
-static __attribute__((noinline)) void get_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
-                                                    size_t offset, void *dest, size_t nbytes)
+static __attribute__((noinline)) void get_long_way(void *dest, const void *source, size_t nbytes, int pe,
+                                                   struct shmemi_context *context, const char *routine)
 {
+    size_t offset;
+    if (nbytes == 0)
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
     struct shmemi_place place = local_place(dest, nbytes);
     require(view->driver->get(context, view, offset, &place, nbytes));
 }
 
-static __attribute__((noinline)) void put_nbi_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
-                                                    size_t offset, const void *source, size_t nbytes)
+static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
+                                                       struct shmemi_context *context, const char *routine)
 {
+    size_t offset;
+    if (nbytes == 0)
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
     struct shmemi_place place = local_place(source, nbytes);
     require(view->driver->put_nbi(context, view, offset, &place, nbytes));
 }
 
-static __attribute__((noinline)) void get_nbi_by_driver(struct shmemi_context *context, const struct shmemi_view *view,
-                                                    size_t offset, void *dest, size_t nbytes)
+static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
+                                                       struct shmemi_context *context, const char *routine)
 {
+    size_t offset;
+    if (nbytes == 0)
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
     struct shmemi_place place = local_place(dest, nbytes);
     require(view->driver->get_nbi(context, view, offset, &place, nbytes));
 }
 
 static inline __attribute__((always_inline)) void
 to_peer(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe,
-        put_func_t by_driver)
+        bool source_is_host, put_func_t long_way)
 {
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    if (is_plain_copy(view, source))
-        shmemi_copy_bytes(view->mapped + offset, source, nbytes);
+    char *there = NULL;
+    if (__builtin_expect(source_is_host || shmemi_is_host(source), 1))
+        there = mapped_address(dest, nbytes, pe);
+    if (__builtin_expect(there != NULL, 1))
+        shmemi_copy_bytes(there, source, nbytes);
     else
-        by_driver(context, view, offset, source, nbytes);
+        long_way(dest, source, nbytes, pe, context, routine);
 }
 
 static inline __attribute__((always_inline)) void
 from_peer(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe,
-          get_func_t by_driver)
+          bool dest_is_host, get_func_t long_way)
 {
-    size_t offset;
-    if (__builtin_expect(nbytes == 0, 0))
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
-    if (is_plain_copy(view, dest))
-        shmemi_copy_bytes(dest, view->mapped + offset, nbytes);
+    const char *there = NULL;
+    if (__builtin_expect(dest_is_host || shmemi_is_host(dest), 1))
+        there = mapped_address(source, nbytes, pe);
+    if (__builtin_expect(there != NULL, 1))
+        shmemi_copy_bytes(dest, there, nbytes);
     else
-        by_driver(context, view, offset, dest, nbytes);
+        long_way(dest, source, nbytes, pe, context, routine);
 }
 
 static inline __attribute__((always_inline)) void
 put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
 {
-    to_peer(context, routine, dest, source, nbytes, pe, put_by_driver);
+    to_peer(context, routine, dest, source, nbytes, pe, false, put_long_way);
 }
 
 static inline __attribute__((always_inline)) void
 get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
 {
-    from_peer(context, routine, dest, source, nbytes, pe, get_by_driver);
+    from_peer(context, routine, dest, source, nbytes, pe, false, get_long_way);
 }
 
 static inline __attribute__((always_inline)) void
 put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
 {
-    to_peer(context, routine, dest, source, nbytes, pe, put_nbi_by_driver);
+    to_peer(context, routine, dest, source, nbytes, pe, false, put_nbi_long_way);
 }
 
 static inline __attribute__((always_inline)) void
 get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
 {
-    from_peer(context, routine, dest, source, nbytes, pe, get_nbi_by_driver);
+    from_peer(context, routine, dest, source, nbytes, pe, false, get_nbi_long_way);
 }
 
 /* Of one element, whose value is a variable of the routine: host memory without a question. */
 static inline __attribute__((always_inline)) void
 put_value(struct shmemi_context *context, const char *routine, void *dest, const void *value, size_t nbytes, int pe)
 {
-    size_t offset;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    if (__builtin_expect(view->mapped != NULL, 1))
-        shmemi_copy_bytes(view->mapped + offset, value, nbytes);
-    else
-        put_by_driver(context, view, offset, value, nbytes);
+    to_peer(context, routine, dest, value, nbytes, pe, true, put_long_way);
 }
 
 static inline __attribute__((always_inline)) void
 get_value(struct shmemi_context *context, const char *routine, void *value, const void *source, size_t nbytes, int pe)
 {
-    size_t offset;
-    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
-    if (__builtin_expect(view->mapped != NULL, 1))
-        shmemi_copy_bytes(value, view->mapped + offset, nbytes);
-    else
-        get_by_driver(context, view, offset, value, nbytes);
+    from_peer(context, routine, value, source, nbytes, pe, true, get_long_way);
 }
 
 /* For the other files of the API. */
