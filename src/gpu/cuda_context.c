@@ -133,10 +133,21 @@ static int create_events(struct shmemi_cuda_context *record)
     return rc;
 }
 
+/* cudaDeviceReset destroys the primary context with all that is in it, whoever holds it. */
+static bool is_alive(const struct shmemi_cuda_context *record)
+{
+    unsigned flags;
+    int is_active = 1;
+    if (shmemi_cuda_is_over)
+        return false;
+    return !record->is_primary ||
+           (shmemi_cuda.cuDevicePrimaryCtxGetState(record->handle, &flags, &is_active) == CUDA_SUCCESS && is_active);
+}
+
 /* All of it quietly: the program may have destroyed the context, or shut CUDA down. */
 static void destroy(struct shmemi_cuda_context *record)
 {
-    if (!shmemi_cuda_is_over && shmemi_cuda.cuCtxPushCurrent(record->context) == CUDA_SUCCESS) {
+    if (is_alive(record) && shmemi_cuda.cuCtxPushCurrent(record->context) == CUDA_SUCCESS) {
         for (unsigned i = 0; i < record->n_free_events; i++)
             shmemi_cuda.cuEventDestroy(record->free_event[i]);
         for (unsigned i = 0; i < SHMEMI_CUDA_STREAMS; i++) {

@@ -254,6 +254,39 @@ static void set_origin(size_t origin[3], size_t offset, size_t pitch)
     origin[2] = 0;
 }
 
+/* Row by row, for implementations that do not take a rectangle whose rows run over a multiple of the pitch. The queue
+ * is in order, so the last row's event or completion is that of all. */
+static cl_int write_rows(cl_command_queue queue, const struct end *dest, const struct end *source,
+                         const struct shmemi_shape *shape, cl_event *event_p)
+{
+    cl_int status = CL_SUCCESS;
+    for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
+        bool is_last = row + 1 == shape->rows;
+        status = cl->clEnqueueWriteBuffer(queue, dest->buffer->buffer, is_last && !event_p,
+                                          dest->offset + row * shape->dest_pitch, shape->width,
+                                          source->pointer + row * shape->source_pitch, 0, NULL,
+                                          is_last ? event_p : NULL);
+    }
+    if (status != CL_SUCCESS)
+        cl->clFinish(queue);
+    return status;
+}
+
+static cl_int read_rows(cl_command_queue queue, const struct end *dest, const struct end *source,
+                        const struct shmemi_shape *shape, cl_event *event_p)
+{
+    cl_int status = CL_SUCCESS;
+    for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
+        bool is_last = row + 1 == shape->rows;
+        status = cl->clEnqueueReadBuffer(queue, source->buffer->buffer, is_last && !event_p,
+                                         source->offset + row * shape->source_pitch, shape->width,
+                                         dest->pointer + row * shape->dest_pitch, 0, NULL, is_last ? event_p : NULL);
+    }
+    if (status != CL_SUCCESS)
+        cl->clFinish(queue);
+    return status;
+}
+
 static int enqueue_write(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                          cl_event *event_p)
 {
@@ -266,10 +299,12 @@ static int enqueue_write(const struct end *dest, const struct end *source, const
                                    "clEnqueueWriteBuffer");
     size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
     set_origin(origin, dest->offset, shape->dest_pitch);
-    return shmemi_opencl_check(cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region,
-                                                            shape->dest_pitch, 0, shape->source_pitch, 0,
-                                                            source->pointer, 0, NULL, event_p),
-                               "clEnqueueWriteBufferRect");
+    cl_int status = cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region,
+                                                 shape->dest_pitch, 0, shape->source_pitch, 0, source->pointer, 0, NULL,
+                                                 event_p);
+    if (status == CL_INVALID_VALUE)
+        status = write_rows(queue, dest, source, shape, event_p);
+    return shmemi_opencl_check(status, "clEnqueueWriteBufferRect");
 }
 
 static int enqueue_read(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
@@ -284,10 +319,12 @@ static int enqueue_read(const struct end *dest, const struct end *source, const 
                                    "clEnqueueReadBuffer");
     size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
     set_origin(origin, source->offset, shape->source_pitch);
-    return shmemi_opencl_check(cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region,
-                                                           shape->source_pitch, 0, shape->dest_pitch, 0, dest->pointer,
-                                                           0, NULL, event_p),
-                               "clEnqueueReadBufferRect");
+    cl_int status = cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region,
+                                                shape->source_pitch, 0, shape->dest_pitch, 0, dest->pointer, 0, NULL,
+                                                event_p);
+    if (status == CL_INVALID_VALUE)
+        status = read_rows(queue, dest, source, shape, event_p);
+    return shmemi_opencl_check(status, "clEnqueueReadBufferRect");
 }
 
 /* Waits for an event and releases it. */

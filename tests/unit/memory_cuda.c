@@ -436,6 +436,7 @@ static void find_out_sharing(void)
 
 int main(void)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0);
     atexit(after_shutdown);
     if (memory->open()) {
         printf("# no CUDA driver: skipped\n");
