@@ -133,28 +133,32 @@ static int create_events(struct shmemi_cuda_context *record)
     return rc;
 }
 
-/* cudaDeviceReset destroys the primary context with all that is in it, whoever holds it. */
-static bool is_alive(const struct shmemi_cuda_context *record)
+/* False when the context is gone. The driver says so of an event; of a stream it would crash. */
+static bool destroy_events(struct shmemi_cuda_context *record)
 {
-    unsigned flags;
-    int is_active = 1;
-    if (shmemi_cuda_is_over)
-        return false;
-    return !record->is_primary ||
-           (shmemi_cuda.cuDevicePrimaryCtxGetState(record->handle, &flags, &is_active) == CUDA_SUCCESS && is_active);
+    bool is_alive = true;
+    for (unsigned i = 0; i < record->n_free_events; i++)
+        if (shmemi_cuda.cuEventDestroy(record->free_event[i]) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+            is_alive = false;
+    return is_alive;
 }
 
-/* All of it quietly: the program may have destroyed the context, or shut CUDA down. */
+static void destroy_streams(struct shmemi_cuda_context *record)
+{
+    for (unsigned i = 0; i < SHMEMI_CUDA_STREAMS; i++) {
+        CUstream stream = atomic_load(&record->stream[i]);
+        if (stream)
+            shmemi_cuda.cuStreamDestroy(stream);
+    }
+}
+
+/* All of it quietly: the program may have destroyed the context (cudaDeviceReset does, whoever holds it), or shut CUDA
+ * down. */
 static void destroy(struct shmemi_cuda_context *record)
 {
-    if (is_alive(record) && shmemi_cuda.cuCtxPushCurrent(record->context) == CUDA_SUCCESS) {
-        for (unsigned i = 0; i < record->n_free_events; i++)
-            shmemi_cuda.cuEventDestroy(record->free_event[i]);
-        for (unsigned i = 0; i < SHMEMI_CUDA_STREAMS; i++) {
-            CUstream stream = atomic_load(&record->stream[i]);
-            if (stream)
-                shmemi_cuda.cuStreamDestroy(stream);
-        }
+    if (!shmemi_cuda_is_over && shmemi_cuda.cuCtxPushCurrent(record->context) == CUDA_SUCCESS) {
+        if (destroy_events(record))
+            destroy_streams(record);
         shmemi_cuda_leave(true);
         if (record->is_primary)
             shmemi_cuda.cuDevicePrimaryCtxRelease(record->handle);
