@@ -270,6 +270,7 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
     struct pointer_facts facts = {0};
     struct shmemi_cuda_context *context;
     CUdeviceptr pointer = (CUdeviceptr)object;
+    shmemi_cuda_contexts_check();
     int rc = check_type(query(pointer, &facts), &facts, reason, reason_size);
     if (rc)
         return rc;
@@ -401,6 +402,7 @@ static void cuda_unpin(void *address, size_t size)
 
 static void cuda_close(void)
 {
+    shmemi_cuda_contexts_check();
     pthread_mutex_lock(&pinned_lock);
     while (pinned)
         unregister_range(&pinned);

@@ -92,7 +92,8 @@ void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event)
 static struct shmemi_cuda_context *look_up(CUcontext context, int device)
 {
     struct shmemi_cuda_context *record = contexts;
-    while (record && (context ? record->context != context : !(record->is_primary && record->device == device)))
+    while (record && (record->is_gone || (context ? record->context != context
+                                                  : !(record->is_primary && record->device == device))))
         record = record->next;
     return record;
 }
@@ -121,10 +122,23 @@ static int hold(struct shmemi_cuda_context *record, CUcontext context)
     return 0;
 }
 
-static int create_events(struct shmemi_cuda_context *record)
+static int make_witness(struct shmemi_cuda_context *record)
+{
+    unsigned long long id = 0;
+    int rc = CUDA_CALL(cuMemHostAlloc, &record->witness, sizeof(uint64_t), 0);
+    if (!rc)
+        rc = CUDA_CALL(cuPointerGetAttribute, &id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)record->witness);
+    record->witness_id = id;
+    return rc;
+}
+
+static int create_handles(struct shmemi_cuda_context *record)
 {
     bool pushed;
     int rc = shmemi_cuda_enter(record, &pushed);
+    if (rc)
+        return rc;
+    rc = make_witness(record);
     while (!rc && record->n_free_events < FIRST_EVENTS) {
         rc = CUDA_CALL(cuEventCreate, &record->free_event[record->n_free_events], CU_EVENT_DISABLE_TIMING);
         record->n_free_events += !rc;
@@ -133,33 +147,45 @@ static int create_events(struct shmemi_cuda_context *record)
     return rc;
 }
 
-/* False when the context is gone. The driver says so of an event; of a stream it would crash. */
-static bool destroy_events(struct shmemi_cuda_context *record)
+static bool is_there(const struct shmemi_cuda_context *record)
 {
-    bool is_alive = true;
-    for (unsigned i = 0; i < record->n_free_events; i++)
-        if (shmemi_cuda.cuEventDestroy(record->free_event[i]) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
-            is_alive = false;
-    return is_alive;
+    unsigned long long id = 0;
+    CUdeviceptr witness = (CUdeviceptr)record->witness;
+    CUresult result = shmemi_cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, witness);
+    return result == CUDA_SUCCESS && id == record->witness_id;
 }
 
-static void destroy_streams(struct shmemi_cuda_context *record)
+void shmemi_cuda_contexts_check(void)
 {
+    if (shmemi_cuda_is_over)
+        return;
+    pthread_mutex_lock(&contexts_lock);
+    for (struct shmemi_cuda_context *record = contexts; record; record = record->next)
+        if (!record->is_gone && !is_there(record))
+            record->is_gone = true;
+    pthread_mutex_unlock(&contexts_lock);
+}
+
+static void destroy_handles(struct shmemi_cuda_context *record)
+{
+    for (unsigned i = 0; i < record->n_free_events; i++)
+        shmemi_cuda.cuEventDestroy(record->free_event[i]);
     for (unsigned i = 0; i < SHMEMI_CUDA_STREAMS; i++) {
         CUstream stream = atomic_load(&record->stream[i]);
         if (stream)
             shmemi_cuda.cuStreamDestroy(stream);
     }
+    if (record->witness)
+        shmemi_cuda.cuMemFreeHost(record->witness);
 }
 
-/* All of it quietly: the program may have destroyed the context (cudaDeviceReset does, whoever holds it), or shut CUDA
- * down. */
+/* All of it quietly: the program may have shut CUDA down. */
 static void destroy(struct shmemi_cuda_context *record)
 {
-    if (!shmemi_cuda_is_over && shmemi_cuda.cuCtxPushCurrent(record->context) == CUDA_SUCCESS) {
-        if (destroy_events(record))
-            destroy_streams(record);
-        shmemi_cuda_leave(true);
+    bool pushed;
+    if (!shmemi_cuda_enter(record, &pushed)) {
+        destroy_handles(record);
+        shmemi_cuda_leave(pushed);
         if (record->is_primary)
             shmemi_cuda.cuDevicePrimaryCtxRelease(record->handle);
     }
@@ -181,7 +207,7 @@ static int create(CUcontext context, int device, struct shmemi_cuda_context **re
         rc = hold(record, context);
     if (rc)
         goto err_free;
-    rc = create_events(record);
+    rc = create_handles(record);
     if (rc)
         goto err_destroy;
     *record_p = record;
@@ -230,7 +256,7 @@ struct shmemi_cuda_context *shmemi_cuda_context_any(void)
 {
     pthread_mutex_lock(&contexts_lock);
     struct shmemi_cuda_context *record = contexts;
-    while (record && !record->is_primary)
+    while (record && (!record->is_primary || record->is_gone))
         record = record->next;
     if (!record)
         record = contexts;

@@ -22,6 +22,9 @@ struct shmemi_cuda_context {
     int device;          /* ordinal */
     CUdevice handle;     /* of the device */
     bool is_primary;     /* then we hold a reference on it */
+    bool is_gone;        /* the program has destroyed it; none of its handles may be used, the driver would crash */
+    void *witness;       /* host memory of the context: while the driver knows it, the context is there */
+    uint64_t witness_id;
     pthread_mutex_t lock; /* protects creation of streams, and the events */
     _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread uses the same one always, so its copies are in order */
     CUevent free_event[SHMEMI_CUDA_EVENTS];        /* recycled: creating one costs more than a small copy */
@@ -35,6 +38,9 @@ int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_c
 int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
 /* Any record there is, or NULL; a primary context if possible, since the program may destroy its own. */
 struct shmemi_cuda_context *shmemi_cuda_context_any(void);
+/* Find out which contexts the program has destroyed: cudaDeviceReset does, whoever holds them. Before handles are used
+ * at a time when the program may have done so. */
+void shmemi_cuda_contexts_check(void);
 /* Destroy all records; nothing may be under way. */
 void shmemi_cuda_contexts_close(void);
 
@@ -51,7 +57,7 @@ static inline int shmemi_cuda_enter(const struct shmemi_cuda_context *context, b
 {
     CUcontext current;
     *pushed_p = false;
-    if (__builtin_expect(shmemi_cuda_is_over, 0))
+    if (__builtin_expect(shmemi_cuda_is_over || context->is_gone, 0))
         return -ENODEV;
     int rc = CUDA_CALL(cuCtxGetCurrent, &current);
     if (rc || current == context->context)

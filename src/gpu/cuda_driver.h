@@ -56,6 +56,8 @@
     X(cuIpcGetMemHandle)                                                                                               \
     X(cuIpcOpenMemHandle)                                                                                              \
     X(cuIpcCloseMemHandle)                                                                                             \
+    X(cuMemHostAlloc)                                                                                                  \
+    X(cuMemFreeHost)                                                                                                   \
     X(cuMemHostRegister)                                                                                               \
     X(cuMemHostUnregister)
 

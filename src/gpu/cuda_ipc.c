@@ -259,6 +259,7 @@ int shmemi_cuda_import(const struct shmemi_memory_handle *handle, int my_device,
 
 void shmemi_cuda_release(const struct shmemi_memory_handle *handle, const struct shmemi_place *place)
 {
+    shmemi_cuda_contexts_check();
     pthread_mutex_lock(&imports_lock);
     struct import **link = look_up(handle, place->object);
     if (*link) {
