@@ -5,6 +5,8 @@
 #ifndef SHMEMI_INTERNAL_H
 #define SHMEMI_INTERNAL_H
 
+/* The generic forms would take the place of the functions of the same names. */
+#define SHMEMI_WITHOUT_GENERIC
 #include "shmem.h"
 #include "shmmap/region.h"
 #include "transport/driver.h"
@@ -18,14 +20,22 @@
     __attribute__((visibility("default"), weak, alias("pshmem_" #name))) ret shmem_##name params;                     \
     __attribute__((visibility("default"))) ret pshmem_##name params
 
+/* The same for the names that do not begin with shmem_. */
+#define SHMEMI_API_OLD(ret, name, params)                                                                              \
+    __attribute__((visibility("default"), weak, alias("p" #name))) ret name params;                                   \
+    __attribute__((visibility("default"))) ret p##name params
+
 #define SHMEMI_EXPORT __attribute__((visibility("default")))
 
-struct shmemi_team {
-    int my_pe; /* -1 before shmem_init */
-    int n_pes;
-};
+/* The PE in SHMEM_TEAM_WORLD that a number on a context means [9.5]; ends the job when the context's team has none. */
+int shmemi_member_of_context(const struct shmemi_context *context, const char *routine, int pe);
 
-extern struct shmemi_context shmemi_default_context;
+static inline int shmemi_world_pe(const struct shmemi_context *context, const char *routine, int pe)
+{
+    if (__builtin_expect(context && !context->team, 1))
+        return pe;
+    return shmemi_member_of_context(context, routine, pe);
+}
 
 /* End the job: the address, PE or length that a routine was given leads nowhere. Names the reason. */
 _Noreturn void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
@@ -70,19 +80,22 @@ void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *d
 void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe);
 
-/* nelems elements of size bytes; strides in elements, at least 1. */
+/* Blocks of elements of size bytes; strides at least a block. */
 struct shmemi_strides {
-    size_t size, nelems;
-    ptrdiff_t dest, source;
+    size_t size, nelems; /* of blocks */
+    ptrdiff_t dest, source; /* from block to block, in elements */
+    size_t block; /* elements of a block: 1 for iput and iget */
 };
 void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                  struct shmemi_strides strides, int pe);
 void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                  struct shmemi_strides strides, int pe);
 
-/* Atomics and signals. fetch_p may be NULL. */
+/* Atomics and signals. fetch_p may be NULL. The old value is there on return; nbi: after quiet. */
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe);
+void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
+                    void *fetch_p, int pe);
 
 struct shmemi_signal {
     uint64_t *address;
@@ -91,6 +104,8 @@ struct shmemi_signal {
 };
 void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                        size_t nbytes, struct shmemi_signal signal, int pe);
+void shmemi_put_signal_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                           size_t nbytes, struct shmemi_signal signal, int pe);
 
 void shmemi_fence(struct shmemi_context *context);
 void shmemi_quiet(struct shmemi_context *context);

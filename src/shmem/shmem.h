@@ -22,14 +22,80 @@ extern "C" {
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "MapSHMEM"
 
-enum { SHMEM_CMP_EQ = 1, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_GE, SHMEM_CMP_LT, SHMEM_CMP_LE };
-enum { SHMEM_SIGNAL_SET = 1, SHMEM_SIGNAL_ADD };
+/* The names with an underscore in front are deprecated spellings [annex F]. */
+#define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION
+#define _SHMEM_MINOR_VERSION SHMEM_MINOR_VERSION
+#define _SHMEM_MAX_NAME_LEN SHMEM_MAX_NAME_LEN
+#define _SHMEM_VENDOR_STRING SHMEM_VENDOR_STRING
 
+#define SHMEM_CMP_EQ 1
+#define SHMEM_CMP_NE 2
+#define SHMEM_CMP_GT 3
+#define SHMEM_CMP_GE 4
+#define SHMEM_CMP_LT 5
+#define SHMEM_CMP_LE 6
+#define _SHMEM_CMP_EQ SHMEM_CMP_EQ
+#define _SHMEM_CMP_NE SHMEM_CMP_NE
+#define _SHMEM_CMP_GT SHMEM_CMP_GT
+#define _SHMEM_CMP_GE SHMEM_CMP_GE
+#define _SHMEM_CMP_LT SHMEM_CMP_LT
+#define _SHMEM_CMP_LE SHMEM_CMP_LE
+
+#define SHMEM_SIGNAL_SET 1
+#define SHMEM_SIGNAL_ADD 2
+
+#define SHMEM_THREAD_SINGLE 0
+#define SHMEM_THREAD_FUNNELED 1
+#define SHMEM_THREAD_SERIALIZED 2
+#define SHMEM_THREAD_MULTIPLE 3
+
+/* Options of contexts, sessions and allocations: bits of a long. */
+#define SHMEM_CTX_SERIALIZED 1L
+#define SHMEM_CTX_PRIVATE 2L
+#define SHMEM_CTX_NOSTORE 4L
+#define SHMEM_CTX_SESSION_BATCH 1L
+#define SHMEM_CTX_SESSION_TOTAL_OPS 1L
+#define SHMEM_TEAM_NUM_CONTEXTS 1L
+#define SHMEM_MALLOC_ATOMICS_REMOTE 1L
+#define SHMEM_MALLOC_SIGNAL_REMOTE 2L
+
+/* Of the active-set collectives (deprecated): pSync is long[..._SYNC_SIZE], every element SHMEM_SYNC_VALUE. */
+#define SHMEM_SYNC_VALUE 0L
+#define SHMEM_SYNC_SIZE 16
+#define SHMEM_BARRIER_SYNC_SIZE SHMEM_SYNC_SIZE
+#define SHMEM_BCAST_SYNC_SIZE SHMEM_SYNC_SIZE
+#define SHMEM_COLLECT_SYNC_SIZE SHMEM_SYNC_SIZE
+#define SHMEM_REDUCE_SYNC_SIZE SHMEM_SYNC_SIZE
+#define SHMEM_ALLTOALL_SYNC_SIZE SHMEM_SYNC_SIZE
+#define SHMEM_ALLTOALLS_SYNC_SIZE SHMEM_SYNC_SIZE
+#define SHMEM_REDUCE_MIN_WRKDATA_SIZE 16
+#define _SHMEM_SYNC_VALUE SHMEM_SYNC_VALUE
+#define _SHMEM_BARRIER_SYNC_SIZE SHMEM_BARRIER_SYNC_SIZE
+#define _SHMEM_BCAST_SYNC_SIZE SHMEM_BCAST_SYNC_SIZE
+#define _SHMEM_COLLECT_SYNC_SIZE SHMEM_COLLECT_SYNC_SIZE
+#define _SHMEM_REDUCE_SYNC_SIZE SHMEM_REDUCE_SYNC_SIZE
+#define _SHMEM_REDUCE_MIN_WRKDATA_SIZE SHMEM_REDUCE_MIN_WRKDATA_SIZE
+
+/* Handles are address constants: they may initialise static objects. */
 typedef struct shmemi_team *shmem_team_t;
-extern struct shmemi_team shmemi_team_world;
+typedef struct shmemi_context *shmem_ctx_t;
+extern struct shmemi_team shmemi_team_world, shmemi_team_shared;
+extern struct shmemi_context shmemi_default_context;
 
 #define SHMEM_TEAM_INVALID ((shmem_team_t)0)
 #define SHMEM_TEAM_WORLD (&shmemi_team_world)
+#define SHMEM_TEAM_SHARED (&shmemi_team_shared)
+#define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
+#define SHMEM_CTX_DEFAULT (&shmemi_default_context)
+
+/* What split and session_start take; their mask says which fields count. */
+typedef struct {
+    int num_contexts; /* SHMEM_TEAM_NUM_CONTEXTS: that the team will have at a time; 0 by default */
+} shmem_team_config_t;
+
+typedef struct {
+    size_t total_ops; /* SHMEM_CTX_SESSION_TOTAL_OPS: expected in the session; SIZE_MAX by default */
+} shmem_ctx_session_config_t;
 
 /* ---- Type tables [9.6 table 5, 9.7 table 6, 9.10 table 10] ------------------------------------------------------
  * X(TYPENAME, TYPE, ...): further arguments are passed through. */
@@ -74,16 +140,77 @@ extern struct shmemi_team shmemi_team_world;
     X(size, size_t, __VA_ARGS__)                                                                                       \
     X(ptrdiff, ptrdiff_t, __VA_ARGS__)
 
-/* Reductions by MAX: the RMA types; by SUM: these and the complex ones, which only C has. */
-#define SHMEMI_FOR_MAX_TYPES SHMEMI_FOR_RMA_TYPES
-#ifdef __cplusplus
-#define SHMEMI_FOR_SUM_TYPES SHMEMI_FOR_RMA_TYPES
-#else
-#define SHMEMI_FOR_SUM_TYPES(X, ...)                                                                                   \
+/* Extended AMO types [table 7]: fetch, set and swap. */
+#define SHMEMI_FOR_XAMO_TYPES(X, ...)                                                                                  \
+    X(float, float, __VA_ARGS__)                                                                                       \
+    X(double, double, __VA_ARGS__)                                                                                     \
+    SHMEMI_FOR_AMO_TYPES(X, __VA_ARGS__)
+
+/* Bitwise AMO types [table 8]. */
+#define SHMEMI_FOR_BAMO_TYPES(X, ...)                                                                                  \
+    X(uint, unsigned int, __VA_ARGS__)                                                                                 \
+    X(ulong, unsigned long, __VA_ARGS__)                                                                               \
+    X(ulonglong, unsigned long long, __VA_ARGS__)                                                                      \
+    X(int32, int32_t, __VA_ARGS__)                                                                                     \
+    X(int64, int64_t, __VA_ARGS__)                                                                                     \
+    X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
+    X(uint64, uint64_t, __VA_ARGS__)
+
+/* Reductions [table 10] by AND, OR and XOR; by MAX and MIN: the RMA types; by SUM and PROD: these and the complex ones. */
+#define SHMEMI_FOR_BITS_TYPES(X, ...)                                                                                  \
+    X(uchar, unsigned char, __VA_ARGS__)                                                                               \
+    X(ushort, unsigned short, __VA_ARGS__)                                                                             \
+    X(uint, unsigned int, __VA_ARGS__)                                                                                 \
+    X(ulong, unsigned long, __VA_ARGS__)                                                                               \
+    X(ulonglong, unsigned long long, __VA_ARGS__)                                                                      \
+    X(int8, int8_t, __VA_ARGS__)                                                                                       \
+    X(int16, int16_t, __VA_ARGS__)                                                                                     \
+    X(int32, int32_t, __VA_ARGS__)                                                                                     \
+    X(int64, int64_t, __VA_ARGS__)                                                                                     \
+    X(uint8, uint8_t, __VA_ARGS__)                                                                                     \
+    X(uint16, uint16_t, __VA_ARGS__)                                                                                   \
+    X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
+    X(uint64, uint64_t, __VA_ARGS__)                                                                                   \
+    X(size, size_t, __VA_ARGS__)
+#define SHMEMI_FOR_ORDER_TYPES SHMEMI_FOR_RMA_TYPES
+__extension__ typedef double _Complex shmemi_complexd;
+__extension__ typedef float _Complex shmemi_complexf;
+#define SHMEMI_FOR_COMPLEX_TYPES(X, ...)                                                                               \
+    X(complexd, shmemi_complexd, __VA_ARGS__)                                                                          \
+    X(complexf, shmemi_complexf, __VA_ARGS__)
+#define SHMEMI_FOR_ARITHMETIC_TYPES(X, ...)                                                                            \
     SHMEMI_FOR_RMA_TYPES(X, __VA_ARGS__)                                                                               \
-    X(complexd, double _Complex, __VA_ARGS__)                                                                          \
-    X(complexf, float _Complex, __VA_ARGS__)
-#endif
+    SHMEMI_FOR_COMPLEX_TYPES(X, __VA_ARGS__)
+
+/* Reductions over active sets [table 11, deprecated]: the same three classes. */
+#define SHMEMI_FOR_SET_BITS_TYPES(X, ...)                                                                              \
+    X(short, short, __VA_ARGS__)                                                                                       \
+    X(int, int, __VA_ARGS__)                                                                                           \
+    X(long, long, __VA_ARGS__)                                                                                         \
+    X(longlong, long long, __VA_ARGS__)
+#define SHMEMI_FOR_SET_ORDER_TYPES(X, ...)                                                                             \
+    SHMEMI_FOR_SET_BITS_TYPES(X, __VA_ARGS__)                                                                          \
+    X(float, float, __VA_ARGS__)                                                                                       \
+    X(double, double, __VA_ARGS__)                                                                                     \
+    X(longdouble, long double, __VA_ARGS__)
+#define SHMEMI_FOR_SET_ARITHMETIC_TYPES(X, ...)                                                                        \
+    SHMEMI_FOR_SET_ORDER_TYPES(X, __VA_ARGS__)                                                                         \
+    SHMEMI_FOR_COMPLEX_TYPES(X, __VA_ARGS__)
+
+/* Atomics of before 1.4 (deprecated): cswap, finc, inc, fadd, add; and fetch, set, swap. */
+#define SHMEMI_FOR_OLD_AMO_TYPES(X, ...)                                                                               \
+    X(int, int, __VA_ARGS__)                                                                                           \
+    X(long, long, __VA_ARGS__)                                                                                         \
+    X(longlong, long long, __VA_ARGS__)
+#define SHMEMI_FOR_OLD_XAMO_TYPES(X, ...)                                                                              \
+    X(float, float, __VA_ARGS__)                                                                                       \
+    X(double, double, __VA_ARGS__)                                                                                     \
+    SHMEMI_FOR_OLD_AMO_TYPES(X, __VA_ARGS__)
+
+/* Words that wait_until and test also take (deprecated). */
+#define SHMEMI_FOR_SHORT_TYPES(X, ...)                                                                                 \
+    X(short, short, __VA_ARGS__)                                                                                       \
+    X(ushort, unsigned short, __VA_ARGS__)
 
 /* Element sizes of the SIZE forms: X(BITS, BYTES, ...). */
 #define SHMEMI_FOR_SIZES(X, ...)                                                                                       \
@@ -93,24 +220,48 @@ extern struct shmemi_team shmemi_team_world;
     X(64, 8, __VA_ARGS__)                                                                                              \
     X(128, 16, __VA_ARGS__)
 
-/* Each routine has a twin with the prefix pshmem_ for profiling tools [10]. */
+/* Each routine has a twin with the prefix pshmem_ for profiling tools [10]. Most communication routines come in two
+ * forms: on the default context, and on a context given in front [9.5]. */
 #define SHMEMI_DECLARE(ret, name, params)                                                                              \
     ret shmem_##name params;                                                                                           \
     ret pshmem_##name params;
+#define SHMEMI_DECLARE_BOTH(ret, name, ...)                                                                            \
+    SHMEMI_DECLARE(ret, name, (__VA_ARGS__))                                                                           \
+    SHMEMI_DECLARE(ret, ctx_##name, (shmem_ctx_t ctx, __VA_ARGS__))
+/* The names that do not begin with shmem_ (deprecated). */
+#define SHMEMI_DECLARE_OLD(ret, name, params)                                                                          \
+    ret name params;                                                                                                   \
+    ret p##name params;
 
-/* ---- Setup, exit, query [9.1] ------------------------------------------------------------------------------------ */
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus)
+#define SHMEMI_NORETURN _Noreturn
+#else
+#define SHMEMI_NORETURN
+#endif
+
+/* clang-format off */
+
+/* ---- Setup, exit, query [9.1] and threads [9.2] ------------------------------------------------------------------ */
 
 SHMEMI_DECLARE(void, init, (void))
+SHMEMI_DECLARE(int, init_thread, (int requested, int *provided))
+SHMEMI_DECLARE(void, query_thread, (int *provided))
 SHMEMI_DECLARE(void, finalize, (void))
 SHMEMI_DECLARE(void, query_initialized, (int *initialized))
-SHMEMI_DECLARE(void, global_exit, (int status))
+SHMEMI_DECLARE(SHMEMI_NORETURN void, global_exit, (int status))
 SHMEMI_DECLARE(int, my_pe, (void))
 SHMEMI_DECLARE(int, n_pes, (void))
 SHMEMI_DECLARE(int, pe_accessible, (int pe))
 SHMEMI_DECLARE(int, addr_accessible, (const void *addr, int pe))
 SHMEMI_DECLARE(void *, ptr, (const void *dest, int pe))
+SHMEMI_DECLARE(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
 SHMEMI_DECLARE(void, info_get_version, (int *major, int *minor))
 SHMEMI_DECLARE(void, info_get_name, (char *name))
+SHMEMI_DECLARE(void, pcontrol, (int level, ...))
+
+SHMEMI_DECLARE_OLD(void, start_pes, (int npes))
+SHMEMI_DECLARE_OLD(int, _my_pe, (void))
+SHMEMI_DECLARE_OLD(int, _num_pes, (void))
 
 /* ---- Memory management [9.3] ------------------------------------------------------------------------------------- */
 
@@ -118,117 +269,276 @@ SHMEMI_DECLARE(void *, malloc, (size_t size))
 SHMEMI_DECLARE(void *, calloc, (size_t count, size_t size))
 SHMEMI_DECLARE(void *, align, (size_t alignment, size_t size))
 SHMEMI_DECLARE(void *, realloc, (void *ptr, size_t size))
+SHMEMI_DECLARE(void *, malloc_with_hints, (size_t size, long hints))
 SHMEMI_DECLARE(void, free, (void *ptr))
 
-/* ---- Remote memory access [9.6] ---------------------------------------------------------------------------------- */
+SHMEMI_DECLARE_OLD(void *, shmalloc, (size_t size))
+SHMEMI_DECLARE_OLD(void *, shmemalign, (size_t alignment, size_t size))
+SHMEMI_DECLARE_OLD(void *, shrealloc, (void *ptr, size_t size))
+SHMEMI_DECLARE_OLD(void, shfree, (void *ptr))
 
-/* clang-format off */
+/* ---- Teams [9.4] ------------------------------------------------------------------------------------------------- */
+
+SHMEMI_DECLARE(int, team_my_pe, (shmem_team_t team))
+SHMEMI_DECLARE(int, team_n_pes, (shmem_team_t team))
+SHMEMI_DECLARE(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
+SHMEMI_DECLARE(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
+SHMEMI_DECLARE(int, team_split_strided, (shmem_team_t parent_team, int start, int stride, int size,
+                                         const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
+SHMEMI_DECLARE(int, team_split_2d, (shmem_team_t parent_team, int xrange,
+                                    const shmem_team_config_t *xaxis_config, long xaxis_mask, shmem_team_t *xaxis_team,
+                                    const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))
+SHMEMI_DECLARE(void, team_destroy, (shmem_team_t team))
+
+/* ---- Contexts [9.5] and sessions [9.9] --------------------------------------------------------------------------- */
+
+SHMEMI_DECLARE(int, ctx_create, (long options, shmem_ctx_t *ctx))
+SHMEMI_DECLARE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
+SHMEMI_DECLARE(void, ctx_destroy, (shmem_ctx_t ctx))
+SHMEMI_DECLARE(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
+SHMEMI_DECLARE(void, ctx_session_start, (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config,
+                                         long config_mask))
+SHMEMI_DECLARE(void, ctx_session_stop, (shmem_ctx_t ctx))
+
+/* ---- Remote memory access [9.6] and put with signal [9.8] -------------------------------------------------------- */
+
+#define SHMEMI_DECLARE_TRANSFERS(put, get, iput, iget, ibput, ibget, ELEMENT)                                          \
+    SHMEMI_DECLARE_BOTH(void, put, ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe)                        \
+    SHMEMI_DECLARE_BOTH(void, get, ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe)                        \
+    SHMEMI_DECLARE_BOTH(void, put##_nbi, ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe)                  \
+    SHMEMI_DECLARE_BOTH(void, get##_nbi, ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe)                  \
+    SHMEMI_DECLARE_BOTH(void, put##_signal, ELEMENT *dest, const ELEMENT *source, size_t nelems, uint64_t *sig_addr,   \
+                        uint64_t signal, int sig_op, int pe)                                                           \
+    SHMEMI_DECLARE_BOTH(void, put##_signal_nbi, ELEMENT *dest, const ELEMENT *source, size_t nelems,                   \
+                        uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                                       \
+    SHMEMI_DECLARE_STRIDED(iput, iget, ibput, ibget, ELEMENT)
+#define SHMEMI_DECLARE_STRIDED(iput, iget, ibput, ibget, ELEMENT)                                                      \
+    SHMEMI_DECLARE_BOTH(void, iput, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
+                        int pe)                                                                                        \
+    SHMEMI_DECLARE_BOTH(void, iget, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
+                        int pe)                                                                                        \
+    SHMEMI_DECLARE_BOTH(void, ibput, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
+                        size_t nblocks, int pe)                                                                        \
+    SHMEMI_DECLARE_BOTH(void, ibget, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
+                        size_t nblocks, int pe)
+
+/* void shmem_[ctx_]TYPENAME_{put,get}[_nbi]([ctx,] TYPE *dest, const TYPE *source, size_t nelems, int pe);
+ * void shmem_[ctx_]TYPENAME_put_signal[_nbi]([ctx,] TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,
+ *                                            uint64_t signal, int sig_op, int pe);
+ * void shmem_[ctx_]TYPENAME_{iput,iget}([ctx,] TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,
+ *                                       size_t nelems, int pe);
+ * void shmem_[ctx_]TYPENAME_{ibput,ibget}([ctx,] TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,
+ *                                         size_t bsize, size_t nblocks, int pe);
+ * void shmem_[ctx_]TYPENAME_p([ctx,] TYPE *dest, TYPE value, int pe);
+ * TYPE shmem_[ctx_]TYPENAME_g([ctx,] const TYPE *source, int pe); */
 #define SHMEMI_DECLARE_RMA(NAME, TYPE, ...)                                                                            \
-    SHMEMI_DECLARE(void, NAME##_put, (TYPE *dest, const TYPE *source, size_t nelems, int pe))                          \
-    SHMEMI_DECLARE(void, NAME##_get, (TYPE *dest, const TYPE *source, size_t nelems, int pe))                          \
-    SHMEMI_DECLARE(void, NAME##_put_nbi, (TYPE *dest, const TYPE *source, size_t nelems, int pe))                      \
-    SHMEMI_DECLARE(void, NAME##_get_nbi, (TYPE *dest, const TYPE *source, size_t nelems, int pe))                      \
-    SHMEMI_DECLARE(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                                   \
-    SHMEMI_DECLARE(TYPE, NAME##_g, (const TYPE *source, int pe))                                                       \
-    SHMEMI_DECLARE(void, NAME##_iput, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
-    SHMEMI_DECLARE(void, NAME##_iget, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
-    SHMEMI_DECLARE(void, NAME##_put_signal, (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,        \
-                                             uint64_t signal, int sig_op, int pe))
-
-/* void shmem_TYPENAME_{put,get}[_nbi](TYPE *dest, const TYPE *source, size_t nelems, int pe);
- * void shmem_TYPENAME_p(TYPE *dest, TYPE value, int pe);  TYPE shmem_TYPENAME_g(const TYPE *source, int pe);
- * void shmem_TYPENAME_{iput,iget}(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
- * void shmem_TYPENAME_put_signal(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
- *                                int sig_op, int pe); */
+    SHMEMI_DECLARE_TRANSFERS(NAME##_put, NAME##_get, NAME##_iput, NAME##_iget, NAME##_ibput, NAME##_ibget, TYPE)       \
+    SHMEMI_DECLARE_BOTH(void, NAME##_p, TYPE *dest, TYPE value, int pe)                                                \
+    SHMEMI_DECLARE_BOTH(TYPE, NAME##_g, const TYPE *source, int pe)
 SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_RMA, )
 
+/* The same with elements of SIZE bits. */
 #define SHMEMI_DECLARE_RMA_SIZE(BITS, BYTES, ...)                                                                      \
-    SHMEMI_DECLARE(void, put##BITS, (void *dest, const void *source, size_t nelems, int pe))                           \
-    SHMEMI_DECLARE(void, get##BITS, (void *dest, const void *source, size_t nelems, int pe))                           \
-    SHMEMI_DECLARE(void, put##BITS##_nbi, (void *dest, const void *source, size_t nelems, int pe))                     \
-    SHMEMI_DECLARE(void, get##BITS##_nbi, (void *dest, const void *source, size_t nelems, int pe))                     \
-    SHMEMI_DECLARE(void, iput##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
-    SHMEMI_DECLARE(void, iget##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
-    SHMEMI_DECLARE(void, put##BITS##_signal, (void *dest, const void *source, size_t nelems, uint64_t *sig_addr,       \
-                                              uint64_t signal, int sig_op, int pe))
-
-/* The same with elements of SIZE bits, and putmem/getmem with elements of one byte. */
+    SHMEMI_DECLARE_BOTH(void, put##BITS, void *dest, const void *source, size_t nelems, int pe)                        \
+    SHMEMI_DECLARE_BOTH(void, get##BITS, void *dest, const void *source, size_t nelems, int pe)                        \
+    SHMEMI_DECLARE_BOTH(void, put##BITS##_nbi, void *dest, const void *source, size_t nelems, int pe)                  \
+    SHMEMI_DECLARE_BOTH(void, get##BITS##_nbi, void *dest, const void *source, size_t nelems, int pe)                  \
+    SHMEMI_DECLARE_BOTH(void, put##BITS##_signal, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,   \
+                        uint64_t signal, int sig_op, int pe)                                                           \
+    SHMEMI_DECLARE_BOTH(void, put##BITS##_signal_nbi, void *dest, const void *source, size_t nelems,                   \
+                        uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                                       \
+    SHMEMI_DECLARE_STRIDED(iput##BITS, iget##BITS, ibput##BITS, ibget##BITS, void)
 SHMEMI_FOR_SIZES(SHMEMI_DECLARE_RMA_SIZE, )
 
-SHMEMI_DECLARE(void, putmem, (void *dest, const void *source, size_t nelems, int pe))
-SHMEMI_DECLARE(void, getmem, (void *dest, const void *source, size_t nelems, int pe))
-SHMEMI_DECLARE(void, putmem_nbi, (void *dest, const void *source, size_t nelems, int pe))
-SHMEMI_DECLARE(void, getmem_nbi, (void *dest, const void *source, size_t nelems, int pe))
-SHMEMI_DECLARE(void, putmem_signal, (void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
-                                     uint64_t signal, int sig_op, int pe))
-
-/* ---- Atomic memory operations [9.7] ------------------------------------------------------------------------------ */
-
-#define SHMEMI_DECLARE_AMO(NAME, TYPE, ...)                                                                            \
-    SHMEMI_DECLARE(TYPE, NAME##_atomic_fetch, (const TYPE *source, int pe))                                            \
-    SHMEMI_DECLARE(void, NAME##_atomic_set, (TYPE *dest, TYPE value, int pe))                                          \
-    SHMEMI_DECLARE(TYPE, NAME##_atomic_compare_swap, (TYPE *dest, TYPE cond, TYPE value, int pe))                      \
-    SHMEMI_DECLARE(TYPE, NAME##_atomic_swap, (TYPE *dest, TYPE value, int pe))                                         \
-    SHMEMI_DECLARE(TYPE, NAME##_atomic_fetch_inc, (TYPE *dest, int pe))                                                \
-    SHMEMI_DECLARE(void, NAME##_atomic_inc, (TYPE *dest, int pe))                                                      \
-    SHMEMI_DECLARE(TYPE, NAME##_atomic_fetch_add, (TYPE *dest, TYPE value, int pe))                                    \
-    SHMEMI_DECLARE(void, NAME##_atomic_add, (TYPE *dest, TYPE value, int pe))
-
-/* TYPE shmem_TYPENAME_atomic_{fetch,compare_swap,swap,fetch_inc,fetch_add}(...), void ..._atomic_{set,inc,add}(...) */
-SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_AMO, )
+/* And with elements of one byte, without the strided forms. */
+SHMEMI_DECLARE_BOTH(void, putmem, void *dest, const void *source, size_t nelems, int pe)
+SHMEMI_DECLARE_BOTH(void, getmem, void *dest, const void *source, size_t nelems, int pe)
+SHMEMI_DECLARE_BOTH(void, putmem_nbi, void *dest, const void *source, size_t nelems, int pe)
+SHMEMI_DECLARE_BOTH(void, getmem_nbi, void *dest, const void *source, size_t nelems, int pe)
+SHMEMI_DECLARE_BOTH(void, putmem_signal, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+                    uint64_t signal, int sig_op, int pe)
+SHMEMI_DECLARE_BOTH(void, putmem_signal_nbi, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+                    uint64_t signal, int sig_op, int pe)
 
 /* ---- Signals [9.8] ----------------------------------------------------------------------------------------------- */
 
-SHMEMI_DECLARE(void, signal_add, (uint64_t *sig_addr, uint64_t signal, int pe))
-SHMEMI_DECLARE(void, signal_set, (uint64_t *sig_addr, uint64_t signal, int pe))
+SHMEMI_DECLARE_BOTH(void, signal_add, uint64_t *sig_addr, uint64_t signal, int pe)
+SHMEMI_DECLARE_BOTH(void, signal_set, uint64_t *sig_addr, uint64_t signal, int pe)
 SHMEMI_DECLARE(uint64_t, signal_fetch, (const uint64_t *sig_addr))
+SHMEMI_DECLARE(uint64_t, signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value))
 
-/* ---- Collectives [9.10] ------------------------------------------------------------------------------------------ */
+/* ---- Atomic memory operations [9.7] ------------------------------------------------------------------------------ */
+
+/* TYPE shmem_[ctx_]TYPENAME_atomic_fetch([ctx,] const TYPE *source, int pe), ..._swap([ctx,] dest, value, pe);
+ * void ..._atomic_set([ctx,] dest, value, pe); the _nbi forms store the old value to *fetch by the next quiet. */
+#define SHMEMI_DECLARE_XAMO(NAME, TYPE, ...)                                                                           \
+    SHMEMI_DECLARE_BOTH(TYPE, NAME##_atomic_fetch, const TYPE *source, int pe)                                         \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_set, TYPE *dest, TYPE value, int pe)                                       \
+    SHMEMI_DECLARE_BOTH(TYPE, NAME##_atomic_swap, TYPE *dest, TYPE value, int pe)                                      \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_fetch_nbi, TYPE *fetch, const TYPE *source, int pe)                        \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_swap_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe)
+SHMEMI_FOR_XAMO_TYPES(SHMEMI_DECLARE_XAMO, )
+
+/* TYPE ..._atomic_{compare_swap,fetch_inc,fetch_add}[_nbi](...), void ..._atomic_{inc,add}(...) */
+#define SHMEMI_DECLARE_AMO(NAME, TYPE, ...)                                                                            \
+    SHMEMI_DECLARE_BOTH(TYPE, NAME##_atomic_compare_swap, TYPE *dest, TYPE cond, TYPE value, int pe)                   \
+    SHMEMI_DECLARE_BOTH(TYPE, NAME##_atomic_fetch_inc, TYPE *dest, int pe)                                             \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_inc, TYPE *dest, int pe)                                                   \
+    SHMEMI_DECLARE_BOTH(TYPE, NAME##_atomic_fetch_add, TYPE *dest, TYPE value, int pe)                                 \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_add, TYPE *dest, TYPE value, int pe)                                       \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_compare_swap_nbi, TYPE *fetch, TYPE *dest, TYPE cond, TYPE value, int pe)  \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_fetch_inc_nbi, TYPE *fetch, TYPE *dest, int pe)                            \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_fetch_add_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe)
+SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_AMO, )
+
+/* TYPE ..._atomic_fetch_{and,or,xor}[_nbi](...), void ..._atomic_{and,or,xor}(...) */
+#define SHMEMI_DECLARE_BAMO_OP(NAME, TYPE, OP)                                                                         \
+    SHMEMI_DECLARE_BOTH(TYPE, NAME##_atomic_fetch_##OP, TYPE *dest, TYPE value, int pe)                                \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_##OP, TYPE *dest, TYPE value, int pe)                                      \
+    SHMEMI_DECLARE_BOTH(void, NAME##_atomic_fetch_##OP##_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe)
+SHMEMI_FOR_BAMO_TYPES(SHMEMI_DECLARE_BAMO_OP, and)
+SHMEMI_FOR_BAMO_TYPES(SHMEMI_DECLARE_BAMO_OP, or)
+SHMEMI_FOR_BAMO_TYPES(SHMEMI_DECLARE_BAMO_OP, xor)
+
+/* Deprecated names. */
+#define SHMEMI_DECLARE_OLD_XAMO(NAME, TYPE, ...)                                                                       \
+    SHMEMI_DECLARE(TYPE, NAME##_fetch, (const TYPE *source, int pe))                                                   \
+    SHMEMI_DECLARE(void, NAME##_set, (TYPE *dest, TYPE value, int pe))                                                 \
+    SHMEMI_DECLARE(TYPE, NAME##_swap, (TYPE *dest, TYPE value, int pe))
+#define SHMEMI_DECLARE_OLD_AMO(NAME, TYPE, ...)                                                                        \
+    SHMEMI_DECLARE(TYPE, NAME##_cswap, (TYPE *dest, TYPE cond, TYPE value, int pe))                                    \
+    SHMEMI_DECLARE(TYPE, NAME##_finc, (TYPE *dest, int pe))                                                            \
+    SHMEMI_DECLARE(void, NAME##_inc, (TYPE *dest, int pe))                                                             \
+    SHMEMI_DECLARE(TYPE, NAME##_fadd, (TYPE *dest, TYPE value, int pe))                                                \
+    SHMEMI_DECLARE(void, NAME##_add, (TYPE *dest, TYPE value, int pe))
+SHMEMI_FOR_OLD_XAMO_TYPES(SHMEMI_DECLARE_OLD_XAMO, )
+SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_DECLARE_OLD_AMO, )
+
+/* ---- Collectives over teams [9.10]: 0, or nonzero when this PE failed -------------------------------------------- */
 
 SHMEMI_DECLARE(void, barrier_all, (void))
 SHMEMI_DECLARE(void, sync_all, (void))
-SHMEMI_DECLARE(int, team_my_pe, (shmem_team_t team))
-SHMEMI_DECLARE(int, team_n_pes, (shmem_team_t team))
 SHMEMI_DECLARE(int, team_sync, (shmem_team_t team))
-SHMEMI_DECLARE(int, broadcastmem, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root))
-SHMEMI_DECLARE(int, fcollectmem, (shmem_team_t team, void *dest, const void *source, size_t nelems))
 
-#define SHMEMI_DECLARE_COLLECTIVE(NAME, TYPE, ...)                                                                     \
-    SHMEMI_DECLARE(int, NAME##_broadcast, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root)) \
-    SHMEMI_DECLARE(int, NAME##_fcollect, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems))
-#define SHMEMI_DECLARE_REDUCE(NAME, TYPE, OP)                                                                          \
-    SHMEMI_DECLARE(int, NAME##_##OP##_reduce, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce))
+#define SHMEMI_DECLARE_COLLECTIVES(broadcast, collect, fcollect, alltoall, alltoalls, ELEMENT)                         \
+    SHMEMI_DECLARE(int, broadcast, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems, int PE_root)) \
+    SHMEMI_DECLARE(int, collect, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems))             \
+    SHMEMI_DECLARE(int, fcollect, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems))            \
+    SHMEMI_DECLARE(int, alltoall, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems))            \
+    SHMEMI_DECLARE(int, alltoalls, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst,            \
+                                    ptrdiff_t sst, size_t nelems))
 
 /* int shmem_TYPENAME_broadcast(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, int PE_root);
- * int shmem_TYPENAME_fcollect(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems);
- * int shmem_TYPENAME_{sum,max}_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce); */
-SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_COLLECTIVE, )
-SHMEMI_FOR_SUM_TYPES(SHMEMI_DECLARE_REDUCE, sum)
-SHMEMI_FOR_MAX_TYPES(SHMEMI_DECLARE_REDUCE, max)
+ * int shmem_TYPENAME_{collect,fcollect,alltoall}(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems);
+ * int shmem_TYPENAME_alltoalls(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,
+ *                              size_t nelems);   and the same with elements of one byte: shmem_broadcastmem, ... */
+#define SHMEMI_DECLARE_TYPED_COLLECTIVES(NAME, TYPE, ...)                                                              \
+    SHMEMI_DECLARE_COLLECTIVES(NAME##_broadcast, NAME##_collect, NAME##_fcollect, NAME##_alltoall, NAME##_alltoalls, TYPE)
+SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_TYPED_COLLECTIVES, )
+SHMEMI_DECLARE_COLLECTIVES(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void)
+
+/* int shmem_TYPENAME_{and,or,xor,max,min,sum,prod}_reduce(shmem_team_t team, TYPE *dest, const TYPE *source,
+ *                                                         size_t nreduce);  dest may be source
+ * int shmem_TYPENAME_sum_{inscan,exscan}(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems); */
+#define SHMEMI_DECLARE_REDUCE(NAME, TYPE, OP)                                                                          \
+    SHMEMI_DECLARE(int, NAME##_##OP##_reduce, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce))
+#define SHMEMI_DECLARE_SCAN(NAME, TYPE, SCAN)                                                                          \
+    SHMEMI_DECLARE(int, NAME##_sum_##SCAN, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems))
+SHMEMI_FOR_BITS_TYPES(SHMEMI_DECLARE_REDUCE, and)
+SHMEMI_FOR_BITS_TYPES(SHMEMI_DECLARE_REDUCE, or)
+SHMEMI_FOR_BITS_TYPES(SHMEMI_DECLARE_REDUCE, xor)
+SHMEMI_FOR_ORDER_TYPES(SHMEMI_DECLARE_REDUCE, max)
+SHMEMI_FOR_ORDER_TYPES(SHMEMI_DECLARE_REDUCE, min)
+SHMEMI_FOR_ARITHMETIC_TYPES(SHMEMI_DECLARE_REDUCE, sum)
+SHMEMI_FOR_ARITHMETIC_TYPES(SHMEMI_DECLARE_REDUCE, prod)
+SHMEMI_FOR_ARITHMETIC_TYPES(SHMEMI_DECLARE_SCAN, inscan)
+SHMEMI_FOR_ARITHMETIC_TYPES(SHMEMI_DECLARE_SCAN, exscan)
+
+/* ---- Collectives over active sets (deprecated): PEs PE_start + i * 2^logPE_stride -------------------------------- */
+
+#define SHMEMI_ACTIVE_SET int PE_start, int logPE_stride, int PE_size
+
+SHMEMI_DECLARE(void, barrier, (SHMEMI_ACTIVE_SET, long *pSync))
+SHMEMI_DECLARE(void, sync, (SHMEMI_ACTIVE_SET, long *pSync))
+
+#define SHMEMI_DECLARE_SET_COLLECTIVES(BITS)                                                                           \
+    SHMEMI_DECLARE(void, broadcast##BITS, (void *dest, const void *source, size_t nelems, int PE_root,                 \
+                                           SHMEMI_ACTIVE_SET, long *pSync))                                            \
+    SHMEMI_DECLARE(void, collect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
+    SHMEMI_DECLARE(void, fcollect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
+    SHMEMI_DECLARE(void, alltoall##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
+    SHMEMI_DECLARE(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
+                                           SHMEMI_ACTIVE_SET, long *pSync))
+SHMEMI_DECLARE_SET_COLLECTIVES(32)
+SHMEMI_DECLARE_SET_COLLECTIVES(64)
+
+/* void shmem_TYPENAME_{and,or,xor,max,min,sum,prod}_to_all(TYPE *dest, const TYPE *source, int nreduce, int PE_start,
+ *                                                          int logPE_stride, int PE_size, TYPE *pWrk, long *pSync); */
+#define SHMEMI_DECLARE_TO_ALL(NAME, TYPE, OP)                                                                          \
+    SHMEMI_DECLARE(void, NAME##_##OP##_to_all, (TYPE *dest, const TYPE *source, int nreduce, SHMEMI_ACTIVE_SET,        \
+                                                TYPE *pWrk, long *pSync))
+SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, and)
+SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, or)
+SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, xor)
+SHMEMI_FOR_SET_ORDER_TYPES(SHMEMI_DECLARE_TO_ALL, max)
+SHMEMI_FOR_SET_ORDER_TYPES(SHMEMI_DECLARE_TO_ALL, min)
+SHMEMI_FOR_SET_ARITHMETIC_TYPES(SHMEMI_DECLARE_TO_ALL, sum)
+SHMEMI_FOR_SET_ARITHMETIC_TYPES(SHMEMI_DECLARE_TO_ALL, prod)
 
 /* ---- Point-to-point synchronisation [9.11] ----------------------------------------------------------------------- */
 
+/* void shmem_TYPENAME_wait_until(TYPE *ivar, int cmp, TYPE cmp_value);  int shmem_TYPENAME_test(...);
+ * and over ivars[0..nelems), without those whose status is nonzero (status may be null):
+ *   all     every one satisfies the condition       any    the index of one that does, SIZE_MAX if there is none
+ *   some    how many do, their numbers in indices   _vector    a value of its own for each, cmp_values[i] */
 #define SHMEMI_DECLARE_WAIT(NAME, TYPE, ...)                                                                           \
     SHMEMI_DECLARE(void, NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value))                                     \
     SHMEMI_DECLARE(int, NAME##_test, (TYPE *ivar, int cmp, TYPE cmp_value))
-
-/* void shmem_TYPENAME_wait_until(TYPE *ivar, int cmp, TYPE cmp_value);  int shmem_TYPENAME_test(...); */
+#define SHMEMI_DECLARE_WAIT_SET(NAME, TYPE, VERB, ALL)                                                                 \
+    SHMEMI_DECLARE(ALL, NAME##_##VERB##_all, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value)) \
+    SHMEMI_DECLARE(size_t, NAME##_##VERB##_any, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value)) \
+    SHMEMI_DECLARE(size_t, NAME##_##VERB##_some, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,      \
+                                                  int cmp, TYPE cmp_value))                                            \
+    SHMEMI_DECLARE(ALL, NAME##_##VERB##_all_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,           \
+                                                     const TYPE *cmp_values))                                          \
+    SHMEMI_DECLARE(size_t, NAME##_##VERB##_any_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,        \
+                                                        const TYPE *cmp_values))                                       \
+    SHMEMI_DECLARE(size_t, NAME##_##VERB##_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, \
+                                                         int cmp, const TYPE *cmp_values))
 SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_WAIT, )
-SHMEMI_DECLARE(uint64_t, signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value))
+SHMEMI_FOR_SHORT_TYPES(SHMEMI_DECLARE_WAIT, )
+SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_WAIT_SET, wait_until, void)
+SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_WAIT_SET, test, int)
 
-/* ---- Memory ordering [9.12] -------------------------------------------------------------------------------------- */
+/* Deprecated names: wait for a value other than this one, on a long and typed; wait_until on a long. */
+SHMEMI_DECLARE(void, wait_until, (long *ivar, int cmp, long cmp_value))
+SHMEMI_DECLARE(void, wait, (long *ivar, long cmp_value))
+SHMEMI_DECLARE(void, short_wait, (short *ivar, short cmp_value))
+SHMEMI_DECLARE(void, int_wait, (int *ivar, int cmp_value))
+SHMEMI_DECLARE(void, long_wait, (long *ivar, long cmp_value))
+SHMEMI_DECLARE(void, longlong_wait, (long long *ivar, long long cmp_value))
+
+/* ---- Memory ordering [9.12] and locks [9.13] --------------------------------------------------------------------- */
 
 SHMEMI_DECLARE(void, fence, (void))
+SHMEMI_DECLARE(void, ctx_fence, (shmem_ctx_t ctx))
 SHMEMI_DECLARE(void, quiet, (void))
+SHMEMI_DECLARE(void, ctx_quiet, (shmem_ctx_t ctx))
+SHMEMI_DECLARE_BOTH(void, pe_quiet, const int *target_pes, size_t npes)
+
+SHMEMI_DECLARE(void, set_lock, (long *lock))
+SHMEMI_DECLARE(int, test_lock, (long *lock))
+SHMEMI_DECLARE(void, clear_lock, (long *lock))
+
+/* clang-format on */
 
 #ifdef __cplusplus
 }
 #endif
 
-#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus)
-#include <shmem_generic.h>
 #endif
 
-/* clang-format on */
-
+/* pshmem.h leaves the generic forms out: a tool defines functions of these names. */
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus) && !defined(SHMEMI_WITHOUT_GENERIC)
+#include <shmem_generic.h>
 #endif

@@ -10,10 +10,11 @@
 #include "transport/exchange.h"
 
 enum {
-    /* Two sets of this size, for reductions, behind the runtime's other words at the start of every heap. */
-    SHMEMI_SCRATCH_BYTES = 256 << 10,
-    SHMEMI_SCRATCH_OFFSET = SHMEMI_EXCHANGE_BYTES,
-    SHMEMI_RUNTIME_BYTES = SHMEMI_SCRATCH_OFFSET + 2 * SHMEMI_SCRATCH_BYTES,
+    /* The start of every heap is the runtime's: the words of the exchange, then a workspace for each team. */
+    SHMEMI_TEAMS_MAX = 256,
+    SHMEMI_WORKSPACE_BYTES = 64 << 10,
+    SHMEMI_WORKSPACE_OFFSET = SHMEMI_EXCHANGE_BYTES,
+    SHMEMI_RUNTIME_BYTES = SHMEMI_WORKSPACE_OFFSET + SHMEMI_TEAMS_MAX * SHMEMI_WORKSPACE_BYTES,
 };
 
 /* Bytes of the heap region of this job: the user's part, the runtime's own, whole granules. */

@@ -64,9 +64,21 @@ enum {
     SHMEMI_PENDING_STAGED = 1 << 2,
 };
 
+struct shmemi_team;
+
 /* Operations issued and not known to be complete. Every operation belongs to a context [9.5]. */
 struct shmemi_context {
     unsigned pending; /* bit of each driver that quiet has to ask */
+
+    /* The API's own. */
+    struct shmemi_team *team; /* that PE numbers refer to; NULL: SHMEM_TEAM_WORLD */
+    long options;             /* SHMEM_CTX_* */
+    struct shmemi_context *next, **link; /* of those created on the team */
+    struct {
+        bool is_open;
+        long options; /* SHMEM_CTX_SESSION_* */
+        size_t total_ops;
+    } session;
 };
 
 struct shmemi_driver {
@@ -100,6 +112,10 @@ struct shmemi_driver {
     /* fetch_p is NULL when no old value is wanted; such an operation may still be under way on return. */
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                void *fetch_p);
+
+    /* The same, but the old value may arrive as late as quiet. fetch_p is not NULL. */
+    int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
+                   void *fetch_p);
 
     /* Order what was issued before what comes, per destination; complete everything. Called only while the context's
      * pending has the driver's bit, which quiet clears. */

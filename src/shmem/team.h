@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Teams [9.4]: who is in, where the members' shared workspace lies, and what its collectives remember.
+ */
+#ifndef SHMEMI_TEAM_H
+#define SHMEMI_TEAM_H
+
+#include "shmem/internal.h"
+#include "shmmap/symmetric.h"
+
+#include <pthread.h>
+
+/* Some of the members of a team, as PE numbers of the team, ascending. */
+struct shmemi_team_part {
+    int n;
+    int me;   /* position of this PE, -1 when it is not among them */
+    int *pes;
+};
+
+struct shmemi_team {
+    int my_pe; /* -1 before shmem_init */
+    int n_pes;
+
+    /* Numbers in SHMEM_TEAM_WORLD: start + i * stride, or world_pes[i] when the members form no such row. */
+    int start, stride;
+    int *world_pes;
+
+    shmem_team_config_t config;
+    unsigned slot;                    /* of the workspace, the same on all members */
+    struct shmemi_context *contexts;  /* created on this team and not yet destroyed */
+    struct shmemi_team *next;         /* of the teams that the program made */
+
+    struct shmemi_team_part node;     /* members on this PE's node */
+    struct shmemi_team_part leaders;  /* the lowest member of each node */
+    struct shmemi_collective_state *collective; /* the collectives' own: coll_*.c */
+};
+
+/* Number in SHMEM_TEAM_WORLD of a member. */
+static inline int shmemi_team_world_pe(const struct shmemi_team *team, int pe)
+{
+    return team->world_pes ? team->world_pes[pe] : team->start + pe * team->stride;
+}
+
+/* The members' workspace of a team: at this offset in the heap region, in every member's heap. */
+static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
+{
+    return SHMEMI_WORKSPACE_OFFSET + (size_t)team->slot * SHMEMI_WORKSPACE_BYTES;
+}
+
+/* Fill in SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED; symmetric memory is open. */
+int shmemi_teams_open(void);
+/* Destroy what is left. */
+void shmemi_teams_close(void);
+
+/* End the job, naming the routine, when the library is not initialised or the team is SHMEM_TEAM_INVALID. */
+void shmemi_require_team(const char *routine, const struct shmemi_team *team);
+
+/* Link and unlink a context to the team that it was created on. Any thread. */
+void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_context *context);
+void shmemi_team_remove_context(struct shmemi_context *context);
+
+/* Set by the file of contexts: destroy one. */
+void shmemi_context_free(struct shmemi_context *context);
+
+/* ---- Collectives for the library's own use (coll_*.c) --------------------------------------------------------------
+ * A team's collectives are called in the same order by all members, one thread at a time per team. 0 or -errno. */
+
+/* State of a new team's collectives, its workspace in this PE's heap included. All members call it before the first
+ * collective, with a synchronisation of the members in between. */
+int shmemi_collective_open(struct shmemi_team *team);
+void shmemi_collective_close(struct shmemi_team *team);
+
+/* Wait for all members. Stores before it are visible to the members after it; completes no transfer. */
+int shmemi_collective_sync(struct shmemi_team *team);
+
+/* Combine words of private memory over the members with AND; the result is the same everywhere. */
+enum { SHMEMI_AGREE_WORDS_MAX = 6 };
+int shmemi_collective_and(struct shmemi_team *team, uint64_t *words, unsigned n);
+
+#endif
