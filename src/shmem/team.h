@@ -65,16 +65,20 @@ void shmemi_context_free(struct shmemi_context *context);
 /* ---- Collectives for the library's own use (coll_*.c) --------------------------------------------------------------
  * A team's collectives are called in the same order by all members, one thread at a time per team. 0 or -errno. */
 
-/* State of a new team's collectives, its workspace in this PE's heap included. All members call it before the first
- * collective, with a synchronisation of the members in between. */
-int shmemi_collective_open(struct shmemi_team *team);
-void shmemi_collective_close(struct shmemi_team *team);
+/* Begin the collectives of a team whose slot is set. Their numbers continue after `number`, the highest that any member
+ * has used in this slot for earlier teams: the workspace is never cleared, because a PE outside of the new team may still
+ * look at the flags of the old one's last synchronisation. Everything in a workspace is therefore compared with numbers
+ * that only grow. All members have been here before the first collective. */
+int shmemi_collective_open(struct shmemi_team *team, uint64_t number);
+/* The highest number used so far; the last collective of a team is a sync. */
+uint64_t shmemi_collective_close(struct shmemi_team *team);
 
 /* Wait for all members. Stores before it are visible to the members after it; completes no transfer. */
 int shmemi_collective_sync(struct shmemi_team *team);
 
-/* Combine words of private memory over the members with AND; the result is the same everywhere. */
+/* Combine words of private memory over the members; the result is the same everywhere. */
+enum shmemi_agree_op { SHMEMI_AGREE_AND, SHMEMI_AGREE_MAX };
 enum { SHMEMI_AGREE_WORDS_MAX = 6 };
-int shmemi_collective_and(struct shmemi_team *team, uint64_t *words, unsigned n);
+int shmemi_collective_agree(struct shmemi_team *team, enum shmemi_agree_op op, uint64_t *words, unsigned n);
 
 #endif
