@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic memory operations [9.7] and signals [9.8].
+ * Atomic memory operations [9.7].
  */
 #include "shmem/internal.h"
 
@@ -23,71 +23,96 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    if (view->driver->amo(context, view, offset, amo, fetch_p))
-        shmemi_give_up();
+    shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
 }
 
-static void update_signal(struct shmemi_context *context, const char *routine, struct shmemi_signal signal, int pe)
+void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
+                    void *fetch_p, int pe)
 {
-    if (signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
-        shmemi_fatal("%s: %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD", routine, signal.op);
-    struct shmemi_amo amo = {
-        .op = signal.op == SHMEM_SIGNAL_SET ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
-        .size = sizeof signal.value,
-        .operand = signal.value,
-    };
-    shmemi_amo(context, routine, signal.address, &amo, NULL, pe);
+    size_t offset;
+    const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
+    shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
 }
 
-/* The payload and the signal may take different routes: the fence makes the payload arrive first. */
-void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                       size_t nbytes, struct shmemi_signal signal, int pe)
+/* Drivers know words of 4 and 8 bytes; of floating-point values they see the bits. */
+static inline uint64_t bits_of(const void *value, size_t size)
 {
-    shmemi_put(context, routine, dest, source, nbytes, pe);
-    shmemi_fence(context);
-    update_signal(context, routine, signal, pe);
-}
-
-#define CONTEXT (&shmemi_default_context)
-
-SHMEMI_API(void, signal_set, (uint64_t *sig_addr, uint64_t signal, int pe))
-{
-    update_signal(CONTEXT, "shmem_signal_set", (struct shmemi_signal){sig_addr, signal, SHMEM_SIGNAL_SET}, pe);
-}
-
-SHMEMI_API(void, signal_add, (uint64_t *sig_addr, uint64_t signal, int pe))
-{
-    update_signal(CONTEXT, "shmem_signal_add", (struct shmemi_signal){sig_addr, signal, SHMEM_SIGNAL_ADD}, pe);
-}
-
-SHMEMI_API(uint64_t, signal_fetch, (const uint64_t *sig_addr))
-{
-    shmemi_check_local_word("shmem_signal_fetch", sig_addr);
-    return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    uint64_t bits = 0;
+    memcpy(&bits, value, size);
+    return bits;
 }
 
 /* clang-format off */
-#define AMO(OP, TYPE, ...) (&(struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), __VA_ARGS__})
-#define OPERAND(value) .operand = (uint64_t)(value)
+#define AMO(OP, TYPE, OPERAND, COMPARE)                                                                                \
+    (&(struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
+#define BITS(value) bits_of(&value, sizeof value)
 
-#define DEFINE_FETCHING(NAME, TYPE, params, target, OP, ...)                                                           \
-    SHMEMI_API(TYPE, NAME, params)                                                                                     \
-    { TYPE old; shmemi_amo(CONTEXT, "shmem_" #NAME, target, AMO(OP, TYPE, __VA_ARGS__), &old, pe); return old; }
+/* __VA_ARGS__: the parameters between the context and the PE. */
+#define DEFINE_POSTING(NAME, WORD, amo, ...)                                                                           \
+    SHMEMI_API(void, NAME, (__VA_ARGS__, int pe))                                                                      \
+    { shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, NULL, pe); }                                            \
+    SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
+    { shmemi_amo(ctx, "shmem_ctx_" #NAME, WORD, amo, NULL, shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
-#define DEFINE_POSTING(NAME, TYPE, params, OP, ...)                                                                    \
-    SHMEMI_API(void, NAME, params)                                                                                     \
-    { shmemi_amo(CONTEXT, "shmem_" #NAME, dest, AMO(OP, TYPE, __VA_ARGS__), NULL, pe); }
+#define DEFINE_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                    \
+    SHMEMI_API(TYPE, NAME, (__VA_ARGS__, int pe))                                                                      \
+    { TYPE old; shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, &old, pe); return old; }                      \
+    SHMEMI_API(TYPE, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
+    { TYPE old; shmemi_amo(ctx, "shmem_ctx_" #NAME, WORD, amo, &old,                                                   \
+                           shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); return old; }                                \
+    SHMEMI_API(void, NAME##_nbi, (TYPE *fetch, __VA_ARGS__, int pe))                                                   \
+    { shmemi_amo_nbi(SHMEM_CTX_DEFAULT, "shmem_" #NAME "_nbi", WORD, amo, fetch, pe); }                                \
+    SHMEMI_API(void, ctx_##NAME##_nbi, (shmem_ctx_t ctx, TYPE *fetch, __VA_ARGS__, int pe))                            \
+    { shmemi_amo_nbi(ctx, "shmem_ctx_" #NAME "_nbi", WORD, amo, fetch,                                                 \
+                     shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_nbi", pe)); }
 
-#define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
-    DEFINE_FETCHING(NAME##_atomic_fetch, TYPE, (const TYPE *source, int pe), (TYPE *)source, FETCH, .operand = 0)      \
-    DEFINE_FETCHING(NAME##_atomic_swap, TYPE, (TYPE *dest, TYPE value, int pe), dest, SWAP, OPERAND(value))            \
-    DEFINE_FETCHING(NAME##_atomic_fetch_add, TYPE, (TYPE *dest, TYPE value, int pe), dest, ADD, OPERAND(value))        \
-    DEFINE_FETCHING(NAME##_atomic_fetch_inc, TYPE, (TYPE *dest, int pe), dest, ADD, .operand = 1)                      \
-    DEFINE_FETCHING(NAME##_atomic_compare_swap, TYPE, (TYPE *dest, TYPE cond, TYPE value, int pe), dest, COMPARE_SWAP, \
-                    OPERAND(value), .compare = (uint64_t)cond)                                                         \
-    DEFINE_POSTING(NAME##_atomic_set, TYPE, (TYPE *dest, TYPE value, int pe), SET, OPERAND(value))                     \
-    DEFINE_POSTING(NAME##_atomic_add, TYPE, (TYPE *dest, TYPE value, int pe), ADD, OPERAND(value))                     \
-    DEFINE_POSTING(NAME##_atomic_inc, TYPE, (TYPE *dest, int pe), ADD, .operand = 1)
+#define DEFINE_XAMO(NAME, TYPE, ...)                                                                                   \
+    DEFINE_FETCHING(NAME##_atomic_fetch, TYPE, (TYPE *)source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)             \
+    DEFINE_FETCHING(NAME##_atomic_swap, TYPE, dest, AMO(SWAP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)           \
+    DEFINE_POSTING(NAME##_atomic_set, dest, AMO(SET, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
+
+#define DEFINE_AMO(NAME, TYPE, ...)                                                                                    \
+    DEFINE_FETCHING(NAME##_atomic_compare_swap, TYPE, dest, AMO(COMPARE_SWAP, TYPE, BITS(value), BITS(cond)),          \
+                    TYPE *dest, TYPE cond, TYPE value)                                                                 \
+    DEFINE_FETCHING(NAME##_atomic_fetch_inc, TYPE, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                             \
+    DEFINE_FETCHING(NAME##_atomic_fetch_add, TYPE, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)       \
+    DEFINE_POSTING(NAME##_atomic_inc, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                          \
+    DEFINE_POSTING(NAME##_atomic_add, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
+
+#define DEFINE_BAMO(NAME, TYPE, ...)                                                                                   \
+    DEFINE_BITWISE(NAME, TYPE, and, AND)                                                                               \
+    DEFINE_BITWISE(NAME, TYPE, or, OR)                                                                                 \
+    DEFINE_BITWISE(NAME, TYPE, xor, XOR)
+#define DEFINE_BITWISE(NAME, TYPE, verb, OP)                                                                           \
+    DEFINE_FETCHING(NAME##_atomic_fetch_##verb, TYPE, dest, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)     \
+    DEFINE_POSTING(NAME##_atomic_##verb, dest, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
+
+SHMEMI_FOR_XAMO_TYPES(DEFINE_XAMO, )
+SHMEMI_FOR_AMO_TYPES(DEFINE_AMO, )
+SHMEMI_FOR_BAMO_TYPES(DEFINE_BAMO, )
+
+/* ---- deprecated names: no context, no nonblocking form ----------------------------------------------------------- */
+
+#define DEFINE_OLD_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                \
+    SHMEMI_API(TYPE, NAME, (__VA_ARGS__, int pe))                                                                      \
+    { TYPE old; shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, &old, pe); return old; }
+#define DEFINE_OLD_POSTING(NAME, WORD, amo, ...)                                                                       \
+    SHMEMI_API(void, NAME, (__VA_ARGS__, int pe))                                                                      \
+    { shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, NULL, pe); }
+
+#define DEFINE_OLD_XAMO(NAME, TYPE, ...)                                                                               \
+    DEFINE_OLD_FETCHING(NAME##_fetch, TYPE, (TYPE *)source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)                \
+    DEFINE_OLD_FETCHING(NAME##_swap, TYPE, dest, AMO(SWAP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)              \
+    DEFINE_OLD_POSTING(NAME##_set, dest, AMO(SET, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
+
+#define DEFINE_OLD_AMO(NAME, TYPE, ...)                                                                                \
+    DEFINE_OLD_FETCHING(NAME##_cswap, TYPE, dest, AMO(COMPARE_SWAP, TYPE, BITS(value), BITS(cond)), TYPE *dest,        \
+                        TYPE cond, TYPE value)                                                                         \
+    DEFINE_OLD_FETCHING(NAME##_finc, TYPE, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                     \
+    DEFINE_OLD_FETCHING(NAME##_fadd, TYPE, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)               \
+    DEFINE_OLD_POSTING(NAME##_inc, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                             \
+    DEFINE_OLD_POSTING(NAME##_add, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
 /* clang-format on */
 
-SHMEMI_FOR_AMO_TYPES(DEFINE_TYPE, )
+SHMEMI_FOR_OLD_XAMO_TYPES(DEFINE_OLD_XAMO, )
+SHMEMI_FOR_OLD_AMO_TYPES(DEFINE_OLD_AMO, )

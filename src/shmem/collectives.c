@@ -6,14 +6,96 @@
  * user's transfers.
  */
 #include "shmem/collectives.h"
+#include "shmem/team.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "transport/exchange.h"
 
-void shmemi_sync_world(void)
+enum { ROUNDS_MAX = 32 };
+
+struct workspace {
+    _Atomic uint64_t reached[2][ROUNDS_MAX]; /* sync, agree */
+    uint64_t record[2][ROUNDS_MAX][SHMEMI_AGREE_WORDS_MAX];
+};
+
+struct shmemi_collective_state {
+    uint64_t number;
+};
+
+int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
+{
+    team->collective = calloc(1, sizeof *team->collective);
+    if (!team->collective)
+        return -ENOMEM;
+    team->collective->number = number;
+    return 0;
+}
+
+uint64_t shmemi_collective_close(struct shmemi_team *team)
+{
+    uint64_t number = team->collective->number;
+    free(team->collective);
+    return number;
+}
+
+static struct workspace *workspace_of(const struct shmemi_team *team)
+{
+    return (struct workspace *)(shmemi_heap_region.base + shmemi_team_workspace(team));
+}
+
+static size_t offset_of(const void *address)
+{
+    return (size_t)((const char *)address - shmemi_heap_region.base);
+}
+
+static void announce(struct shmemi_context *context, const struct shmemi_view *view, const _Atomic uint64_t *word,
+                     uint64_t number)
+{
+    struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number};
+    shmemi_require(view->driver->amo(context, view, offset_of((const void *)word), &set, NULL));
+}
+
+static void disseminate(struct shmemi_team *team, int kind, enum shmemi_agree_op op, uint64_t *words, unsigned n)
+{
+    struct shmemi_context context = {0};
+    struct workspace *mine = workspace_of(team);
+    const uint64_t number = ++team->collective->number;
+    for (int round = 0, distance = 1; distance < team->n_pes; round++, distance *= 2) {
+        int to = shmemi_team_world_pe(team, (team->my_pe + distance) % team->n_pes);
+        const struct shmemi_view *view = &shmemi_heap_region.view[to];
+        uint64_t *record = mine->record[number % 2][round];
+        struct shmemi_place source = shmemi_place_host(words);
+        unsigned spins = 0;
+        if (n)
+            shmemi_require(view->driver->put(&context, view, offset_of(record), &source, n * sizeof *words));
+        shmemi_fence(&context);
+        announce(&context, view, &mine->reached[kind][round], number);
+        while (atomic_load_explicit(&mine->reached[kind][round], memory_order_acquire) < number)
+            shmemi_progress(&spins);
+        for (unsigned i = 0; i < n; i++)
+            words[i] = op == SHMEMI_AGREE_AND ? words[i] & record[i] : words[i] > record[i] ? words[i] : record[i];
+    }
+    shmemi_quiet(&context);
+}
+
+int shmemi_collective_sync(struct shmemi_team *team)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (shmemi_exchange_barrier())
-        shmemi_give_up();
+    disseminate(team, 0, SHMEMI_AGREE_AND, NULL, 0);
+    return 0;
+}
+
+int shmemi_collective_agree(struct shmemi_team *team, enum shmemi_agree_op op, uint64_t *words, unsigned n)
+{
+    disseminate(team, 1, op, words, n);
+    return 0;
+}
+
+void shmemi_sync_world(void)
+{
+    shmemi_require(shmemi_collective_sync(SHMEM_TEAM_WORLD));
 }
 
 void shmemi_barrier_world(void)
@@ -24,10 +106,9 @@ void shmemi_barrier_world(void)
 
 void shmemi_check_world(const char *routine, shmem_team_t team)
 {
+    shmemi_require_team(routine, team);
     if (team != SHMEM_TEAM_WORLD)
         shmemi_fatal("%s: the team is not SHMEM_TEAM_WORLD, the only one so far", routine);
-    if (!shmemi_is_initialized())
-        shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
 }
 
 SHMEMI_API(void, barrier_all, (void))
@@ -44,9 +125,8 @@ SHMEMI_API(void, sync_all, (void))
 
 SHMEMI_API(int, team_sync, (shmem_team_t team))
 {
-    shmemi_check_world("shmem_team_sync", team);
-    shmemi_sync_world();
-    return 0;
+    shmemi_require_team("shmem_team_sync", team);
+    return shmemi_collective_sync(team);
 }
 
 /* The root puts to every PE, itself included, in an order that spreads the load; the barrier tells that all is there. */

@@ -10,12 +10,6 @@
 
 enum { DEFAULT_ALIGNMENT = 64 };
 
-static void require_init(const char *routine)
-{
-    if (!shmemi_heap)
-        shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
-}
-
 static size_t offset_of(const void *address)
 {
     return (size_t)((const char *)address - shmemi_heap_region.base);
@@ -39,7 +33,7 @@ static void report_full(const char *routine, size_t size)
 /* Without the barrier. */
 static void *allocate(const char *routine, size_t size, size_t alignment)
 {
-    require_init(routine);
+    shmemi_require_init(routine);
     if (size == 0)
         return NULL;
     size_t offset = shmemi_heap_allocate(shmemi_heap, size, alignment);
@@ -62,6 +56,13 @@ SHMEMI_API(void *, malloc, (size_t size))
     return allocate_collectively("shmem_malloc", size, DEFAULT_ALIGNMENT);
 }
 
+/* Heap memory is equally good for atomics and signals from everywhere: the hints [9.3.5] change nothing. */
+SHMEMI_API(void *, malloc_with_hints, (size_t size, long hints))
+{
+    (void)hints;
+    return allocate_collectively("shmem_malloc_with_hints", size, DEFAULT_ALIGNMENT);
+}
+
 SHMEMI_API(void *, calloc, (size_t count, size_t size))
 {
     size_t bytes;
@@ -75,13 +76,18 @@ SHMEMI_API(void *, calloc, (size_t count, size_t size))
     return address;
 }
 
-SHMEMI_API(void *, align, (size_t alignment, size_t size))
+static void *allocate_aligned(const char *routine, size_t alignment, size_t size)
 {
     if (alignment == 0 || (alignment & (alignment - 1)))
-        shmemi_fatal("shmem_align: the alignment %zu is not a power of two", alignment);
+        shmemi_fatal("%s: the alignment %zu is not a power of two", routine, alignment);
     if (alignment > SHMEMI_WINDOW_ALIGNMENT)
-        shmemi_fatal("shmem_align: the alignment %zu is more than %d", alignment, SHMEMI_WINDOW_ALIGNMENT);
-    return allocate_collectively("shmem_align", size, alignment);
+        shmemi_fatal("%s: the alignment %zu is more than %d", routine, alignment, SHMEMI_WINDOW_ALIGNMENT);
+    return allocate_collectively(routine, size, alignment);
+}
+
+SHMEMI_API(void *, align, (size_t alignment, size_t size))
+{
+    return allocate_aligned("shmem_align", alignment, size);
 }
 
 static void release(const char *routine, void *ptr)
@@ -92,7 +98,7 @@ static void release(const char *routine, void *ptr)
 
 static void release_collectively(const char *routine, void *ptr)
 {
-    require_init(routine);
+    shmemi_require_init(routine);
     shmemi_barrier_world();
     release(routine, ptr);
 }
@@ -103,43 +109,73 @@ SHMEMI_API(void, free, (void *ptr))
         release_collectively("shmem_free", ptr);
 }
 
-static void *move(void *ptr, size_t old_size, size_t size)
+static void *move(const char *routine, void *ptr, size_t old_size, size_t size)
 {
-    void *address = allocate("shmem_realloc", size, DEFAULT_ALIGNMENT);
+    void *address = allocate(routine, size, DEFAULT_ALIGNMENT);
     if (!address)
         return NULL;
     memcpy(address, ptr, old_size < size ? old_size : size);
-    release("shmem_realloc", ptr);
+    release(routine, ptr);
     return address;
 }
 
-static void *reallocate(void *ptr, size_t size)
+static void *resize(const char *routine, void *ptr, size_t size)
 {
-    require_init("shmem_realloc");
+    shmemi_require_init(routine);
     size_t old_size =
         shmemi_region_of(ptr) == &shmemi_heap_region ? shmemi_heap_size_at(shmemi_heap, offset_of(ptr)) : 0;
     if (!old_size)
-        shmemi_fatal("shmem_realloc: %p is not the start of a block of the symmetric heap", ptr);
+        shmemi_fatal("%s: %p is not the start of a block of the symmetric heap", routine, ptr);
     shmemi_barrier_world();
-    void *address = shmemi_heap_resize(shmemi_heap, offset_of(ptr), size) ? move(ptr, old_size, size) : ptr;
+    void *address = shmemi_heap_resize(shmemi_heap, offset_of(ptr), size) ? move(routine, ptr, old_size, size) : ptr;
     shmemi_barrier_world();
     return address;
+}
+
+static void *reallocate(const char *routine, void *ptr, size_t size)
+{
+    if (!ptr)
+        return allocate_collectively(routine, size, DEFAULT_ALIGNMENT);
+    if (size)
+        return resize(routine, ptr, size);
+    release_collectively(routine, ptr);
+    return NULL;
 }
 
 SHMEMI_API(void *, realloc, (void *ptr, size_t size))
 {
-    if (!ptr)
-        return allocate_collectively("shmem_realloc", size, DEFAULT_ALIGNMENT);
-    if (size)
-        return reallocate(ptr, size);
-    release_collectively("shmem_realloc", ptr);
-    return NULL;
+    return reallocate("shmem_realloc", ptr, size);
 }
+
+/* ---- deprecated names -------------------------------------------------------------------------------------------- */
+
+SHMEMI_API_OLD(void *, shmalloc, (size_t size))
+{
+    return allocate_collectively("shmalloc", size, DEFAULT_ALIGNMENT);
+}
+
+SHMEMI_API_OLD(void *, shmemalign, (size_t alignment, size_t size))
+{
+    return allocate_aligned("shmemalign", alignment, size);
+}
+
+SHMEMI_API_OLD(void *, shrealloc, (void *ptr, size_t size))
+{
+    return reallocate("shrealloc", ptr, size);
+}
+
+SHMEMI_API_OLD(void, shfree, (void *ptr))
+{
+    if (ptr)
+        release_collectively("shfree", ptr);
+}
+
+/* ---- extension --------------------------------------------------------------------------------------------------- */
 
 SHMEMI_EXPORT void shmemx_heap_info(shmemx_heap_info_t *info)
 {
     struct shmemi_heap_state state = {0};
-    require_init("shmemx_heap_info");
+    shmemi_require_init("shmemx_heap_info");
     shmemi_heap_state(shmemi_heap, &state);
     *info = (shmemx_heap_info_t){state.size, state.used, state.largest_free};
 }

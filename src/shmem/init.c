@@ -3,7 +3,7 @@
  * Setup, exit and query [9.1].
  */
 #include "base/settings.h"
-#include "shmem/internal.h"
+#include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "transport/bootstrap.h"
 #include "transport/node.h"
@@ -17,14 +17,16 @@
 
 #include "config.h"
 
-SHMEMI_EXPORT struct shmemi_team shmemi_team_world = {.my_pe = -1, .n_pes = -1};
-struct shmemi_context shmemi_default_context;
-
-static unsigned init_depth; /* initialisations not yet finalised */
+static struct {
+    unsigned depth; /* initialisations not yet finalised */
+    int thread_level;
+    pid_t pid; /* of the process that initialised: a child that it forks is no PE */
+    bool watches_exit;
+} library;
 
 bool shmemi_is_initialized(void)
 {
-    return init_depth > 0;
+    return library.depth > 0;
 }
 
 void shmemi_give_up(void)
@@ -91,40 +93,104 @@ static int open_library(void)
         rc = shmemi_service_start();
     if (!rc)
         rc = shmemi_symmetric_open();
-    return rc;
-}
-
-SHMEMI_API(void, init, (void))
-{
-    if (init_depth++)
-        return;
-    if (open_library())
-        shmemi_give_up();
-    shmemi_team_world = (struct shmemi_team){shmemi_job.pe, shmemi_job.n_pes};
-    shmemi_default_context = (struct shmemi_context){0};
-    shmemi_sync_world();
-    shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it", shmemi_job.pe, shmemi_job.n_pes, shmemi_job.node,
-                 shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes);
+    if (!rc)
+        rc = shmemi_teams_open();
+    return rc ? rc : shmemi_exchange_barrier(); /* every team's workspace is ready */
 }
 
 static void close_library(void)
 {
+    shmemi_teams_close();
     shmemi_service_stop();
     shmemi_map_close();
     shmemi_symmetric_close();
     shmemi_node_leave();
     shmemi_job_close();
     shmemi_job.n_pes = 0;
-    shmemi_team_world = (struct shmemi_team){-1, -1};
+}
+
+static void finalize(void)
+{
+    shmemi_barrier_world();
+    if (--library.depth == 0)
+        close_library();
+}
+
+/* Programs that end without shmem_finalize: start_pes has no counterpart, and earlier specifications finalised at exit.
+ * A PE that fails does not wait for the others. */
+static void finalize_at_exit(int status, void *argument)
+{
+    (void)argument;
+    if (!library.depth || status || getpid() != library.pid)
+        return;
+    library.depth = 1;
+    finalize();
+}
+
+static void watch_exit(void)
+{
+    library.pid = getpid();
+    if (!library.watches_exit)
+        on_exit(finalize_at_exit, NULL);
+    library.watches_exit = true;
+}
+
+static int initialize(int thread_level)
+{
+    if (library.depth) {
+        library.depth++;
+        if (thread_level > library.thread_level)
+            library.thread_level = thread_level;
+        return 0;
+    }
+    int rc = open_library();
+    if (rc)
+        return rc;
+    shmemi_default_context = (struct shmemi_context){0};
+    library.depth = 1;
+    library.thread_level = thread_level;
+    watch_exit();
+    shmemi_sync_world();
+    shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it", shmemi_job.pe, shmemi_job.n_pes, shmemi_job.node,
+                 shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes);
+    return 0;
+}
+
+/* A PE that cannot start ends the job: the others wait for it. */
+SHMEMI_API(void, init, (void))
+{
+    shmemi_require(initialize(SHMEM_THREAD_SINGLE));
+}
+
+/* Every level costs the same: what is asked for is what is provided. */
+SHMEMI_API(int, init_thread, (int requested, int *provided))
+{
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
+        shmemi_error("shmem_init_thread: %d is not a thread level (SHMEM_THREAD_*)", requested);
+        return -EINVAL;
+    }
+    shmemi_require(initialize(requested));
+    *provided = library.thread_level;
+    return 0;
+}
+
+SHMEMI_API(void, query_thread, (int *provided))
+{
+    shmemi_require_init("shmem_query_thread");
+    *provided = library.thread_level;
+}
+
+SHMEMI_API_OLD(void, start_pes, (int npes))
+{
+    (void)npes;
+    if (!library.depth)
+        shmemi_require(initialize(SHMEM_THREAD_SINGLE));
 }
 
 SHMEMI_API(void, finalize, (void))
 {
-    if (!init_depth)
-        return;
-    shmemi_barrier_world();
-    if (--init_depth == 0)
-        close_library();
+    if (library.depth)
+        finalize();
 }
 
 SHMEMI_API(void, query_initialized, (int *initialized))
@@ -132,7 +198,7 @@ SHMEMI_API(void, query_initialized, (int *initialized))
     *initialized = shmemi_is_initialized();
 }
 
-SHMEMI_API(void, global_exit, (int status))
+SHMEMI_API(_Noreturn void, global_exit, (int status))
 {
     fflush(NULL);
     if (shmemi_bootstrap)
@@ -140,7 +206,7 @@ SHMEMI_API(void, global_exit, (int status))
     _exit(status);
 }
 
-static void require_init(const char *routine)
+void shmemi_require_init(const char *routine)
 {
     if (!shmemi_is_initialized())
         shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
@@ -148,42 +214,42 @@ static void require_init(const char *routine)
 
 SHMEMI_API(int, my_pe, (void))
 {
-    require_init("shmem_my_pe");
+    shmemi_require_init("shmem_my_pe");
     return shmemi_job.pe;
 }
 
 SHMEMI_API(int, n_pes, (void))
 {
-    require_init("shmem_n_pes");
+    shmemi_require_init("shmem_n_pes");
     return shmemi_job.n_pes;
 }
 
-SHMEMI_API(int, team_my_pe, (shmem_team_t team))
+SHMEMI_API_OLD(int, _my_pe, (void))
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : team->my_pe;
+    shmemi_require_init("_my_pe");
+    return shmemi_job.pe;
 }
 
-SHMEMI_API(int, team_n_pes, (shmem_team_t team))
+SHMEMI_API_OLD(int, _num_pes, (void))
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : team->n_pes;
+    shmemi_require_init("_num_pes");
+    return shmemi_job.n_pes;
 }
 
 SHMEMI_API(int, pe_accessible, (int pe))
 {
-    require_init("shmem_pe_accessible");
+    shmemi_require_init("shmem_pe_accessible");
     return (unsigned)pe < (unsigned)shmemi_job.n_pes;
 }
 
 SHMEMI_API(int, addr_accessible, (const void *addr, int pe))
 {
-    require_init("shmem_addr_accessible");
+    shmemi_require_init("shmem_addr_accessible");
     return (unsigned)pe < (unsigned)shmemi_job.n_pes && shmemi_region_of(addr);
 }
 
-/* An address that this PE (or, of GPU memory, a kernel) can load from and store to. */
-SHMEMI_API(void *, ptr, (const void *dest, int pe))
+void *shmemi_ptr(const void *dest, int pe)
 {
-    require_init("shmem_ptr");
     const struct shmemi_region *region = shmemi_region_of(dest);
     if (!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes)
         return NULL;
@@ -194,10 +260,22 @@ SHMEMI_API(void *, ptr, (const void *dest, int pe))
     return (void *)(view->place.address + (size_t)((const char *)dest - region->base));
 }
 
+SHMEMI_API(void *, ptr, (const void *dest, int pe))
+{
+    shmemi_require_init("shmem_ptr");
+    return shmemi_ptr(dest, pe);
+}
+
 SHMEMI_API(void, info_get_version, (int *major, int *minor))
 {
     *major = SHMEM_MAJOR_VERSION;
     *minor = SHMEM_MINOR_VERSION;
+}
+
+/* For profiling tools, which put their own in its place [10.1.1]. */
+SHMEMI_API(void, pcontrol, (int level, ...))
+{
+    (void)level;
 }
 
 SHMEMI_API(void, info_get_name, (char *name))
@@ -214,7 +292,7 @@ static const char *place_name(const struct shmemi_region *region)
 
 void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
 {
-    require_init(routine);
+    shmemi_require_init(routine);
     if ((unsigned)pe >= (unsigned)shmemi_job.n_pes)
         shmemi_fatal("%s: PE %d is out of range, the job has PEs 0 to %d", routine, pe, shmemi_job.n_pes - 1);
     const struct shmemi_region *region = shmemi_region_of(address);

@@ -12,6 +12,8 @@
 #include "transport/driver.h"
 #include "transport/job.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdbool.h>
 
 /* A public routine: pshmem_name is defined here and shmem_name is a weak alias of it, so that a tool can take its
@@ -57,11 +59,44 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
     return &region->view[pe];
 }
 
+/* Where the peer's copy of a symmetric object lies in this process. NULL when it is not mapped as host memory, or an
+ * argument is wrong. */
+static inline char *shmemi_mapped_address(const void *address, size_t nbytes, int pe)
+{
+    const struct shmemi_region *region = shmemi_region_of(address);
+    if (__builtin_expect(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes, 0))
+        return NULL;
+    size_t offset = (size_t)((const char *)address - region->base);
+    char *mapped = region->view[pe].mapped;
+    return __builtin_expect(mapped && shmemi_region_holds(region, offset, nbytes), 1) ? mapped + offset : NULL;
+}
+
+/* A local argument. Host memory needs no look-up; anything else does. */
+static inline struct shmemi_place shmemi_local_place(const void *address, size_t nbytes)
+{
+    struct shmemi_place place;
+    if (__builtin_expect(shmemi_is_host(address), 1))
+        return shmemi_place_host(address);
+    if (shmemi_place_of(address, nbytes, &place))
+        shmemi_give_up();
+    return place;
+}
+
+/* Go on only if an operation succeeded; it has logged its error. */
+static inline void shmemi_require(int rc)
+{
+    if (__builtin_expect(rc, 0))
+        shmemi_give_up();
+}
+
 /* The same for a word that the CPU works on: also refuses mapped GPU memory, by name. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
 /* Refuse a local word that the CPU cannot read. */
 void shmemi_check_local_word(const char *routine, const void *address);
+
+/* An address at which this PE (or, of GPU memory, a kernel) can load and store; NULL when there is none. */
+void *shmemi_ptr(const void *dest, int pe);
 
 /* Bytes of nelems elements; SIZE_MAX, which no region holds, when that is more than fits. */
 static inline size_t shmemi_bytes_of(size_t nelems, size_t size)
@@ -116,5 +151,7 @@ void shmemi_sync_world(void);
 void shmemi_barrier_world(void);
 
 bool shmemi_is_initialized(void);
+/* End the job when it is not. */
+void shmemi_require_init(const char *routine);
 
 #endif

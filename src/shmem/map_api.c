@@ -13,16 +13,10 @@
 static_assert(OSHM_MEMTYPE_CUDA == SHMEMI_MEMTYPE_CUDA && OSHM_MEMTYPE_OPENCL == SHMEMI_MEMTYPE_OPENCL,
               "public and internal numbers must be the same");
 
-static void require_init(const char *routine)
-{
-    if (!shmemi_is_initialized())
-        shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
-}
-
 SHMEMI_EXPORT void *shmmap(void *obj, size_t size, int type)
 {
     void *address = NULL;
-    require_init("shmmap");
+    shmemi_require_init("shmmap");
     shmemi_barrier_world();
     int rc = shmemi_map(obj, size, type, &address);
     return rc ? NULL : address;
@@ -32,7 +26,7 @@ SHMEMI_EXPORT void shmumap(void *ptr)
 {
     if (!ptr)
         return;
-    require_init("shmumap");
+    shmemi_require_init("shmumap");
     shmemi_barrier_world();
     if (shmemi_unmap(ptr))
         shmemi_give_up();
@@ -57,7 +51,7 @@ SHMEMI_EXPORT const char *shmemx_strerror(void)
 
 SHMEMI_EXPORT const char *shmemx_route(const void *addr, int pe)
 {
-    require_init("shmemx_route");
+    shmemi_require_init("shmemx_route");
     const struct shmemi_region *region = shmemi_region_of(addr);
     if (!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes)
         return NULL;
@@ -66,6 +60,6 @@ SHMEMI_EXPORT const char *shmemx_route(const void *addr, int pe)
 
 SHMEMI_EXPORT int shmemx_my_device(int type)
 {
-    require_init("shmemx_my_device");
+    shmemi_require_init("shmemx_my_device");
     return shmemi_placement_device(type, shmemi_job.node_rank, shmemi_job.node_n_pes);
 }

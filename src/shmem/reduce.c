@@ -10,12 +10,13 @@
  * entered after having read it.
  */
 #include "shmem/collectives.h"
+#include "shmem/team.h"
 #include "shmmap/symmetric.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_BYTES = 2048 };
+enum { SHORT_BYTES = 2048, SCRATCH_BYTES = 24 << 10 };
 
 typedef void (*combine_func_t)(void *into, const void *from, size_t nelems);
 
@@ -30,13 +31,13 @@ static unsigned next_set;
 
 static char *take_scratch(void)
 {
-    return shmemi_heap_region.base + SHMEMI_SCRATCH_OFFSET + (size_t)(next_set++ % 2) * SHMEMI_SCRATCH_BYTES;
+    return shmemi_heap_region.base + SHMEMI_WORKSPACE_OFFSET + 4096 + (size_t)(next_set++ % 2) * SCRATCH_BYTES;
 }
 
 /* Bytes of scratch per PE: whole elements, at least one (checked by reduce). */
 static size_t slot_bytes(const struct reduction *reduction)
 {
-    return SHMEMI_SCRATCH_BYTES / (size_t)shmemi_job.n_pes / reduction->size * reduction->size;
+    return SCRATCH_BYTES / (size_t)shmemi_job.n_pes / reduction->size * reduction->size;
 }
 
 static void combine_slots(const struct reduction *reduction, char *slots, size_t slot, size_t nbytes)
@@ -130,5 +131,5 @@ static int reduce(const struct reduction *reduction, shmem_team_t team, void *de
     DEFINE_REDUCE(NAME, TYPE, max)
 /* clang-format on */
 
-SHMEMI_FOR_SUM_TYPES(DEFINE_SUM, )
-SHMEMI_FOR_MAX_TYPES(DEFINE_MAX, )
+SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_SUM, )
+SHMEMI_FOR_ORDER_TYPES(DEFINE_MAX, )

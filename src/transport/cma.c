@@ -184,6 +184,7 @@ const struct shmemi_driver shmemi_driver_cma = {
     .put_strided = cma_put_strided,
     .get_strided = cma_get_strided,
     .amo = cma_amo,
+    .amo_nbi = cma_amo,
     .fence = cma_nothing_pending,
     .quiet = cma_nothing_pending,
 };

@@ -183,7 +183,7 @@ static int direct_quiet(struct shmemi_context *context)
 
 #define DIRECT_OPERATIONS                                                                                              \
     .is_direct = true, .bit = SHMEMI_PENDING_DIRECT, .put = direct_put, .get = direct_get, .put_nbi = direct_put_nbi, .get_nbi = direct_get_nbi,     \
-    .put_strided = direct_put_strided, .get_strided = direct_get_strided, .amo = direct_amo, .fence = direct_quiet,    \
+    .put_strided = direct_put_strided, .get_strided = direct_get_strided, .amo = direct_amo, .amo_nbi = direct_amo, .fence = direct_quiet,    \
     .quiet = direct_quiet
 
 const struct shmemi_driver shmemi_driver_local = {

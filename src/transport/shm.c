@@ -103,6 +103,7 @@ const struct shmemi_driver shmemi_driver_shm = {
     .put_strided = shm_put_strided,
     .get_strided = shm_get_strided,
     .amo = shm_amo,
+    .amo_nbi = shm_amo,
     .fence = shm_nothing_pending,
     .quiet = shm_nothing_pending,
 };

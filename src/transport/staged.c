@@ -508,6 +508,7 @@ const struct shmemi_driver shmemi_driver_staged = {
     .put_strided = staged_put_strided,
     .get_strided = staged_get_strided,
     .amo = staged_amo,
+    .amo_nbi = staged_amo,
     .fence = staged_quiet,
     .quiet = staged_quiet,
 };
@@ -524,6 +525,7 @@ const struct shmemi_driver shmemi_driver_naive = {
     .put_strided = naive_put_strided,
     .get_strided = naive_get_strided,
     .amo = staged_amo,
+    .amo_nbi = staged_amo,
     .fence = staged_quiet,
     .quiet = staged_quiet,
 };

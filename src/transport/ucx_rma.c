@@ -431,6 +431,7 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .put_strided = put_strided,
     .get_strided = get_strided,
     .amo = ucx_amo,
+    .amo_nbi = ucx_amo,
     .fence = ucx_fence,
     .quiet = ucx_quiet,
 };

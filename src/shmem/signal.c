@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Signals and put with signal [9.8].
+ */
+#include "shmem/internal.h"
+
+static void update_signal(struct shmemi_context *context, const char *routine, struct shmemi_signal signal, int pe)
+{
+    if (signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
+        shmemi_fatal("%s: %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD", routine, signal.op);
+    struct shmemi_amo amo = {
+        .op = signal.op == SHMEM_SIGNAL_SET ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
+        .size = sizeof signal.value,
+        .operand = signal.value,
+    };
+    shmemi_amo(context, routine, signal.address, &amo, NULL, pe);
+}
+
+/* The payload and the signal may take different routes: the fence makes the payload arrive first. Without a payload
+ * the signal is still due. */
+void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                       size_t nbytes, struct shmemi_signal signal, int pe)
+{
+    if (nbytes)
+        shmemi_put(context, routine, dest, source, nbytes, pe);
+    shmemi_fence(context);
+    update_signal(context, routine, signal, pe);
+}
+
+void shmemi_put_signal_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                           size_t nbytes, struct shmemi_signal signal, int pe)
+{
+    if (nbytes)
+        shmemi_put_nbi(context, routine, dest, source, nbytes, pe);
+    shmemi_fence(context);
+    update_signal(context, routine, signal, pe);
+}
+
+SHMEMI_API(uint64_t, signal_fetch, (const uint64_t *sig_addr))
+{
+    shmemi_check_local_word("shmem_signal_fetch", sig_addr);
+    return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+}
+
+/* clang-format off */
+#define DEFINE_SIGNAL(NAME, OP)                                                                                        \
+    SHMEMI_API(void, NAME, (uint64_t *sig_addr, uint64_t signal, int pe))                                              \
+    { update_signal(SHMEM_CTX_DEFAULT, "shmem_" #NAME, (struct shmemi_signal){sig_addr, signal, OP}, pe); }            \
+    SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))                       \
+    { update_signal(ctx, "shmem_ctx_" #NAME, (struct shmemi_signal){sig_addr, signal, OP},                             \
+                    shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
+
+DEFINE_SIGNAL(signal_set, SHMEM_SIGNAL_SET)
+DEFINE_SIGNAL(signal_add, SHMEM_SIGNAL_ADD)
+
+#define DEFINE_PUT_SIGNAL(verb, NAME, ELEMENT, SIZE)                                                                   \
+    SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,  \
+                            int sig_op, int pe))                                                                       \
+    { shmemi_##verb(SHMEM_CTX_DEFAULT, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                    \
+                    (struct shmemi_signal){sig_addr, signal, sig_op}, pe); }                                           \
+    SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, size_t nelems,                \
+                                  uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))                            \
+    { shmemi_##verb(ctx, "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                              \
+                    (struct shmemi_signal){sig_addr, signal, sig_op}, shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
+
+#define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
+    DEFINE_PUT_SIGNAL(put_signal, NAME##_put_signal, TYPE, sizeof(TYPE))                                               \
+    DEFINE_PUT_SIGNAL(put_signal_nbi, NAME##_put_signal_nbi, TYPE, sizeof(TYPE))
+#define DEFINE_SIZE(BITS, BYTES, ...)                                                                                  \
+    DEFINE_PUT_SIGNAL(put_signal, put##BITS##_signal, void, BYTES)                                                     \
+    DEFINE_PUT_SIGNAL(put_signal_nbi, put##BITS##_signal_nbi, void, BYTES)
+/* clang-format on */
+
+SHMEMI_FOR_RMA_TYPES(DEFINE_TYPE, )
+SHMEMI_FOR_SIZES(DEFINE_SIZE, )
+DEFINE_PUT_SIGNAL(put_signal, putmem_signal, void, 1)
+DEFINE_PUT_SIGNAL(put_signal_nbi, putmem_signal_nbi, void, 1)

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Teams [9.4]. A team is made by all PEs of its parent: they agree upon a free workspace, then upon everybody having
+ * succeeded; a failure anywhere leaves no team anywhere.
+ *
+ * Decisions where the specification leaves them: a triplet with a member outside of the parent is an error on all PEs
+ * (9.4.6 also calls it undefined); the order of a team with a negative stride is the reversed order of the parent;
+ * contexts that are left on a team are destroyed with it, private ones too (9.5.2 calls it undefined).
+ */
+#include "shmem/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+SHMEMI_EXPORT struct shmemi_team shmemi_team_world = {.my_pe = -1, .n_pes = -1};
+SHMEMI_EXPORT struct shmemi_team shmemi_team_shared = {.my_pe = -1, .n_pes = -1};
+
+enum { SLOT_WORLD, SLOT_SHARED, BITMAP_WORDS = SHMEMI_TEAMS_MAX / 64 };
+
+static struct {
+    pthread_mutex_t lock; /* of the lists and the slots: threads may work on different teams */
+    struct shmemi_team *made;
+    uint64_t free_slots[BITMAP_WORDS];
+    uint64_t number[SHMEMI_TEAMS_MAX]; /* highest of the collectives in each slot so far */
+} teams = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static_assert(BITMAP_WORDS + 1 <= SHMEMI_AGREE_WORDS_MAX, "the bitmap and a verdict are agreed upon at once");
+
+void shmemi_require_team(const char *routine, const struct shmemi_team *team)
+{
+    shmemi_require_init(routine);
+    if (team == SHMEM_TEAM_INVALID)
+        shmemi_fatal("%s: the team is SHMEM_TEAM_INVALID", routine);
+}
+
+/* ---- Members ----------------------------------------------------------------------------------------------------- */
+
+static int my_position(const struct shmemi_team *team)
+{
+    for (int i = 0; i < team->n_pes; i++)
+        if (shmemi_team_world_pe(team, i) == shmemi_job.pe)
+            return i;
+    return -1;
+}
+
+static void add_to_part(struct shmemi_team_part *part, int pe, bool is_me)
+{
+    if (is_me)
+        part->me = part->n;
+    part->pes[part->n++] = pe;
+}
+
+/* Sort the members by node: those of this node, and the first of each node. */
+static int find_parts(struct shmemi_team *team)
+{
+    bool *seen = calloc((size_t)shmemi_job.n_nodes, sizeof *seen);
+    team->node = (struct shmemi_team_part){.me = -1, .pes = calloc((size_t)shmemi_job.node_n_pes, sizeof(int))};
+    team->leaders = (struct shmemi_team_part){.me = -1, .pes = calloc((size_t)shmemi_job.n_nodes, sizeof(int))};
+    if (!seen || !team->node.pes || !team->leaders.pes) {
+        free(seen);
+        shmemi_error("out of memory for a team of %d PEs", team->n_pes);
+        return -ENOMEM;
+    }
+    for (int i = 0; i < team->n_pes; i++) {
+        int node = shmemi_job.node_of[shmemi_team_world_pe(team, i)];
+        if (node == shmemi_job.node)
+            add_to_part(&team->node, i, i == team->my_pe);
+        if (!seen[node])
+            add_to_part(&team->leaders, i, i == team->my_pe);
+        seen[node] = true;
+    }
+    free(seen);
+    return 0;
+}
+
+/* The row of `size` members of the parent from `start` on; a row of the world again when the parent is one. */
+static int set_members(struct shmemi_team *team, const struct shmemi_team *parent, int start, int stride, int size)
+{
+    team->n_pes = size;
+    team->start = shmemi_team_world_pe(parent, start);
+    team->stride = stride * parent->stride;
+    if (!parent->world_pes)
+        return 0;
+    team->world_pes = malloc((size_t)size * sizeof *team->world_pes);
+    if (!team->world_pes) {
+        shmemi_error("out of memory for a team of %d PEs", size);
+        return -ENOMEM;
+    }
+    for (int i = 0; i < size; i++)
+        team->world_pes[i] = shmemi_team_world_pe(parent, start + i * stride);
+    return 0;
+}
+
+static void free_parts(struct shmemi_team *team)
+{
+    free(team->node.pes);
+    free(team->leaders.pes);
+    free(team->world_pes);
+}
+
+/* ---- Slots of workspaces ----------------------------------------------------------------------------------------- */
+
+static void mark_slot(unsigned slot, bool is_free)
+{
+    uint64_t bit = (uint64_t)1 << slot % 64;
+    pthread_mutex_lock(&teams.lock);
+    if (is_free)
+        teams.free_slots[slot / 64] |= bit;
+    else
+        teams.free_slots[slot / 64] &= ~bit;
+    pthread_mutex_unlock(&teams.lock);
+}
+
+/* The lowest `n` slots that are free on all members of the parent, reserved on this PE. -ENOSPC, logged by the parent's
+ * first PE, when there are fewer. */
+static int reserve_slots(struct shmemi_team *parent, unsigned n, unsigned *slots)
+{
+    uint64_t bitmap[BITMAP_WORDS];
+    unsigned found = 0;
+    pthread_mutex_lock(&teams.lock);
+    memcpy(bitmap, teams.free_slots, sizeof bitmap);
+    pthread_mutex_unlock(&teams.lock);
+    int rc = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, bitmap, BITMAP_WORDS);
+    for (unsigned slot = 0; !rc && slot < SHMEMI_TEAMS_MAX && found < n; slot++)
+        if (bitmap[slot / 64] >> slot % 64 & 1)
+            slots[found++] = slot;
+    if (!rc && found < n) {
+        if (parent->my_pe == 0)
+            shmemi_warn("no more teams: a PE can be a member of %d at a time", SHMEMI_TEAMS_MAX);
+        rc = -ENOSPC;
+    }
+    for (unsigned i = 0; !rc && i < n; i++)
+        mark_slot(slots[i], false);
+    return rc;
+}
+
+static uint64_t number_of_slot(unsigned slot)
+{
+    pthread_mutex_lock(&teams.lock);
+    uint64_t number = teams.number[slot];
+    pthread_mutex_unlock(&teams.lock);
+    return number;
+}
+
+/* ---- Making and destroying --------------------------------------------------------------------------------------- */
+
+static int open_team(struct shmemi_team *team, unsigned slot, uint64_t number)
+{
+    team->slot = slot;
+    int rc = find_parts(team);
+    return rc ? rc : shmemi_collective_open(team, number);
+}
+
+static void keep(struct shmemi_team *team)
+{
+    pthread_mutex_lock(&teams.lock);
+    team->next = teams.made;
+    teams.made = team;
+    pthread_mutex_unlock(&teams.lock);
+}
+
+static void forget(struct shmemi_team *team)
+{
+    pthread_mutex_lock(&teams.lock);
+    for (struct shmemi_team **link = &teams.made; *link; link = &(*link)->next) {
+        if (*link != team)
+            continue;
+        *link = team->next;
+        break;
+    }
+    pthread_mutex_unlock(&teams.lock);
+}
+
+static void close_team(struct shmemi_team *team)
+{
+    if (team->collective) {
+        uint64_t number = shmemi_collective_close(team);
+        pthread_mutex_lock(&teams.lock);
+        if (number > teams.number[team->slot])
+            teams.number[team->slot] = number;
+        pthread_mutex_unlock(&teams.lock);
+    }
+    free_parts(team);
+}
+
+/* A team that this PE is to be a member of. */
+struct plan {
+    int start, stride, size;
+    const shmem_team_config_t *config;
+    long config_mask;
+};
+
+static bool is_member(const struct shmemi_team *parent, const struct plan *plan)
+{
+    for (int i = 0; i < plan->size; i++)
+        if (plan->start + i * plan->stride == parent->my_pe)
+            return true;
+    return false;
+}
+
+static shmem_team_config_t config_of(const struct plan *plan)
+{
+    shmem_team_config_t config = {.num_contexts = 0};
+    if (plan->config && (plan->config_mask & SHMEM_TEAM_NUM_CONTEXTS))
+        config.num_contexts = plan->config->num_contexts;
+    return config;
+}
+
+static struct shmemi_team *make_team(const struct shmemi_team *parent, const struct plan *plan, unsigned slot,
+                                     uint64_t number)
+{
+    struct shmemi_team *team = calloc(1, sizeof *team);
+    if (!team) {
+        shmemi_error("out of memory for a team");
+        return NULL;
+    }
+    team->config = config_of(plan);
+    int rc = set_members(team, parent, plan->start, plan->stride, plan->size);
+    if (!rc) {
+        team->my_pe = my_position(team);
+        rc = open_team(team, slot, number);
+    }
+    if (!rc)
+        return team;
+    close_team(team);
+    free(team);
+    return NULL;
+}
+
+/* Make up to two teams, each in a slot of its own; a plan without members on this PE makes nothing here. The members
+ * of the parent that share a plan form a team. Collective over the parent: 0 on all PEs, or an error on all. */
+static int make_teams(struct shmemi_team *parent, const struct plan *plans, unsigned n, shmem_team_t *made)
+{
+    unsigned slots[2];
+    uint64_t numbers[2], succeeded = 1;
+    int rc = reserve_slots(parent, n, slots);
+    if (rc)
+        return rc;
+    for (unsigned i = 0; i < n; i++)
+        numbers[i] = number_of_slot(slots[i]);
+    rc = shmemi_collective_agree(parent, SHMEMI_AGREE_MAX, numbers, n);
+    for (unsigned i = 0; i < n; i++) {
+        made[i] = !rc && is_member(parent, &plans[i]) ? make_team(parent, &plans[i], slots[i], numbers[i]) : NULL;
+        if (!made[i])
+            mark_slot(slots[i], true);
+        if (!rc && !made[i] && is_member(parent, &plans[i]))
+            succeeded = 0;
+    }
+    int agreed = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, &succeeded, 1);
+    rc = rc ? rc : agreed ? agreed : succeeded ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        if (!made[i])
+            continue;
+        if (!rc) {
+            keep(made[i]);
+            continue;
+        }
+        close_team(made[i]);
+        mark_slot(slots[i], true);
+        free(made[i]);
+        made[i] = SHMEM_TEAM_INVALID;
+    }
+    return rc;
+}
+
+static void destroy_contexts(struct shmemi_team *team)
+{
+    while (team->contexts)
+        shmemi_context_free(team->contexts);
+}
+
+static void destroy(struct shmemi_team *team)
+{
+    unsigned slot = team->slot;
+    destroy_contexts(team);
+    forget(team);
+    close_team(team);
+    mark_slot(slot, true);
+    free(team);
+}
+
+/* ---- Predefined teams -------------------------------------------------------------------------------------------- */
+
+static int open_world(void)
+{
+    shmemi_team_world = (struct shmemi_team){
+        .my_pe = shmemi_job.pe,
+        .n_pes = shmemi_job.n_pes,
+        .start = 0,
+        .stride = 1,
+    };
+    return open_team(&shmemi_team_world, SLOT_WORLD, 0);
+}
+
+static int open_shared(void)
+{
+    const int n = shmemi_job.node_n_pes, *pes = shmemi_job.node_pes;
+    int stride = n > 1 ? pes[1] - pes[0] : 1;
+    bool is_row = true;
+    for (int i = 0; i < n; i++)
+        is_row = is_row && pes[i] == pes[0] + i * stride;
+    shmemi_team_shared = (struct shmemi_team){
+        .my_pe = shmemi_job.node_rank,
+        .n_pes = n,
+        .start = pes[0],
+        .stride = stride,
+    };
+    if (!is_row) {
+        shmemi_team_shared.world_pes = malloc((size_t)n * sizeof(int));
+        if (!shmemi_team_shared.world_pes)
+            return -ENOMEM;
+        memcpy(shmemi_team_shared.world_pes, pes, (size_t)n * sizeof(int));
+    }
+    return open_team(&shmemi_team_shared, SLOT_SHARED, 0);
+}
+
+int shmemi_teams_open(void)
+{
+    memset(teams.number, 0, sizeof teams.number);
+    memset(teams.free_slots, 0xff, sizeof teams.free_slots);
+    mark_slot(SLOT_WORLD, false);
+    mark_slot(SLOT_SHARED, false);
+    int rc = open_world();
+    return rc ? rc : open_shared();
+}
+
+void shmemi_teams_close(void)
+{
+    while (teams.made)
+        destroy(teams.made);
+    destroy_contexts(&shmemi_team_world);
+    destroy_contexts(&shmemi_team_shared);
+    close_team(&shmemi_team_shared);
+    close_team(&shmemi_team_world);
+    shmemi_team_world = shmemi_team_shared = (struct shmemi_team){.my_pe = -1, .n_pes = -1};
+}
+
+void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_context *context)
+{
+    pthread_mutex_lock(&teams.lock);
+    context->next = team->contexts;
+    context->link = &team->contexts;
+    if (context->next)
+        context->next->link = &context->next;
+    team->contexts = context;
+    pthread_mutex_unlock(&teams.lock);
+}
+
+void shmemi_team_remove_context(struct shmemi_context *context)
+{
+    pthread_mutex_lock(&teams.lock);
+    *context->link = context->next;
+    if (context->next)
+        context->next->link = context->link;
+    pthread_mutex_unlock(&teams.lock);
+}
+
+/* ---- The public routines ----------------------------------------------------------------------------------------- */
+
+SHMEMI_API(int, team_my_pe, (shmem_team_t team))
+{
+    return team == SHMEM_TEAM_INVALID ? -1 : team->my_pe;
+}
+
+SHMEMI_API(int, team_n_pes, (shmem_team_t team))
+{
+    return team == SHMEM_TEAM_INVALID ? -1 : team->n_pes;
+}
+
+SHMEMI_API(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
+{
+    if (team == SHMEM_TEAM_INVALID)
+        return -1;
+    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
+        config->num_contexts = team->config.num_contexts;
+    return 0;
+}
+
+/* Position of a PE of the world in a team, or -1. */
+static int position_of(const struct shmemi_team *team, int world_pe)
+{
+    if (team->world_pes || team->stride == 0) {
+        for (int i = 0; i < team->n_pes; i++)
+            if (shmemi_team_world_pe(team, i) == world_pe)
+                return i;
+        return -1;
+    }
+    int distance = world_pe - team->start, position = distance / team->stride;
+    return distance % team->stride == 0 && position >= 0 && position < team->n_pes ? position : -1;
+}
+
+SHMEMI_API(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
+{
+    if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID)
+        return -1;
+    if (src_pe < 0 || src_pe >= src_team->n_pes)
+        return -1;
+    return position_of(dest_team, shmemi_team_world_pe(src_team, src_pe));
+}
+
+static bool is_valid_triplet(const struct shmemi_team *parent, int start, int stride, int size)
+{
+    if (size < 1 || start < 0 || start >= parent->n_pes || (stride == 0 && size > 1))
+        return false;
+    long last = start + (long)(size - 1) * stride;
+    return last >= 0 && last < parent->n_pes;
+}
+
+SHMEMI_API(int, team_split_strided, (shmem_team_t parent_team, int start, int stride, int size,
+                                     const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
+{
+    *new_team = SHMEM_TEAM_INVALID;
+    if (parent_team == SHMEM_TEAM_INVALID)
+        return -1;
+    shmemi_require_init("shmem_team_split_strided");
+    if (!is_valid_triplet(parent_team, start, stride, size))
+        return -1;
+    struct plan plan = {start, stride, size, config, config_mask};
+    return make_teams(parent_team, &plan, 1, new_team);
+}
+
+/* PE i of the parent has the coordinates x = i mod xrange and y = i / xrange. The teams of the x axis share a slot,
+ * since no PE is in two of them; those of the y axis likewise. */
+SHMEMI_API(int, team_split_2d, (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config,
+                                long xaxis_mask, shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config,
+                                long yaxis_mask, shmem_team_t *yaxis_team))
+{
+    shmem_team_t made[2];
+    *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
+    if (parent_team == SHMEM_TEAM_INVALID || xrange < 1)
+        return -1;
+    shmemi_require_init("shmem_team_split_2d");
+    const int n = parent_team->n_pes, width = xrange < n ? xrange : n;
+    const int x = parent_team->my_pe % width, y = parent_team->my_pe / width;
+    struct plan plans[2] = {
+        {y * width, 1, n - y * width < width ? n - y * width : width, xaxis_config, xaxis_mask},
+        {x, width, (n - x + width - 1) / width, yaxis_config, yaxis_mask},
+    };
+    int rc = make_teams(parent_team, plans, 2, made);
+    if (rc)
+        return rc;
+    *xaxis_team = made[0];
+    *yaxis_team = made[1];
+    return 0;
+}
+
+SHMEMI_API(void, team_destroy, (shmem_team_t team))
+{
+    if (team == SHMEM_TEAM_INVALID)
+        return;
+    shmemi_require_init("shmem_team_destroy");
+    if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
+        shmemi_fatal("shmem_team_destroy: a predefined team cannot be destroyed");
+    shmemi_require(shmemi_collective_sync(team));
+    destroy(team);
+}
+
+SHMEMI_API(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
+{
+    if (team == SHMEM_TEAM_INVALID || pe < 0 || pe >= team->n_pes)
+        return NULL;
+    return shmemi_ptr(dest, shmemi_team_world_pe(team, pe));
+}
