@@ -60,15 +60,15 @@ struct reduce_form {
 /* clang-format on */
 
 SHMEMI_FOR_RMA_TYPES(DEFINE_COPY_THUNKS, )
-SHMEMI_FOR_SUM_TYPES(DEFINE_SUM_THUNKS, )
-SHMEMI_FOR_MAX_TYPES(DEFINE_MAX_THUNKS, )
+SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_SUM_THUNKS, )
+SHMEMI_FOR_ORDER_TYPES(DEFINE_MAX_THUNKS, )
 
 static const struct copy_form copy_forms[] = {
     {"mem", 1, shmem_broadcastmem, shmem_fcollectmem},
     SHMEMI_FOR_RMA_TYPES(COPY_FORM, ) /**/
 };
 static const struct reduce_form reduce_forms[] = {
-    SHMEMI_FOR_SUM_TYPES(SUM_FORM, ) SHMEMI_FOR_MAX_TYPES(MAX_FORM, ) /**/
+    SHMEMI_FOR_ARITHMETIC_TYPES(SUM_FORM, ) SHMEMI_FOR_ORDER_TYPES(MAX_FORM, ) /**/
 };
 enum {
     N_COPY_FORMS = sizeof copy_forms / sizeof copy_forms[0],
