@@ -7,6 +7,8 @@
  */
 #include "shmem/team.h"
 
+#include "transport/batch.h"
+
 #include <stdlib.h>
 
 SHMEMI_EXPORT struct shmemi_context shmemi_default_context;
@@ -54,6 +56,7 @@ SHMEMI_API(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *
 
 void shmemi_context_free(struct shmemi_context *context)
 {
+    shmemi_require(shmemi_batch_close(context));
     shmemi_quiet(context);
     shmemi_team_remove_context(context);
     free(context);

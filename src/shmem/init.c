@@ -5,6 +5,7 @@
 #include "base/settings.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
+#include "transport/batch.h"
 #include "transport/bootstrap.h"
 #include "transport/node.h"
 #include "transport/service.h"
@@ -112,8 +113,10 @@ static void close_library(void)
 static void finalize(void)
 {
     shmemi_barrier_world();
-    if (--library.depth == 0)
-        close_library();
+    if (--library.depth)
+        return;
+    shmemi_require(shmemi_batch_close(SHMEM_CTX_DEFAULT));
+    close_library();
 }
 
 /* Programs that end without shmem_finalize: start_pes has no counterpart, and earlier specifications finalised at exit.

@@ -5,6 +5,7 @@
 #include "transport/driver.h"
 
 #include "base/log.h"
+#include "transport/batch.h"
 #include "transport/job.h"
 #include "transport/service.h"
 
@@ -48,8 +49,8 @@ void shmemi_view_detach(struct shmemi_view *view)
 /* Several drivers may share a bit: then one of them answers for all. */
 int shmemi_drivers_fence(struct shmemi_context *context)
 {
+    int rc = shmemi_batch_flush(context);
     unsigned pending = context->pending;
-    int rc = 0;
     for (int i = 0; i < N_DRIVERS && pending && !rc; i++) {
         if (!(pending & table[i]->bit))
             continue;
@@ -61,7 +62,7 @@ int shmemi_drivers_fence(struct shmemi_context *context)
 
 int shmemi_drivers_quiet(struct shmemi_context *context)
 {
-    int rc = 0;
+    int rc = shmemi_batch_flush(context);
     for (int i = 0; i < N_DRIVERS && context->pending && !rc; i++) {
         if (!(context->pending & table[i]->bit))
             continue;

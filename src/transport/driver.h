@@ -70,6 +70,8 @@ struct shmemi_team;
 struct shmemi_context {
     unsigned pending; /* bit of each driver that quiet has to ask */
 
+    struct shmemi_batch *batch; /* gathers small puts; NULL: none (batch.h) */
+
     /* The API's own. */
     struct shmemi_team *team; /* that PE numbers refer to; NULL: SHMEM_TEAM_WORLD */
     long options;             /* SHMEM_CTX_* */

@@ -22,12 +22,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct shmemi_context;
+struct shmemi_view;
+
 enum { SHMEMI_INLINE_MAX = 48, SHMEMI_SLOT_NONE = UINT16_MAX };
 
 enum shmemi_request_type {
     SHMEMI_REQUEST_PUT = 1,
     SHMEMI_REQUEST_GET,
     SHMEMI_REQUEST_AMO,
+    SHMEMI_REQUEST_SCATTER, /* small puts in one payload (batch.h); region and offset mean nothing */
 };
 
 struct shmemi_request {
@@ -49,6 +53,12 @@ struct shmemi_request {
         } amo;
     } u;
 };
+
+/* A request that brings data, and whose answer brings none. */
+static inline bool shmemi_request_is_put(enum shmemi_request_type type)
+{
+    return type == SHMEMI_REQUEST_PUT || type == SHMEMI_REQUEST_SCATTER;
+}
 
 /* State of a staging slot. The origin claims it (FREE -> BUSY) and frees it after DONE or FAILED; the owner's answer
  * makes it FREE (put), DONE (get, amo: the answer lies in the slot's memory) or FAILED (the owner has logged why). */
@@ -86,6 +96,10 @@ static inline void *shmemi_staging_slot(unsigned slot)
 /* Settle one of this PE's own slots, or (SHMEMI_SLOT_NONE) count an inline put as completed: what a link calls when
  * the owner's answer has arrived. */
 void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state);
+
+/* Send a batch of small puts to the PE of a view. Returns when the payload may be reused; quiet completes it. */
+int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
+                          size_t size);
 
 /* A way to carry requests to a PE. send returns when the request is on its way; the slot's memory stays until it is
  * settled. Blocks, with progress, while the way is full. */

@@ -46,7 +46,7 @@ static void ring_settle(struct shmemi_arrival *arrival, int status)
             atomic_store_explicit(&control->inline_failed, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&control->inline_settled, 1, memory_order_release);
     } else {
-        uint32_t success = request->type == SHMEMI_REQUEST_PUT ? SHMEMI_SLOT_FREE : SHMEMI_SLOT_DONE;
+        uint32_t success = shmemi_request_is_put(request->type) ? SHMEMI_SLOT_FREE : SHMEMI_SLOT_DONE;
         atomic_store_explicit(&control->slot_state[request->slot], status ? SHMEMI_SLOT_FAILED : success,
                               memory_order_release);
     }

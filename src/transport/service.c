@@ -8,6 +8,7 @@
 #include "transport/service.h"
 
 #include "base/log.h"
+#include "transport/batch.h"
 #include "transport/driver.h"
 #include "transport/job.h"
 #include "transport/node.h"
@@ -47,7 +48,7 @@ int shmemi_request_check(const struct shmemi_request *request)
     uint64_t payload, end;
     if (request->job_key != shmemi_job.key || request->origin >= (uint32_t)shmemi_job.n_pes)
         return -EINVAL;
-    if (request->type < SHMEMI_REQUEST_PUT || request->type > SHMEMI_REQUEST_AMO)
+    if (request->type < SHMEMI_REQUEST_PUT || request->type > SHMEMI_REQUEST_SCATTER)
         return -EINVAL;
     if (request->rows == 0 || (request->rows > 1 && request->pitch < request->width))
         return -EINVAL;
@@ -56,8 +57,10 @@ int shmemi_request_check(const struct shmemi_request *request)
     if (__builtin_mul_overflow((uint64_t)(request->rows - 1), request->pitch, &end) ||
         __builtin_add_overflow(end, request->width, &end) || __builtin_add_overflow(end, request->offset, &end))
         return -EINVAL;
+    if (request->type == SHMEMI_REQUEST_SCATTER && request->rows != 1)
+        return -EINVAL;
     if (request->slot == SHMEMI_SLOT_NONE)
-        return request->type == SHMEMI_REQUEST_GET ||
+        return request->type == SHMEMI_REQUEST_GET || request->type == SHMEMI_REQUEST_SCATTER ||
                        (request->type == SHMEMI_REQUEST_PUT &&
                         (payload > SHMEMI_INLINE_MAX || request->inline_size != payload))
                    ? -EINVAL
@@ -145,6 +148,10 @@ void shmemi_service_accept(struct shmemi_arrival *arrival)
 {
     const struct shmemi_request *request = &arrival->request;
     struct shmemi_place mine;
+    if (request->type == SHMEMI_REQUEST_SCATTER) {
+        arrival->settle(arrival, shmemi_batch_scatter(request, arrival->payload));
+        return;
+    }
     int rc = shmemi_resolver.resolve(request->region, request->offset, reach(request), &mine);
     if (rc) {
         shmemi_error("PE %u asked for %llu bytes at offset %llu of region %u, which this PE does not have",

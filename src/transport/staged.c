@@ -9,6 +9,7 @@
  */
 #include "base/log.h"
 #include "base/settings.h"
+#include "transport/batch.h"
 #include "transport/driver.h"
 #include "transport/job.h"
 #include "transport/node.h"
@@ -286,9 +287,29 @@ static int staged_put_strided(struct shmemi_context *context, const struct shmem
     return rc;
 }
 
+int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
+                          size_t size)
+{
+    struct loading nothing = {.count = 0};
+    struct piece piece = {.width = size, .rows = 1};
+    unsigned slot;
+    context->pending |= SHMEMI_PENDING_STAGED;
+    int rc = claim_slot(view, &nothing, &slot);
+    if (rc)
+        return rc;
+    memcpy(shmemi_staging_slot(slot), payload, size);
+    struct shmemi_request request = request_for(view, SHMEMI_REQUEST_SCATTER, 0, &piece, 0, slot);
+    rc = send_request(view, &request);
+    if (rc)
+        free_slot(slot);
+    return rc;
+}
+
 static int staged_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, size_t nbytes)
 {
+    if (shmemi_batch_takes(context, source, nbytes))
+        return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     return staged_put_strided(context, view, offset, source, &shape);
 }

@@ -162,7 +162,7 @@ static struct incoming *take_incoming(const struct shmemi_request *request, ucp_
 
 static size_t expected_payload(const struct shmemi_request *request)
 {
-    bool has_payload = request->type == SHMEMI_REQUEST_PUT && request->slot != SHMEMI_SLOT_NONE;
+    bool has_payload = shmemi_request_is_put(request->type) && request->slot != SHMEMI_SLOT_NONE;
     return has_payload ? shmemi_request_payload_size(request) : 0;
 }
 
@@ -204,7 +204,7 @@ static ucs_status_t take_request(struct incoming *incoming, void *data, const uc
         append(&owner.waiting, incoming);
         return UCS_OK;
     }
-    bool is_put = request->type == SHMEMI_REQUEST_PUT;
+    bool is_put = shmemi_request_is_put(request->type);
     incoming->arrival.payload = is_put ? (void *)request->u.data : (void *)&incoming->old_value;
     append(&owner.ready, incoming);
     return UCS_OK;
@@ -319,7 +319,7 @@ static void on_answered(void *request, ucs_status_t status, void *user_data)
 static void send_answer(struct incoming *incoming, int status)
 {
     const struct shmemi_request *request = &incoming->arrival.request;
-    bool has_data = !status && request->type != SHMEMI_REQUEST_PUT && request->slot != SHMEMI_SLOT_NONE;
+    bool has_data = !status && !shmemi_request_is_put(request->type) && request->slot != SHMEMI_SLOT_NONE;
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
         .cb.send = on_answered,
@@ -344,7 +344,7 @@ static void settle(struct shmemi_arrival *arrival, int status)
 {
     struct incoming *incoming = arrival->link;
     pthread_mutex_lock(&shmemi_ucx.service_lock);
-    if (arrival->request.type == SHMEMI_REQUEST_PUT)
+    if (shmemi_request_is_put(arrival->request.type))
         release_payload(incoming);
     send_answer(incoming, status);
     pthread_mutex_unlock(&shmemi_ucx.service_lock);
@@ -357,7 +357,7 @@ static void settle_own(uint16_t slot, bool is_failed)
     enum shmemi_slot_state state = SHMEMI_SLOT_FREE;
     if (slot != SHMEMI_SLOT_NONE) {
         origin.slot[slot].waiting = false;
-        if (origin.slot[slot].type != SHMEMI_REQUEST_PUT)
+        if (!shmemi_request_is_put(origin.slot[slot].type))
             state = SHMEMI_SLOT_DONE;
     }
     atomic_fetch_sub_explicit(&origin.unanswered, 1, memory_order_relaxed);
@@ -372,7 +372,7 @@ static void expect(uint32_t pe, const struct shmemi_request *request)
         origin.inline_puts[pe]++;
         return;
     }
-    bool has_answer = request->type != SHMEMI_REQUEST_PUT;
+    bool has_answer = !shmemi_request_is_put(request->type);
     bool is_word = request->type == SHMEMI_REQUEST_AMO;
     origin.slot[request->slot] = (struct expectation){
         .waiting = true,

@@ -7,6 +7,7 @@
  * rows travel packed, as requests to the owner.
  */
 #include "base/log.h"
+#include "transport/batch.h"
 #include "transport/job.h"
 #include "transport/request.h"
 #include "transport/service.h"
@@ -193,9 +194,18 @@ static int get_strided(struct shmemi_context *context, const struct shmemi_view 
     return finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
 }
 
+static int batch_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_view by_request = request_view(view);
+    return shmemi_batch_put(context, &by_request, offset, (const void *)source->address, nbytes);
+}
+
 static int ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
+    if (shmemi_batch_takes(context, source, nbytes))
+        return batch_put(context, view, offset, source, nbytes);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     return put_strided(context, view, offset, source, &shape);
 }
@@ -211,7 +221,7 @@ static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view 
                        const struct shmemi_place *source, size_t nbytes)
 {
     const struct shmemi_ucx_target *target;
-    if (!is_host(source))
+    if (shmemi_batch_takes(context, source, nbytes) || !is_host(source))
         return ucx_put(context, view, offset, source, nbytes);
     if (!nbytes)
         return 0;
