@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast: in the root's node first, then among the leaders, then in the other nodes.
+ */
+#include "shmem/collectives.h"
+
+/* ---- inside a node ----------------------------------------------------------------------------------------------- */
+
+struct node_broadcast {
+    struct shmemi_team *team;
+    const struct shmemi_symmetric *dest, *source; /* the same object: the root has nothing to do for itself */
+    size_t nbytes;
+    int root; /* rank */
+    uint64_t number;
+    struct shmemi_context context;
+};
+
+static bool is_root(const struct node_broadcast *broadcast)
+{
+    return broadcast->team->node.me == broadcast->root;
+}
+
+static int send_to(struct node_broadcast *broadcast, int rank)
+{
+    if (rank == broadcast->root && broadcast->dest == broadcast->source)
+        return 0;
+    return shmemi_send(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
+                       shmemi_node_world_pe(broadcast->team, rank));
+}
+
+static int broadcast_eager(struct node_broadcast *broadcast)
+{
+    struct shmemi_team *team = broadcast->team;
+    struct shmemi_context *context = &broadcast->context;
+    char *gift = shmemi_node_gift(team, broadcast->root, broadcast->number, broadcast->nbytes);
+    int rc;
+    shmemi_node_arrive(team, broadcast->number);
+    if (!is_root(broadcast)) {
+        shmemi_node_take(team, broadcast->root, broadcast->number);
+        rc = shmemi_copy_to(context, broadcast->dest, 0, gift, broadcast->nbytes, shmemi_job.pe);
+        return rc ? rc : shmemi_drivers_quiet(context);
+    }
+    rc = shmemi_copy_from(context, gift, broadcast->source, 0, broadcast->nbytes, shmemi_job.pe);
+    if (!rc)
+        rc = shmemi_drivers_quiet(context);
+    if (!rc)
+        shmemi_node_give(team, broadcast->number);
+    if (!rc)
+        rc = send_to(broadcast, broadcast->root);
+    return rc ? rc : shmemi_drivers_quiet(context);
+}
+
+static int broadcast_push(struct node_broadcast *broadcast)
+{
+    struct shmemi_team *team = broadcast->team;
+    int rc = 0;
+    shmemi_node_arrive(team, broadcast->number);
+    if (!is_root(broadcast)) {
+        shmemi_node_take(team, broadcast->root, broadcast->number);
+        return 0;
+    }
+    for (int i = 1; i <= team->node.n && !rc; i++)
+        rc = send_to(broadcast, (broadcast->root + i) % team->node.n);
+    if (!rc)
+        rc = shmemi_drivers_quiet(&broadcast->context);
+    if (!rc)
+        shmemi_node_give(team, broadcast->number);
+    return rc;
+}
+
+/* To arrive means here: this PE has what it wants from the root's source. */
+static int broadcast_pull(struct node_broadcast *broadcast)
+{
+    struct shmemi_team *team = broadcast->team;
+    int rc;
+    if (is_root(broadcast)) {
+        shmemi_node_give(team, broadcast->number);
+        rc = send_to(broadcast, broadcast->root);
+    } else {
+        shmemi_node_take(team, broadcast->root, broadcast->number);
+        rc = shmemi_fetch(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
+                          shmemi_node_world_pe(team, broadcast->root));
+    }
+    if (!rc)
+        rc = shmemi_drivers_quiet(&broadcast->context);
+    if (rc)
+        return rc;
+    shmemi_node_arrive(team, broadcast->number);
+    if (is_root(broadcast))
+        shmemi_node_await_all(team, broadcast->number);
+    return 0;
+}
+
+int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_symmetric *dest,
+                          const struct shmemi_symmetric *source, size_t nbytes, int root)
+{
+    struct node_broadcast broadcast = {.team = team, .dest = dest, .source = source, .nbytes = nbytes, .root = root};
+    if (team->node.n == 1) {
+        int rc = send_to(&broadcast, root);
+        return rc ? rc : shmemi_drivers_quiet(&broadcast.context);
+    }
+    broadcast.number = shmemi_node_enter(team);
+    switch (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast, nbytes)) {
+    case SHMEMI_broadcast_eager:
+        return broadcast_eager(&broadcast);
+    case SHMEMI_broadcast_push:
+        return broadcast_push(&broadcast);
+    default:
+        return broadcast_pull(&broadcast);
+    }
+}
+
+/* ---- between nodes: from the root's leader's dest to that of the others ------------------------------------------
+ *
+ * A flag per broadcast tells that the data have come. Leaders that only send could run ahead of the others until a flag
+ * is used again, so that all synchronise before that. */
+
+enum { DELIVERIES_MOST = SHMEMI_FLAGS };
+
+struct leaders_broadcast {
+    struct shmemi_team *team;
+    const struct shmemi_symmetric *dest;
+    size_t nbytes;
+    int root; /* leader */
+    _Atomic uint64_t *flag;
+    uint64_t number;
+    struct shmemi_context context;
+};
+
+static int deliver(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
+{
+    return shmemi_send(&broadcast->context, broadcast->dest, at, broadcast->dest, at, nbytes,
+                       shmemi_leader_world_pe(broadcast->team, leader));
+}
+
+static int deliver_with_flag(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
+{
+    int rc = deliver(broadcast, leader, at, nbytes);
+    return rc ? rc : shmemi_notify(broadcast->team, &broadcast->context,
+                                   shmemi_leader_world_pe(broadcast->team, leader), broadcast->flag,
+                                   broadcast->number);
+}
+
+/* Binomial: a leader at distance d from the root has got the data from the one whose distance lacks d's lowest bit. */
+static int deliver_by_tree(struct leaders_broadcast *broadcast)
+{
+    const int n = broadcast->team->leaders.n;
+    const int distance = (broadcast->team->leaders.me - broadcast->root + n) % n;
+    int reach = 1, rc = 0;
+    while (reach < n && !(distance & reach))
+        reach *= 2;
+    if (distance)
+        shmemi_await_word(broadcast->flag, broadcast->number);
+    for (reach /= 2; reach > 0 && !rc; reach /= 2)
+        if (distance + reach < n)
+            rc = deliver_with_flag(broadcast, (broadcast->team->leaders.me + reach) % n, 0, broadcast->nbytes);
+    return rc ? rc : shmemi_drivers_quiet(&broadcast->context);
+}
+
+static size_t part_start(const struct leaders_broadcast *broadcast, int leader)
+{
+    const size_t n = (size_t)broadcast->team->leaders.n;
+    return broadcast->nbytes / n * (size_t)leader / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+}
+
+static size_t part_bytes(const struct leaders_broadcast *broadcast, int leader)
+{
+    size_t end = leader + 1 < broadcast->team->leaders.n ? part_start(broadcast, leader + 1) : broadcast->nbytes;
+    return end - part_start(broadcast, leader);
+}
+
+/* The root gives each leader its part; each passes it on to all but the root. */
+static int deliver_by_scatter(struct leaders_broadcast *broadcast)
+{
+    const int n = broadcast->team->leaders.n, me = broadcast->team->leaders.me;
+    int rc = 0;
+    if (me != broadcast->root)
+        shmemi_await_word(broadcast->flag, broadcast->number);
+    for (int i = 1; i < n && me == broadcast->root && !rc; i++) {
+        int leader = (me + i) % n;
+        rc = deliver_with_flag(broadcast, leader, part_start(broadcast, leader), part_bytes(broadcast, leader));
+    }
+    for (int i = 1; i < n && !rc; i++) {
+        int leader = (me + i) % n;
+        if (leader != broadcast->root)
+            rc = deliver(broadcast, leader, part_start(broadcast, me), part_bytes(broadcast, me));
+    }
+    if (!rc)
+        rc = shmemi_drivers_quiet(&broadcast->context);
+    return rc ? rc : shmemi_leaders_sync(broadcast->team);
+}
+
+static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes, int root)
+{
+    struct shmemi_collective_state *state = team->collective;
+    struct leaders_broadcast broadcast = {.team = team, .dest = dest, .nbytes = nbytes, .root = root};
+    int rc = state->deliveries < DELIVERIES_MOST ? 0 : shmemi_leaders_sync(team);
+    if (rc)
+        return rc;
+    broadcast.flag = &state->mine->delivered[state->deliveries++];
+    broadcast.number = ++state->leaders_number;
+    if (shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, nbytes) == SHMEMI_leaders_broadcast_tree)
+        return deliver_by_tree(&broadcast);
+    return deliver_by_scatter(&broadcast);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+int shmemi_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
+{
+    if (!args->nbytes)
+        return 0;
+    if (team->leaders.n == 1)
+        return shmemi_node_broadcast(team, &args->dest, &args->source, args->nbytes,
+                                     shmemi_node_rank_of_member(team, root));
+    const int leader = shmemi_leader_of_member(team, root), rank = shmemi_node_rank_of_member(team, root);
+    int rc = 0;
+    if (rank >= 0)
+        rc = shmemi_node_broadcast(team, &args->dest, &args->source, args->nbytes, rank);
+    if (!rc && shmemi_is_leader(team))
+        rc = leaders_broadcast(team, &args->dest, args->nbytes, leader);
+    if (!rc && rank < 0)
+        rc = shmemi_node_broadcast(team, &args->dest, &args->dest, args->nbytes, 0);
+    return rc;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside a node. Each member owns a ring of lines in its workspace, one per operation, and the others poll them. The
+ * line of operation k is written again in operation k + SHMEMI_LINES, when everybody has left k: who has entered k + 1
+ * has left k. An operation in which everybody waits for everybody tells how far all have come; where only some wait
+ * (broadcasts), a member that runs ahead looks at the others' lines before it goes on.
+ */
+#include "shmem/collectives.h"
+
+enum {
+    TREE_RADIX = 8,
+    QUICK_SPINS = 100, /* looks at a word before other work is thought of: some hundred nanoseconds */
+};
+
+static inline _Atomic uint64_t *arrival(const struct shmemi_team *team, int rank, uint64_t number)
+{
+    return &team->collective->node[rank]->arrival[number % SHMEMI_LINES].number;
+}
+
+static inline _Atomic uint64_t *release(const struct shmemi_team *team, int rank, uint64_t number)
+{
+    return &team->collective->node[rank]->release[number % SHMEMI_LINES].number;
+}
+
+static __attribute__((noinline)) void await_long(const _Atomic uint64_t *word, uint64_t number)
+{
+    unsigned spins = 0;
+    while (atomic_load_explicit(word, memory_order_acquire) < number)
+        shmemi_progress(&spins);
+}
+
+void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number)
+{
+    for (int i = 0; i < QUICK_SPINS; i++) {
+        if (__builtin_expect(atomic_load_explicit(word, memory_order_acquire) >= number, 1))
+            return;
+        __builtin_ia32_pause();
+    }
+    await_long(word, number);
+}
+
+int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)
+{
+    int low = 0, high = team->node.n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (team->node.pes[middle] < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < team->node.n && team->node.pes[low] == member ? low : -1;
+}
+
+/* Scratch slots are the fewer: whoever enters k has seen everybody enter k + 1 - SHMEMI_SCRATCH_SLOTS. */
+uint64_t shmemi_node_enter(struct shmemi_team *team)
+{
+    struct shmemi_collective_state *state = team->collective;
+    uint64_t number = ++state->number;
+    if (__builtin_expect(state->known_entered + SHMEMI_SCRATCH_SLOTS > number, 1))
+        return number;
+    for (int rank = 0; rank < team->node.n; rank++)
+        if (rank != team->node.me)
+            shmemi_node_await(team, rank, number - 2);
+    state->known_entered = number - 2;
+    return number;
+}
+
+void shmemi_node_arrive(struct shmemi_team *team, uint64_t number)
+{
+    atomic_store_explicit(&team->collective->mine->arrival[number % SHMEMI_LINES].number, number, memory_order_release);
+}
+
+void shmemi_node_await(struct shmemi_team *team, int rank, uint64_t number)
+{
+    shmemi_await_word(arrival(team, rank, number), number);
+}
+
+void shmemi_node_await_all(struct shmemi_team *team, uint64_t number)
+{
+    for (int rank = 0; rank < team->node.n; rank++)
+        shmemi_await_word(arrival(team, rank, number), number);
+    shmemi_node_all_entered(team, number);
+}
+
+void shmemi_node_give(struct shmemi_team *team, uint64_t number)
+{
+    atomic_store_explicit(&team->collective->mine->release[number % SHMEMI_LINES].number, number, memory_order_release);
+}
+
+void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number)
+{
+    shmemi_await_word(release(team, rank, number), number);
+}
+
+struct shmemi_children shmemi_node_children(const struct shmemi_team *team, int rank)
+{
+    int first = TREE_RADIX * rank + 1, end = first + TREE_RADIX;
+    if (first > team->node.n)
+        first = team->node.n;
+    return (struct shmemi_children){first, end < team->node.n ? end : team->node.n};
+}
+
+void shmemi_node_gather(struct shmemi_team *team, uint64_t number)
+{
+    struct shmemi_children children = shmemi_node_children(team, team->node.me);
+    for (int rank = children.first; rank < children.end; rank++)
+        shmemi_node_await(team, rank, number);
+    if (team->node.me > 0)
+        shmemi_node_arrive(team, number);
+}
+
+void shmemi_node_release(struct shmemi_team *team, uint64_t number)
+{
+    if (team->node.me > 0) {
+        shmemi_node_take(team, 0, number);
+    } else {
+        shmemi_node_arrive(team, number);
+        shmemi_node_give(team, number);
+    }
+    shmemi_node_all_entered(team, number);
+}
+
+void shmemi_node_sync(struct shmemi_team *team)
+{
+    if (team->node.n == 1)
+        return;
+    uint64_t number = shmemi_node_enter(team);
+    if (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_sync, 0) == SHMEMI_sync_flat) {
+        shmemi_node_arrive(team, number);
+        shmemi_node_await_all(team, number);
+        return;
+    }
+    shmemi_node_gather(team, number);
+    shmemi_node_release(team, number);
+}

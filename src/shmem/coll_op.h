@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What reductions do with two elements, for each operation and each kind of number.
+ */
+#ifndef SHMEMI_COLL_OP_H
+#define SHMEMI_COLL_OP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Kinds of numbers: types of the same representation share their functions. */
+enum shmemi_kind {
+    SHMEMI_KIND_I8,
+    SHMEMI_KIND_I16,
+    SHMEMI_KIND_I32,
+    SHMEMI_KIND_I64,
+    SHMEMI_KIND_U8,
+    SHMEMI_KIND_U16,
+    SHMEMI_KIND_U32,
+    SHMEMI_KIND_U64,
+    SHMEMI_KIND_F32,
+    SHMEMI_KIND_F64,
+    SHMEMI_KIND_F80,
+    SHMEMI_KIND_C32,
+    SHMEMI_KIND_C64,
+    SHMEMI_KINDS
+};
+
+enum shmemi_operation {
+    SHMEMI_OP_and,
+    SHMEMI_OP_or,
+    SHMEMI_OP_xor,
+    SHMEMI_OP_max,
+    SHMEMI_OP_min,
+    SHMEMI_OP_sum,
+    SHMEMI_OP_prod,
+    SHMEMI_OPS
+};
+
+/* into = a op b, element by element; into may be a or b itself. */
+typedef void (*shmemi_combine_func_t)(void *into, const void *a, const void *b, size_t nelems);
+
+struct shmemi_op {
+    shmemi_combine_func_t combine; /* NULL: there is no such operation on this kind */
+    size_t size;                   /* of an element */
+};
+
+extern const struct shmemi_op shmemi_ops[SHMEMI_OPS][SHMEMI_KINDS];
+
+static inline void shmemi_combine(const struct shmemi_op *op, void *into, const void *a, const void *b, size_t nbytes)
+{
+    op->combine(into, a, b, nbytes / op->size);
+}
+
+/* The kind of an integer type, from its size and sign. */
+#define SHMEMI_INTEGER_KIND(TYPE)                                                                                      \
+    ((sizeof(TYPE) == 1   ? SHMEMI_KIND_I8                                                                             \
+      : sizeof(TYPE) == 2 ? SHMEMI_KIND_I16                                                                            \
+      : sizeof(TYPE) == 4 ? SHMEMI_KIND_I32                                                                            \
+                          : SHMEMI_KIND_I64) +                                                                         \
+     ((TYPE)-1 < (TYPE)1 ? 0 : SHMEMI_KIND_U8 - SHMEMI_KIND_I8))
+
+#define SHMEMI_KIND_OF(TYPE)                                                                                           \
+    _Generic((TYPE)0, float: SHMEMI_KIND_F32, double: SHMEMI_KIND_F64, long double: SHMEMI_KIND_F80,                   \
+        float _Complex: SHMEMI_KIND_C32, double _Complex: SHMEMI_KIND_C64,                                             \
+        char: SHMEMI_INTEGER_KIND(char), signed char: SHMEMI_INTEGER_KIND(signed char),                                \
+        unsigned char: SHMEMI_INTEGER_KIND(unsigned char), short: SHMEMI_INTEGER_KIND(short),                          \
+        unsigned short: SHMEMI_INTEGER_KIND(unsigned short), int: SHMEMI_INTEGER_KIND(int),                            \
+        unsigned int: SHMEMI_INTEGER_KIND(unsigned int), long: SHMEMI_INTEGER_KIND(long),                              \
+        unsigned long: SHMEMI_INTEGER_KIND(unsigned long), long long: SHMEMI_INTEGER_KIND(long long),                  \
+        unsigned long long: SHMEMI_INTEGER_KIND(unsigned long long))
+
+#endif

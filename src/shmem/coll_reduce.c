@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reductions. What fits into the workspaces goes through them (coll_sync.c). Of longer arrays each member combines a
+ * part, block by block so that the sum stays in the cache, and writes it into every dest. In place that is safe since a
+ * member alone reads and writes its part. Between nodes: each node makes its sum in its leader's dest, the leaders do the
+ * same among each other, and each broadcasts the result in its node. Each element is combined at one place only, so all
+ * get the same bits.
+ */
+#include "shmem/collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    struct shmemi_context context = {0};
+    _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
+    const char *contribution = args->source.host ? args->source.host : private;
+    char *result = args->dest.host ? args->dest.host : private;
+    int rc = 0;
+    if (!args->source.host)
+        rc = shmemi_copy_from(&context, private, &args->source, 0, args->nbytes, shmemi_job.pe);
+    if (!rc)
+        rc = shmemi_drivers_quiet(&context);
+    if (!rc)
+        rc = shmemi_reduce_private(team, args->op, result, contribution, args->nbytes);
+    if (!rc && !args->dest.host)
+        rc = shmemi_copy_to(&context, &args->dest, 0, private, args->nbytes, shmemi_job.pe);
+    return rc ? rc : shmemi_drivers_quiet(&context);
+}
+
+/* ---- a part for each --------------------------------------------------------------------------------------------- */
+
+enum {
+    BLOCK_BYTES = 16384,
+    FETCHES = 4, /* blocks that are fetched at a time */
+};
+
+/* One member's work on its part: `among` are those whose `from` it combines, into `to` of the first n_targets. */
+struct pass {
+    struct shmemi_team *team;
+    const struct shmemi_team_part *among;
+    const struct shmemi_op *op;
+    const struct shmemi_symmetric *from, *to;
+    int n_targets;
+    struct shmemi_context context;
+    char *buffer; /* the sum, when own dest is not host memory, and what has been fetched */
+};
+
+static int pass_world_pe(const struct pass *pass, int i)
+{
+    return shmemi_team_world_pe(pass->team, pass->among->pes[i]);
+}
+
+/* Bytes of a member's copy, in place when it is mapped, otherwise fetched by the next quiet. */
+static int see_block(struct pass *pass, int i, size_t at, size_t nbytes, int slot, const char **block_p)
+{
+    const char *mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
+    char *fetched = pass->buffer + (size_t)slot * BLOCK_BYTES;
+    *block_p = mapped ? mapped + at : fetched;
+    return mapped ? 0 : shmemi_copy_from(&pass->context, fetched, pass->from, at, nbytes, pass_world_pe(pass, i));
+}
+
+/* This PE's own contribution comes first: its memory may be where the sum goes. */
+static int combine_block(struct pass *pass, char *sum, size_t at, size_t nbytes)
+{
+    const int n = pass->among->n, me = pass->among->me;
+    const char *left, *right[FETCHES];
+    int rc = see_block(pass, me, at, nbytes, FETCHES, &left);
+    for (int i = 1; i < n && !rc; i += FETCHES) {
+        int count = n - i < FETCHES ? n - i : FETCHES;
+        for (int k = 0; k < count && !rc; k++)
+            rc = see_block(pass, (me + i + k) % n, at, nbytes, k, &right[k]);
+        if (!rc)
+            rc = shmemi_drivers_quiet(&pass->context);
+        for (int k = 0; k < count && !rc; k++) {
+            shmemi_combine(pass->op, sum, left, right[k], nbytes);
+            left = sum;
+        }
+    }
+    return rc;
+}
+
+static int deliver_block(struct pass *pass, const char *sum, size_t at, size_t nbytes)
+{
+    const int me = pass->among->me;
+    int rc = 0;
+    for (int i = 0; i < pass->n_targets && !rc; i++) {
+        int target = (me + i) % pass->n_targets;
+        if (target != me || !pass->to->host)
+            rc = shmemi_copy_to(&pass->context, pass->to, at, sum, nbytes, pass_world_pe(pass, target));
+    }
+    return !rc && !pass->to->host ? shmemi_drivers_quiet(&pass->context) : rc;
+}
+
+static int do_part(struct pass *pass, size_t nbytes)
+{
+    const size_t size = pass->op->size, nelems = nbytes / size;
+    const size_t n = (size_t)pass->among->n, me = (size_t)pass->among->me;
+    size_t at = nelems / n * me + (me < nelems % n ? me : nelems % n);
+    size_t left = nelems / n + (me < nelems % n);
+    const size_t most = BLOCK_BYTES / size;
+    int rc = 0;
+    for (size_t block; left && !rc; left -= block, at += block) {
+        block = left < most ? left : most;
+        char *sum = pass->to->host ? pass->to->host + at * size : pass->buffer + (FETCHES + 1) * BLOCK_BYTES;
+        rc = combine_block(pass, sum, at * size, block * size);
+        if (!rc)
+            rc = deliver_block(pass, sum, at * size, block * size);
+    }
+    return rc ? rc : shmemi_drivers_quiet(&pass->context);
+}
+
+static bool all_mapped(const struct pass *pass)
+{
+    bool mapped = pass->to->host;
+    for (int i = 0; i < pass->among->n && mapped; i++)
+        mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
+    return mapped;
+}
+
+static int reduce_parts(struct pass *pass, size_t nbytes)
+{
+    if (!all_mapped(pass)) {
+        pass->buffer = aligned_alloc(SHMEMI_CACHE_LINE, (FETCHES + 2) * BLOCK_BYTES);
+        if (!pass->buffer) {
+            shmemi_error("out of memory for a reduction");
+            return -ENOMEM;
+        }
+    }
+    int rc = do_part(pass, nbytes);
+    free(pass->buffer);
+    return rc;
+}
+
+/* ---- inside a node and between nodes ----------------------------------------------------------------------------- */
+
+/* The sum of the node, in the dest of all members or, when there are more nodes, of the leader. */
+static int reduce_in_node(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    struct pass pass = {.team = team, .among = &team->node, .op = args->op, .from = &args->source, .to = &args->dest,
+                        .n_targets = team->leaders.n > 1 ? 1 : team->node.n};
+    if (team->node.n == 1)
+        return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
+    shmemi_node_sync(team);
+    int rc = reduce_parts(&pass, args->nbytes);
+    if (!rc)
+        shmemi_node_sync(team);
+    return rc;
+}
+
+static int reduce_between_leaders(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    struct pass pass = {.team = team, .among = &team->leaders, .op = args->op, .from = &args->dest, .to = &args->dest,
+                        .n_targets = team->leaders.n};
+    int rc = shmemi_leaders_sync(team);
+    if (!rc)
+        rc = reduce_parts(&pass, args->nbytes);
+    return rc ? rc : shmemi_leaders_sync(team);
+}
+
+static int reduce_large(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    int rc = reduce_in_node(team, args);
+    if (rc || team->leaders.n == 1)
+        return rc;
+    if (shmemi_is_leader(team))
+        rc = reduce_between_leaders(team, args);
+    return rc ? rc : shmemi_node_broadcast(team, &args->dest, &args->dest, args->nbytes, 0);
+}
+
+/* The same answer on all members: on several nodes it depends on their number alone. */
+static bool goes_through_workspace(const struct shmemi_team *team, size_t nbytes)
+{
+    const struct shmemi_choices *choices = &team->collective->choices;
+    if (team->leaders.n > 1)
+        return shmemi_choose(choices, SHMEMI_COLLECTIVE_leaders_reduce, nbytes) == SHMEMI_leaders_reduce_doubling;
+    return shmemi_choose(choices, SHMEMI_COLLECTIVE_reduce, nbytes) != SHMEMI_reduce_segment;
+}
+
+int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    if (!args->nbytes)
+        return 0;
+    if (team->n_pes == 1)
+        return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
+    return goes_through_workspace(team, args->nbytes) ? reduce_small(team, args) : reduce_large(team, args);
+}
