@@ -131,7 +131,7 @@ int shmemi_batch_put(struct shmemi_context *context, const struct shmemi_view *v
         memcpy(buffer->bytes + buffer->used + sizeof record, source, nbytes);
         buffer->used += sizeof record + padded(nbytes);
         buffer->view = *view;
-        context->pending |= SHMEMI_PENDING_STAGED;
+        shmemi_pending_expect(&context->pending, SHMEMI_PENDING_STAGED);
     }
     pthread_mutex_unlock(&context->batch->lock);
     return rc;

@@ -139,6 +139,15 @@ static int cma_get(struct shmemi_context *context, const struct shmemi_view *vie
     return shmemi_driver_staged.get(context, &staged, offset, dest, nbytes);
 }
 
+static int cma_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes)
+{
+    if (dest->memory == &shmemi_memory_host)
+        return transfer_linear(process_vm_readv, view, offset, (void *)dest->address, nbytes);
+    struct shmemi_view staged = staged_view(view);
+    return shmemi_driver_staged.get_nbi(context, &staged, offset, dest, nbytes);
+}
+
 static int cma_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
@@ -166,24 +175,31 @@ static int cma_amo(struct shmemi_context *context, const struct shmemi_view *vie
     return shmemi_driver_staged.amo(context, &staged, offset, amo, fetch_p);
 }
 
+static int cma_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_view staged = staged_view(view);
+    return shmemi_driver_staged.amo_nbi(context, &staged, offset, amo, fetch_p);
+}
+
 static int cma_nothing_pending(struct shmemi_context *context)
 {
-    (void)context; /* what the staged driver did is under its own bit */
+    (void)context; /* what the staged driver did is counted as its own */
     return 0;
 }
 
 const struct shmemi_driver shmemi_driver_cma = {
     .name = "cma",
-    .bit = 0,
     .attach = cma_attach,
     .detach = cma_detach,
     .put = cma_put,
     .get = cma_get,
     .put_nbi = cma_put,
-    .get_nbi = cma_get,
+    .get_nbi = cma_get_nbi,
     .put_strided = cma_put_strided,
     .get_strided = cma_get_strided,
     .amo = cma_amo,
+    .amo_nbi = cma_amo_nbi,
     .amo_nbi = cma_amo,
     .fence = cma_nothing_pending,
     .quiet = cma_nothing_pending,

@@ -4,25 +4,30 @@
  *   "local"     this PE's own mapped objects
  *   "cuda-ipc"  objects of other PEs of the node, whose allocation this process has opened
  * A transfer is one copy by the memory kind, without the owner. Nonblocking ones are started and collected at quiet.
+ * Atomic operations are the owner's: a GPU's memory has no atomic operations that CPUs and several processes share.
  */
 #include "base/log.h"
 #include "base/settings.h"
 #include "transport/driver.h"
 #include "transport/job.h"
+#include "transport/request.h"
+#include "transport/service.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { IN_FLIGHT_MAX = 256 };
+enum { IN_FLIGHT_MAX = 256 }; /* copies of a context */
 
-/* Copies started and not waited for, oldest first; shared by all contexts. */
-static struct {
-    pthread_mutex_t lock;
-    struct shmemi_event event[IN_FLIGHT_MAX];
-    unsigned head, count;
-    int failed; /* first error of a collected copy, reported at the next quiet */
-} in_flight = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* A copy under way. */
+struct shmemi_copy {
+    struct shmemi_copy *next; /* of its context */
+    uint64_t number;          /* from 1, by context */
+    struct shmemi_event event;
+};
+
+/* The lock of all contexts' lists; held for a few instructions and a look at an event, never for a wait. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int local_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
@@ -72,15 +77,55 @@ static struct shmemi_place place_at(const struct shmemi_view *view, size_t offse
     return place;
 }
 
-/* Collect the oldest copy. With the lock held. */
-static void collect_oldest(void)
+/* ---- Copies under way -------------------------------------------------------------------------------------------- */
+
+/* The number of the copy on its context. */
+static uint64_t append(struct shmemi_context *context, struct shmemi_copy *copy)
 {
-    struct shmemi_event *event = &in_flight.event[in_flight.head];
-    int rc = event->memory->event_wait(event);
-    if (rc && !in_flight.failed)
-        in_flight.failed = rc;
-    in_flight.head = (in_flight.head + 1) % IN_FLIGHT_MAX;
-    in_flight.count--;
+    pthread_mutex_lock(&lock);
+    copy->next = NULL;
+    copy->number = ++context->copies.started;
+    if (context->copies.newest)
+        context->copies.newest->next = copy;
+    else
+        context->copies.oldest = copy;
+    context->copies.newest = copy;
+    pthread_mutex_unlock(&lock);
+    return copy->number;
+}
+
+/* Is the oldest copy of the context complete? Then it is not among them any more. With the lock held. */
+static bool collect_oldest(struct shmemi_context *context)
+{
+    struct shmemi_copy *copy = context->copies.oldest;
+    int rc = copy->event.memory->event_test(&copy->event);
+    if (rc == -EAGAIN)
+        return false;
+    if (rc && !context->copies.failed)
+        context->copies.failed = rc;
+    context->copies.oldest = copy->next;
+    if (!copy->next)
+        context->copies.newest = NULL;
+    free(copy);
+    return true;
+}
+
+static bool are_complete(struct shmemi_context *context, uint64_t number)
+{
+    pthread_mutex_lock(&lock);
+    while (context->copies.oldest && context->copies.oldest->number <= number && collect_oldest(context))
+        continue;
+    bool complete = !context->copies.oldest || context->copies.oldest->number > number;
+    pthread_mutex_unlock(&lock);
+    return complete;
+}
+
+/* Wait for the copies up to this number. */
+static void complete(struct shmemi_context *context, uint64_t number)
+{
+    unsigned spins = 0;
+    while (!are_complete(context, number))
+        shmemi_progress(&spins);
 }
 
 /* A copy that one kind can start alone: the other side is host memory or of the same kind. */
@@ -97,17 +142,22 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
     if (!can_start(dest, source))
         return shmemi_memory_copy(dest, source, &shape);
     const struct shmemi_memory *memory = dest->memory == &shmemi_memory_host ? source->memory : dest->memory;
-    pthread_mutex_lock(&in_flight.lock);
-    if (in_flight.count == IN_FLIGHT_MAX)
-        collect_oldest();
-    unsigned slot = (in_flight.head + in_flight.count) % IN_FLIGHT_MAX;
-    int rc = memory->copy_start(dest, source, &shape, &in_flight.event[slot]);
-    if (!rc)
-        in_flight.count++;
-    pthread_mutex_unlock(&in_flight.lock);
-    context->pending |= SHMEMI_PENDING_DIRECT;
-    return rc;
+    struct shmemi_copy *copy = malloc(sizeof *copy);
+    if (!copy)
+        return shmemi_memory_copy(dest, source, &shape);
+    int rc = memory->copy_start(dest, source, &shape, &copy->event);
+    if (rc) {
+        free(copy);
+        return rc;
+    }
+    uint64_t number = append(context, copy);
+    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_DIRECT);
+    if (number > IN_FLIGHT_MAX)
+        complete(context, number - IN_FLIGHT_MAX);
+    return 0;
 }
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
 static int direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, size_t nbytes)
@@ -157,45 +207,69 @@ static int direct_get_strided(struct shmemi_context *context, const struct shmem
     return shmemi_memory_copy(dest, &source, shape);
 }
 
-static int direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_amo *amo, void *fetch_p)
-{
-    (void)context;
-    (void)offset;
-    (void)amo;
-    (void)fetch_p;
-    shmemi_error("atomic operations on mapped %s memory (PE %d) are not supported",
-                 shmemi_memory_type_name(view->place.memory->type), view->pe);
-    return -ENOTSUP;
-}
-
 static int direct_quiet(struct shmemi_context *context)
 {
-    (void)context;
-    pthread_mutex_lock(&in_flight.lock);
-    while (in_flight.count)
-        collect_oldest();
-    int rc = in_flight.failed;
-    in_flight.failed = 0;
-    pthread_mutex_unlock(&in_flight.lock);
+    pthread_mutex_lock(&lock);
+    uint64_t started = context->copies.started;
+    pthread_mutex_unlock(&lock);
+    complete(context, started);
+    pthread_mutex_lock(&lock);
+    int rc = context->copies.failed;
+    context->copies.failed = 0;
+    pthread_mutex_unlock(&lock);
     return rc;
 }
 
-#define DIRECT_OPERATIONS                                                                                              \
-    .is_direct = true, .bit = SHMEMI_PENDING_DIRECT, .put = direct_put, .get = direct_get, .put_nbi = direct_put_nbi, .get_nbi = direct_get_nbi,     \
-    .put_strided = direct_put_strided, .get_strided = direct_get_strided, .amo = direct_amo, .amo_nbi = direct_amo, .fence = direct_quiet,    \
-    .quiet = direct_quiet
+/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
+
+static int local_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_amo *amo, void *fetch_p)
+{
+    (void)context;
+    struct shmemi_place word = place_at(view, offset);
+    return shmemi_service_amo(&word, amo, fetch_p);
+}
+
+/* The view as the driver of requests knows it. */
+static struct shmemi_view request_view(const struct shmemi_view *view)
+{
+    struct shmemi_view copy = *view;
+    copy.data = (void *)&shmemi_link_ring;
+    return copy;
+}
+
+static int ipc_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_view by_request = request_view(view);
+    return shmemi_driver_staged.amo(context, &by_request, offset, amo, fetch_p);
+}
+
+static int ipc_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_view by_request = request_view(view);
+    return shmemi_driver_staged.amo_nbi(context, &by_request, offset, amo, fetch_p);
+}
+
+#define DIRECT_TRANSFERS                                                                                               \
+    .is_direct = true, .put = direct_put, .get = direct_get, .put_nbi = direct_put_nbi, .get_nbi = direct_get_nbi,     \
+    .put_strided = direct_put_strided, .get_strided = direct_get_strided, .fence = direct_quiet, .quiet = direct_quiet
 
 const struct shmemi_driver shmemi_driver_local = {
     .name = "local",
     .attach = local_attach,
     .detach = local_detach,
-    DIRECT_OPERATIONS,
+    DIRECT_TRANSFERS,
+    .amo = local_amo,
+    .amo_nbi = local_amo,
 };
 
 const struct shmemi_driver shmemi_driver_ipc = {
     .name = "cuda-ipc",
     .attach = ipc_attach,
     .detach = ipc_detach,
-    DIRECT_OPERATIONS,
+    DIRECT_TRANSFERS,
+    .amo = ipc_amo,
+    .amo_nbi = ipc_amo_nbi,
 };

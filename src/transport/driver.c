@@ -46,29 +46,47 @@ void shmemi_view_detach(struct shmemi_view *view)
     view->driver = NULL;
 }
 
-/* Several drivers may share a bit: then one of them answers for all. */
+/* The driver that completes the operations of a kind; others may have issued them. */
+static const struct shmemi_driver *const completing[SHMEMI_PENDING_KINDS] = {
+    [SHMEMI_PENDING_DIRECT] = &shmemi_driver_local,
+    [SHMEMI_PENDING_UCX] = &shmemi_driver_ucx,
+    [SHMEMI_PENDING_STAGED] = &shmemi_driver_staged,
+};
+
+static int quiet_kind(struct shmemi_context *context, int kind)
+{
+    struct shmemi_count *count = &context->pending.of[kind];
+    uint64_t issued = shmemi_count_issued(count);
+    if (shmemi_count_is_settled(count, issued))
+        return 0;
+    int rc = completing[kind]->quiet(context);
+    if (!rc)
+        shmemi_count_settle(count, issued);
+    return rc;
+}
+
+static int fence_kind(struct shmemi_context *context, int kind)
+{
+    const struct shmemi_count *count = &context->pending.of[kind];
+    const struct shmemi_driver *driver = completing[kind];
+    if (driver->fence == driver->quiet)
+        return quiet_kind(context, kind);
+    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : driver->fence(context);
+}
+
 int shmemi_drivers_fence(struct shmemi_context *context)
 {
     int rc = shmemi_batch_flush(context);
-    unsigned pending = context->pending;
-    for (int i = 0; i < N_DRIVERS && pending && !rc; i++) {
-        if (!(pending & table[i]->bit))
-            continue;
-        pending &= ~table[i]->bit;
-        rc = table[i]->fence(context);
-    }
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        rc = fence_kind(context, kind);
     return rc;
 }
 
 int shmemi_drivers_quiet(struct shmemi_context *context)
 {
     int rc = shmemi_batch_flush(context);
-    for (int i = 0; i < N_DRIVERS && context->pending && !rc; i++) {
-        if (!(context->pending & table[i]->bit))
-            continue;
-        context->pending &= ~table[i]->bit;
-        rc = table[i]->quiet(context);
-    }
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        rc = quiet_kind(context, kind);
     return rc;
 }
 
@@ -80,9 +98,12 @@ struct patience {
 
 static struct patience patience_here(void)
 {
-    static long cores;
-    if (!cores)
+    static atomic_long known_cores;
+    long cores = atomic_load_explicit(&known_cores, memory_order_relaxed);
+    if (!cores) {
         cores = sysconf(_SC_NPROCESSORS_ONLN);
+        atomic_store_explicit(&known_cores, cores, memory_order_relaxed);
+    }
     if (shmemi_job.node_n_pes > cores)
         return (struct patience){16, 64};
     if (shmemi_job.n_nodes > 1)

@@ -11,6 +11,8 @@
 
 #include "gpu/memory.h"
 
+#include "transport/pending.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,18 +59,23 @@ struct shmemi_amo {
     uint64_t compare; /* COMPARE_SWAP only */
 };
 
-/* Bits of shmemi_context.pending: whom quiet has to ask. */
-enum {
-    SHMEMI_PENDING_DIRECT = 1 << 0,
-    SHMEMI_PENDING_UCX = 1 << 1,
-    SHMEMI_PENDING_STAGED = 1 << 2,
-};
-
 struct shmemi_team;
+struct shmemi_copy;
 
-/* Operations issued and not known to be complete. Every operation belongs to a context [9.5]. */
+/* Operations issued and not known to be complete. Every operation belongs to a context [9.5], and any number of threads
+ * may issue operations on one and complete them. A context is zeroed before its first operation and stays where it is
+ * until quiet has returned. */
 struct shmemi_context {
-    unsigned pending; /* bit of each driver that quiet has to ask */
+    struct shmemi_pending pending;
+
+    /* The drivers' own. */
+    struct shmemi_ucx_batch network; /* ucx: nonblocking transfers and atomics */
+    struct {
+        struct shmemi_copy *oldest, *newest;
+        uint64_t started;
+        int failed; /* first error, reported at the next quiet */
+    } copies;                   /* direct: nonblocking copies; under the lock of direct.c */
+    atomic_bool request_failed; /* staged: reported at the next quiet */
 
     struct shmemi_batch *batch; /* gathers small puts; NULL: none (batch.h) */
 
@@ -83,10 +90,15 @@ struct shmemi_context {
     } session;
 };
 
+/* May quiet have something to do? False as long as all went by load and store. */
+static inline bool shmemi_context_has_pending(const struct shmemi_context *context)
+{
+    return shmemi_pending_any(&context->pending);
+}
+
 struct shmemi_driver {
     const char *name;
     bool is_direct; /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
-    unsigned bit; /* SHMEMI_PENDING_*, 0 for a driver whose operations are complete on return */
 
     /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, ask the next.
      * share is NULL for a PE of another node. */
@@ -119,8 +131,8 @@ struct shmemi_driver {
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 
-    /* Order what was issued before what comes, per destination; complete everything. Called only while the context's
-     * pending has the driver's bit, which quiet clears. */
+    /* Order what was issued before what comes, per destination; complete everything that was issued before the call.
+     * Drivers that count their operations alike (pending.h) share these. */
     int (*fence)(struct shmemi_context *);
     int (*quiet)(struct shmemi_context *);
 };

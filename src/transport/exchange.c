@@ -28,6 +28,7 @@ static struct {
     const struct shmemi_view *views;
     struct workspace *workspace;
     uint64_t number[2]; /* of barriers and agreements so far */
+    struct shmemi_context context;
 } exchange;
 
 void shmemi_exchange_open(const struct shmemi_view *views, void *workspace)
@@ -35,6 +36,7 @@ void shmemi_exchange_open(const struct shmemi_view *views, void *workspace)
     exchange.views = views;
     exchange.workspace = workspace;
     exchange.number[BARRIER] = exchange.number[AGREE] = 0;
+    memset(&exchange.context, 0, sizeof exchange.context);
 }
 
 void shmemi_exchange_close(void)
@@ -44,11 +46,11 @@ void shmemi_exchange_close(void)
 }
 
 /* Tell another leader that this one has come to a round. */
-static int announce(struct shmemi_context *context, int node, int kind, int round, uint64_t number)
+static int announce(int node, int kind, int round, uint64_t number)
 {
     const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
     struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number};
-    return view->driver->amo(context, view, (size_t)((char *)&exchange.workspace->reached[kind][round] -
+    return view->driver->amo(&exchange.context, view, (size_t)((char *)&exchange.workspace->reached[kind][round] -
                                                      (char *)exchange.workspace), &set, NULL);
 }
 
@@ -61,16 +63,15 @@ static void await(int kind, int round, uint64_t number)
 
 static int leaders_barrier(void)
 {
-    struct shmemi_context context = {0};
     const int n = shmemi_job.n_nodes;
     uint64_t number = ++exchange.number[BARRIER];
     for (int round = 0, distance = 1; distance < n; round++, distance *= 2) {
-        int rc = announce(&context, (shmemi_job.node + distance) % n, BARRIER, round, number);
+        int rc = announce((shmemi_job.node + distance) % n, BARRIER, round, number);
         if (rc)
             return rc;
         await(BARRIER, round, number);
     }
-    return shmemi_drivers_quiet(&context);
+    return shmemi_drivers_quiet(&exchange.context);
 }
 
 int shmemi_exchange_barrier(void)
@@ -100,33 +101,31 @@ static void combine(struct shmemi_verdict *into, const struct shmemi_verdict *ot
         into->most = other->most;
 }
 
-static int send_verdict(struct shmemi_context *context, int node, int set, int round,
-                        const struct shmemi_verdict *verdict)
+static int send_verdict(int node, int set, int round, const struct shmemi_verdict *verdict)
 {
     const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
     size_t offset = (size_t)((char *)&exchange.workspace->record[set][round] - (char *)exchange.workspace);
     struct shmemi_place source = shmemi_place_host(verdict);
-    int rc = view->driver->put(context, view, offset, &source, sizeof *verdict);
-    return rc ? rc : shmemi_drivers_fence(context);
+    int rc = view->driver->put(&exchange.context, view, offset, &source, sizeof *verdict);
+    return rc ? rc : shmemi_drivers_fence(&exchange.context);
 }
 
 static int leaders_agree(struct shmemi_verdict *verdict)
 {
-    struct shmemi_context context = {0};
     const int n = shmemi_job.n_nodes;
     uint64_t number = ++exchange.number[AGREE];
     int set = (int)(number % 2);
     for (int round = 0, distance = 1; distance < n; round++, distance *= 2) {
         int to = (shmemi_job.node + distance) % n;
-        int rc = send_verdict(&context, to, set, round, verdict);
+        int rc = send_verdict(to, set, round, verdict);
         if (!rc)
-            rc = announce(&context, to, AGREE, round, number);
+            rc = announce(to, AGREE, round, number);
         if (rc)
             return rc;
         await(AGREE, round, number);
         combine(verdict, &exchange.workspace->record[set][round]);
     }
-    return shmemi_drivers_quiet(&context);
+    return shmemi_drivers_quiet(&exchange.context);
 }
 
 int shmemi_exchange_agree(struct shmemi_verdict *verdict)

@@ -42,10 +42,10 @@ struct shmemi_ring {
 
 struct shmemi_control {
     struct shmemi_ring ring;
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t inline_posted;  /* inline puts that this PE has sent */
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t inline_settled; /* and those of them that owners have completed */
+    /* Requests without slot of this PE that owners have completed, by set. */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t slotless_settled[SHMEMI_SLOTLESS_SETS];
+    _Atomic uint32_t slotless_failed;
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t slot_state[SHMEMI_STAGING_SLOTS_MAX];
-    _Atomic uint32_t inline_failed;
     SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* shmemi_exchange_publish */
 };
 

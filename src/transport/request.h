@@ -25,7 +25,19 @@
 struct shmemi_context;
 struct shmemi_view;
 
-enum { SHMEMI_INLINE_MAX = 48, SHMEMI_SLOT_NONE = UINT16_MAX };
+/* Requests without a slot belong to one of two sets, which the origin counts apart: NONE is the first, NONE + 1 the
+ * second. */
+enum { SHMEMI_INLINE_MAX = 48, SHMEMI_SLOT_NONE = UINT16_MAX - 1, SHMEMI_SLOTLESS_SETS = 2 };
+
+static inline bool shmemi_is_slotless(uint16_t slot)
+{
+    return slot >= SHMEMI_SLOT_NONE;
+}
+
+static inline unsigned shmemi_slotless_set(uint16_t slot)
+{
+    return (unsigned)slot - SHMEMI_SLOT_NONE;
+}
 
 enum shmemi_request_type {
     SHMEMI_REQUEST_PUT = 1,
@@ -93,8 +105,8 @@ static inline void *shmemi_staging_slot(unsigned slot)
     return shmemi_staging.memory + slot * shmemi_staging.chunk;
 }
 
-/* Settle one of this PE's own slots, or (SHMEMI_SLOT_NONE) count an inline put as completed: what a link calls when
- * the owner's answer has arrived. */
+/* Settle one of this PE's own slots, or count a request without slot as completed: what a link calls when the owner's
+ * answer has arrived. */
 void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state);
 
 /* Send a batch of small puts to the PE of a view. Returns when the payload may be reused; quiet completes it. */

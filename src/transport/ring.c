@@ -36,15 +36,16 @@ static struct shmemi_ring *my_ring(void)
     return &shmemi_node_control(shmemi_job.node_rank)->ring;
 }
 
-/* Answer in the origin's control block: it sees a slot's new state, or one inline put more that is completed. */
+/* Answer in the origin's control block: it sees a slot's new state, or one request more of its set that is completed. */
 static void ring_settle(struct shmemi_arrival *arrival, int status)
 {
     const struct shmemi_request *request = &arrival->request;
     struct shmemi_control *control = shmemi_node_control(shmemi_job_node_rank_of((int)request->origin));
-    if (request->slot == SHMEMI_SLOT_NONE) {
+    if (shmemi_is_slotless(request->slot)) {
         if (status)
-            atomic_store_explicit(&control->inline_failed, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&control->inline_settled, 1, memory_order_release);
+            atomic_store_explicit(&control->slotless_failed, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&control->slotless_settled[shmemi_slotless_set(request->slot)], 1,
+                                  memory_order_release);
     } else {
         uint32_t success = shmemi_request_is_put(request->type) ? SHMEMI_SLOT_FREE : SHMEMI_SLOT_DONE;
         atomic_store_explicit(&control->slot_state[request->slot], status ? SHMEMI_SLOT_FAILED : success,
@@ -67,7 +68,7 @@ static struct shmemi_arrival *take_arrival(void)
 static void *payload_of(struct shmemi_arrival *arrival)
 {
     const struct shmemi_request *request = &arrival->request;
-    if (request->slot == SHMEMI_SLOT_NONE)
+    if (shmemi_is_slotless(request->slot))
         return arrival->request.u.data;
     int rank = shmemi_job_node_rank_of((int)request->origin);
     return shmemi_node_staging(rank) + request->slot * shmemi_staging.chunk;

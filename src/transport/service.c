@@ -15,6 +15,7 @@
 #include "transport/request.h"
 #include "transport/request_check.h"
 #include "transport/ring.h"
+#include "transport/slots.h"
 #include "transport/ucx.h"
 
 #include <errno.h>
@@ -34,14 +35,15 @@ enum {
 
 static struct {
     pthread_t thread;
-    bool running;
+    atomic_bool running;
     atomic_bool stop;
     atomic_bool sleeps; /* shmemi_service_notice has to wake it */
     int epoll;
     pthread_mutex_t lock; /* recursive: an arrival may be accepted within progress or from a network callback */
-    struct shmemi_arrival *oldest, *newest; /* copies under way, in order */
+    _Atomic(struct shmemi_arrival *) oldest; /* copies under way, in order; others may look whether there are any */
+    struct shmemi_arrival *newest;
     bool networked;
-} service;
+} service = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 
 int shmemi_request_check(const struct shmemi_request *request)
 {
@@ -59,7 +61,7 @@ int shmemi_request_check(const struct shmemi_request *request)
         return -EINVAL;
     if (request->type == SHMEMI_REQUEST_SCATTER && request->rows != 1)
         return -EINVAL;
-    if (request->slot == SHMEMI_SLOT_NONE)
+    if (shmemi_is_slotless(request->slot))
         return request->type == SHMEMI_REQUEST_GET || request->type == SHMEMI_REQUEST_SCATTER ||
                        (request->type == SHMEMI_REQUEST_PUT &&
                         (payload > SHMEMI_INLINE_MAX || request->inline_size != payload))
@@ -74,13 +76,18 @@ static void settle(struct shmemi_arrival *arrival, int status)
     shmemi_resolver.release();
 }
 
+static struct shmemi_arrival *oldest_copy(void)
+{
+    return atomic_load_explicit(&service.oldest, memory_order_relaxed);
+}
+
 static void queue(struct shmemi_arrival *arrival)
 {
     arrival->next = NULL;
     if (service.newest)
         service.newest->next = arrival;
     else
-        service.oldest = arrival;
+        atomic_store_explicit(&service.oldest, arrival, memory_order_relaxed);
     service.newest = arrival;
 }
 
@@ -88,13 +95,13 @@ static void queue(struct shmemi_arrival *arrival)
 static unsigned poll_copies(void)
 {
     unsigned done = 0;
-    while (service.oldest) {
-        struct shmemi_arrival *arrival = service.oldest;
+    struct shmemi_arrival *arrival;
+    while ((arrival = oldest_copy())) {
         int rc = arrival->event.memory->event_test(&arrival->event);
         if (rc == -EAGAIN)
             break;
-        service.oldest = arrival->next;
-        if (!service.oldest)
+        atomic_store_explicit(&service.oldest, arrival->next, memory_order_relaxed);
+        if (!arrival->next)
             service.newest = NULL;
         settle(arrival, rc);
         done++;
@@ -118,25 +125,61 @@ static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place 
     return mine->memory->copy_start(&payload, mine, &shape, &arrival->event);
 }
 
+/* Memory that the CPU does not reach: its words change under the service lock only, so that no update is lost. With
+ * that lock held. */
+static int update_by_copies(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    uint64_t word = 0, before;
+    struct shmemi_place here = shmemi_place_host(&word);
+    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
+    int rc = place->memory->copy(&here, place, &shape);
+    if (rc)
+        return rc;
+    before = word;
+    *old_p = shmemi_amo_apply(&word, amo);
+    return word == before ? 0 : place->memory->copy(place, &here, &shape);
+}
+
+/* With the service lock held. */
+static int update_word(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    if (place->memory != &shmemi_memory_host)
+        return update_by_copies(place, amo, old_p);
+    *old_p = shmemi_amo_apply((void *)place->address, amo);
+    return 0;
+}
+
+int shmemi_service_amo(const struct shmemi_place *place, const struct shmemi_amo *amo, void *fetch_p)
+{
+    uint64_t old = 0;
+    pthread_mutex_lock(&service.lock);
+    int rc = update_word(place, amo, &old);
+    pthread_mutex_unlock(&service.lock);
+    if (!rc && fetch_p)
+        memcpy(fetch_p, &old, amo->size);
+    return rc;
+}
+
 static int apply_amo(struct shmemi_arrival *arrival, const struct shmemi_place *mine)
 {
     const struct shmemi_request *request = &arrival->request;
+    uint64_t old = 0, alignment = mine->memory == &shmemi_memory_host ? mine->address : request->offset;
     struct shmemi_amo amo = {
         .op = request->u.amo.op,
         .size = request->u.amo.size,
         .operand = request->u.amo.operand,
         .compare = request->u.amo.compare,
     };
-    if (mine->memory != &shmemi_memory_host || (amo.size != 4 && amo.size != 8) || amo.size != request->width ||
-        mine->address % amo.size || amo.op > SHMEMI_AMO_COMPARE_SWAP) {
-        shmemi_error("PE %u asked for an atomic operation that region %u does not support", request->origin,
-                     request->region);
+    if ((amo.size != 4 && amo.size != 8) || amo.size != request->width || alignment % amo.size ||
+        amo.op > SHMEMI_AMO_COMPARE_SWAP) {
+        shmemi_error("PE %u asked for an atomic operation that does not exist, or on a word of region %u that is not "
+                     "aligned to its size", request->origin, request->region);
         return -EINVAL;
     }
-    uint64_t old = shmemi_amo_apply((void *)mine->address, &amo);
-    if (request->slot != SHMEMI_SLOT_NONE)
+    int rc = update_word(mine, &amo, &old);
+    if (!rc && !shmemi_is_slotless(request->slot))
         memcpy(arrival->payload, &old, amo.size);
-    return 0;
+    return rc;
 }
 
 static uint64_t reach(const struct shmemi_request *request)
@@ -173,7 +216,7 @@ void shmemi_service_accept(struct shmemi_arrival *arrival)
 
 static bool has_work(void)
 {
-    return service.networked || service.oldest || shmemi_ring_has_work();
+    return service.networked || oldest_copy() || shmemi_ring_has_work();
 }
 
 static unsigned progress_locked(void)
@@ -187,11 +230,11 @@ static unsigned progress_locked(void)
 unsigned shmemi_service_progress(void)
 {
     unsigned done = 0;
-    if (!service.running || !has_work())
+    if (!atomic_load_explicit(&service.running, memory_order_acquire) || !has_work())
         return 0;
     if (!pthread_mutex_trylock(&service.lock)) {
         done = progress_locked();
-        bool copying = service.oldest;
+        bool copying = oldest_copy();
         pthread_mutex_unlock(&service.lock);
         if (copying) /* this thread may not come back: the service thread must finish it */
             shmemi_service_notice();
@@ -207,14 +250,6 @@ void shmemi_service_notice(void)
         shmemi_node_ring_doorbell(shmemi_job.node_rank);
 }
 
-static bool has_copies(void)
-{
-    pthread_mutex_lock(&service.lock);
-    bool copying = service.oldest;
-    pthread_mutex_unlock(&service.lock);
-    return copying;
-}
-
 static void sleep_until_event(void)
 {
     struct epoll_event event;
@@ -223,7 +258,7 @@ static void sleep_until_event(void)
         return;
     atomic_store_explicit(&service.sleeps, true, memory_order_seq_cst);
     pending = service.networked && shmemi_ucx_has_pending();
-    if (!has_copies() && (!service.networked || shmemi_ucx_service_arm() == 0)) {
+    if (!oldest_copy() && (!service.networked || shmemi_ucx_service_arm() == 0)) {
         epoll_wait(service.epoll, &event, 1, pending ? PENDING_POLL_MS : -1);
     }
     atomic_store_explicit(&service.sleeps, false, memory_order_relaxed);
@@ -238,7 +273,7 @@ static void *service_main(void *argument)
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         pthread_mutex_lock(&service.lock);
         unsigned done = progress_locked();
-        bool copying = service.oldest;
+        bool copying = oldest_copy();
         pthread_mutex_unlock(&service.lock);
         if (service.networked && shmemi_ucx_has_pending())
             done += shmemi_ucx_progress();
@@ -262,12 +297,7 @@ static int watch(int fd)
 
 static int start_thread(void)
 {
-    pthread_mutexattr_t attributes;
     sigset_t all, before;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&service.lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
     /* the program's signals are not for this thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -280,6 +310,7 @@ int shmemi_service_start(void)
 {
     service.networked = shmemi_job.n_nodes > 1;
     atomic_store(&service.stop, false);
+    shmemi_slots_open();
     if (shmemi_job.n_pes == 1)
         return 0;
     service.epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -292,19 +323,18 @@ int shmemi_service_start(void)
         shmemi_error("cannot start the service thread: %m");
         return rc;
     }
-    service.running = true;
+    atomic_store_explicit(&service.running, true, memory_order_release);
     return 0;
 }
 
 void shmemi_service_stop(void)
 {
-    if (!service.running)
+    if (!atomic_load(&service.running))
         return;
     atomic_store_explicit(&service.stop, true, memory_order_release);
     shmemi_node_ring_doorbell(shmemi_job.node_rank);
     pthread_join(service.thread, NULL);
-    service.running = false;
+    atomic_store(&service.running, false);
     close(service.epoll);
-    pthread_mutex_destroy(&service.lock);
     shmemi_ring_close();
 }

@@ -6,6 +6,8 @@
 #ifndef SHMEMI_SERVICE_H
 #define SHMEMI_SERVICE_H
 
+#include "transport/driver.h"
+
 #include <stdbool.h>
 
 /* Start the thread; the node has been joined and, with several nodes, UCX opened. */
@@ -18,5 +20,9 @@ unsigned shmemi_service_progress(void);
 
 /* Let the service thread look again: this PE has issued something that may need progress later. */
 void shmemi_service_notice(void);
+
+/* An atomic operation on memory of this PE that is not the CPU's, where requests of other PEs do theirs: one agent per
+ * word. Works in a job of one PE too. */
+int shmemi_service_amo(const struct shmemi_place *place, const struct shmemi_amo *amo, void *fetch_p);
 
 #endif

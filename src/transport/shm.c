@@ -93,7 +93,6 @@ static int shm_nothing_pending(struct shmemi_context *context)
 const struct shmemi_driver shmemi_driver_shm = {
     .name = "shm",
     .is_direct = true,
-    .bit = 0,
     .attach = shm_attach,
     .detach = shm_detach,
     .put = shm_put,
@@ -103,6 +102,7 @@ const struct shmemi_driver shmemi_driver_shm = {
     .put_strided = shm_put_strided,
     .get_strided = shm_get_strided,
     .amo = shm_amo,
+    .amo_nbi = shm_amo,
     .amo_nbi = shm_amo,
     .fence = shm_nothing_pending,
     .quiet = shm_nothing_pending,

@@ -14,29 +14,13 @@
 #include "transport/job.h"
 #include "transport/node.h"
 #include "transport/request.h"
+#include "transport/slots.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LOOKAHEAD = 2 };
-
-static struct shmemi_control *my_control(void)
-{
-    return shmemi_node_control(shmemi_job.node_rank);
-}
-
-void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state)
-{
-    struct shmemi_control *control = my_control();
-    if (slot != SHMEMI_SLOT_NONE) {
-        atomic_store_explicit(&control->slot_state[slot], state, memory_order_release);
-        return;
-    }
-    if (state == SHMEMI_SLOT_FAILED)
-        atomic_store_explicit(&control->inline_failed, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&control->inline_settled, 1, memory_order_release);
-}
 
 /* Takes everything, unless the user insists on a direct route to GPU memory. */
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
@@ -61,56 +45,16 @@ static void staged_detach(struct shmemi_view *view)
     view->data = NULL;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------------------- */
-
 static int failed_at(const struct shmemi_view *view)
 {
     shmemi_error("PE %d could not carry out a transfer with region %u; it has said why", view->pe, view->region);
     return -EIO;
 }
 
-static int try_claim(void)
+/* Wait for the answer of a slot that this thread holds. */
+static int wait_for_answer(const struct shmemi_view *view, unsigned slot)
 {
-    struct shmemi_control *control = my_control();
-    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
-        uint32_t expected = SHMEMI_SLOT_FREE;
-        if (atomic_load_explicit(&control->slot_state[slot], memory_order_relaxed) == SHMEMI_SLOT_FREE &&
-            atomic_compare_exchange_strong(&control->slot_state[slot], &expected, SHMEMI_SLOT_BUSY))
-            return (int)slot;
-    }
-    return -EAGAIN;
-}
-
-static void free_slot(unsigned slot)
-{
-    atomic_store_explicit(&my_control()->slot_state[slot], SHMEMI_SLOT_FREE, memory_order_release);
-}
-
-/* Wait until the owner has answered the slot's request; then the slot is free again, or DONE and the caller's. */
-static int wait_settled(const struct shmemi_view *view, unsigned slot)
-{
-    unsigned spins = 0;
-    uint32_t state;
-    while ((state = atomic_load_explicit(&my_control()->slot_state[slot], memory_order_acquire)) == SHMEMI_SLOT_BUSY)
-        shmemi_progress(&spins);
-    if (state != SHMEMI_SLOT_FAILED)
-        return 0;
-    free_slot(slot);
-    return failed_at(view);
-}
-
-/* A put that failed leaves its slot in this state; found by whoever waits for the put. */
-static int collect_failed_puts(void)
-{
-    struct shmemi_control *control = my_control();
-    int rc = atomic_exchange_explicit(&control->inline_failed, 0, memory_order_relaxed) ? -EIO : 0;
-    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
-        if (atomic_load_explicit(&control->slot_state[slot], memory_order_acquire) != SHMEMI_SLOT_FAILED)
-            continue;
-        free_slot(slot);
-        rc = -EIO;
-    }
-    return rc;
+    return shmemi_slot_wait(slot) ? failed_at(view) : 0;
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -169,10 +113,37 @@ static struct shmemi_request request_for(const struct shmemi_view *view, enum sh
     };
 }
 
+/* After requests of this context were sent that quiet has to ask for. */
+static void note_pending(struct shmemi_context *context)
+{
+    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_STAGED);
+}
+
 static int send_request(const struct shmemi_view *view, const struct shmemi_request *request)
 {
     const struct shmemi_link *link = view->data;
     return link->send(view->pe, request);
+}
+
+/* A free slot, waiting for nothing of this thread's own. */
+static unsigned await_slot(struct shmemi_context *context)
+{
+    unsigned spins = 0;
+    int slot;
+    while ((slot = shmemi_slot_claim(context)) < 0)
+        shmemi_progress(&spins);
+    return (unsigned)slot;
+}
+
+/* Send a request whose answer, if any, quiet brings to its place, or whoever needs the slot. */
+static int send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
+                          const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    shmemi_slot_leave(request->slot, dest, shape);
+    int rc = send_request(view, request);
+    if (rc)
+        shmemi_slot_free(request->slot);
+    return rc;
 }
 
 /* ---- put --------------------------------------------------------------------------------------------------------- */
@@ -194,26 +165,25 @@ static int send_oldest(const struct shmemi_view *view, struct loading *loading)
     loading->head = (loading->head + 1) % LOOKAHEAD;
     loading->count--;
     int rc = event->memory->event_wait(event);
+    shmemi_slot_leave(request->slot, NULL, NULL);
     if (!rc)
         rc = send_request(view, request);
     if (rc)
-        free_slot(request->slot);
+        shmemi_slot_free(request->slot);
     return rc;
 }
 
 /* A free slot; while there is none, send what is loaded, so that slots come back. */
-static int claim_slot(const struct shmemi_view *view, struct loading *loading, unsigned *slot_p)
+static int claim_slot(struct shmemi_context *context, const struct shmemi_view *view, struct loading *loading,
+                      unsigned *slot_p)
 {
     unsigned spins = 0;
-    int slot;
-    while ((slot = try_claim()) < 0) {
-        if (collect_failed_puts())
-            return failed_at(view);
-        if (!loading->count) {
+    int slot, rc = 0;
+    while ((slot = shmemi_slot_claim(context)) < 0) {
+        if (loading->count)
+            rc = send_oldest(view, loading);
+        else
             shmemi_progress(&spins);
-            continue;
-        }
-        int rc = send_oldest(view, loading);
         if (rc)
             return rc;
     }
@@ -221,17 +191,18 @@ static int claim_slot(const struct shmemi_view *view, struct loading *loading, u
     return 0;
 }
 
-static int load_piece(const struct shmemi_view *view, size_t offset, const struct shmemi_place *source,
-                      const struct cutter *cutter, const struct piece *piece, struct loading *loading)
+static int load_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct cutter *cutter, const struct piece *piece,
+                      struct loading *loading)
 {
     unsigned slot = 0;
-    int rc = claim_slot(view, loading, &slot);
+    int rc = claim_slot(context, view, loading, &slot);
     if (rc)
         return rc;
     if (loading->count == LOOKAHEAD) {
         rc = send_oldest(view, loading);
         if (rc) {
-            free_slot(slot);
+            shmemi_slot_free(slot);
             return rc;
         }
     }
@@ -242,12 +213,22 @@ static int load_piece(const struct shmemi_view *view, size_t offset, const struc
     unsigned last = (loading->head + loading->count) % LOOKAHEAD;
     rc = from.memory->copy_start(&staging, &from, &shape, &loading->piece[last].event);
     if (rc) {
-        free_slot(slot);
+        shmemi_slot_free(slot);
         return rc;
     }
     loading->piece[last].request = request_for(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
     loading->count++;
     return 0;
+}
+
+/* Send a request that needs no slot. */
+static int send_slotless(const struct shmemi_view *view, struct shmemi_request *request)
+{
+    request->slot = shmemi_slotless_begin();
+    int rc = send_request(view, request);
+    if (rc)
+        shmemi_slotless_cancel(request->slot);
+    return rc;
 }
 
 static int put_inline(const struct shmemi_view *view, size_t offset, const struct shmemi_place *source,
@@ -263,23 +244,18 @@ static int put_inline(const struct shmemi_view *view, size_t offset, const struc
     if (rc)
         return rc;
     request.inline_size = (uint8_t)(shape->width * shape->rows);
-    atomic_fetch_add_explicit(&my_control()->inline_posted, 1, memory_order_relaxed);
-    return send_request(view, &request);
+    return send_slotless(view, &request);
 }
 
-/* Returns when the source has been copied out; the owner's part is collected by quiet. */
-static int staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape)
+static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    context->pending |= SHMEMI_PENDING_STAGED;
-    if (shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX)
-        return put_inline(view, offset, source, shape);
     struct cutter cutter = {shape->width, shape->rows, shape->dest_pitch, shape->source_pitch, 0, 0};
     struct loading loading = {.count = 0};
     struct piece piece;
     int rc = 0;
     while (!rc && next_piece(&cutter, &piece))
-        rc = load_piece(view, offset, source, &cutter, &piece, &loading);
+        rc = load_piece(context, view, offset, source, &cutter, &piece, &loading);
     while (loading.count) {
         int rc_send = send_oldest(view, &loading);
         rc = rc ? rc : rc_send;
@@ -287,21 +263,26 @@ static int staged_put_strided(struct shmemi_context *context, const struct shmem
     return rc;
 }
 
+/* Returns when the source has been copied out; the owner's part is collected by quiet. */
+static int staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    bool fits_inline = shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX;
+    int rc = fits_inline ? put_inline(view, offset, source, shape)
+                         : put_pieces(context, view, offset, source, shape);
+    note_pending(context);
+    return rc;
+}
+
 int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
                           size_t size)
 {
-    struct loading nothing = {.count = 0};
     struct piece piece = {.width = size, .rows = 1};
-    unsigned slot;
-    context->pending |= SHMEMI_PENDING_STAGED;
-    int rc = claim_slot(view, &nothing, &slot);
-    if (rc)
-        return rc;
+    unsigned slot = await_slot(context);
     memcpy(shmemi_staging_slot(slot), payload, size);
     struct shmemi_request request = request_for(view, SHMEMI_REQUEST_SCATTER, 0, &piece, 0, slot);
-    rc = send_request(view, &request);
-    if (rc)
-        free_slot(slot);
+    int rc = send_and_leave(view, &request, NULL, NULL);
+    note_pending(context);
     return rc;
 }
 
@@ -332,7 +313,7 @@ static int take_oldest(const struct shmemi_view *view, const struct shmemi_place
     unsigned slot = asking->request[asking->head].slot;
     asking->head = (asking->head + 1) % SHMEMI_STAGING_SLOTS_MAX;
     asking->count--;
-    int rc = wait_settled(view, slot);
+    int rc = wait_for_answer(view, slot);
     if (rc)
         return rc;
     struct shmemi_place to = *dest, staging = shmemi_place_host(shmemi_staging_slot(slot));
@@ -340,31 +321,29 @@ static int take_oldest(const struct shmemi_view *view, const struct shmemi_place
     struct shmemi_shape shape = {
         .width = piece->width, .rows = piece->rows, .dest_pitch = cutter->my_pitch, .source_pitch = piece->width};
     rc = shmemi_memory_copy(&to, &staging, &shape);
-    free_slot(slot);
+    shmemi_slot_free(slot);
     return rc;
 }
 
-static int ask_piece(const struct shmemi_view *view, size_t offset, const struct shmemi_place *dest,
-                     const struct cutter *cutter, const struct piece *piece, struct asking *asking)
+static int ask_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *dest, const struct cutter *cutter, const struct piece *piece,
+                     struct asking *asking)
 {
     unsigned spins = 0;
-    int slot;
-    while ((slot = try_claim()) < 0) {
-        if (collect_failed_puts())
-            return failed_at(view);
-        if (!asking->count) {
+    int slot, rc = 0;
+    while ((slot = shmemi_slot_claim(context)) < 0) {
+        if (asking->count)
+            rc = take_oldest(view, dest, cutter, asking);
+        else
             shmemi_progress(&spins);
-            continue;
-        }
-        int rc = take_oldest(view, dest, cutter, asking);
         if (rc)
             return rc;
     }
     struct shmemi_request request =
         request_for(view, SHMEMI_REQUEST_GET, offset, piece, cutter->peer_pitch, (unsigned)slot);
-    int rc = send_request(view, &request);
+    rc = send_request(view, &request);
     if (rc) {
-        free_slot((unsigned)slot);
+        shmemi_slot_free((unsigned)slot);
         return rc;
     }
     unsigned last = (asking->head + asking->count++) % SHMEMI_STAGING_SLOTS_MAX;
@@ -376,13 +355,12 @@ static int ask_piece(const struct shmemi_view *view, size_t offset, const struct
 static int staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    (void)context;
     struct cutter cutter = {shape->width, shape->rows, shape->source_pitch, shape->dest_pitch, 0, 0};
     struct asking asking = {.count = 0};
     struct piece piece;
     int rc = 0;
     while (!rc && next_piece(&cutter, &piece))
-        rc = ask_piece(view, offset, dest, &cutter, &piece, &asking);
+        rc = ask_piece(context, view, offset, dest, &cutter, &piece, &asking);
     while (asking.count) {
         int rc_take = take_oldest(view, dest, &cutter, &asking);
         rc = rc ? rc : rc_take;
@@ -397,60 +375,83 @@ static int staged_get(struct shmemi_context *context, const struct shmemi_view *
     return staged_get_strided(context, view, offset, dest, &shape);
 }
 
+/* Returns when all is asked for. */
+static int staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *dest, size_t nbytes)
+{
+    struct cutter cutter = {.width = nbytes, .rows = 1};
+    struct piece piece;
+    int rc = 0;
+    while (!rc && next_piece(&cutter, &piece)) {
+        struct shmemi_place to = *dest;
+        to.address += piece.mine;
+        struct shmemi_shape shape = shmemi_shape_linear(piece.width);
+        struct shmemi_request request =
+            request_for(view, SHMEMI_REQUEST_GET, offset, &piece, 0, await_slot(context));
+        rc = send_and_leave(view, &request, &to, &shape);
+    }
+    note_pending(context);
+    return rc;
+}
+
 /* ---- atomics, ordering ------------------------------------------------------------------------------------------- */
 
-static int staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_amo *amo, void *fetch_p)
+static struct shmemi_request request_for_word(const struct shmemi_view *view, size_t offset,
+                                              const struct shmemi_amo *amo, unsigned slot)
 {
-    struct loading nothing = {.count = 0};
     struct piece word = {.width = amo->size, .rows = 1};
-    unsigned slot = SHMEMI_SLOT_NONE;
-    int rc = fetch_p ? claim_slot(view, &nothing, &slot) : 0;
-    if (rc)
-        return rc;
     struct shmemi_request request = request_for(view, SHMEMI_REQUEST_AMO, offset, &word, 0, slot);
     request.u.amo.op = amo->op;
     request.u.amo.size = amo->size;
     request.u.amo.operand = amo->operand;
     request.u.amo.compare = amo->compare;
-    if (!fetch_p) {
-        context->pending |= SHMEMI_PENDING_STAGED;
-        atomic_fetch_add_explicit(&my_control()->inline_posted, 1, memory_order_relaxed);
-        return send_request(view, &request);
+    return request;
+}
+
+static int staged_amo_fetch(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                            const struct shmemi_amo *amo, void *fetch_p)
+{
+    unsigned slot = await_slot(context);
+    struct shmemi_request request = request_for_word(view, offset, amo, slot);
+    int rc = send_request(view, &request);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
     }
-    rc = send_request(view, &request);
-    if (!rc)
-        rc = wait_settled(view, slot);
+    rc = wait_for_answer(view, slot);
     if (rc)
         return rc;
     memcpy(fetch_p, shmemi_staging_slot(slot), amo->size);
-    free_slot(slot);
+    shmemi_slot_free(slot);
     return 0;
 }
 
-static bool puts_are_settled(void)
+static int staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo, void *fetch_p)
 {
-    struct shmemi_control *control = my_control();
-    if (atomic_load_explicit(&control->inline_settled, memory_order_acquire) !=
-        atomic_load_explicit(&control->inline_posted, memory_order_relaxed))
-        return false;
-    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
-        if (atomic_load_explicit(&control->slot_state[slot], memory_order_acquire) == SHMEMI_SLOT_BUSY)
-            return false;
-    return true;
+    if (fetch_p)
+        return staged_amo_fetch(context, view, offset, amo, fetch_p);
+    struct shmemi_request request = request_for_word(view, offset, amo, SHMEMI_SLOT_NONE);
+    int rc = send_slotless(view, &request);
+    note_pending(context);
+    return rc;
+}
+
+static int staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_place dest = shmemi_place_host(fetch_p);
+    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
+    struct shmemi_request request = request_for_word(view, offset, amo, await_slot(context));
+    int rc = send_and_leave(view, &request, &dest, &shape);
+    note_pending(context);
+    return rc;
 }
 
 /* Owners work on requests in the order of arrival but copies may overtake atomics: ordering is completion. */
 static int staged_quiet(struct shmemi_context *context)
 {
-    (void)context;
-    unsigned spins = 0;
-    while (!puts_are_settled())
-        shmemi_progress(&spins);
-    int rc = collect_failed_puts();
-    if (rc)
-        shmemi_error("a transfer through staging failed; its target PE has said why");
-    return rc;
+    return shmemi_slots_complete(context);
 }
 
 /* ---- naive ------------------------------------------------------------------------------------------------------- */
@@ -519,16 +520,16 @@ static int naive_get(struct shmemi_context *context, const struct shmemi_view *v
 
 const struct shmemi_driver shmemi_driver_staged = {
     .name = "staged",
-    .bit = SHMEMI_PENDING_STAGED,
     .attach = staged_attach,
     .detach = staged_detach,
     .put = staged_put,
     .get = staged_get,
     .put_nbi = staged_put,
-    .get_nbi = staged_get,
+    .get_nbi = staged_get_nbi,
     .put_strided = staged_put_strided,
     .get_strided = staged_get_strided,
     .amo = staged_amo,
+    .amo_nbi = staged_amo_nbi,
     .amo_nbi = staged_amo,
     .fence = staged_quiet,
     .quiet = staged_quiet,
@@ -536,7 +537,6 @@ const struct shmemi_driver shmemi_driver_staged = {
 
 const struct shmemi_driver shmemi_driver_naive = {
     .name = "naive",
-    .bit = SHMEMI_PENDING_STAGED,
     .attach = naive_attach,
     .detach = staged_detach,
     .put = naive_put,
@@ -546,6 +546,7 @@ const struct shmemi_driver shmemi_driver_naive = {
     .put_strided = naive_put_strided,
     .get_strided = naive_get_strided,
     .amo = staged_amo,
+    .amo_nbi = staged_amo_nbi,
     .amo_nbi = staged_amo,
     .fence = staged_quiet,
     .quiet = staged_quiet,

@@ -447,12 +447,9 @@ int shmemi_ucx_service_arm(void)
 
 int shmemi_ucx_has_pending(void)
 {
-    const struct shmemi_ucx_batch *nbi = &shmemi_ucx.nbi;
+    const struct shmemi_count *operations = &shmemi_ucx.operations;
     return atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire) &&
-           (atomic_load_explicit(&shmemi_ucx.unflushed, memory_order_relaxed) ||
-            atomic_load_explicit(&nbi->issued, memory_order_relaxed) !=
-                atomic_load_explicit(&nbi->completed, memory_order_relaxed) ||
-            shmemi_ucx_request_pending());
+           (!shmemi_count_is_settled(operations, shmemi_count_issued(operations)) || shmemi_ucx_request_pending());
 }
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */

@@ -35,13 +35,6 @@ enum {
 /* Operations of a batch that may be under way before the issuer waits for older ones. */
 enum { SHMEMI_UCX_IN_FLIGHT_MAX = 512 };
 
-/* Operations that are waited for together. Zero is empty. The issuer counts issued, callbacks count completed. */
-struct shmemi_ucx_batch {
-    _Atomic uint64_t issued;
-    _Atomic uint64_t completed;
-    atomic_int status; /* first error */
-};
-
 struct shmemi_ucx {
     atomic_bool is_open;
     ucp_context_h context;
@@ -49,9 +42,8 @@ struct shmemi_ucx {
     ucp_worker_h initiator;
     pthread_mutex_t service_lock; /* recursive: settle is called with and without it */
     pthread_mutex_t initiator_lock;
-    struct shmemi_ucx_batch nbi; /* operations that quiet waits for */
-    atomic_bool unflushed;       /* something was issued after the last quiet */
-    atomic_bool fenced;          /* and then a fence */
+    struct shmemi_count operations; /* that only a flush is known to complete */
+    struct shmemi_count fences;     /* settled: a flush has come after it */
 };
 
 extern struct shmemi_ucx shmemi_ucx;
@@ -123,7 +115,7 @@ int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shm
 int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
                         struct shmemi_ucx_batch *batch);
 
-/* Complete all one-sided operations. */
+/* Complete the one-sided operations of all contexts that were posted before the call. */
 int shmemi_ucx_flush(void);
 /* Free what atomics keep. */
 void shmemi_ucx_words_close(void);

@@ -310,12 +310,13 @@ static int fetch_key(const struct shmemi_view *view)
     return rc ? rc : unpack(view, endpoint);
 }
 
-/* A thread that waits for the lock makes no progress; the one that holds it does. */
 int shmemi_ucx_target_open(const struct shmemi_view *view)
 {
     struct shmemi_ucx_target *target = view->data;
+    unsigned spins = 0;
     int rc = 0;
-    pthread_mutex_lock(&fetch.lock);
+    while (pthread_mutex_trylock(&fetch.lock))
+        shmemi_ucx_turn(&spins);
     if (!atomic_load_explicit(&target->ready, memory_order_acquire))
         rc = fetch_key(view);
     pthread_mutex_unlock(&fetch.lock);

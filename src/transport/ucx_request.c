@@ -77,7 +77,7 @@ struct outgoing {
 /* All under the initiator lock, but for the counter. */
 static struct {
     struct expectation *slot; /* shmemi_staging.slots entries */
-    uint32_t *inline_puts;    /* by PE: not yet answered */
+    uint32_t *slotless;       /* requests without slot, by PE and set: not yet answered */
     struct outgoing *unused;
     struct shmemi_ucx_batch sends;
     atomic_uint unanswered;
@@ -162,7 +162,7 @@ static struct incoming *take_incoming(const struct shmemi_request *request, ucp_
 
 static size_t expected_payload(const struct shmemi_request *request)
 {
-    bool has_payload = shmemi_request_is_put(request->type) && request->slot != SHMEMI_SLOT_NONE;
+    bool has_payload = shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
     return has_payload ? shmemi_request_payload_size(request) : 0;
 }
 
@@ -319,7 +319,7 @@ static void on_answered(void *request, ucs_status_t status, void *user_data)
 static void send_answer(struct incoming *incoming, int status)
 {
     const struct shmemi_request *request = &incoming->arrival.request;
-    bool has_data = !status && !shmemi_request_is_put(request->type) && request->slot != SHMEMI_SLOT_NONE;
+    bool has_data = !status && !shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
         .cb.send = on_answered,
@@ -355,7 +355,7 @@ static void settle(struct shmemi_arrival *arrival, int status)
 static void settle_own(uint16_t slot, bool is_failed)
 {
     enum shmemi_slot_state state = SHMEMI_SLOT_FREE;
-    if (slot != SHMEMI_SLOT_NONE) {
+    if (!shmemi_is_slotless(slot)) {
         origin.slot[slot].waiting = false;
         if (!shmemi_request_is_put(origin.slot[slot].type))
             state = SHMEMI_SLOT_DONE;
@@ -364,12 +364,17 @@ static void settle_own(uint16_t slot, bool is_failed)
     shmemi_request_settle(slot, is_failed ? SHMEMI_SLOT_FAILED : state);
 }
 
+static uint32_t *slotless(uint32_t pe, uint16_t slot)
+{
+    return &origin.slotless[pe * SHMEMI_SLOTLESS_SETS + shmemi_slotless_set(slot)];
+}
+
 /* Note that an answer has to come; undone by settle_own or expect_nothing. */
 static void expect(uint32_t pe, const struct shmemi_request *request)
 {
     atomic_fetch_add_explicit(&origin.unanswered, 1, memory_order_relaxed);
-    if (request->slot == SHMEMI_SLOT_NONE) {
-        origin.inline_puts[pe]++;
+    if (shmemi_is_slotless(request->slot)) {
+        ++*slotless(pe, request->slot);
         return;
     }
     bool has_answer = !shmemi_request_is_put(request->type);
@@ -387,9 +392,9 @@ static bool is_expected(uint16_t slot, uint32_t pe)
 {
     if (pe >= (uint32_t)shmemi_job.n_pes)
         return false;
-    if (slot == SHMEMI_SLOT_NONE) {
-        bool found = origin.inline_puts[pe];
-        origin.inline_puts[pe] -= found;
+    if (shmemi_is_slotless(slot)) {
+        bool found = *slotless(pe, slot);
+        *slotless(pe, slot) -= found;
         return found;
     }
     return origin.slot && slot < shmemi_staging.slots && origin.slot[slot].waiting && origin.slot[slot].pe == pe;
@@ -399,8 +404,8 @@ static bool is_expected(uint16_t slot, uint32_t pe)
 static void expect_nothing(uint32_t pe, const struct shmemi_request *request)
 {
     atomic_fetch_sub_explicit(&origin.unanswered, 1, memory_order_relaxed);
-    if (request->slot == SHMEMI_SLOT_NONE)
-        origin.inline_puts[pe]--;
+    if (shmemi_is_slotless(request->slot))
+        --*slotless(pe, request->slot);
     else
         origin.slot[request->slot].waiting = false;
 }
@@ -470,7 +475,9 @@ static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *r
 static int keep_order(const struct shmemi_request *request)
 {
     bool is_ordered = request->type != SHMEMI_REQUEST_GET;
-    return is_ordered && atomic_load_explicit(&shmemi_ucx.fenced, memory_order_relaxed) ? shmemi_ucx_flush() : 0;
+    if (!is_ordered || shmemi_count_is_settled(&shmemi_ucx.fences, shmemi_count_issued(&shmemi_ucx.fences)))
+        return 0;
+    return shmemi_ucx_flush();
 }
 
 static int ucx_send(int pe, const struct shmemi_request *request)
@@ -532,7 +539,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
         shmemi_error("dropped an answer from the network that nobody waits for");
         return UCS_OK;
     }
-    size_t size = answer.slot == SHMEMI_SLOT_NONE || answer.status ? 0 : origin.slot[answer.slot].size;
+    size_t size = shmemi_is_slotless(answer.slot) || answer.status ? 0 : origin.slot[answer.slot].size;
     if (length != size) {
         shmemi_error("PE %u answered a request for %zu bytes with %zu", answer.owner, size, length);
         settle_own(answer.slot, true);
@@ -551,8 +558,9 @@ void shmemi_ucx_request_peer_lost(int pe)
     for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
         if (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe)
             settle_own((uint16_t)slot, true);
-    for (; origin.inline_puts[pe]; origin.inline_puts[pe]--)
-        settle_own(SHMEMI_SLOT_NONE, true);
+    for (uint16_t set = 0; set < SHMEMI_SLOTLESS_SETS; set++)
+        for (uint32_t *count = slotless((uint32_t)pe, SHMEMI_SLOT_NONE + set); *count; --*count)
+            settle_own(SHMEMI_SLOT_NONE + set, true);
 }
 
 unsigned shmemi_ucx_request_pending(void)
@@ -566,8 +574,8 @@ int shmemi_ucx_request_open(void)
 {
     owner.ready.end = &owner.ready.first;
     owner.waiting.end = &owner.waiting.first;
-    origin.inline_puts = calloc((size_t)shmemi_job.n_pes, sizeof *origin.inline_puts);
-    if (!origin.inline_puts) {
+    origin.slotless = calloc((size_t)shmemi_job.n_pes * SHMEMI_SLOTLESS_SETS, sizeof *origin.slotless);
+    if (!origin.slotless) {
         shmemi_error("out of memory for the requests to %d PEs", shmemi_job.n_pes);
         return -ENOMEM;
     }
@@ -591,8 +599,8 @@ void shmemi_ucx_request_close(void)
     owner.free_slots = NULL;
     owner.has_slots = false;
     free(origin.slot);
-    free(origin.inline_puts);
+    free(origin.slotless);
     origin.slot = NULL;
-    origin.inline_puts = NULL;
+    origin.slotless = NULL;
     atomic_store(&origin.unanswered, 0);
 }

@@ -44,14 +44,13 @@ static void ucx_detach(struct shmemi_view *view)
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-static void mark_pending(struct shmemi_context *context)
+/* After an operation that is not complete on return. The service thread looks after it if nobody else does. */
+static void note_pending(struct shmemi_context *context)
 {
-    if (!(__atomic_load_n(&context->pending, __ATOMIC_RELAXED) & SHMEMI_PENDING_UCX))
-        __atomic_fetch_or(&context->pending, SHMEMI_PENDING_UCX, __ATOMIC_RELAXED);
-    if (atomic_load_explicit(&shmemi_ucx.unflushed, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&shmemi_ucx.unflushed, true, memory_order_relaxed);
-    shmemi_service_notice();
+    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_UCX);
+    uint64_t before = shmemi_count_issue(&shmemi_ucx.operations);
+    if (shmemi_count_is_settled(&shmemi_ucx.operations, before))
+        shmemi_service_notice();
 }
 
 static int start_put(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
@@ -153,9 +152,11 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
-    mark_pending(context);
-    if (!is_host(source))
-        return shmemi_ucx_bounce_put(target, offset, source, shape);
+    if (!is_host(source)) {
+        rc = shmemi_ucx_bounce_put(target, offset, source, shape);
+        note_pending(context);
+        return rc;
+    }
     struct shmemi_ucx_rows rows = {
         .width = shape->width,
         .rows = shape->rows,
@@ -164,7 +165,9 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
         .memory = (char *)source->address,
         .memory_pitch = shape->source_pitch,
     };
-    return finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
+    rc = finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
+    note_pending(context);
+    return rc;
 }
 
 static int get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -228,8 +231,9 @@ static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view 
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
-    mark_pending(context);
-    return start_put(target, offset, (const void *)source->address, nbytes, &shmemi_ucx.nbi);
+    rc = start_put(target, offset, (const void *)source->address, nbytes, &context->network);
+    note_pending(context);
+    return rc;
 }
 
 static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -243,8 +247,9 @@ static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view 
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
-    mark_pending(context);
-    return start_get(target, offset, (void *)dest->address, nbytes, &shmemi_ucx.nbi);
+    rc = start_get(target, offset, (void *)dest->address, nbytes, &context->network);
+    note_pending(context);
+    return rc;
 }
 
 /* ---- Atomics ----------------------------------------------------------------------------------------------------- */
@@ -269,6 +274,9 @@ struct word_operation {
     struct word_operation *next;
     uint64_t operand; /* COMPARE_SWAP: the value to compare with */
     uint64_t result;  /* COMPARE_SWAP: on entry the value to store */
+    struct shmemi_ucx_batch *batch;
+    void *fetch_p; /* where the result goes; may be NULL */
+    unsigned size;
 };
 
 static struct word_operation *free_words; /* under the initiator lock */
@@ -330,27 +338,46 @@ static struct word_operation *take_word(void)
     return word;
 }
 
-static void on_posted(void *request, ucs_status_t status, void *user_data)
+/* With the initiator lock held. */
+static void finish_word(struct word_operation *word)
 {
-    ucp_request_free(request);
-    free_word(user_data);
-    shmemi_ucx_batch_done(&shmemi_ucx.nbi, status);
+    if (word->fetch_p)
+        memcpy(word->fetch_p, &word->result, word->size);
+    free_word(word);
 }
 
-static int post_atomic(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_amo *amo)
+static void on_posted(void *request, ucs_status_t status, void *user_data)
+{
+    struct word_operation *word = user_data;
+    struct shmemi_ucx_batch *batch = word->batch;
+    ucp_request_free(request);
+    finish_word(word);
+    shmemi_ucx_batch_done(batch, status);
+}
+
+/* Start an operation that quiet waits for. */
+static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
 {
     ucp_request_param_t param;
-    shmemi_ucx_batch_param(&shmemi_ucx.nbi, &param);
-    shmemi_ucx_batch_limit(&shmemi_ucx.nbi);
+    shmemi_ucx_batch_param(&context->network, &param);
+    shmemi_ucx_batch_limit(&context->network);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     struct word_operation *word = take_word();
+    word->batch = &context->network;
+    word->fetch_p = fetch_p;
+    word->size = amo->size;
     param.cb.send = on_posted;
     param.user_data = word;
-    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, atomics[amo->op].always_fetches, &param);
-    if (!request || UCS_PTR_IS_ERR(request))
+    bool fetches = fetch_p || atomics[amo->op].always_fetches;
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, fetches, &param);
+    if (!request)
+        finish_word(word);
+    else if (UCS_PTR_IS_ERR(request))
         free_word(word);
-    int rc = shmemi_ucx_batch_add(&shmemi_ucx.nbi, request, "atomic operation");
+    int rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    note_pending(context);
     return rc;
 }
 
@@ -364,19 +391,29 @@ static int check_word(const struct shmemi_ucx_target *target, const struct shmem
     return -EINVAL;
 }
 
+static int target_of_word(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo,
+                          const struct shmemi_ucx_target **target_p)
+{
+    int rc = shmemi_ucx_target_of(view, target_p);
+    return rc ? rc : check_word(*target_p, view, offset, amo);
+}
+
 static int ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_amo *amo, void *fetch_p)
 {
     const struct shmemi_ucx_target *target;
-    int rc = shmemi_ucx_target_of(view, &target);
-    if (!rc)
-        rc = check_word(target, view, offset, amo);
+    int rc = target_of_word(view, offset, amo, &target);
     if (rc)
         return rc;
-    if (fetch_p)
-        return fetch_atomic(target, offset, amo, fetch_p);
-    mark_pending(context);
-    return post_atomic(target, offset, amo);
+    return fetch_p ? fetch_atomic(target, offset, amo, fetch_p) : post_atomic(context, target, offset, amo, NULL);
+}
+
+static int ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    const struct shmemi_ucx_target *target;
+    int rc = target_of_word(view, offset, amo, &target);
+    return rc ? rc : post_atomic(context, target, offset, amo, fetch_p);
 }
 
 /* ---- Order and completion ---------------------------------------------------------------------------------------- */
@@ -385,7 +422,7 @@ static int ucx_amo(struct shmemi_context *context, const struct shmemi_view *vie
 static int ucx_fence(struct shmemi_context *context)
 {
     (void)context;
-    atomic_store_explicit(&shmemi_ucx.fenced, true, memory_order_relaxed);
+    shmemi_count_issue(&shmemi_ucx.fences);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_t status = ucp_worker_fence(shmemi_ucx.initiator);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
@@ -394,30 +431,36 @@ static int ucx_fence(struct shmemi_context *context)
     return shmemi_ucx_errno(status);
 }
 
-/* Other threads may go on issuing: only what was issued before is waited for. A flush completes all of that, in
- * whatever order, so the count of completed operations reaches the count that was issued. */
+/* Other threads may go on issuing: only what was counted before is known to be complete after it. */
 int shmemi_ucx_flush(void)
 {
     struct shmemi_ucx_batch batch = {0};
     ucp_request_param_t param;
     shmemi_ucx_batch_param(&batch, &param);
-    atomic_store_explicit(&shmemi_ucx.unflushed, false, memory_order_relaxed);
-    atomic_store_explicit(&shmemi_ucx.fenced, false, memory_order_relaxed);
+    uint64_t operations = shmemi_count_issued(&shmemi_ucx.operations);
+    uint64_t fences = shmemi_count_issued(&shmemi_ucx.fences);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    uint64_t issued = atomic_load_explicit(&shmemi_ucx.nbi.issued, memory_order_relaxed);
     int rc = shmemi_ucx_batch_add(&batch, ucp_worker_flush_nbx(shmemi_ucx.initiator, &param), "quiet");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     rc = finish(rc, &batch);
-    int waited = shmemi_ucx_batch_wait(&shmemi_ucx.nbi, issued);
-    if (waited)
-        atomic_store_explicit(&shmemi_ucx.nbi.status, 0, memory_order_relaxed); /* reported once */
-    return rc ? rc : waited;
+    if (rc)
+        return rc;
+    shmemi_count_settle(&shmemi_ucx.operations, operations);
+    shmemi_count_settle(&shmemi_ucx.fences, fences);
+    return 0;
 }
 
+/* The flush completes what was posted, in whatever order, so the count of completed operations reaches the count that
+ * was issued. */
 static int ucx_quiet(struct shmemi_context *context)
 {
-    (void)context;
-    return shmemi_ucx_flush();
+    struct shmemi_ucx_batch *batch = &context->network;
+    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
+    int rc = shmemi_ucx_flush();
+    int waited = shmemi_ucx_batch_wait(batch, issued);
+    if (waited)
+        atomic_store_explicit(&batch->status, 0, memory_order_relaxed); /* reported once */
+    return rc ? rc : waited;
 }
 
 void shmemi_ucx_words_close(void)
@@ -431,7 +474,6 @@ void shmemi_ucx_words_close(void)
 
 const struct shmemi_driver shmemi_driver_ucx = {
     .name = "ucx",
-    .bit = SHMEMI_PENDING_UCX,
     .attach = ucx_attach,
     .detach = ucx_detach,
     .put = ucx_put,
@@ -441,6 +483,7 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .put_strided = put_strided,
     .get_strided = get_strided,
     .amo = ucx_amo,
+    .amo_nbi = ucx_amo_nbi,
     .amo_nbi = ucx_amo,
     .fence = ucx_fence,
     .quiet = ucx_quiet,

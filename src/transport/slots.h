@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The origin's side of staging slots (request.h has their life), and of requests that travel without one: who holds
+ * them, what they wait for, and when they are complete.
+ *
+ * A thread holds the slot that it has claimed. It frees the slot itself, or leaves it with the request: then whoever
+ * finds the request finished - the context's quiet, or a thread in need of a slot - brings the answer to where it was
+ * to go, and frees the slot.
+ */
+#ifndef SHMEMI_SLOTS_H
+#define SHMEMI_SLOTS_H
+
+#include "transport/driver.h"
+
+/* All slots are free and nothing is counted: before the first operation. */
+void shmemi_slots_open(void);
+
+/* A free slot for an operation on this context; -EAGAIN when there is none. Before that, finished slots that were left
+ * are freed. */
+int shmemi_slot_claim(struct shmemi_context *context);
+/* Give back a slot whose request is finished or was not sent. */
+void shmemi_slot_free(unsigned slot);
+/* Wait until the owner has answered. 0: the answer lies in the slot, which the caller frees; -EIO: the owner has
+ * failed, the slot is free again. */
+int shmemi_slot_wait(unsigned slot);
+
+/* Leave a slot before its request is sent. Rows of the answer go from the slot to a place; NULL when none is expected.
+ * If the request cannot be sent, the slot is the caller's again. */
+void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const struct shmemi_shape *shape);
+
+/* Count a request that needs no slot; what its slot field must be. */
+uint16_t shmemi_slotless_begin(void);
+/* It was not sent after all. */
+void shmemi_slotless_cancel(uint16_t slot);
+
+/* Wait for the slots left on this context and, since they are not told apart, for the requests without slot of all
+ * contexts, as far as they were sent before the call. -EIO, logged, when one has failed. */
+int shmemi_slots_complete(struct shmemi_context *context);
+
+#endif
