@@ -10,9 +10,6 @@ const struct shmemi_view *shmemi_reach_word(const char *routine, const void *add
                                             size_t *offset_p)
 {
     const struct shmemi_view *view = shmemi_reach(routine, address, nbytes, pe, offset_p);
-    if (view->place.memory != &shmemi_memory_host)
-        shmemi_fatal("%s: %p is mapped %s memory, on which atomic operations and signals are not supported", routine,
-                     address, shmemi_memory_type_name(view->place.memory->type));
     if ((uintptr_t)address % nbytes)
         shmemi_fatal("%s: %p is not aligned to its %zu bytes", routine, address, nbytes);
     return view;

@@ -89,7 +89,7 @@ static inline void shmemi_require(int rc)
         shmemi_give_up();
 }
 
-/* The same for a word that the CPU works on: also refuses mapped GPU memory, by name. */
+/* The same for a word, which must be aligned to its size. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
 /* Refuse a local word that the CPU cannot read. */

@@ -7,14 +7,14 @@
 void shmemi_fence(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    if (context->pending)
+    if (shmemi_context_has_pending(context))
         shmemi_require(shmemi_drivers_fence(context));
 }
 
 void shmemi_quiet(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (context->pending)
+    if (shmemi_context_has_pending(context))
         shmemi_require(shmemi_drivers_quiet(context));
 }
 

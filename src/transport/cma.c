@@ -200,7 +200,6 @@ const struct shmemi_driver shmemi_driver_cma = {
     .get_strided = cma_get_strided,
     .amo = cma_amo,
     .amo_nbi = cma_amo_nbi,
-    .amo_nbi = cma_amo,
     .fence = cma_nothing_pending,
     .quiet = cma_nothing_pending,
 };

@@ -103,7 +103,6 @@ const struct shmemi_driver shmemi_driver_shm = {
     .get_strided = shm_get_strided,
     .amo = shm_amo,
     .amo_nbi = shm_amo,
-    .amo_nbi = shm_amo,
     .fence = shm_nothing_pending,
     .quiet = shm_nothing_pending,
 };

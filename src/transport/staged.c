@@ -530,7 +530,6 @@ const struct shmemi_driver shmemi_driver_staged = {
     .get_strided = staged_get_strided,
     .amo = staged_amo,
     .amo_nbi = staged_amo_nbi,
-    .amo_nbi = staged_amo,
     .fence = staged_quiet,
     .quiet = staged_quiet,
 };
@@ -547,7 +546,6 @@ const struct shmemi_driver shmemi_driver_naive = {
     .get_strided = naive_get_strided,
     .amo = staged_amo,
     .amo_nbi = staged_amo_nbi,
-    .amo_nbi = staged_amo,
     .fence = staged_quiet,
     .quiet = staged_quiet,
 };

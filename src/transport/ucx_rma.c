@@ -484,7 +484,6 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .get_strided = get_strided,
     .amo = ucx_amo,
     .amo_nbi = ucx_amo_nbi,
-    .amo_nbi = ucx_amo,
     .fence = ucx_fence,
     .quiet = ucx_quiet,
 };
