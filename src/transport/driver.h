@@ -60,6 +60,7 @@ struct shmemi_amo {
 };
 
 struct shmemi_team;
+struct shmemi_batch;
 struct shmemi_copy;
 
 /* Operations issued and not known to be complete. Every operation belongs to a context [9.5], and any number of threads
