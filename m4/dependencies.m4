@@ -77,6 +77,44 @@ AC_DEFUN([MAPSHMEM_CHECK_OPENCL], [
     AM_CONDITIONAL([HAVE_OPENCL], [test $have_opencl = yes])
 ])
 
+# MAPSHMEM_CHECK_ONE_MPI(family, VARIABLE, macro that its mpi.h defines, compilers to try): sets have_family, and
+# VARIABLE_CFLAGS and VARIABLE_LIBS to what its compiler wrapper adds.
+AC_DEFUN([MAPSHMEM_CHECK_ONE_MPI], [
+    AC_ARG_VAR([$2_CC], [compiler wrapper of $1 (default: the first of $4 that is one)])
+    AC_MSG_CHECKING([for the compiler wrapper of $1])
+    have_$1=no
+    for wrapper in ${$2_CC:-$4}; do
+        AS_IF([test $have_$1 = no && test "x$enable_mpi" != xno &&
+               echo '#include <mpi.h>' | $wrapper -E -dM -x c - 2>/dev/null | grep -Eq 'define ($3) '],
+              [have_$1=yes; $2_CC=$wrapper])
+    done
+    $2_CFLAGS= $2_LIBS=
+    AS_IF([test $have_$1 = yes],
+          [for word in `$$2_CC -show`; do
+               AS_CASE([$word],
+                   [-I*|-D*], [AS_VAR_APPEND([$2_CFLAGS], [" $word"])],
+                   [-L*|-l*|-Wl,-rpath*|-Wl,--enable-new-dtags], [AS_VAR_APPEND([$2_LIBS], [" $word"])],
+                   [-pthread], [AS_VAR_APPEND([$2_CFLAGS], [" $word"]); AS_VAR_APPEND([$2_LIBS], [" $word"])])
+           done
+           AC_MSG_RESULT([$$2_CC])],
+          [AC_MSG_RESULT([no])])
+    AC_SUBST([$2_CFLAGS])
+    AC_SUBST([$2_LIBS])
+])
+
+# For each MPI a module is built that starts the PEs through it; the library itself is linked with none.
+AC_DEFUN([MAPSHMEM_CHECK_MPI], [
+    AC_ARG_ENABLE([mpi], [AS_HELP_STRING([--disable-mpi], [build no modules for start-up by MPI])], [], [enable_mpi=auto])
+    MAPSHMEM_CHECK_ONE_MPI([openmpi], [OPENMPI], [OPEN_MPI|OMPI_MAJOR_VERSION], [mpicc.openmpi mpicc])
+    MAPSHMEM_CHECK_ONE_MPI([mpich], [MPICH], [MPICH_NUMVERSION|MPICH_VERSION|I_MPI_NUMVERSION|MVAPICH2_NUMVERSION],
+                           [mpicc.mpich mpicc])
+    AM_CONDITIONAL([HAVE_OPENMPI], [test $have_openmpi = yes])
+    AM_CONDITIONAL([HAVE_MPICH], [test $have_mpich = yes])
+    summary_mpi=
+    AS_IF([test $have_openmpi = yes], [summary_mpi="$OPENMPI_CC"])
+    AS_IF([test $have_mpich = yes], [summary_mpi="${summary_mpi:+$summary_mpi, }$MPICH_CC"])
+])
+
 AC_DEFUN([MAPSHMEM_CHECK_LAUNCHER], [
     AC_PATH_PROGS([LAUNCHER], [mpirun prterun srun])
     summary_launcher=${LAUNCHER:-none}
@@ -93,6 +131,7 @@ AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
         "CUDA" "$summary_cuda" "shmmap of CUDA memory, when the machine has a driver" \
         "nvcc" "${NVCC:-no}" "CUDA kernels of the applications" \
         "OpenCL" "$have_opencl" "shmmap of OpenCL buffers" \
+        "MPI" "${summary_mpi:-no}" "start-up by MPI, where the launcher has no PMIx" \
         "launcher" "$summary_launcher" "oshrun -n N (found at run time too)"
     AS_ECHO(["  prefix     $prefix"])
     AS_ECHO([""])

@@ -113,6 +113,13 @@ static int parse_present(const char *text, const char *allowed, void *value_p)
     return 0;
 }
 
+static int parse_text(const char *text, const char *allowed, void *value_p)
+{
+    (void)allowed;
+    *(const char **)value_p = text;
+    return 0;
+}
+
 static const struct setting table[] = {
 #define SETTING(field, name, kind, value, allowed, meaning)                                                            \
     {name, #kind, value, allowed, meaning, parse_##kind, offsetof(struct shmemi_settings, field)},
@@ -148,19 +155,28 @@ static const char *allowed_text(const struct setting *setting)
     return strcmp(setting->kind, "size") ? "a whole number" : "a number with an optional suffix k, m, g or t";
 }
 
+static void *value_of(const struct setting *setting)
+{
+    return (char *)&shmemi_settings + setting->offset;
+}
+
+static void set_default(const struct setting *setting)
+{
+    if (is_present_kind(setting))
+        *(bool *)value_of(setting) = false;
+    else
+        setting->parse(setting->value, setting->allowed, value_of(setting));
+}
+
 static int read_setting(const struct setting *setting)
 {
-    void *value_p = (char *)&shmemi_settings + setting->offset;
     const char *variable;
     const char *text = user_text(setting, &variable);
     if (!text) {
-        if (is_present_kind(setting)) {
-            *(bool *)value_p = false;
-            return 0;
-        }
-        return setting->parse(setting->value, setting->allowed, value_p);
+        set_default(setting);
+        return 0;
     }
-    int rc = setting->parse(text, setting->allowed, value_p);
+    int rc = setting->parse(text, setting->allowed, value_of(setting));
     if (rc)
         shmemi_error("%s=%s is not valid; allowed: %s", variable, text, allowed_text(setting));
     return rc;
@@ -257,6 +273,23 @@ static int check_window(void)
     return -EINVAL;
 }
 
+static void set_log_level(void)
+{
+    shmemi_log_level = shmemi_settings.debug ? SHMEMI_LOG_DEBUG : (enum shmemi_log_level)shmemi_settings.log;
+}
+
+void shmemi_settings_preview(void)
+{
+    for (int i = 0; i < N_SETTINGS; i++) {
+        const char *variable;
+        const char *text = user_text(&table[i], &variable);
+        set_default(&table[i]);
+        if (text)
+            table[i].parse(text, table[i].allowed, value_of(&table[i]));
+    }
+    set_log_level();
+}
+
 int shmemi_settings_read(void)
 {
     int rc;
@@ -265,7 +298,7 @@ int shmemi_settings_read(void)
         if (rc)
             return rc;
     }
-    shmemi_log_level = shmemi_settings.debug ? SHMEMI_LOG_DEBUG : (enum shmemi_log_level)shmemi_settings.log;
+    set_log_level();
     rc = check_unknown();
     if (!rc)
         rc = check_range("SHMEM_STAGING_SLOTS", shmemi_settings.staging_slots, 2, 64);

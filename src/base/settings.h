@@ -24,7 +24,20 @@ struct shmemi_settings {
 
 enum shmemi_gpu_route { SHMEMI_ROUTE_AUTO, SHMEMI_ROUTE_IPC, SHMEMI_ROUTE_STAGED, SHMEMI_ROUTE_NAIVE };
 
+/* How the PEs find each other; SHMEMI_BOOTSTRAP_AUTO and the words of the setting, in its order. */
+enum shmemi_bootstrap_choice {
+    SHMEMI_BOOTSTRAP_AUTO,
+    SHMEMI_BOOTSTRAP_PMIX,
+    SHMEMI_BOOTSTRAP_MPI,
+    SHMEMI_BOOTSTRAP_PMI,
+    SHMEMI_BOOTSTRAP_SINGLE,
+};
+
 extern struct shmemi_settings shmemi_settings;
+
+/* What the bootstrap needs before the PE is known: every setting whose value is valid, the others at their default.
+ * Reports nothing; shmemi_settings_read does that later, with the PE's number. */
+void shmemi_settings_preview(void);
 
 /* Read the environment. Returns -EINVAL after one line that names variable, value and what is allowed, or (when
  * SHMEM_STRICT is on) an unknown variable and the nearest known name. Idempotent. */

@@ -5,14 +5,20 @@
 #include "transport/bootstrap.h"
 
 #include "base/log.h"
+#include "base/settings.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const struct shmemi_bootstrap *shmemi_bootstrap;
 
+/* In the order of enum shmemi_bootstrap_choice, which is the order in which they are tried. */
 static const struct shmemi_bootstrap *const table[] = {
     &shmemi_bootstrap_pmix,
+    &shmemi_bootstrap_mpi,
+    &shmemi_bootstrap_pmi,
     &shmemi_bootstrap_single,
 };
 
@@ -21,20 +27,42 @@ static const char *const size_variables[] = {
     "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS", "FLUX_JOB_SIZE", "PALS_SIZE",
 };
 
-static int check_launcher_size(int n_pes)
+int shmemi_launcher_size(const char **variable_p)
 {
-    if (n_pes > 1)
-        return 0;
     for (size_t i = 0; i < sizeof size_variables / sizeof size_variables[0]; i++) {
         const char *text = getenv(size_variables[i]);
         if (!text || atoi(text) <= 1)
             continue;
-        shmemi_error("the launcher started %s processes (%s), but this one finds itself alone: the launcher offers no "
-                     "PMIx; start the program with 'oshrun -n %s' or 'srun --mpi=pmix'",
-                     text, size_variables[i], text);
-        return -EPROTO;
+        *variable_p = size_variables[i];
+        return atoi(text);
     }
     return 0;
+}
+
+bool shmemi_launcher_has_pmi(void)
+{
+    return getenv("PMI_FD") && getenv("PMI_RANK") && getenv("PMI_SIZE");
+}
+
+_Noreturn void shmemi_bootstrap_fail_alone(int status)
+{
+    if (!status) { /* to a launcher that is no failure */
+        signal(SIGTERM, SIG_DFL);
+        raise(SIGTERM);
+    }
+    _Exit(status);
+}
+
+static int check_launcher_size(int n_pes)
+{
+    const char *variable;
+    int size = shmemi_launcher_size(&variable);
+    if (n_pes > 1 || !size || shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_SINGLE)
+        return 0;
+    shmemi_error("the launcher started %d processes (%s), but this one finds itself alone: the launcher offers neither "
+                 "PMIx nor PMI, nor does MPI connect them; start the program with 'oshrun -n %d' or 'srun --mpi=pmix'",
+                 size, variable, size);
+    return -EPROTO;
 }
 
 static void abort_job(int status)
@@ -43,23 +71,43 @@ static void abort_job(int status)
     _Exit(status);
 }
 
-int shmemi_bootstrap_open(int *pe_p, int *n_pes_p)
+static int use(const struct shmemi_bootstrap *bootstrap, int pe, int n_pes)
+{
+    int rc = check_launcher_size(n_pes);
+    if (rc)
+        return rc;
+    shmemi_bootstrap = bootstrap;
+    shmemi_log_set_pe(pe);
+    shmemi_log_abort = abort_job;
+    shmemi_debug("start-up by %s", bootstrap->name);
+    return 0;
+}
+
+static int open_first(int *pe_p, int *n_pes_p)
 {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         int rc = table[i]->open(pe_p, n_pes_p);
-        if (rc == -ENODEV)
-            continue;
-        if (rc)
-            return rc;
-        rc = check_launcher_size(*n_pes_p);
-        if (rc)
-            return rc;
-        shmemi_bootstrap = table[i];
-        shmemi_log_set_pe(*pe_p);
-        shmemi_log_abort = abort_job;
-        return 0;
+        if (rc != -ENODEV)
+            return rc ? rc : use(table[i], *pe_p, *n_pes_p);
     }
     return -ENODEV;
+}
+
+static int open_chosen(const struct shmemi_bootstrap *bootstrap, int *pe_p, int *n_pes_p)
+{
+    int rc = bootstrap->open(pe_p, n_pes_p);
+    if (rc == -ENODEV)
+        shmemi_error("SHMEM_BOOTSTRAP=%s: there is no such thing here; leave the variable away to use what there is",
+                     bootstrap->name);
+    return rc ? rc : use(bootstrap, *pe_p, *n_pes_p);
+}
+
+int shmemi_bootstrap_open(int *pe_p, int *n_pes_p)
+{
+    shmemi_settings_preview();
+    int choice = shmemi_settings.bootstrap;
+    return choice == SHMEMI_BOOTSTRAP_AUTO ? open_first(pe_p, n_pes_p)
+                                           : open_chosen(table[choice - SHMEMI_BOOTSTRAP_PMIX], pe_p, n_pes_p);
 }
 
 void shmemi_bootstrap_close(void)

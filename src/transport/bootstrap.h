@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bootstrap: what the launcher provides before PEs can talk to each other. PMIx under a launcher; without one a job
- * of one PE. Functions return 0 or -errno and have logged any error, with the phase and what to do.
+ * Bootstrap: what the launcher provides before PEs can talk to each other. PMIx where the launcher has it; else MPI
+ * if the program has initialised it, else the launcher's PMI-1; without a launcher a job of one PE. Functions return 0
+ * or -errno and have logged any error, with the phase and what to do.
  */
 #ifndef SHMEMI_BOOTSTRAP_H
 #define SHMEMI_BOOTSTRAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,12 +31,22 @@ struct shmemi_bootstrap {
 /* The bootstrap in use; NULL before open. */
 extern const struct shmemi_bootstrap *shmemi_bootstrap;
 
-/* Open the first that is there. Stops with a clear line when a launcher says that the job has several PEs and no
- * bootstrap agrees. */
+/* Open the first that is there, or the one that SHMEM_BOOTSTRAP names. Stops with a clear line when a launcher says
+ * that the job has several PEs and no bootstrap agrees. */
 int shmemi_bootstrap_open(int *pe_p, int *n_pes_p);
 void shmemi_bootstrap_close(void);
 
+/* The number of processes by the launcher's variables, and the variable; 0 when none says more than 1. */
+int shmemi_launcher_size(const char **variable_p);
+/* Whether the launcher gave this process a connection to it that speaks PMI-1. */
+bool shmemi_launcher_has_pmi(void);
+
+/* End this process so that the launcher ends the others: for when there is no connection to the launcher any more. */
+_Noreturn void shmemi_bootstrap_fail_alone(int status);
+
 extern const struct shmemi_bootstrap shmemi_bootstrap_pmix;
+extern const struct shmemi_bootstrap shmemi_bootstrap_mpi;
+extern const struct shmemi_bootstrap shmemi_bootstrap_pmi;
 extern const struct shmemi_bootstrap shmemi_bootstrap_single;
 
 #endif
