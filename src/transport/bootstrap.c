@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 const struct shmemi_bootstrap *shmemi_bootstrap;
 
@@ -44,12 +46,26 @@ bool shmemi_launcher_has_pmi(void)
     return getenv("PMI_FD") && getenv("PMI_RANK") && getenv("PMI_SIZE");
 }
 
+/* Hydra looks for processes that a signal has ended only when a pipe of theirs closes: a child closes them last. */
+static void close_pipes_later(void)
+{
+    const struct timespec until_seen_dead = {.tv_nsec = 300000000};
+    if (fork() != 0)
+        return;
+    nanosleep(&until_seen_dead, NULL);
+    _exit(0);
+}
+
 _Noreturn void shmemi_bootstrap_fail_alone(int status)
 {
-    if (!status) { /* to a launcher that is no failure */
-        signal(SIGTERM, SIG_DFL);
-        raise(SIGTERM);
-    }
+    sigset_t term;
+    fflush(NULL);
+    close_pipes_later();
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &term, NULL);
+    raise(SIGTERM);
     _Exit(status);
 }
 

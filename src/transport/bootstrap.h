@@ -41,7 +41,8 @@ int shmemi_launcher_size(const char **variable_p);
 /* Whether the launcher gave this process a connection to it that speaks PMI-1. */
 bool shmemi_launcher_has_pmi(void);
 
-/* End this process so that the launcher ends the others: for when there is no connection to the launcher any more. */
+/* End this process so that the launcher ends the others, when there is no connection to the launcher any more: by a
+ * signal, because Hydra does not mind the exit status of a process that has finalised MPI. */
 _Noreturn void shmemi_bootstrap_fail_alone(int status);
 
 extern const struct shmemi_bootstrap shmemi_bootstrap_pmix;

@@ -26,7 +26,7 @@ static const struct shmemi_mpi_module *mpi; /* of the module, once it is loaded 
 static int n_processes;
 static bool in_use;    /* between open and close */
 static bool is_hybrid; /* the program has brought MPI with it */
-static pid_t owner; /* that registered leave_mpi: not its children */
+static pid_t owner;    /* that registered leave_mpi: not its children */
 
 static bool is_demanded(void)
 {
@@ -96,15 +96,16 @@ static int find_module(const char *family, char *path, size_t size)
     return -ENOENT;
 }
 
-/* What is wrong with an opened module, or NULL. */
-static const char *module_fault(void *handle, const void *program_mpi)
+/* What is wrong with an opened module, or NULL. Of one family any MPI will do, if it is the program's that the module has
+ * been bound to. */
+static const char *module_fault(void *handle, const void *program_mpi, const char *family)
 {
     const struct shmemi_mpi_module *found = dlsym(handle, SHMEMI_MPI_MODULE_SYMBOL);
     if (!found)
         return "it is not a module of MapSHMEM";
     if (found->version != SHMEMI_MPI_MODULE_VERSION)
         return "it belongs to another version of MapSHMEM";
-    if (program_mpi && (const void *)found->initialized != program_mpi)
+    if (program_mpi && (strcmp(found->family, family) || (const void *)found->initialized != program_mpi))
         return "it is linked with another MPI than the program";
     return NULL;
 }
@@ -122,7 +123,7 @@ static int load_module(const char *family)
         return -ENOENT;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *fault = handle ? module_fault(handle, program_mpi) : dlerror();
+    const char *fault = handle ? module_fault(handle, program_mpi, family) : dlerror();
     if (fault) {
         shmemi_log(refusal_level(), "no start-up by MPI: %s: %s; set SHMEM_MPI_MODULE to a module that is built with the "
                    "program's mpicc", path, fault);
@@ -134,10 +135,15 @@ static int load_module(const char *family)
     return 0;
 }
 
-/* After an exit in the middle of the job the launcher must see that this process has not finished. */
+/* After an exit in the middle of the job the launcher must see that this process has not finished. It does when MPI is
+ * not finalised; if MPI is, a signal tells it. */
 static void leave_mpi(void)
 {
-    if (!in_use && getpid() == owner)
+    if (getpid() != owner)
+        return;
+    if (in_use && shmemi_mpi_state() == SHMEMI_MPI_FINALIZED)
+        shmemi_bootstrap_fail_alone(EXIT_FAILURE);
+    if (!in_use)
         mpi->leave();
 }
 
@@ -165,15 +171,19 @@ static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
 
 static int join(int *pe_p)
 {
+    const char *variable;
     bool initialized_here;
     int rc = mpi->open(pe_p, &n_processes, &initialized_here);
     if (rc)
         return report("MPI_Init or MPI_Comm_dup", rc);
-    if (!initialized_here)
-        return 0;
+    if (!owner)
+        atexit(leave_mpi);
     owner = getpid();
-    atexit(leave_mpi);
-    if (*pe_p == 0 && is_hybrid)
+    if (initialized_here && n_processes == 1 && shmemi_launcher_size(&variable)) { /* it does not know the launcher */
+        mpi->close();
+        return -ENODEV;
+    }
+    if (*pe_p == 0 && initialized_here && is_hybrid)
         shmemi_warn("shmem_init has initialised MPI, because it had no other way to start (SHMEM_BOOTSTRAP=mpi, or a "
                     "launcher without PMIx and PMI); here MPI_Init must come before shmem_init, or not at all");
     return 0;
@@ -181,20 +191,15 @@ static int join(int *pe_p)
 
 static int mpi_open(int *pe_p, int *n_pes_p)
 {
-    const char *variable, *family = wanted_family();
+    const char *family = wanted_family();
     if (!family)
         return -ENODEV;
     int rc = load_module(family);
     if (rc)
         return is_demanded() ? rc : -ENODEV;
     rc = join(pe_p);
-    if (rc)
-        return rc;
-    if (n_processes == 1 && shmemi_launcher_size(&variable)) { /* an MPI that this launcher does not know */
-        mpi->close();
-        return -ENODEV;
-    }
-    rc = shmemi_gather_open(*pe_p, n_processes, gather);
+    if (!rc)
+        rc = shmemi_gather_open(*pe_p, n_processes, gather);
     if (rc)
         return rc;
     in_use = true;

@@ -255,13 +255,24 @@ static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
 
 /* ---- the connection ----------------------------------------------------------------------------------------------- */
 
+/* MPI may have closed the descriptor, and its number may be that of another file by now. */
+static bool is_closed_by_mpi(void)
+{
+    const char *family = shmemi_mpi_family();
+    return shmemi_mpi_state() == SHMEMI_MPI_FINALIZED && family && !strcmp(family, "mpich");
+}
+
 /* If MPI_Finalize has done it already, nobody reads this. A process that exits in the middle of the job must not look as
  * if it had finished. */
 static void disconnect(void)
 {
     static const char farewell[] = "cmd=finalize\n";
     char line[LINE_BYTES];
-    if (getpid() != owner || in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
+    if (getpid() != owner)
+        return;
+    if (in_use && is_closed_by_mpi())
+        shmemi_bootstrap_fail_alone(EXIT_FAILURE);
+    if (in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
         return;
     if (!send_line(farewell, sizeof farewell - 1))
         receive_line(line, FAREWELL_SECONDS);
@@ -291,13 +302,6 @@ static int greet(void)
     return 0;
 }
 
-/* MPI may have closed the descriptor, and its number may be that of another file by now. */
-static bool is_closed_by_mpi(void)
-{
-    const char *family = shmemi_mpi_family();
-    return shmemi_mpi_state() == SHMEMI_MPI_FINALIZED && family && !strcmp(family, "mpich");
-}
-
 static int connect_launcher(void)
 {
     if (is_closed_by_mpi())
@@ -324,6 +328,7 @@ static int pmi_open(int *pe_p, int *n_pes_p)
     n_processes = atoi(getenv("PMI_SIZE"));
     if (n_processes == 1 && shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_AUTO)
         return -ENODEV; /* alone, and so not dependent on a connection that MPI may have closed */
+    shmemi_log_set_pe(rank);
     int rc = fd < 0 ? connect_launcher() : 0;
     if (!rc)
         rc = shmemi_gather_open(rank, n_processes, gather);

@@ -10,6 +10,12 @@
 #include <errno.h>
 #include <time.h>
 
+#ifdef OPEN_MPI
+#define FAMILY "openmpi"
+#else
+#define FAMILY "mpich"
+#endif
+
 static MPI_Comm communicator = MPI_COMM_NULL;
 static bool initialized_by_us;
 static char error_text[MPI_MAX_ERROR_STRING + 1];
@@ -116,6 +122,7 @@ static const char *last_error(void)
 extern const struct shmemi_mpi_module shmemi_mpi_module;
 const struct shmemi_mpi_module shmemi_mpi_module = {
     .version = SHMEMI_MPI_MODULE_VERSION,
+    .family = FAMILY,
     .open = open_communicator,
     .close = close_communicator,
     .leave = leave,

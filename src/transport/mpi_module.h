@@ -17,6 +17,7 @@ enum { SHMEMI_MPI_MODULE_VERSION = 1 };
 /* Functions return 0 or -errno; after an error, error() tells what MPI said. */
 struct shmemi_mpi_module {
     int version;
+    const char *family; /* as shmemi_mpi_family says it */
     /* Initialise MPI if nobody has, and take a communicator of our own. *initialized_here: it was this call. */
     int (*open)(int *rank_p, int *size_p, bool *initialized_here);
     /* Give the communicator back; nothing when MPI is finalised already. */
