@@ -96,8 +96,8 @@ static int find_module(const char *family, char *path, size_t size)
     return -ENOENT;
 }
 
-/* What is wrong with an opened module, or NULL. Of one family any MPI will do, if it is the program's that the module has
- * been bound to. */
+/* What is wrong with an opened module, or NULL. Any MPI of the family will do, if it is the program's that the module
+ * has been bound to. */
 static const char *module_fault(void *handle, const void *program_mpi, const char *family)
 {
     const struct shmemi_mpi_module *found = dlsym(handle, SHMEMI_MPI_MODULE_SYMBOL);
@@ -118,8 +118,8 @@ static int load_module(const char *family)
         return 0;
     is_hybrid = program_mpi;
     if (find_module(family, path, sizeof path)) {
-        shmemi_log(refusal_level(), "no start-up by MPI: there is no %s; configure MapSHMEM where mpicc is found, or set "
-                   "SHMEM_MPI_MODULE", path);
+        shmemi_log(refusal_level(), "no start-up by MPI: there is no %s; configure MapSHMEM where mpicc is found, or "
+                   "set SHMEM_MPI_MODULE", path);
         return -ENOENT;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

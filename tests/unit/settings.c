@@ -99,6 +99,23 @@ static void check_aliases(void)
     clear_environment();
 }
 
+/* Before the PE is known: what is valid counts, what is not waits for its report. */
+static void check_preview(void)
+{
+    setenv("SHMEM_BOOTSTRAP", "pmi", 1);
+    setenv("SHMEM_MPI_MODULE", "/some/module.so", 1);
+    setenv("SHMEM_TIMEOUT", "soon", 1);
+    setenv("SHMEM_NO_SUCH", "1", 1);
+    shmemi_settings_preview();
+    CHECK(shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_PMI);
+    CHECK(!strcmp(shmemi_settings.mpi_module, "/some/module.so"));
+    CHECK(shmemi_settings.timeout == 60);
+    setenv("SHMEM_BOOTSTRAP", "p", 1);
+    shmemi_settings_preview();
+    CHECK(shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_AUTO);
+    clear_environment();
+}
+
 /* ---- what is reported -------------------------------------------------------------------------------------------- */
 
 static char report[4096];
@@ -196,6 +213,7 @@ int main(void)
     check_defaults();
     check_values();
     check_aliases();
+    check_preview();
     check_wrong_values();
     check_unknown();
     check_print();
