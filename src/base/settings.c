@@ -104,6 +104,14 @@ static int parse_choice(const char *text, const char *allowed, void *value_p)
     return -EINVAL;
 }
 
+/* What is allowed is for the reader of the setting to say. */
+static int parse_text(const char *text, const char *allowed, void *value_p)
+{
+    (void)allowed;
+    *(const char **)value_p = text;
+    return 0;
+}
+
 /* The default of these is "not set", which parses as false. */
 static int parse_present(const char *text, const char *allowed, void *value_p)
 {

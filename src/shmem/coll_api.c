@@ -7,8 +7,7 @@
 /* A PE that fails in the middle would leave the others waiting. */
 static inline int conclude(int rc)
 {
-    if (__builtin_expect(rc, 0))
-        shmemi_give_up();
+    shmemi_require(rc);
     return 0;
 }
 

@@ -5,10 +5,6 @@
  */
 #include "shmem/collectives.h"
 
-#include "transport/exchange.h"
-
-#include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,9 +150,7 @@ int shmemi_collective_agree(struct shmemi_team *team, enum shmemi_agree_op op, u
 
 void shmemi_sync_world(void)
 {
-    struct shmemi_team *world = &shmemi_team_world;
-    if (world->collective ? shmemi_collective_sync(world) : shmemi_exchange_barrier())
-        shmemi_give_up();
+    shmemi_require(shmemi_collective_sync(&shmemi_team_world));
 }
 
 void shmemi_barrier_world(void)

@@ -3,6 +3,7 @@
  * Setup, exit and query [9.1].
  */
 #include "base/settings.h"
+#include "shmem/coll_choice.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "transport/batch.h"
@@ -53,6 +54,8 @@ static void introduce(void)
 static int prepare(void)
 {
     int rc = shmemi_settings_read();
+    if (!rc)
+        rc = shmemi_choices_read();
     if (!rc)
         introduce();
     if (!rc)
