@@ -121,13 +121,6 @@ static int parse_present(const char *text, const char *allowed, void *value_p)
     return 0;
 }
 
-static int parse_text(const char *text, const char *allowed, void *value_p)
-{
-    (void)allowed;
-    *(const char **)value_p = text;
-    return 0;
-}
-
 static const struct setting table[] = {
 #define SETTING(field, name, kind, value, allowed, meaning)                                                            \
     {name, #kind, value, allowed, meaning, parse_##kind, offsetof(struct shmemi_settings, field)},

@@ -21,7 +21,7 @@ int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int 
                   uint64_t number)
 {
     atomic_thread_fence(memory_order_release);
-    int rc = context->pending ? shmemi_drivers_fence(context) : 0;
+    int rc = shmemi_context_has_pending(context) ? shmemi_drivers_fence(context) : 0;
     return rc ? rc : shmemi_put_to_workspace(team, context, world_pe, (const void *)word, &number, sizeof number);
 }
 
