@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * alltoall: everybody writes into every dest, wherever it is; small blocks go through the workspaces of a node.
+ * alltoall and alltoalls: everybody writes into every dest, wherever it is; small blocks go through the workspaces of a
+ * node.
  */
 #include "shmem/collectives.h"
 
@@ -50,4 +51,29 @@ int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *arg
         shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall, all) == SHMEMI_alltoall_eager)
         return alltoall_eager(team, args);
     return alltoall_push(team, args);
+}
+
+int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
+                     const struct shmemi_alltoall_strides *strides)
+{
+    struct shmemi_context context = {0};
+    const int n = team->n_pes, me = team->my_pe;
+    const struct shmemi_shape shape = {.width = strides->size,
+                                       .rows = strides->nelems,
+                                       .dest_pitch = strides->dest * strides->size,
+                                       .source_pitch = strides->source * strides->size};
+    int rc = 0;
+    if (!strides->nelems)
+        return 0;
+    for (int i = 0; i < n && !rc; i++) {
+        int to = (me + i) % n;
+        const struct shmemi_view *view = &args->dest.region->view[shmemi_team_world_pe(team, to)];
+        struct shmemi_place source =
+            shmemi_own_place(&args->source, (size_t)to * strides->nelems * shape.source_pitch);
+        size_t offset = args->dest.offset + (size_t)me * strides->nelems * shape.dest_pitch;
+        rc = view->driver->put_strided(&context, view, offset, &source, &shape);
+    }
+    if (!rc)
+        rc = shmemi_drivers_quiet(&context);
+    return rc ? rc : shmemi_collective_sync(team);
 }

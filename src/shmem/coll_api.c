@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The public collectives over teams [9.10]: arguments are checked before anything is changed.
+ * The public collectives over teams [9.10].
  */
-#include "shmem/collectives.h"
-
-/* A PE that fails in the middle would leave the others waiting. */
-static inline int conclude(int rc)
-{
-    shmemi_require(rc);
-    return 0;
-}
+#include "shmem/coll_call.h"
 
 SHMEMI_API(void, barrier_all, (void))
 {
@@ -20,69 +13,73 @@ SHMEMI_API(void, barrier_all, (void))
 SHMEMI_API(void, sync_all, (void))
 {
     shmemi_require_team("shmem_sync_all", &shmemi_team_world);
-    conclude(shmemi_collective_sync(&shmemi_team_world));
+    shmemi_require(shmemi_collective_sync(&shmemi_team_world));
 }
 
 SHMEMI_API(int, team_sync, (shmem_team_t team))
 {
     shmemi_require_team("shmem_team_sync", team);
-    return conclude(shmemi_collective_sync(team));
-}
-
-/* The bytes that n members contribute; SIZE_MAX, which no region holds, when that is more than fits. */
-static size_t bytes_of_all(const struct shmemi_team *team, size_t nbytes)
-{
-    return shmemi_bytes_of(nbytes, (size_t)team->n_pes);
+    shmemi_require(shmemi_collective_sync(team));
+    return 0;
 }
 
 static int broadcast(const char *routine, shmem_team_t team, void *dest, const void *source, size_t nbytes, int root)
 {
     shmemi_require_team(routine, team);
-    if ((unsigned)root >= (unsigned)team->n_pes)
-        shmemi_fatal("%s: the root %d is out of range, the team has PEs 0 to %d", routine, root, team->n_pes - 1);
-    struct shmemi_copy_args args = {shmemi_symmetric_of(routine, dest, nbytes),
-                                    shmemi_symmetric_of(routine, source, nbytes), nbytes};
-    return conclude(shmemi_broadcast(team, &args, root));
+    shmemi_call_broadcast(routine, team, dest, source, nbytes, root, false);
+    return 0;
 }
 
-static int fcollect(const char *routine, shmem_team_t team, void *dest, const void *source, size_t nbytes)
+static int copies(shmemi_call_copies_func_t call, const char *routine, shmem_team_t team, void *dest, const void *source,
+                  size_t nbytes)
 {
     shmemi_require_team(routine, team);
-    struct shmemi_copy_args args = {shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
-                                    shmemi_symmetric_of(routine, source, nbytes), nbytes};
-    return conclude(shmemi_fcollect(team, &args));
+    call(routine, team, dest, source, nbytes);
+    return 0;
 }
 
-static int alltoall(const char *routine, shmem_team_t team, void *dest, const void *source, size_t nbytes)
+static int alltoalls(const char *routine, shmem_team_t team, void *dest, const void *source,
+                     struct shmemi_call_strides strides)
 {
     shmemi_require_team(routine, team);
-    struct shmemi_copy_args args = {shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
-                                    shmemi_symmetric_of(routine, source, bytes_of_all(team, nbytes)), nbytes};
-    return conclude(shmemi_alltoall(team, &args));
+    shmemi_call_alltoalls(routine, team, dest, source, strides);
+    return 0;
 }
 
 static int reduce(const char *routine, const struct shmemi_op *op, shmem_team_t team, void *dest, const void *source,
                   size_t nreduce)
 {
     shmemi_require_team(routine, team);
-    size_t nbytes = shmemi_bytes_of(nreduce, op->size);
-    struct shmemi_reduce_args args = {op, shmemi_symmetric_of(routine, dest, nbytes),
-                                      shmemi_symmetric_of(routine, source, nbytes), nbytes};
-    return conclude(shmemi_reduce(team, &args));
+    shmemi_call_reduce(routine, op, team, dest, source, nreduce);
+    return 0;
+}
+
+static int scan(const char *routine, enum shmemi_kind kind, shmem_team_t team, void *dest, const void *source,
+                size_t nelems, bool exclusive)
+{
+    shmemi_require_team(routine, team);
+    shmemi_call_scan(routine, &shmemi_ops[SHMEMI_OP_sum][kind], team, dest, source, nelems, exclusive);
+    return 0;
 }
 
 /* clang-format off */
-#define DEFINE_COPIES(BROADCAST, FCOLLECT, ALLTOALL, ELEMENT, SIZE)                                                    \
+#define DEFINE_COPIES(VERB, NAME, ELEMENT, SIZE)                                                                       \
+    SHMEMI_API(int, NAME, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems))                    \
+    { return copies(shmemi_call_##VERB, "shmem_" #NAME, team, dest, source, shmemi_bytes_of(nelems, SIZE)); }
+#define DEFINE_COLLECTIVES(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, ELEMENT, SIZE)                           \
     SHMEMI_API(int, BROADCAST, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems, int PE_root))  \
     { return broadcast("shmem_" #BROADCAST, team, dest, source, shmemi_bytes_of(nelems, SIZE), PE_root); }             \
-    SHMEMI_API(int, FCOLLECT, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems))                \
-    { return fcollect("shmem_" #FCOLLECT, team, dest, source, shmemi_bytes_of(nelems, SIZE)); }                        \
-    SHMEMI_API(int, ALLTOALL, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, size_t nelems))                \
-    { return alltoall("shmem_" #ALLTOALL, team, dest, source, shmemi_bytes_of(nelems, SIZE)); }
-#define DEFINE_TYPED_COPIES(NAME, TYPE, ...)                                                                           \
-    DEFINE_COPIES(NAME##_broadcast, NAME##_fcollect, NAME##_alltoall, TYPE, sizeof(TYPE))
-SHMEMI_FOR_RMA_TYPES(DEFINE_TYPED_COPIES, )
-DEFINE_COPIES(broadcastmem, fcollectmem, alltoallmem, void, 1)
+    DEFINE_COPIES(collect, COLLECT, ELEMENT, SIZE)                                                                     \
+    DEFINE_COPIES(fcollect, FCOLLECT, ELEMENT, SIZE)                                                                   \
+    DEFINE_COPIES(alltoall, ALLTOALL, ELEMENT, SIZE)                                                                   \
+    SHMEMI_API(int, ALLTOALLS, (shmem_team_t team, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                size_t nelems))                                                                        \
+    { return alltoalls("shmem_" #ALLTOALLS, team, dest, source, (struct shmemi_call_strides){SIZE, nelems, dst, sst}); }
+#define DEFINE_TYPED_COLLECTIVES(NAME, TYPE, ...)                                                                      \
+    DEFINE_COLLECTIVES(NAME##_broadcast, NAME##_collect, NAME##_fcollect, NAME##_alltoall, NAME##_alltoalls, TYPE,     \
+                       sizeof(TYPE))
+SHMEMI_FOR_RMA_TYPES(DEFINE_TYPED_COLLECTIVES, )
+DEFINE_COLLECTIVES(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void, 1)
 
 #define DEFINE_REDUCE(NAME, TYPE, OP)                                                                                  \
     SHMEMI_API(int, NAME##_##OP##_reduce, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce))         \
@@ -95,4 +92,10 @@ SHMEMI_FOR_ORDER_TYPES(DEFINE_REDUCE, max)
 SHMEMI_FOR_ORDER_TYPES(DEFINE_REDUCE, min)
 SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_REDUCE, sum)
 SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_REDUCE, prod)
+
+#define DEFINE_SCAN(NAME, TYPE, SCAN, EXCLUSIVE)                                                                       \
+    SHMEMI_API(int, NAME##_sum_##SCAN, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems))             \
+    { return scan("shmem_" #NAME "_sum_" #SCAN, SHMEMI_KIND_OF(TYPE), team, dest, source, nelems, EXCLUSIVE); }
+SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_SCAN, inscan, false)
+SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_SCAN, exscan, true)
 /* clang-format on */

@@ -8,9 +8,10 @@
 
 struct node_broadcast {
     struct shmemi_team *team;
-    const struct shmemi_symmetric *dest, *source; /* the same object: the root has nothing to do for itself */
+    const struct shmemi_symmetric *dest, *source;
     size_t nbytes;
-    int root; /* rank */
+    int root;
+    bool root_keeps_dest;
     uint64_t number;
     struct shmemi_context context;
 };
@@ -22,7 +23,7 @@ static bool is_root(const struct node_broadcast *broadcast)
 
 static int send_to(struct node_broadcast *broadcast, int rank)
 {
-    if (rank == broadcast->root && broadcast->dest == broadcast->source)
+    if (rank == broadcast->root && broadcast->root_keeps_dest)
         return 0;
     return shmemi_send(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
                        shmemi_node_world_pe(broadcast->team, rank));
@@ -91,12 +92,13 @@ static int broadcast_pull(struct node_broadcast *broadcast)
     return 0;
 }
 
-int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_symmetric *dest,
-                          const struct shmemi_symmetric *source, size_t nbytes, int root)
+int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_broadcast *args)
 {
-    struct node_broadcast broadcast = {.team = team, .dest = dest, .source = source, .nbytes = nbytes, .root = root};
+    const size_t nbytes = args->nbytes;
+    struct node_broadcast broadcast = {.team = team, .dest = args->dest, .source = args->source, .nbytes = nbytes,
+                                       .root = args->root, .root_keeps_dest = args->root_keeps_dest};
     if (team->node.n == 1) {
-        int rc = send_to(&broadcast, root);
+        int rc = send_to(&broadcast, args->root);
         return rc ? rc : shmemi_drivers_quiet(&broadcast.context);
     }
     broadcast.number = shmemi_node_enter(team);
@@ -110,7 +112,13 @@ int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_symmetri
     }
 }
 
-/* ---- between nodes: from the root's leader's dest to that of the others ------------------------------------------
+int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes)
+{
+    struct shmemi_node_broadcast broadcast = {dest, dest, nbytes, .root = 0, .root_keeps_dest = true};
+    return shmemi_node_broadcast(team, &broadcast);
+}
+
+/* ---- between nodes: from the root's leader to the dest of the others ---------------------------------------------
  *
  * A flag per broadcast tells that the data have come. Leaders that only send could run ahead of the others until a flag
  * is used again, so that all synchronise before that. */
@@ -120,6 +128,7 @@ enum { DELIVERIES_MOST = SHMEMI_FLAGS };
 struct leaders_broadcast {
     struct shmemi_team *team;
     const struct shmemi_symmetric *dest;
+    const struct shmemi_symmetric *have; /* where this leader finds the data: dest, or source on the root itself */
     size_t nbytes;
     int root; /* leader */
     _Atomic uint64_t *flag;
@@ -129,7 +138,7 @@ struct leaders_broadcast {
 
 static int deliver(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
 {
-    return shmemi_send(&broadcast->context, broadcast->dest, at, broadcast->dest, at, nbytes,
+    return shmemi_send(&broadcast->context, broadcast->dest, at, broadcast->have, at, nbytes,
                        shmemi_leader_world_pe(broadcast->team, leader));
 }
 
@@ -190,16 +199,18 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
     return rc ? rc : shmemi_leaders_sync(broadcast->team);
 }
 
-static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes, int root)
+static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
 {
     struct shmemi_collective_state *state = team->collective;
-    struct leaders_broadcast broadcast = {.team = team, .dest = dest, .nbytes = nbytes, .root = root};
+    struct leaders_broadcast broadcast = {.team = team, .dest = &args->dest, .nbytes = args->nbytes,
+                                          .have = root == team->my_pe ? &args->source : &args->dest,
+                                          .root = shmemi_leader_of_member(team, root)};
     int rc = state->deliveries < DELIVERIES_MOST ? 0 : shmemi_leaders_sync(team);
     if (rc)
         return rc;
     broadcast.flag = &state->mine->delivered[state->deliveries++];
     broadcast.number = ++state->leaders_number;
-    if (shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, nbytes) == SHMEMI_leaders_broadcast_tree)
+    if (shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes) == SHMEMI_leaders_broadcast_tree)
         return deliver_by_tree(&broadcast);
     return deliver_by_scatter(&broadcast);
 }
@@ -208,18 +219,16 @@ static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_symme
 
 int shmemi_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
 {
+    struct shmemi_node_broadcast in_node = {&args->dest, &args->source, args->nbytes,
+                                            shmemi_node_rank_of_member(team, root), args->root_keeps_dest};
+    int rc = 0;
     if (!args->nbytes)
         return 0;
-    if (team->leaders.n == 1)
-        return shmemi_node_broadcast(team, &args->dest, &args->source, args->nbytes,
-                                     shmemi_node_rank_of_member(team, root));
-    const int leader = shmemi_leader_of_member(team, root), rank = shmemi_node_rank_of_member(team, root);
-    int rc = 0;
-    if (rank >= 0)
-        rc = shmemi_node_broadcast(team, &args->dest, &args->source, args->nbytes, rank);
-    if (!rc && shmemi_is_leader(team))
-        rc = leaders_broadcast(team, &args->dest, args->nbytes, leader);
-    if (!rc && rank < 0)
-        rc = shmemi_node_broadcast(team, &args->dest, &args->dest, args->nbytes, 0);
+    if (in_node.root >= 0)
+        rc = shmemi_node_broadcast(team, &in_node);
+    if (!rc && team->leaders.n > 1 && shmemi_is_leader(team))
+        rc = leaders_broadcast(team, args, root);
+    if (!rc && in_node.root < 0)
+        rc = shmemi_node_spread(team, &args->dest, args->nbytes);
     return rc;
 }

@@ -17,7 +17,7 @@ struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *add
     return memory;
 }
 
-static struct shmemi_place own_place(const struct shmemi_symmetric *memory, size_t at)
+struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size_t at)
 {
     if (memory->host)
         return shmemi_place_host(memory->host + at);
@@ -69,7 +69,7 @@ int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *d
 {
     if (source->host)
         return shmemi_copy_to(context, dest, dest_at, source->host + source_at, nbytes, world_pe);
-    struct shmemi_place place = own_place(source, source_at);
+    struct shmemi_place place = shmemi_own_place(source, source_at);
     return put(context, dest, dest_at, &place, nbytes, world_pe);
 }
 
@@ -78,7 +78,7 @@ int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *
 {
     if (dest->host)
         return shmemi_copy_from(context, dest->host + dest_at, source, source_at, nbytes, world_pe);
-    struct shmemi_place place = own_place(dest, dest_at);
+    struct shmemi_place place = shmemi_own_place(dest, dest_at);
     return get(context, &place, source, source_at, nbytes, world_pe);
 }
 

@@ -96,18 +96,16 @@ static int deliver_block(struct pass *pass, const char *sum, size_t at, size_t n
 
 static int do_part(struct pass *pass, size_t nbytes)
 {
-    const size_t size = pass->op->size, nelems = nbytes / size;
-    const size_t n = (size_t)pass->among->n, me = (size_t)pass->among->me;
-    size_t at = nelems / n * me + (me < nelems % n ? me : nelems % n);
-    size_t left = nelems / n + (me < nelems % n);
-    const size_t most = BLOCK_BYTES / size;
+    const size_t size = pass->op->size, most = BLOCK_BYTES / size;
+    struct shmemi_part part = shmemi_part_of(nbytes / size, pass->among->n, pass->among->me);
     int rc = 0;
-    for (size_t block; left && !rc; left -= block, at += block) {
-        block = left < most ? left : most;
-        char *sum = pass->to->host ? pass->to->host + at * size : pass->buffer + (FETCHES + 1) * BLOCK_BYTES;
-        rc = combine_block(pass, sum, at * size, block * size);
+    for (size_t done = 0, block; done < part.nelems && !rc; done += block) {
+        size_t at = (part.first + done) * size;
+        char *sum = pass->to->host ? pass->to->host + at : pass->buffer + (FETCHES + 1) * BLOCK_BYTES;
+        block = part.nelems - done < most ? part.nelems - done : most;
+        rc = combine_block(pass, sum, at, block * size);
         if (!rc)
-            rc = deliver_block(pass, sum, at * size, block * size);
+            rc = deliver_block(pass, sum, at, block * size);
     }
     return rc ? rc : shmemi_drivers_quiet(&pass->context);
 }
@@ -167,7 +165,7 @@ static int reduce_large(struct shmemi_team *team, const struct shmemi_reduce_arg
         return rc;
     if (shmemi_is_leader(team))
         rc = reduce_between_leaders(team, args);
-    return rc ? rc : shmemi_node_broadcast(team, &args->dest, &args->dest, args->nbytes, 0);
+    return rc ? rc : shmemi_node_spread(team, &args->dest, args->nbytes);
 }
 
 /* The same answer on all members: on several nodes it depends on their number alone. */

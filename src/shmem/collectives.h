@@ -26,7 +26,6 @@ enum {
     SHMEMI_ROUNDS = 18,       /* of an algorithm that doubles its reach: 2^16 nodes, and two that fold */
     SHMEMI_LEADER_BYTES = 1024, /* of data in a record between leaders */
     SHMEMI_FLAGS = 16,
-    SHMEMI_SCAN_BYTES = 384,
 };
 
 /* A cache line that its owner writes and others poll: the data belong to the operation with this number. */
@@ -46,11 +45,11 @@ struct shmemi_workspace {
     _Atomic uint64_t reduced[SHMEMI_ROUNDS];
     _Atomic uint64_t collected[SHMEMI_ROUNDS];
     _Atomic uint64_t delivered[SHMEMI_FLAGS];
-    SHMEMI_CACHE_ALIGNED char record[2][SHMEMI_ROUNDS][SHMEMI_LEADER_BYTES]; /* of reductions */
-
-    /* Written by members of any node: partial sums of scans. */
+    union {
+        SHMEMI_CACHE_ALIGNED char record[2][SHMEMI_ROUNDS][SHMEMI_LEADER_BYTES]; /* of reductions */
+        char partial[2 * SHMEMI_ROUNDS * SHMEMI_LEADER_BYTES];                   /* of scans, by members of any node */
+    };
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t scanned[SHMEMI_ROUNDS];
-    char partial[SHMEMI_ROUNDS][SHMEMI_SCAN_BYTES];
 };
 
 struct shmemi_collective_state {
@@ -84,6 +83,9 @@ static inline char *shmemi_mapped_copy(const struct shmemi_symmetric *memory, in
     char *mapped = memory->region->view[world_pe].mapped;
     return mapped ? mapped + memory->offset : NULL;
 }
+
+/* This PE's own copy, from byte `at` on. */
+struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size_t at);
 
 /* Transfers between bytes of a member's copy and private host memory or this PE's own copy; put and get as drivers do
  * them, complete after shmemi_drivers_quiet. */
@@ -140,9 +142,16 @@ static inline void shmemi_node_all_entered(struct shmemi_team *team, uint64_t nu
 void shmemi_node_give(struct shmemi_team *team, uint64_t number);
 void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number);
 
-/* From the source of a rank into every dest of the node; nothing is done for the rank itself when dest == source. */
-int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_symmetric *dest,
-                          const struct shmemi_symmetric *source, size_t nbytes, int root);
+/* From the source of a rank into every dest of the node; of the rank itself only if it is told so. */
+struct shmemi_node_broadcast {
+    const struct shmemi_symmetric *dest, *source;
+    size_t nbytes;
+    int root; /* rank */
+    bool root_keeps_dest;
+};
+int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_broadcast *args);
+/* The same from rank 0's dest into those of the others. */
+int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes);
 
 /* An operation that only synchronises the node. */
 void shmemi_node_sync(struct shmemi_team *team);
@@ -196,11 +205,33 @@ int shmemi_reduce_private(struct shmemi_team *team, const struct shmemi_op *op, 
 
 struct shmemi_copy_args {
     struct shmemi_symmetric dest, source;
-    size_t nbytes; /* that each member contributes */
+    size_t nbytes;          /* that this PE contributes; all contribute as much, but for collect */
+    const uint64_t *starts; /* collect: where the blocks start in dest, and where the last one ends */
+    bool root_keeps_dest;   /* broadcast: the dest of the root is not written */
 };
 int shmemi_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root);
 int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *args);
+/* dest is known to be right only when all lengths are known. */
+int shmemi_collect(const char *routine, struct shmemi_team *team, void *dest, struct shmemi_copy_args *args);
 int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *args);
+
+/* Of the elements of an alltoalls: in units of elements. */
+struct shmemi_alltoall_strides {
+    size_t size, nelems;
+    size_t dest, source;
+};
+int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
+                     const struct shmemi_alltoall_strides *strides);
+
+/* The part of a member when n share the work on nelems elements. */
+struct shmemi_part {
+    size_t first, nelems;
+};
+static inline struct shmemi_part shmemi_part_of(size_t nelems, int n, int member)
+{
+    size_t each = nelems / (size_t)n, more = nelems % (size_t)n, i = (size_t)member;
+    return (struct shmemi_part){each * i + (i < more ? i : more), each + (i < more)};
+}
 
 struct shmemi_reduce_args {
     const struct shmemi_op *op;
@@ -208,5 +239,7 @@ struct shmemi_reduce_args {
     size_t nbytes;
 };
 int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *args);
+/* Prefix sums in the order of the team; exclusive: without the PE's own, 0 on the first. */
+int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args, bool exclusive);
 
 #endif

@@ -134,6 +134,32 @@ static int reserve_slots(struct shmemi_team *parent, unsigned n, unsigned *slots
     return rc;
 }
 
+void shmemi_team_free_slots(uint64_t *bitmap, uint64_t *number_p)
+{
+    pthread_mutex_lock(&teams.lock);
+    memcpy(bitmap, teams.free_slots, sizeof teams.free_slots);
+    *number_p = 0;
+    for (int slot = 0; slot < SHMEMI_TEAMS_MAX; slot++)
+        if (teams.number[slot] > *number_p)
+            *number_p = teams.number[slot];
+    pthread_mutex_unlock(&teams.lock);
+}
+
+bool shmemi_team_reserve_slot(unsigned slot)
+{
+    uint64_t bit = (uint64_t)1 << slot % 64;
+    pthread_mutex_lock(&teams.lock);
+    bool was_free = teams.free_slots[slot / 64] & bit;
+    teams.free_slots[slot / 64] &= ~bit;
+    pthread_mutex_unlock(&teams.lock);
+    return was_free;
+}
+
+void shmemi_team_release_slot(unsigned slot)
+{
+    mark_slot(slot, true);
+}
+
 static uint64_t number_of_slot(unsigned slot)
 {
     pthread_mutex_lock(&teams.lock);
@@ -312,6 +338,34 @@ static int open_shared(void)
         memcpy(shmemi_team_shared.world_pes, pes, (size_t)n * sizeof(int));
     }
     return open_team(&shmemi_team_shared, SLOT_SHARED, 0);
+}
+
+struct shmemi_team *shmemi_team_make_active_set(int start, int stride, int size, unsigned slot, uint64_t number)
+{
+    struct shmemi_team *team = calloc(1, sizeof *team);
+    if (!team) {
+        shmemi_error("out of memory for an active set of %d PEs", size);
+        return NULL;
+    }
+    *team = (struct shmemi_team){.my_pe = (shmemi_job.pe - start) / stride, .n_pes = size, .start = start,
+                                 .stride = stride, .is_active_set = true};
+    if (open_team(team, slot, number)) {
+        close_team(team);
+        free(team);
+        return NULL;
+    }
+    keep(team);
+    return team;
+}
+
+struct shmemi_team *shmemi_team_find_active_set(int start, int stride, int size)
+{
+    pthread_mutex_lock(&teams.lock);
+    struct shmemi_team *team = teams.made;
+    while (team && !(team->is_active_set && team->start == start && team->stride == stride && team->n_pes == size))
+        team = team->next;
+    pthread_mutex_unlock(&teams.lock);
+    return team;
 }
 
 int shmemi_teams_open(void)

@@ -26,6 +26,7 @@ struct shmemi_team {
     int *world_pes;
 
     shmem_team_config_t config;
+    bool is_active_set;               /* made for the deprecated collectives; no program has a handle */
     unsigned slot;                    /* of the workspace, the same on all members */
     struct shmemi_context *contexts;  /* created on this team and not yet destroyed */
     struct shmemi_team *next;         /* of the teams that the program made */
@@ -61,6 +62,18 @@ void shmemi_team_remove_context(struct shmemi_context *context);
 
 /* Set by the file of contexts: destroy one. */
 void shmemi_context_free(struct shmemi_context *context);
+
+/* ---- Teams of active sets (coll_active_set.c), whose members agree upon the slot among themselves -------------------
+ * Any thread. The teams go away in shmemi_teams_close. */
+
+/* Bitmap of the slots that are free on this PE, and the highest number of any collective so far. */
+void shmemi_team_free_slots(uint64_t *bitmap, uint64_t *number_p);
+bool shmemi_team_reserve_slot(unsigned slot); /* false: it is taken */
+void shmemi_team_release_slot(unsigned slot);
+/* Of PEs of SHMEM_TEAM_WORLD; NULL after an error line. */
+struct shmemi_team *shmemi_team_make_active_set(int start, int stride, int size, unsigned slot, uint64_t number);
+/* NULL: not made yet. */
+struct shmemi_team *shmemi_team_find_active_set(int start, int stride, int size);
 
 /* ---- Collectives for the library's own use (coll_*.c) --------------------------------------------------------------
  * A team's collectives are called in the same order by all members, one thread at a time per team. 0 or -errno. */
