@@ -43,11 +43,11 @@ static int send_message(struct agreement *agreement, int member, int first_word,
     const size_t at = (size_t)first_word * sizeof *message;
     int rc = shmemi_copy_to(context, &agreement->sync, at, message, (size_t)n * sizeof *message, pe);
     atomic_thread_fence(memory_order_release);
-    if (!rc && context->pending)
+    if (!rc && shmemi_context_has_pending(context))
         rc = shmemi_drivers_fence(context);
     if (!rc)
         rc = shmemi_copy_to(context, &agreement->sync, at + (size_t)n * sizeof *message, &flag, sizeof flag, pe);
-    return rc ? rc : shmemi_drivers_quiet(context);
+    return rc ? rc : shmemi_complete(context);
 }
 
 static void receive_message(struct agreement *agreement, int first_word, uint64_t *message, int n)

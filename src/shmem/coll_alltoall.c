@@ -13,7 +13,7 @@ static int alltoall_eager(struct shmemi_team *team, const struct shmemi_copy_arg
     int rc = shmemi_copy_from(&context, shmemi_node_arrival(team, team->node.me, number, all), &args->source, 0, all,
                               shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     if (rc)
         return rc;
     shmemi_node_arrive(team, number);
@@ -24,7 +24,7 @@ static int alltoall_eager(struct shmemi_team *team, const struct shmemi_copy_arg
                             shmemi_job.pe);
     }
     shmemi_node_all_entered(team, number);
-    return rc ? rc : shmemi_drivers_quiet(&context);
+    return rc ? rc : shmemi_complete(&context);
 }
 
 static int alltoall_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
@@ -38,7 +38,7 @@ static int alltoall_push(struct shmemi_team *team, const struct shmemi_copy_args
                          args->nbytes, shmemi_team_world_pe(team, to));
     }
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     return rc ? rc : shmemi_collective_sync(team);
 }
 
@@ -74,6 +74,6 @@ int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *ar
         rc = view->driver->put_strided(&context, view, offset, &source, &shape);
     }
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     return rc ? rc : shmemi_collective_sync(team);
 }

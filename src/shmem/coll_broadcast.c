@@ -39,16 +39,16 @@ static int broadcast_eager(struct node_broadcast *broadcast)
     if (!is_root(broadcast)) {
         shmemi_node_take(team, broadcast->root, broadcast->number);
         rc = shmemi_copy_to(context, broadcast->dest, 0, gift, broadcast->nbytes, shmemi_job.pe);
-        return rc ? rc : shmemi_drivers_quiet(context);
+        return rc ? rc : shmemi_complete(context);
     }
     rc = shmemi_copy_from(context, gift, broadcast->source, 0, broadcast->nbytes, shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(context);
+        rc = shmemi_complete(context);
     if (!rc)
         shmemi_node_give(team, broadcast->number);
     if (!rc)
         rc = send_to(broadcast, broadcast->root);
-    return rc ? rc : shmemi_drivers_quiet(context);
+    return rc ? rc : shmemi_complete(context);
 }
 
 static int broadcast_push(struct node_broadcast *broadcast)
@@ -63,7 +63,7 @@ static int broadcast_push(struct node_broadcast *broadcast)
     for (int i = 1; i <= team->node.n && !rc; i++)
         rc = send_to(broadcast, (broadcast->root + i) % team->node.n);
     if (!rc)
-        rc = shmemi_drivers_quiet(&broadcast->context);
+        rc = shmemi_complete(&broadcast->context);
     if (!rc)
         shmemi_node_give(team, broadcast->number);
     return rc;
@@ -83,7 +83,7 @@ static int broadcast_pull(struct node_broadcast *broadcast)
                           shmemi_node_world_pe(team, broadcast->root));
     }
     if (!rc)
-        rc = shmemi_drivers_quiet(&broadcast->context);
+        rc = shmemi_complete(&broadcast->context);
     if (rc)
         return rc;
     shmemi_node_arrive(team, broadcast->number);
@@ -99,7 +99,7 @@ int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_bro
                                        .root = args->root, .root_keeps_dest = args->root_keeps_dest};
     if (team->node.n == 1) {
         int rc = send_to(&broadcast, args->root);
-        return rc ? rc : shmemi_drivers_quiet(&broadcast.context);
+        return rc ? rc : shmemi_complete(&broadcast.context);
     }
     broadcast.number = shmemi_node_enter(team);
     switch (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast, nbytes)) {
@@ -163,7 +163,7 @@ static int deliver_by_tree(struct leaders_broadcast *broadcast)
     for (reach /= 2; reach > 0 && !rc; reach /= 2)
         if (distance + reach < n)
             rc = deliver_with_flag(broadcast, (broadcast->team->leaders.me + reach) % n, 0, broadcast->nbytes);
-    return rc ? rc : shmemi_drivers_quiet(&broadcast->context);
+    return rc ? rc : shmemi_complete(&broadcast->context);
 }
 
 static size_t part_start(const struct leaders_broadcast *broadcast, int leader)
@@ -195,7 +195,7 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
             rc = deliver(broadcast, leader, part_start(broadcast, me), part_bytes(broadcast, me));
     }
     if (!rc)
-        rc = shmemi_drivers_quiet(&broadcast->context);
+        rc = shmemi_complete(&broadcast->context);
     return rc ? rc : shmemi_leaders_sync(broadcast->team);
 }
 

@@ -22,7 +22,7 @@ static int fcollect_eager(struct shmemi_team *team, const struct shmemi_copy_arg
     int rc = shmemi_copy_from(&context, shmemi_node_arrival(team, team->node.me, number, nbytes), &args->source, 0,
                               nbytes, shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     if (rc)
         return rc;
     shmemi_node_arrive(team, number);
@@ -32,7 +32,7 @@ static int fcollect_eager(struct shmemi_team *team, const struct shmemi_copy_arg
                             shmemi_node_arrival(team, rank, number, nbytes), nbytes, shmemi_job.pe);
     }
     shmemi_node_all_entered(team, number);
-    return rc ? rc : shmemi_drivers_quiet(&context);
+    return rc ? rc : shmemi_complete(&context);
 }
 
 static int send_own_block(struct shmemi_team *team, struct shmemi_context *context,
@@ -51,7 +51,7 @@ static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args
     for (int i = 0; i < n && !rc; i++)
         rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, (team->node.me + i) % n));
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     if (!rc)
         shmemi_node_sync(team);
     return rc;
@@ -94,7 +94,7 @@ static int exchange_directly(struct shmemi_team *team, const struct shmemi_copy_
     for (int i = 1; i < n && !rc; i++)
         rc = send_blocks(team, &context, args, (struct nodes){me, 1}, (me + i) % n);
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     return rc ? rc : shmemi_leaders_sync(team);
 }
 
@@ -114,7 +114,7 @@ static int exchange_by_dissemination(struct shmemi_team *team, const struct shme
         if (!rc)
             shmemi_await_word(&state->mine->collected[round], number);
     }
-    return rc ? rc : shmemi_drivers_quiet(&context);
+    return rc ? rc : shmemi_complete(&context);
 }
 
 static int leaders_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *args)
@@ -133,7 +133,7 @@ static int fcollect_over_nodes(struct shmemi_team *team, const struct shmemi_cop
     struct shmemi_context context = {0};
     int rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, 0));
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     if (rc)
         return rc;
     if (team->node.n > 1) {
@@ -200,7 +200,7 @@ static int exchange_parcels(struct shmemi_team *team, const struct shmemi_copy_a
     if (args->nbytes && args->nbytes <= most)
         rc = shmemi_copy_from(&context, mine->data, &args->source, 0, args->nbytes, shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     if (rc)
         return rc;
     shmemi_node_arrive(team, number);
@@ -221,7 +221,7 @@ static int unpack_parcels(struct shmemi_team *team, const struct shmemi_copy_arg
             rc = shmemi_copy_to(&context, &args->dest, start_of(args, rank), parcel->data, parcel->nbytes,
                                 shmemi_job.pe);
     }
-    return rc ? rc : shmemi_drivers_quiet(&context);
+    return rc ? rc : shmemi_complete(&context);
 }
 
 static bool all_short(const uint64_t *starts, int n, size_t most)

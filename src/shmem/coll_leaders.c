@@ -40,7 +40,7 @@ int shmemi_leaders_sync(struct shmemi_team *team)
             return rc;
         shmemi_await_word(&state->mine->synced[round], number);
     }
-    return shmemi_drivers_quiet(&context);
+    return shmemi_complete(&context);
 }
 
 /* ---- recursive doubling ------------------------------------------------------------------------------------------
@@ -124,5 +124,5 @@ int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, 
     doubling.set = state->reductions++ % 2;
     int rc = team->leaders.me < power ? reduce_among_power_of_two(&doubling, power, n)
                                       : reduce_beyond_power_of_two(&doubling, power);
-    return rc ? rc : shmemi_drivers_quiet(&doubling.context);
+    return rc ? rc : shmemi_complete(&doubling.context);
 }

@@ -88,5 +88,5 @@ int shmemi_copy_own(const struct shmemi_symmetric *dest, const struct shmemi_sym
     if (dest->region == source->region && dest->offset == source->offset)
         return 0;
     int rc = shmemi_send(&context, dest, 0, source, 0, nbytes, shmemi_job.pe);
-    return rc ? rc : shmemi_drivers_quiet(&context);
+    return rc ? rc : shmemi_complete(&context);
 }

@@ -22,12 +22,12 @@ static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_arg
     if (!args->source.host)
         rc = shmemi_copy_from(&context, private, &args->source, 0, args->nbytes, shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&context);
+        rc = shmemi_complete(&context);
     if (!rc)
         rc = shmemi_reduce_private(team, args->op, result, contribution, args->nbytes);
     if (!rc && !args->dest.host)
         rc = shmemi_copy_to(&context, &args->dest, 0, private, args->nbytes, shmemi_job.pe);
-    return rc ? rc : shmemi_drivers_quiet(&context);
+    return rc ? rc : shmemi_complete(&context);
 }
 
 /* ---- a part for each --------------------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static int combine_block(struct pass *pass, char *sum, size_t at, size_t nbytes)
         for (int k = 0; k < count && !rc; k++)
             rc = see_block(pass, (me + i + k) % n, at, nbytes, k, &right[k]);
         if (!rc)
-            rc = shmemi_drivers_quiet(&pass->context);
+            rc = shmemi_complete(&pass->context);
         for (int k = 0; k < count && !rc; k++) {
             shmemi_combine(pass->op, sum, left, right[k], nbytes);
             left = sum;
@@ -91,7 +91,7 @@ static int deliver_block(struct pass *pass, const char *sum, size_t at, size_t n
         if (target != me || !pass->to->host)
             rc = shmemi_copy_to(&pass->context, pass->to, at, sum, nbytes, pass_world_pe(pass, target));
     }
-    return !rc && !pass->to->host ? shmemi_drivers_quiet(&pass->context) : rc;
+    return !rc && !pass->to->host ? shmemi_complete(&pass->context) : rc;
 }
 
 static int do_part(struct pass *pass, size_t nbytes)
@@ -107,7 +107,7 @@ static int do_part(struct pass *pass, size_t nbytes)
         if (!rc)
             rc = deliver_block(pass, sum, at, block * size);
     }
-    return rc ? rc : shmemi_drivers_quiet(&pass->context);
+    return rc ? rc : shmemi_complete(&pass->context);
 }
 
 static bool all_mapped(const struct pass *pass)

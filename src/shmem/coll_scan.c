@@ -30,7 +30,7 @@ static int scan_flat(struct scan *scan, size_t nbytes)
     int rc = shmemi_copy_from(&scan->context, shmemi_node_arrival(team, team->node.me, number, nbytes), scan->source, 0,
                               nbytes, shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&scan->context);
+        rc = shmemi_complete(&scan->context);
     if (rc)
         return rc;
     shmemi_node_arrive(team, number);
@@ -46,7 +46,7 @@ static int scan_flat(struct scan *scan, size_t nbytes)
     }
     if (!scan->dest->host)
         rc = shmemi_copy_to(&scan->context, scan->dest, 0, sum, nbytes, shmemi_job.pe);
-    return rc ? rc : shmemi_drivers_quiet(&scan->context);
+    return rc ? rc : shmemi_complete(&scan->context);
 }
 
 /* ---- a part for each --------------------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static int add_rank(struct scan *scan, struct running *running, int rank, size_t
     const char *mapped = shmemi_mapped_copy(scan->source, world_pe), *theirs = mapped ? mapped + at : running->fetched;
     int rc = mapped ? 0 : shmemi_copy_from(&scan->context, running->fetched, scan->source, at, nbytes, world_pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&scan->context);
+        rc = shmemi_complete(&scan->context);
     if (rc)
         return rc;
     if (rank == 0)
@@ -76,7 +76,7 @@ static int add_rank(struct scan *scan, struct running *running, int rank, size_t
     char *sum = running->sum;
     running->sum = running->next;
     running->next = sum;
-    return rc ? rc : shmemi_drivers_quiet(&scan->context);
+    return rc ? rc : shmemi_complete(&scan->context);
 }
 
 static int scan_part(struct scan *scan, size_t nbytes, char *buffer)
@@ -165,7 +165,7 @@ static int scan_piece(struct scan *scan, struct doubling *doubling, size_t at, s
 {
     int rc = shmemi_copy_from(&scan->context, doubling->sum, scan->source, at, nbytes, shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&scan->context);
+        rc = shmemi_complete(&scan->context);
     scan->team->collective->scan_number++;
     doubling->has_before = false;
     memset(doubling->before, 0, nbytes);
@@ -175,7 +175,7 @@ static int scan_piece(struct scan *scan, struct doubling *doubling, size_t at, s
         rc = shmemi_copy_to(&scan->context, scan->dest, at, scan->exclusive ? doubling->before : doubling->sum, nbytes,
                             shmemi_job.pe);
     if (!rc)
-        rc = shmemi_drivers_quiet(&scan->context);
+        rc = shmemi_complete(&scan->context);
     return rc ? rc : shmemi_collective_sync(scan->team);
 }
 

@@ -87,8 +87,13 @@ static inline char *shmemi_mapped_copy(const struct shmemi_symmetric *memory, in
 /* This PE's own copy, from byte `at` on. */
 struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size_t at);
 
-/* Transfers between bytes of a member's copy and private host memory or this PE's own copy; put and get as drivers do
- * them, complete after shmemi_drivers_quiet. */
+/* Complete the transfers of a context, which is seldom necessary inside a node. */
+static inline int shmemi_complete(struct shmemi_context *context)
+{
+    return shmemi_context_has_pending(context) ? shmemi_drivers_quiet(context) : 0;
+}
+
+/* Transfers between bytes of a member's copy and private host memory or this PE's own copy, done by shmemi_complete. */
 int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t at, const void *source,
                    size_t nbytes, int world_pe);
 int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct shmemi_symmetric *source, size_t at,
