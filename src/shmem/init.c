@@ -180,6 +180,11 @@ SHMEMI_API(int, init_thread, (int requested, int *provided))
     return 0;
 }
 
+int shmemi_thread_level(void)
+{
+    return library.thread_level;
+}
+
 SHMEMI_API(void, query_thread, (int *provided))
 {
     shmemi_require_init("shmem_query_thread");

@@ -92,8 +92,9 @@ static inline void shmemi_require(int rc)
 /* The same for a word, which must be aligned to its size. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
-/* Refuse a local word that the CPU cannot read. */
-void shmemi_check_local_word(const char *routine, const void *address);
+/* The word of 2, 4 or 8 bytes at a local address, symmetric or private, in whatever memory, extended by zeros. Acquires:
+ * what was ordered before the update that it sees is there too. */
+uint64_t shmemi_load_word(const char *routine, const void *address, unsigned size);
 
 /* An address at which this PE (or, of GPU memory, a kernel) can load and store; NULL when there is none. */
 void *shmemi_ptr(const void *dest, int pe);
@@ -153,5 +154,7 @@ void shmemi_barrier_world(void);
 bool shmemi_is_initialized(void);
 /* End the job when it is not. */
 void shmemi_require_init(const char *routine);
+/* SHMEM_THREAD_*: what the program has been granted. */
+int shmemi_thread_level(void);
 
 #endif

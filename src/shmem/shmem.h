@@ -526,6 +526,10 @@ SHMEMI_DECLARE(void, quiet, (void))
 SHMEMI_DECLARE(void, ctx_quiet, (shmem_ctx_t ctx))
 SHMEMI_DECLARE_BOTH(void, pe_quiet, const int *target_pes, size_t npes)
 
+/* A lock is a symmetric long in the heap or in static data, zero on all PEs before its first use; nothing but these
+ * routines may touch it while it is in use. PEs get it in the order in which they came. test_lock does not wait: 0 means
+ * that this PE has got the lock, 1 that another holds it or waits for it. clear_lock first completes what was issued on
+ * the default context. A PE may not set a lock that it holds; its threads may compete for one. */
 SHMEMI_DECLARE(void, set_lock, (long *lock))
 SHMEMI_DECLARE(int, test_lock, (long *lock))
 SHMEMI_DECLARE(void, clear_lock, (long *lock))

@@ -38,8 +38,7 @@ void shmemi_put_signal_nbi(struct shmemi_context *context, const char *routine, 
 
 SHMEMI_API(uint64_t, signal_fetch, (const uint64_t *sig_addr))
 {
-    shmemi_check_local_word("shmem_signal_fetch", sig_addr);
-    return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    return shmemi_load_word("shmem_signal_fetch", sig_addr, sizeof *sig_addr);
 }
 
 /* clang-format off */

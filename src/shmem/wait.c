@@ -1,99 +1,86 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Point-to-point synchronisation [9.11].
+ * Point-to-point synchronisation [9.11]: the public routines.
  */
-#include "shmem/internal.h"
+#include "shmem/wait_set.h"
 
-void shmemi_check_local_word(const char *routine, const void *address)
-{
-    struct shmemi_region *region = shmemi_region_of(address);
-    if (region && region->place.memory != &shmemi_memory_host)
-        shmemi_fatal("%s: %p is mapped %s memory, on which waiting is not supported", routine, address,
-                     shmemi_memory_type_name(region->place.memory->type));
-}
-
-/* A word of 4 or 8 bytes that others update, compared as what it is. */
-struct word {
-    const char *routine;
-    const void *address;
-    unsigned size;
-    bool is_signed;
-};
-
-static uint64_t load(const struct word *word)
-{
-    if (word->size == 8)
-        return __atomic_load_n((const uint64_t *)word->address, __ATOMIC_ACQUIRE);
-    uint32_t value = __atomic_load_n((const uint32_t *)word->address, __ATOMIC_ACQUIRE);
-    return word->is_signed ? (uint64_t)(int64_t)(int32_t)value : value;
-}
-
-/* -1, 0 or 1. */
-static int order(const struct word *word, uint64_t a, uint64_t b)
-{
-    if (word->is_signed)
-        return ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
-    return (a > b) - (a < b);
-}
-
-static bool holds(const struct word *word, uint64_t value, int cmp, uint64_t cmp_value)
-{
-    int relation = order(word, value, cmp_value);
-    switch (cmp) {
-    case SHMEM_CMP_EQ:
-        return relation == 0;
-    case SHMEM_CMP_NE:
-        return relation != 0;
-    case SHMEM_CMP_GT:
-        return relation > 0;
-    case SHMEM_CMP_GE:
-        return relation >= 0;
-    case SHMEM_CMP_LT:
-        return relation < 0;
-    case SHMEM_CMP_LE:
-        return relation <= 0;
-    }
-    shmemi_fatal("%s: %d is not a comparison (SHMEM_CMP_*)", word->routine, cmp);
-}
-
-/* Returns the value that satisfied the condition. */
-static uint64_t wait_until(const struct word *word, int cmp, uint64_t cmp_value)
-{
-    unsigned spins = 0;
-    shmemi_check_local_word(word->routine, word->address);
-    for (;;) {
-        uint64_t value = load(word);
-        if (holds(word, value, cmp, cmp_value))
-            return value;
-        shmemi_progress(&spins);
-    }
-}
-
-static int test(const struct word *word, int cmp, uint64_t cmp_value)
-{
-    unsigned spins = 0;
-    shmemi_check_local_word(word->routine, word->address);
-    if (holds(word, load(word), cmp, cmp_value))
-        return 1;
-    shmemi_progress(&spins);
-    return 0;
-}
-
-SHMEMI_API(uint64_t, signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value))
-{
-    struct word word = {"shmem_signal_wait_until", sig_addr, sizeof *sig_addr, false};
-    return wait_until(&word, cmp, cmp_value);
-}
-
-/* Sign extension of the value follows from its type. */
 /* clang-format off */
-#define WORD(NAME, TYPE) (&(struct word){"shmem_" #NAME, ivar, sizeof(TYPE), (TYPE)-1 < (TYPE)1})
 
-#define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
+/* Whether a type has a sign is seen by the value -1. Conversion to uint64_t extends as the type asks. */
+#define SET(ROUTINE, TYPE, IVARS, NELEMS, STATUS, ...)                                                                 \
+    (&(const struct shmemi_wait_set){.routine = "shmem_" #ROUTINE, .ivars = IVARS, .nelems = NELEMS, .status = STATUS, \
+                                     .size = sizeof(TYPE), .is_signed = (TYPE)-1 < (TYPE)1, .cmp = cmp, __VA_ARGS__})
+#define WORD(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivar, 1, NULL, .value = (uint64_t)cmp_value)
+#define ONE_VALUE(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivars, nelems, status, .value = (uint64_t)cmp_value)
+#define OWN_VALUES(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivars, nelems, status, .values = cmp_values)
+
+/* ---- One word ---------------------------------------------------------------------------------------------------- */
+
+SHMEMI_API(uint64_t, signal_wait_until, (uint64_t *ivar, int cmp, uint64_t cmp_value))
+{ return shmemi_wait_word(WORD(signal_wait_until, uint64_t)); }
+
+#define DEFINE_WORD(NAME, TYPE, ...)                                                                                   \
     SHMEMI_API(void, NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value))                                         \
-    { wait_until(WORD(NAME##_wait_until, TYPE), cmp, (uint64_t)cmp_value); }                                           \
+    { shmemi_wait_word(WORD(NAME##_wait_until, TYPE)); }                                                               \
     SHMEMI_API(int, NAME##_test, (TYPE *ivar, int cmp, TYPE cmp_value))                                                \
-    { return test(WORD(NAME##_test, TYPE), cmp, (uint64_t)cmp_value); }
-/* clang-format on */
+    { return shmemi_test_all(WORD(NAME##_test, TYPE)); }
+SHMEMI_FOR_AMO_TYPES(DEFINE_WORD, )
+SHMEMI_FOR_SHORT_TYPES(DEFINE_WORD, )
 
-SHMEMI_FOR_AMO_TYPES(DEFINE_TYPE, )
+/* ---- Deprecated names -------------------------------------------------------------------------------------------- */
+
+SHMEMI_API(void, wait_until, (long *ivar, int cmp, long cmp_value))
+{ shmemi_wait_word(WORD(wait_until, long)); }
+
+#define DEFINE_WAIT(ROUTINE, TYPE)                                                                                     \
+    SHMEMI_API(void, ROUTINE, (TYPE *ivar, TYPE cmp_value))                                                            \
+    { enum { cmp = SHMEM_CMP_NE }; shmemi_wait_word(WORD(ROUTINE, TYPE)); }
+DEFINE_WAIT(wait, long)
+DEFINE_WAIT(short_wait, short)
+DEFINE_WAIT(int_wait, int)
+DEFINE_WAIT(long_wait, long)
+DEFINE_WAIT(longlong_wait, long long)
+
+/* ---- Sets of words ----------------------------------------------------------------------------------------------- */
+
+#define DEFINE_SET(NAME, TYPE, ...)                                                                                    \
+    SHMEMI_API(void, NAME##_wait_until_all, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))  \
+    { shmemi_wait_all(ONE_VALUE(NAME##_wait_until_all, TYPE)); }                                                       \
+    SHMEMI_API(size_t, NAME##_wait_until_any, (TYPE *ivars, size_t nelems, const int *status, int cmp,                 \
+                                               TYPE cmp_value))                                                        \
+    { return shmemi_wait_any(ONE_VALUE(NAME##_wait_until_any, TYPE)); }                                                \
+    SHMEMI_API(size_t, NAME##_wait_until_some, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,        \
+                                                int cmp, TYPE cmp_value))                                              \
+    { return shmemi_wait_some(ONE_VALUE(NAME##_wait_until_some, TYPE), indices); }                                     \
+    SHMEMI_API(int, NAME##_test_all, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))         \
+    { return shmemi_test_all(ONE_VALUE(NAME##_test_all, TYPE)); }                                                      \
+    SHMEMI_API(size_t, NAME##_test_any, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))      \
+    { return shmemi_test_any(ONE_VALUE(NAME##_test_any, TYPE)); }                                                      \
+    SHMEMI_API(size_t, NAME##_test_some, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp,     \
+                                          TYPE cmp_value))                                                             \
+    { return shmemi_test_some(ONE_VALUE(NAME##_test_some, TYPE), indices); }
+
+#define DEFINE_SET_VECTOR(NAME, TYPE, ...)                                                                             \
+    SHMEMI_API(void, NAME##_wait_until_all_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,            \
+                                                    const TYPE *cmp_values))                                           \
+    { shmemi_wait_all(OWN_VALUES(NAME##_wait_until_all_vector, TYPE)); }                                               \
+    SHMEMI_API(size_t, NAME##_wait_until_any_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,          \
+                                                      const TYPE *cmp_values))                                         \
+    { return shmemi_wait_any(OWN_VALUES(NAME##_wait_until_any_vector, TYPE)); }                                        \
+    SHMEMI_API(size_t, NAME##_wait_until_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, \
+                                                       int cmp, const TYPE *cmp_values))                               \
+    { return shmemi_wait_some(OWN_VALUES(NAME##_wait_until_some_vector, TYPE), indices); }                             \
+    SHMEMI_API(int, NAME##_test_all_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,                   \
+                                             const TYPE *cmp_values))                                                  \
+    { return shmemi_test_all(OWN_VALUES(NAME##_test_all_vector, TYPE)); }                                              \
+    SHMEMI_API(size_t, NAME##_test_any_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,                \
+                                                const TYPE *cmp_values))                                               \
+    { return shmemi_test_any(OWN_VALUES(NAME##_test_any_vector, TYPE)); }                                              \
+    SHMEMI_API(size_t, NAME##_test_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,       \
+                                                 int cmp, const TYPE *cmp_values))                                     \
+    { return shmemi_test_some(OWN_VALUES(NAME##_test_some_vector, TYPE), indices); }
+
+SHMEMI_FOR_AMO_TYPES(DEFINE_SET, )
+SHMEMI_FOR_AMO_TYPES(DEFINE_SET_VECTOR, )
+
+/* clang-format on */

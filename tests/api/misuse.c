@@ -83,6 +83,38 @@ static void bad_comparison(void)
     shmem_long_wait_until(&word, 99, 1);
 }
 
+static void bad_comparison_of_a_set(void)
+{
+    shmem_long_test_any(&word, 0, NULL, 0, 1);
+}
+
+static void misaligned_wait(void)
+{
+    shmem_int_wait_until((int *)((char *)block + 2), SHMEM_CMP_EQ, 1);
+}
+
+static void private_lock(void)
+{
+    long *private = malloc(sizeof *private);
+    shmem_set_lock(private);
+}
+
+static void misaligned_lock(void)
+{
+    shmem_test_lock((long *)((char *)block + 4));
+}
+
+static void clear_of_free_lock(void)
+{
+    shmem_clear_lock(&word);
+}
+
+static void set_of_held_lock(void)
+{
+    shmem_set_lock(&word);
+    shmem_set_lock(&word);
+}
+
 static void free_of_static(void)
 {
     shmem_free(&word);
@@ -127,6 +159,12 @@ static const struct {
     {"misaligned_amo", misaligned_amo, 0},
     {"bad_signal_operation", bad_signal_operation, 0},
     {"bad_comparison", bad_comparison, 0},
+    {"bad_comparison_of_a_set", bad_comparison_of_a_set, 0},
+    {"misaligned_wait", misaligned_wait, 0},
+    {"private_lock", private_lock, 0},
+    {"misaligned_lock", misaligned_lock, 0},
+    {"clear_of_free_lock", clear_of_free_lock, 0},
+    {"set_of_held_lock", set_of_held_lock, 0},
     {"bad_alignment", bad_alignment, 0},
     {"bad_root", bad_root, 0},
     {"invalid_team", invalid_team, 0},
@@ -150,6 +188,8 @@ static void call_uninitialized(const char *name)
         shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &word, &word, 1);
     else if (!strcmp(name, "atomic"))
         shmem_long_atomic_inc(&word, 0);
+    else if (!strcmp(name, "lock"))
+        shmem_set_lock(&word);
     else if (!strcmp(name, "map"))
         shmmap(&word, 8, OSHM_MEMTYPE_CUDA);
 }
