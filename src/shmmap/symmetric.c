@@ -102,6 +102,8 @@ static int open_heap(void)
     return shmemi_heap ? 0 : -ENOMEM;
 }
 
+const struct shmemi_resolver shmemi_resolver = {resolve, shmemi_region_give_back};
+
 static void open_static(void)
 {
     struct shmemi_region *region = &shmemi_static_region;
@@ -124,7 +126,6 @@ static int attach_host_region(struct shmemi_region *region)
 
 int shmemi_symmetric_open(void)
 {
-    shmemi_resolver = (struct shmemi_resolver){resolve, shmemi_region_give_back};
     shmemi_memory_discover();
     int rc = open_heap();
     if (rc)

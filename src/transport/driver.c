@@ -23,8 +23,6 @@ static const struct shmemi_driver *const table[] = {
 
 enum { N_DRIVERS = sizeof table / sizeof table[0] };
 
-struct shmemi_resolver shmemi_resolver;
-
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     for (int i = 0; i < N_DRIVERS; i++) {
