@@ -21,8 +21,8 @@ names=() programs=() launchers=() # folders of programs; openmpi, or the path of
 find_mapshmem() {
     local dir
     for dir in ${prefix:+"$prefix"} "$top/build/prefix" "$top/build"; do
-        [ -x "$dir/bin/oshrun" ] && dir=$dir/bin
-        [ -x "$dir/oshrun" ] && [ -x "$dir/oshinfo" ] || continue
+        if [ -x "$dir/bin/oshrun" ]; then dir=$dir/bin; fi
+        if [ ! -x "$dir/oshrun" ] || [ ! -x "$dir/oshinfo" ]; then continue; fi
         dir=$(cd "$dir" && pwd)
         names=(MapSHMEM) programs=("$dir") launchers=("$dir/oshrun")
         return
@@ -39,14 +39,14 @@ add_peer() { # NAME CC LAUNCHER
 find_peers() {
     local dir cc version
     for cc in $(type -ap oshcc); do
-        [ $openmpi = yes ] || break
+        [ "$openmpi" = yes ] || break
         version=$("$cc" --showme:version 2>/dev/null | sed -n 's/.*Open SHMEM \([0-9.]*\) .*/\1/p')
         [ -n "$version" ] || continue
         add_peer "Open MPI $version" "$cc" openmpi
         break
     done
     for dir in ${peer_prefixes[@]+"${peer_prefixes[@]}"}; do
-        [ -x "$dir/bin/oshcc" ] && [ -x "$dir/bin/oshrun" ] || die "$dir: no bin/oshcc and bin/oshrun there"
+        if [ ! -x "$dir/bin/oshcc" ] || [ ! -x "$dir/bin/oshrun" ]; then die "$dir: no bin/oshcc and bin/oshrun"; fi
         add_peer "$(basename "$dir")" "$dir/bin/oshcc" "$dir/bin/oshrun"
     done
 }
@@ -57,11 +57,11 @@ launch() {
     [ "$pes" -le "$(nproc)" ] || bind=none
     if [ "${launchers[library]}" = openmpi ]; then
         # its finalize crashes in the component that is left out
-        timeout -k 5 $limit mpirun --oversubscribe --bind-to $bind --mca osc ^rdma -np "$pes" "$program" "$@"
+        timeout -k 5 "$limit" mpirun --oversubscribe --bind-to $bind --mca osc ^rdma -np "$pes" "$program" "$@"
     elif [ "$library" = 0 ]; then
-        timeout -k 5 $limit "${launchers[0]}" -n "$pes" "$program" "$@"
+        timeout -k 5 "$limit" "${launchers[0]}" -n "$pes" "$program" "$@"
     else
-        timeout -k 5 $limit "${launchers[library]}" -np "$pes" "$program" "$@"
+        timeout -k 5 "$limit" "${launchers[library]}" -np "$pes" "$program" "$@"
     fi </dev/null 2>>"$scratch/errors"
 }
 

@@ -140,10 +140,11 @@ static void prepare(const struct atomics_run *run, const struct operation *opera
 static double measure(const struct atomics_run *run, const struct operation *operation)
 {
     const struct osu_options *options = &run->session->options;
+    long warmup = options->warmup < options->iterations ? options->warmup : options->iterations;
     int partner = run->session->me + run->pairs;
     if (!is_origin(run))
         return 0;
-    operation->repeat(run->words, options->warmup < options->iterations ? options->warmup : options->iterations, partner);
+    operation->repeat(run->words, warmup, partner);
     shmem_quiet();
     double start = osu_time();
     operation->repeat(run->words, options->iterations, partner);
