@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # What bench-host and bench-start share: the libraries, their launchers, medians. Sourced. The script that does so sets
-# top, prefix, openmpi, peer_prefixes, runs and limit, and has a function `compile CC FOLDER` for a peer's programs.
+# top, prefix, openmpi, peer_prefixes, wrap, runs and limit; its function `compile CC FOLDER` makes a peer's programs.
 
 # shellcheck disable=SC2154 # set by the script
 
@@ -57,11 +57,12 @@ launch() {
     [ "$pes" -le "$(nproc)" ] || bind=none
     if [ "${launchers[library]}" = openmpi ]; then
         # its finalize crashes in the component that is left out
-        timeout -k 5 "$limit" mpirun --oversubscribe --bind-to $bind --mca osc ^rdma -np "$pes" "$program" "$@"
+        timeout -k 5 "$limit" mpirun --oversubscribe --bind-to $bind --mca osc ^rdma -np "$pes" \
+            ${wrap[@]+"${wrap[@]}"} "$program" "$@"
     elif [ "$library" = 0 ]; then
-        timeout -k 5 "$limit" "${launchers[0]}" -n "$pes" "$program" "$@"
+        timeout -k 5 "$limit" "${launchers[0]}" -n "$pes" ${wrap[@]+"${wrap[@]}"} "$program" "$@"
     else
-        timeout -k 5 "$limit" "${launchers[library]}" -np "$pes" "$program" "$@"
+        timeout -k 5 "$limit" "${launchers[library]}" -np "$pes" ${wrap[@]+"${wrap[@]}"} "$program" "$@"
     fi </dev/null 2>>"$scratch/errors"
 }
 
