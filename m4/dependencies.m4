@@ -120,6 +120,39 @@ AC_DEFUN([MAPSHMEM_CHECK_LAUNCHER], [
     summary_launcher=${LAUNCHER:-none}
 ])
 
+# The Fortran modules need arguments of any type and rank. FORTRAN is the compiler of oshfort, empty without one.
+AC_DEFUN([MAPSHMEM_CHECK_FORTRAN], [
+    AC_ARG_ENABLE([fortran], [AS_HELP_STRING([--disable-fortran], [build without the Fortran modules and oshfort])], [],
+                  [enable_fortran=auto])
+    have_fortran=no
+    FORTRAN=
+    AC_LANG_PUSH([Fortran])
+    AS_IF([test "x$enable_fortran" != xno && test -n "$FC"], [
+        AC_FC_SRCEXT([f90], [have_fortran=yes], [have_fortran=no])
+        AC_FC_MODULE_FLAG([], [have_fortran=no])
+        AC_FC_MODULE_OUTPUT_FLAG([], [have_fortran=no])
+        AC_MSG_CHECKING([whether $FC has assumed type and rank])
+        AC_COMPILE_IFELSE([AC_LANG_SOURCE([
+subroutine probe(object, place)
+    use, intrinsic :: iso_c_binding
+    type(*), dimension(..), target, contiguous, intent(in) :: object
+    type(c_ptr), intent(out) :: place
+    place = c_null_ptr
+    if (is_contiguous(object)) place = c_loc(object)
+end subroutine])], [], [have_fortran=no])
+        AC_MSG_RESULT([$have_fortran])
+    ])
+    AC_LANG_POP([Fortran])
+    AS_IF([test $have_fortran = no && test "x$enable_fortran" = xyes],
+          [AC_MSG_ERROR([Fortran was asked for, but there is no compiler for Fortran 2018; on Debian: apt-get install gfortran])])
+    AS_IF([test $have_fortran = yes], [FORTRAN=$FC])
+    FORTRAN_WARNING_FLAGS=
+    AS_IF([test "x$ac_cv_fc_compiler_gnu" = xyes], [FORTRAN_WARNING_FLAGS="-std=f2018 -Wall -Wextra"])
+    AC_SUBST([FORTRAN])
+    AC_SUBST([FORTRAN_WARNING_FLAGS])
+    AM_CONDITIONAL([HAVE_FORTRAN], [test $have_fortran = yes])
+])
+
 AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
     AS_ECHO([""])
     AS_ECHO(["$PACKAGE_STRING is configured:"])
@@ -132,6 +165,7 @@ AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
         "nvcc" "${NVCC:-no}" "CUDA kernels of the applications" \
         "OpenCL" "$have_opencl" "shmmap of OpenCL buffers" \
         "MPI" "${summary_mpi:-no}" "start-up by MPI, where the launcher has no PMIx" \
+        "Fortran" "${FORTRAN:-no}" "use mapshmem; oshfort" \
         "launcher" "$summary_launcher" "oshrun -n N (found at run time too)"
     AS_ECHO(["  prefix     $prefix"])
     AS_ECHO([""])

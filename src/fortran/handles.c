@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Handles of the C library as variables that types.f90.in binds to: Fortran has no address constants. And the one
+ * routine that Fortran cannot call, because its C declaration has a variable number of arguments.
+ */
+#include <shmem.h>
+
+extern const shmem_team_t shmemi_fortran_team_world, shmemi_fortran_team_shared, shmemi_fortran_team_invalid;
+extern const shmem_ctx_t shmemi_fortran_ctx_default, shmemi_fortran_ctx_invalid;
+void shmemi_fortran_pcontrol(int level);
+
+const shmem_team_t shmemi_fortran_team_world = SHMEM_TEAM_WORLD;
+const shmem_team_t shmemi_fortran_team_shared = SHMEM_TEAM_SHARED;
+const shmem_team_t shmemi_fortran_team_invalid = SHMEM_TEAM_INVALID;
+const shmem_ctx_t shmemi_fortran_ctx_default = SHMEM_CTX_DEFAULT;
+const shmem_ctx_t shmemi_fortran_ctx_invalid = SHMEM_CTX_INVALID;
+
+_Static_assert(sizeof(shmem_team_t) == sizeof(void *) && sizeof(shmem_ctx_t) == sizeof(void *),
+               "handles are type(c_ptr) in Fortran");
+_Static_assert(sizeof(long) == 8, "INTEGER(8) stands for long in Fortran");
+
+void shmemi_fortran_pcontrol(int level)
+{
+    shmem_pcontrol(level);
+}
