@@ -12,17 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_RAW = 256, OPTION_NAIVE };
+enum { OPTION_RAW = 256, OPTION_NAIVE, OPTION_ACTIVE_SET };
 
-static const char short_options[] = ":d:m:i:x:fchv";
+static const char short_options[] = ":d:m:i:x:t:o:fchv";
 
 static const struct option long_options[] = {
     {"accelerator", required_argument, NULL, 'd'}, {"message-size", required_argument, NULL, 'm'},
     {"iterations", required_argument, NULL, 'i'},  {"warmup", required_argument, NULL, 'x'},
     {"full", no_argument, NULL, 'f'},              {"validation", no_argument, NULL, 'c'},
     {"raw", no_argument, NULL, OPTION_RAW},        {"naive", no_argument, NULL, OPTION_NAIVE},
-    {"help", no_argument, NULL, 'h'},              {"version", no_argument, NULL, 'v'},
-    {NULL, 0, NULL, 0},
+    {"type", required_argument, NULL, 't'},        {"active-set", no_argument, NULL, OPTION_ACTIVE_SET},
+    {"operation", required_argument, NULL, 'o'},   {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},           {NULL, 0, NULL, 0},
 };
 
 /* State of one parse: where results and the complaint go, and what the positional words said. */
@@ -46,6 +47,11 @@ static enum osu_parse bad(struct parser *parser, const char *format, ...)
     return OSU_BAD;
 }
 
+static enum osu_parse not_here(struct parser *parser, const char *option)
+{
+    return bad(parser, "%s is not an option of %s", option, parser->program->name);
+}
+
 /* A decimal number with an optional K, M or G, ended by a character of `ends`. Returns where it ends, or NULL. */
 static const char *read_size(const char *text, const char *ends, size_t *size_p)
 {
@@ -67,6 +73,8 @@ static const char *read_size(const char *text, const char *ends, size_t *size_p)
 static enum osu_parse parse_sizes(struct parser *parser, const char *text)
 {
     struct osu_options *options = parser->options;
+    if (!osu_has_sizes(parser->program))
+        return not_here(parser, "-m");
     size_t first, second = options->max_size;
     const char *end = read_size(text, ":", &first);
     if (end && *end == ':' && end[1])
@@ -94,16 +102,33 @@ static enum osu_parse parse_count(struct parser *parser, const char *option, con
 
 static enum osu_parse parse_device(struct parser *parser, const char *text)
 {
+    if (parser->program->placement != OSU_ANY_MEMORY)
+        return not_here(parser, "-d");
     if (strcmp(text, "cuda") && strcmp(text, "opencl"))
         return bad(parser, "-d %s: give cuda or opencl", text);
     parser->options->device = text;
     return OSU_RUN;
 }
 
-static enum osu_parse parse_comparison(struct parser *parser, const char *option, bool *flag_p)
+static enum osu_parse parse_type(struct parser *parser, const char *text)
 {
-    if (!parser->program->compares)
-        return bad(parser, "%s is not an option of %s", option, parser->program->name);
+    static const char *const types[] = {"int", "long", "float", "double"};
+    if (!parser->program->typed)
+        return not_here(parser, "-t");
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (!strcmp(text, types[i])) {
+            parser->options->type = types[i];
+            return OSU_RUN;
+        }
+    }
+    return bad(parser, "-t %s: give int, long, float or double", text);
+}
+
+/* An option that is a flag, and that only some programs have. */
+static enum osu_parse parse_flag(struct parser *parser, const char *option, bool has_it, bool *flag_p)
+{
+    if (!has_it)
+        return not_here(parser, option);
     *flag_p = true;
     return OSU_RUN;
 }
@@ -120,6 +145,11 @@ static enum osu_parse parse_option(struct parser *parser, int option, const char
         return parse_count(parser, "-i", text, 1, &options->iterations, &options->iterations_large);
     case 'x':
         return parse_count(parser, "-x", text, 0, &options->warmup, &options->warmup_large);
+    case 't':
+        return parse_type(parser, text);
+    case 'o':
+        options->operation = text;
+        return parser->program->selects ? OSU_RUN : not_here(parser, "-o");
     case 'f':
         options->full = true;
         return OSU_RUN;
@@ -127,9 +157,11 @@ static enum osu_parse parse_option(struct parser *parser, int option, const char
         options->validate = true;
         return OSU_RUN;
     case OPTION_RAW:
-        return parse_comparison(parser, "--raw", &options->raw);
+        return parse_flag(parser, "--raw", parser->program->compares, &options->raw);
     case OPTION_NAIVE:
-        return parse_comparison(parser, "--naive", &options->naive);
+        return parse_flag(parser, "--naive", parser->program->compares, &options->naive);
+    case OPTION_ACTIVE_SET:
+        return parse_flag(parser, "--active-set", parser->program->collective, &options->active_set);
     case 'h':
         return OSU_HELP;
     case 'v':
@@ -144,11 +176,15 @@ static enum osu_parse parse_option(struct parser *parser, int option, const char
 static enum osu_parse parse_word(struct parser *parser, const char *word)
 {
     struct osu_options *options = parser->options;
+    if (parser->program->placement == OSU_HEAP_ONLY)
+        return bad(parser, "unexpected argument %s: %s takes options only", word, parser->program->name);
     if (!strcmp(word, "heap") || !strcmp(word, "global")) {
         options->use_global = word[0] == 'g';
         parser->placed = true;
         return OSU_RUN;
     }
+    if (parser->program->placement == OSU_HOST_MEMORY)
+        return bad(parser, "unexpected argument %s: give heap or global", word);
     bool is_side = (word[0] == 'H' || word[0] == 'D') && word[1] == '\0';
     if (!is_side || parser->n_sides == 2)
         return bad(parser, "unexpected argument %s: give heap or global, or two of H and D", word);
@@ -159,6 +195,10 @@ static enum osu_parse parse_word(struct parser *parser, const char *word)
 static enum osu_parse check_together(struct parser *parser)
 {
     struct osu_options *options = parser->options;
+    if (parser->program->placement == OSU_HEAP_ONLY)
+        return OSU_RUN;
+    if (parser->program->placement == OSU_HOST_MEMORY && !parser->placed)
+        return bad(parser, "say where the buffers are: heap or global");
     bool on_device = options->side[0] == 'D' || options->side[1] == 'D';
     if (parser->n_sides == 1)
         return bad(parser, "give two letters, one for PE 0 and one for PE 1: H H, H D, D H or D D");
@@ -176,12 +216,13 @@ static enum osu_parse check_together(struct parser *parser)
 static void set_defaults(struct osu_options *options, const struct osu_program *program)
 {
     *options = (struct osu_options){
-        .min_size = 1,
+        .min_size = program->min_size ? program->min_size : 1,
         .max_size = program->max_size,
         .iterations = program->iterations,
         .iterations_large = program->iterations_large,
         .warmup = program->warmup,
         .warmup_large = program->warmup_large,
+        .type = "float",
         .side = {'H', 'H'},
     };
 }
@@ -201,27 +242,59 @@ enum osu_parse osu_options_parse(struct osu_options *options, const struct osu_p
     return rc == OSU_RUN ? check_together(&parser) : rc;
 }
 
+static void usage(const struct osu_program *program)
+{
+    static const char *const words[] = {
+        [OSU_ANY_MEMORY] = " heap|global", [OSU_HOST_MEMORY] = " heap|global", [OSU_HEAP_ONLY] = ""};
+    printf("Usage: %s [options]%s\n", program->name, words[program->placement]);
+    if (program->placement == OSU_ANY_MEMORY)
+        printf("       %s [options] -d cuda|opencl [heap|global] PE0 PE1\n", program->name);
+    printf("\n%s\n\n", program->summary);
+    if (program->placement != OSU_HEAP_ONLY)
+        printf("heap and global say where host buffers are: on the symmetric heap or in static data.\n");
+    if (program->placement == OSU_ANY_MEMORY)
+        printf("PE0 and PE1 are the sides of the transfer, H (host) or D (device).\n\n"
+               "  -d, --accelerator TYPE         device buffers are of TYPE cuda or opencl\n");
+}
+
+static void help_counts(const struct osu_program *program)
+{
+    if (!osu_has_sizes(program)) {
+        printf("  -i, --iterations N             measured operations (%ld)\n"
+               "  -x, --warmup N                 operations before the measurement (%ld)\n",
+               program->iterations, program->warmup);
+        return;
+    }
+    printf("  -m, --message-size [MIN:]MAX   sizes in bytes, doubling from MIN to MAX (%zu:%zu)\n"
+           "  -i, --iterations N             measured operations per size (%ld; %ld from %zu bytes on)\n"
+           "  -x, --warmup N                 operations before the measurement (%ld; %ld)\n",
+           program->min_size ? program->min_size : 1, program->max_size, program->iterations,
+           program->iterations_large, program->large_from, program->warmup, program->warmup_large);
+}
+
 void osu_options_help(const struct osu_program *program)
 {
-    printf("Usage: %s [options] heap|global\n"
-           "       %s [options] -d cuda|opencl [heap|global] PE0 PE1\n\n"
-           "%s\n\n"
-           "heap and global say where host buffers are: on the symmetric heap or in static data.\n"
-           "PE0 and PE1 are the sides of the transfer, H (host) or D (device).\n\n"
-           "  -d, --accelerator TYPE         device buffers are of TYPE cuda or opencl\n"
-           "  -m, --message-size [MIN:]MAX   sizes in bytes, doubling from MIN to MAX (1:%zu)\n"
-           "  -i, --iterations N             measured operations per size (%ld; %ld from %zu bytes on)\n"
-           "  -x, --warmup N                 operations before the measurement (%ld; %ld)\n"
-           "  -f, --full                     more columns\n"
-           "  -c, --validation               check the bytes that arrived\n",
-           program->name, program->name, program->summary, program->max_size, program->iterations,
-           program->iterations_large, program->large_from, program->warmup, program->warmup_large);
+    usage(program);
+    help_counts(program);
+    printf("  -f, --full                     more columns\n"
+           "  -c, --validation               check what arrived\n");
+    if (program->selects)
+        printf("  -o, --operation NAME           this operation only, by its name in the table\n");
+    if (program->typed)
+        printf("  -t, --type TYPE                elements are int, long, float (the default) or double\n");
+    if (program->collective)
+        printf("      --active-set               the routines with active sets, instead of those with teams\n");
     if (program->compares)
         printf("      --raw                      beside it the plain copy to the peer's memory: memcpy, CUDA driver\n"
                "      --naive                    beside it the way without shmmap: copy out, host transfer,\n"
                "                                 barrier, copy in\n");
     printf("  -h, --help                     this text\n"
            "  -v, --version                  the version\n");
+}
+
+bool osu_has_sizes(const struct osu_program *program)
+{
+    return program->max_size > 0;
 }
 
 long osu_iterations(const struct osu_options *options, const struct osu_program *program, size_t size)

@@ -8,6 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Where a program can have its buffers. */
+enum osu_placement {
+    OSU_ANY_MEMORY,  /* host memory of either kind, or devices       */
+    OSU_HOST_MEMORY, /* heap or global; no devices                   */
+    OSU_HEAP_ONLY,   /* the symmetric heap; the command is not asked */
+};
+
 /* What one program is and the defaults that it gives to the options. */
 struct osu_program {
     const char *name;       /* osu_oshm_put                                         */
@@ -17,7 +24,12 @@ struct osu_program {
     unsigned full_columns;  /* OSU_SHOW_... that -f adds                            */
     bool compares;          /* takes --raw and --naive                              */
     bool two_pes;           /* runs with exactly two PEs; otherwise two or more     */
-    size_t max_size;        /* largest message, bytes                               */
+    bool collective;        /* takes --active-set                                   */
+    bool typed;             /* takes -t                                             */
+    bool selects;           /* takes -o                                             */
+    enum osu_placement placement;
+    size_t min_size;        /* smallest message, bytes; 0 stands for 1              */
+    size_t max_size;        /* largest message; 0: there are no messages, nor -m    */
     size_t large_from;      /* messages from this size on use the _large counts     */
     long iterations;        /* measured operations                                  */
     long iterations_large;
@@ -31,6 +43,9 @@ struct osu_options {
     long warmup, warmup_large;
     bool use_global;     /* host buffers are static data, else on the symmetric heap */
     bool full, validate, raw, naive;
+    bool active_set;     /* collectives by active sets, else by teams  */
+    const char *type;    /* of the elements: "int", "long", "float", "double" */
+    const char *operation; /* the only one to be measured, or NULL: all */
     const char *device;  /* "cuda", "opencl", or NULL: none is needed */
     char side[2];        /* of PE 0 and PE 1: 'H' or 'D'              */
 };
@@ -42,6 +57,9 @@ enum osu_parse osu_options_parse(struct osu_options *options, const struct osu_p
                                  char *message, size_t message_size);
 
 void osu_options_help(const struct osu_program *program);
+
+/* Does this program have a table of sizes? */
+bool osu_has_sizes(const struct osu_program *program);
 
 /* Counts for messages of one size. */
 long osu_iterations(const struct osu_options *options, const struct osu_program *program, size_t size);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { SIZE_WIDTH = 10, FIELD_WIDTH = 20 };
+enum { SIZE_WIDTH = 10, OPERATION_WIDTH = 22, FIELD_WIDTH = 20 };
 
 typedef void (*print_func_t)(double value);
 
@@ -36,7 +36,11 @@ static const struct {
     size_t offset;
     print_func_t print;
 } columns_table[] = {
+    {OSU_SHOW_MILLIONS, "Million ops/s", FIELD(millions), print_real},
     {OSU_SHOW_LATENCY, "Latency (us)", FIELD(latency), print_real},
+    {OSU_SHOW_AVERAGE, "Avg Latency(us)", FIELD(latency), print_real},
+    {OSU_SHOW_EXTREMES, "Min Latency(us)", FIELD(least), print_real},
+    {OSU_SHOW_EXTREMES, "Max Latency(us)", FIELD(most), print_real},
     {OSU_SHOW_RATE, "Messages/s", FIELD(rate), print_real},
     {OSU_SHOW_BANDWIDTH, "Bandwidth (MB/s)", FIELD(bandwidth), print_real},
     {OSU_SHOW_TAILS, "Min Latency(us)", FIELD(shortest), print_real},
@@ -69,14 +73,9 @@ static const char *side_name(char side)
     return side == 'D' ? "DEVICE (D)" : "HOST (H)";
 }
 
-void osu_report_header(const struct osu_session *session, const char *route, unsigned columns)
+static void print_titles(const char *first, int first_width, unsigned columns)
 {
-    const struct osu_options *options = &session->options;
-    printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
-    printf("# PE 0 Memory on %s and PE 1 Memory on %s\n", side_name(options->side[0]), side_name(options->side[1]));
-    printf("# Device: %s, host buffers: %s, route: %s\n", session->device->name,
-           options->use_global ? "global" : "heap", route ? route : "unknown");
-    printf("%-*s", SIZE_WIDTH, "# Size");
+    printf("%-*s", first_width, first);
     for (int i = 0; i < N_COLUMNS; i++) {
         if (columns & columns_table[i].shown)
             printf("%*s", FIELD_WIDTH, columns_table[i].title);
@@ -85,9 +84,45 @@ void osu_report_header(const struct osu_session *session, const char *route, uns
     fflush(stdout);
 }
 
+void osu_report_header(const struct osu_session *session, const char *route, unsigned columns)
+{
+    const struct osu_options *options = &session->options;
+    printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
+    printf("# PE 0 Memory on %s and PE 1 Memory on %s\n", side_name(options->side[0]), side_name(options->side[1]));
+    printf("# Device: %s, host buffers: %s, route: %s\n", session->device->name,
+           options->use_global ? "global" : "heap", route ? route : "unknown");
+    print_titles("# Size", SIZE_WIDTH, columns);
+}
+
+void osu_report_atomics(const struct osu_session *session, const char *route, unsigned columns)
+{
+    printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
+    printf("# Pairs: %d, buffers: %s, route: %s\n", session->n_pes / 2,
+           session->options.use_global ? "global" : "heap", route ? route : "unknown");
+    print_titles("# Operation", OPERATION_WIDTH, columns);
+}
+
+void osu_report_collective(const struct osu_session *session, const char *form, unsigned columns)
+{
+    printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
+    printf("# PEs: %d, routines: %s", session->n_pes, form);
+    if (session->program->typed)
+        printf(", type: %s", session->options.type);
+    putchar('\n');
+    print_titles(osu_has_sizes(session->program) ? "# Size" : "#", SIZE_WIDTH, columns);
+}
+
+static void print_subject(const struct osu_row *row)
+{
+    if (row->operation)
+        printf("%-*s", row->operation[0] ? OPERATION_WIDTH : SIZE_WIDTH, row->operation);
+    else
+        printf("%-*zu", SIZE_WIDTH, row->size);
+}
+
 void osu_report_row(const struct osu_row *row, unsigned columns)
 {
-    printf("%-*zu", SIZE_WIDTH, row->size);
+    print_subject(row);
     for (int i = 0; i < N_COLUMNS; i++) {
         const double *value = (const double *)((const char *)row + columns_table[i].offset);
         if (!(columns & columns_table[i].shown))

@@ -19,14 +19,20 @@ enum {
     OSU_SHOW_RAW = 1 << 5,
     OSU_SHOW_NAIVE = 1 << 6,
     OSU_SHOW_VALID = 1 << 7,
+    OSU_SHOW_AVERAGE = 1 << 8,
+    OSU_SHOW_EXTREMES = 1 << 9,
+    OSU_SHOW_MILLIONS = 1 << 10,
 };
 
 /* Everything that a line can show. Times in microseconds of one operation; NAN where there is no figure. */
 struct osu_row {
     size_t size;
-    double latency;
+    const char *operation;              /* if set, it stands in the place of the size; "" leaves that empty */
+    double latency;                     /* of a collective: the mean of the PEs */
+    double least, most;                 /* latency of the fastest and the slowest PE */
     double shortest, p50, p99, longest; /* of single operations, in a pass of its own */
     double rate;                        /* messages per second, all pairs together     */
+    double millions;                    /* of operations per second, all pairs together */
     double bandwidth;                   /* MB/s                                        */
     double iterations;
     double raw, raw_ratio;  /* the plain copy; how many times as long ours takes */
@@ -36,8 +42,11 @@ struct osu_row {
 
 unsigned osu_report_columns(const struct osu_session *session);
 
-/* The lines above the table; route may be NULL when it is not known. For PE 0. */
+/* The lines above the table; route may be NULL when it is not known; form says which routines a collective is done
+ * with. For PE 0. */
 void osu_report_header(const struct osu_session *session, const char *route, unsigned columns);
+void osu_report_atomics(const struct osu_session *session, const char *route, unsigned columns);
+void osu_report_collective(const struct osu_session *session, const char *form, unsigned columns);
 void osu_report_row(const struct osu_row *row, unsigned columns);
 
 #endif

@@ -8,6 +8,9 @@
 
 #include <shmem.h>
 
+/* Teams came with OpenSHMEM 1.5. */
+#define OSU_HAS_TEAMS (SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5)
+
 #ifdef OSU_PLAIN_SHMEM
 
 enum { OSU_CAN_MAP = 0, OSU_TYPE_CUDA = 1, OSU_TYPE_OPENCL = 2 };

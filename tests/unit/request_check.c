@@ -68,7 +68,7 @@ static void check_identity(void)
     CAUGHT(good_put, origin, PES);
     CAUGHT(good_put, origin, UINT32_MAX);
     CAUGHT(good_put, type, 0);
-    CAUGHT(good_put, type, SHMEMI_REQUEST_AMO + 1);
+    CAUGHT(good_put, type, SHMEMI_REQUEST_SCATTER + 1);
     CAUGHT(good_put, type, UINT8_MAX);
 }
 
