@@ -113,8 +113,12 @@ static void close_library(void)
     shmemi_job.n_pes = 0;
 }
 
+/* The last one completes the operations of all contexts, not only of the default one: after the barrier their targets
+ * may be gone. */
 static void finalize(void)
 {
+    if (library.depth == 1)
+        shmemi_teams_quiet();
     shmemi_barrier_world();
     if (--library.depth)
         return;

@@ -378,6 +378,20 @@ int shmemi_teams_open(void)
     return rc ? rc : open_shared();
 }
 
+static void quiet_contexts(const struct shmemi_team *team)
+{
+    for (struct shmemi_context *context = team->contexts; context; context = context->next)
+        shmemi_quiet(context);
+}
+
+void shmemi_teams_quiet(void)
+{
+    for (const struct shmemi_team *team = teams.made; team; team = team->next)
+        quiet_contexts(team);
+    quiet_contexts(&shmemi_team_shared);
+    quiet_contexts(&shmemi_team_world);
+}
+
 void shmemi_teams_close(void)
 {
     while (teams.made)

@@ -50,6 +50,8 @@ static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
 
 /* Fill in SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED; symmetric memory is open. */
 int shmemi_teams_open(void);
+/* Complete what is under way on the contexts that the program has left. No other thread uses them any more. */
+void shmemi_teams_quiet(void);
 /* Destroy what is left. */
 void shmemi_teams_close(void);
 
