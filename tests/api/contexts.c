@@ -107,6 +107,43 @@ static void check_invalid(void)
     expect_team(SHMEM_CTX_DEFAULT, SHMEM_TEAM_WORLD);
 }
 
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+/* Starts and stops in every order, on the default context and another, change no result and complete nothing more or
+ * less than quiet does [9.9]. */
+static void check_sessions(uint64_t *words)
+{
+    const shmem_ctx_session_config_t config = {.total_ops = 7};
+    shmem_ctx_t contexts[2] = {SHMEM_CTX_DEFAULT, SHMEM_CTX_INVALID};
+    CHECK(!shmem_ctx_create(0, &contexts[1]));
+    memset(words, 0, (size_t)shmem_n_pes() * 2 * sizeof *words);
+    shmem_barrier_all();
+    for (unsigned order = 0; order < 64; order++) {
+        shmem_ctx_t context = contexts[order % 2];
+        for (unsigned bit = 1; bit < 6; bit++) {
+            if (order >> bit & 1)
+                shmem_ctx_session_start(context, bit % 2 ? SHMEM_CTX_SESSION_BATCH : 0, bit % 3 ? &config : NULL,
+                                        bit % 3 ? SHMEM_CTX_SESSION_TOTAL_OPS : 0);
+            else
+                shmem_ctx_session_stop(context);
+            check_use(context, words + shmem_my_pe() * 2, check_target((int)bit), order * 8 + bit);
+        }
+    }
+    shmem_ctx_session_start(SHMEM_CTX_INVALID, SHMEM_CTX_SESSION_BATCH, &config, SHMEM_CTX_SESSION_TOTAL_OPS);
+    shmem_ctx_session_stop(SHMEM_CTX_INVALID);
+    shmem_ctx_destroy(contexts[1]); /* with its session open */
+    shmem_barrier_all();
+    uint64_t expected = 0, found = 0;
+    for (int pe = 0; pe < shmem_n_pes(); pe++)
+        found += words[pe * 2 + 1];
+    for (int pe = 0; pe < shmem_n_pes(); pe++)
+        for (int bit = 1; bit < 6; bit++)
+            expected += (pe + bit) % shmem_n_pes() == shmem_my_pe() ? 64 : 0;
+    CHECK_THAT(found == expected, "increments in sessions: %llu, expected %llu", (unsigned long long)found,
+               (unsigned long long)expected);
+    shmem_barrier_all();
+}
+
 /* ---- contexts on teams ------------------------------------------------------------------------------------------- */
 
 /* PE numbers are those of the team: each member writes its number to the next. */
@@ -300,6 +337,7 @@ int main(void)
     check_options(words);
     check_many();
     check_invalid();
+    check_sessions(words);
     check_teams();
     for (int how = 0; how < N_COMPLETIONS; how++) {
         check_completion(heap_blocks, (enum completion)how);
