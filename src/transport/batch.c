@@ -6,6 +6,7 @@
 #include "transport/batch.h"
 
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "transport/copy_bytes.h"
 #include "transport/job.h"
 
@@ -171,10 +172,12 @@ static int store(const struct record *record, const char *bytes)
     int rc = shmemi_resolver.resolve(record->region, record->offset, record->nbytes, &place);
     if (rc)
         return rc;
+    shmemi_access_for_peer_begin();
     if (place.memory == &shmemi_memory_host)
         shmemi_copy_bytes((void *)place.address, bytes, record->nbytes);
     else
         rc = shmemi_memory_copy(&place, &source, &shape);
+    shmemi_access_for_peer_end();
     shmemi_resolver.release();
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "transport/service.h"
 
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "transport/batch.h"
 #include "transport/driver.h"
 #include "transport/job.h"
@@ -176,7 +177,9 @@ static int apply_amo(struct shmemi_arrival *arrival, const struct shmemi_place *
                      "aligned to its size", request->origin, request->region);
         return -EINVAL;
     }
+    shmemi_access_for_peer_begin();
     int rc = update_word(mine, &amo, &old);
+    shmemi_access_for_peer_end();
     if (!rc && !shmemi_is_slotless(request->slot))
         memcpy(arrival->payload, &old, amo.size);
     return rc;
@@ -207,7 +210,9 @@ void shmemi_service_accept(struct shmemi_arrival *arrival)
         settle(arrival, apply_amo(arrival, &mine));
         return;
     }
+    shmemi_access_for_peer_begin();
     rc = start_copy(arrival, &mine);
+    shmemi_access_for_peer_end();
     if (rc)
         settle(arrival, rc);
     else

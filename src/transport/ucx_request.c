@@ -148,9 +148,7 @@ static struct incoming *take_incoming(const struct shmemi_request *request, ucp_
     struct incoming *incoming = owner.unused;
     if (incoming)
         owner.unused = incoming->next;
-    else
-        incoming = malloc(sizeof *incoming);
-    if (!incoming)
+    else if (!(incoming = malloc(sizeof *incoming)))
         shmemi_fatal("out of memory for a request of PE %u", request->origin);
     *incoming = (struct incoming){
         .arrival = {.request = *request, .settle = settle, .link = incoming},
@@ -421,9 +419,7 @@ static struct outgoing *take_outgoing(void)
     struct outgoing *outgoing = origin.unused;
     if (outgoing)
         origin.unused = outgoing->next;
-    else
-        outgoing = malloc(sizeof *outgoing);
-    if (!outgoing)
+    else if (!(outgoing = malloc(sizeof *outgoing)))
         shmemi_fatal("out of memory for a request");
     return outgoing;
 }
@@ -455,9 +451,7 @@ static ucs_status_ptr_t start_send(ucp_ep_h endpoint, struct outgoing *outgoing)
 /* With the initiator lock held. */
 static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *request)
 {
-    if (!origin.slot)
-        origin.slot = calloc(shmemi_staging.slots, sizeof *origin.slot);
-    if (!origin.slot)
+    if (!origin.slot && !(origin.slot = calloc(shmemi_staging.slots, sizeof *origin.slot)))
         shmemi_fatal("out of memory for %u slots", shmemi_staging.slots);
     struct outgoing *outgoing = take_outgoing();
     outgoing->request = *request;
@@ -484,8 +478,7 @@ static int ucx_send(int pe, const struct shmemi_request *request)
 {
     ucp_ep_h endpoint;
     int rc = keep_order(request);
-    if (!rc)
-        rc = shmemi_ucx_endpoint(pe, &endpoint);
+    rc = rc ? rc : shmemi_ucx_endpoint(pe, &endpoint);
     if (rc)
         return rc;
     if (shmemi_ucx_peer_is_lost(pe)) {

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What ThreadSanitizer cannot find out: it sees one process. When the service thread touches the program's memory for
+ * another PE, the program has put that in order with its own accesses by way of the other process.
+ */
+#ifndef SHMEMI_SANITIZER_H
+#define SHMEMI_SANITIZER_H
+
+#ifdef __SANITIZE_THREAD__
+
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+
+static inline void shmemi_access_for_peer_begin(void)
+{
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+}
+
+static inline void shmemi_access_for_peer_end(void)
+{
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+
+#else
+
+static inline void shmemi_access_for_peer_begin(void)
+{
+}
+
+static inline void shmemi_access_for_peer_end(void)
+{
+}
+
+#endif
+
+#endif
