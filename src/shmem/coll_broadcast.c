@@ -41,7 +41,7 @@ static int broadcast_eager(struct node_broadcast *broadcast)
         rc = shmemi_copy_to(context, broadcast->dest, 0, gift, broadcast->nbytes, shmemi_job.pe);
         return rc ? rc : shmemi_complete(context);
     }
-    rc = shmemi_copy_from(context, gift, broadcast->source, 0, broadcast->nbytes, shmemi_job.pe);
+    rc = shmemi_read_own(context, gift, broadcast->source, broadcast->nbytes);
     if (!rc)
         rc = shmemi_complete(context);
     if (!rc)
@@ -69,21 +69,45 @@ static int broadcast_push(struct node_broadcast *broadcast)
     return rc;
 }
 
+/* What the root of a pull says with its gift: a private source cannot be pulled from. */
+static bool *root_has_pushed(const struct node_broadcast *broadcast)
+{
+    return (bool *)shmemi_node_gift(broadcast->team, broadcast->root, broadcast->number, sizeof(bool));
+}
+
+static int offer(struct node_broadcast *broadcast)
+{
+    const int n = shmemi_is_private(broadcast->source) ? broadcast->team->node.n : 1;
+    int rc = 0;
+    *root_has_pushed(broadcast) = n > 1;
+    if (n == 1)
+        shmemi_node_give(broadcast->team, broadcast->number);
+    for (int i = 0; i < n && !rc; i++)
+        rc = send_to(broadcast, (broadcast->root + i) % broadcast->team->node.n);
+    if (!rc)
+        rc = shmemi_complete(&broadcast->context);
+    if (n > 1 && !rc)
+        shmemi_node_give(broadcast->team, broadcast->number);
+    return rc;
+}
+
+static int pull(struct node_broadcast *broadcast)
+{
+    shmemi_node_take(broadcast->team, broadcast->root, broadcast->number);
+    if (*root_has_pushed(broadcast))
+        return 0;
+    if (shmemi_is_private(broadcast->source))
+        shmemi_fatal("broadcast: the source is symmetric on the root but not on this PE");
+    int rc = shmemi_fetch(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
+                          shmemi_node_world_pe(broadcast->team, broadcast->root));
+    return rc ? rc : shmemi_complete(&broadcast->context);
+}
+
 /* To arrive means here: this PE has what it wants from the root's source. */
 static int broadcast_pull(struct node_broadcast *broadcast)
 {
     struct shmemi_team *team = broadcast->team;
-    int rc;
-    if (is_root(broadcast)) {
-        shmemi_node_give(team, broadcast->number);
-        rc = send_to(broadcast, broadcast->root);
-    } else {
-        shmemi_node_take(team, broadcast->root, broadcast->number);
-        rc = shmemi_fetch(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
-                          shmemi_node_world_pe(team, broadcast->root));
-    }
-    if (!rc)
-        rc = shmemi_complete(&broadcast->context);
+    int rc = is_root(broadcast) ? offer(broadcast) : pull(broadcast);
     if (rc)
         return rc;
     shmemi_node_arrive(team, broadcast->number);

@@ -13,22 +13,23 @@ void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *
     if ((unsigned)root >= (unsigned)team->n_pes)
         shmemi_fatal("%s: the root %d is out of range, there are PEs 0 to %d", routine, root, team->n_pes - 1);
     struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, nbytes),
-                                    .source = shmemi_symmetric_of(routine, source, nbytes),
                                     .nbytes = nbytes,
                                     .root_keeps_dest = root_keeps_dest};
+    if (team->my_pe == root || shmemi_region_of(source))
+        args.source = shmemi_source_of(routine, source, nbytes);
     shmemi_require(shmemi_broadcast(team, &args, root));
 }
 
 void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
 {
-    struct shmemi_copy_args args = {.source = shmemi_symmetric_of(routine, source, nbytes), .nbytes = nbytes};
+    struct shmemi_copy_args args = {.source = shmemi_source_of(routine, source, nbytes), .nbytes = nbytes};
     shmemi_require(shmemi_collect(routine, team, dest, &args));
 }
 
 void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
 {
     struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
-                                    .source = shmemi_symmetric_of(routine, source, nbytes),
+                                    .source = shmemi_source_of(routine, source, nbytes),
                                     .nbytes = nbytes};
     shmemi_require(shmemi_fcollect(team, &args));
 }
@@ -36,7 +37,7 @@ void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *d
 void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
 {
     struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
-                                    .source = shmemi_symmetric_of(routine, source, bytes_of_all(team, nbytes)),
+                                    .source = shmemi_source_of(routine, source, bytes_of_all(team, nbytes)),
                                     .nbytes = nbytes};
     shmemi_require(shmemi_alltoall(team, &args));
 }
@@ -64,19 +65,25 @@ void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *
     size_t n = bytes_of_all(team, strides.nelems);
     struct shmemi_copy_args args = {
         .dest = shmemi_symmetric_of(routine, dest, extent(n, strides.dest, strides.size)),
-        .source = shmemi_symmetric_of(routine, source, extent(n, strides.source, strides.size)),
+        .source = shmemi_source_of(routine, source, extent(n, strides.source, strides.size)),
     };
     struct shmemi_alltoall_strides unsigned_strides = {strides.size, strides.nelems, (size_t)strides.dest,
                                                        (size_t)strides.source};
     shmemi_require(shmemi_alltoalls(team, &args, &unsigned_strides));
 }
 
+/* Others may have to read the source: a private one is copied to dest, as for a reduction in place. */
 static struct shmemi_reduce_args reduce_args(const char *routine, const struct shmemi_op *op, void *dest,
                                              const void *source, size_t nelems)
 {
     size_t nbytes = shmemi_bytes_of(nelems, op->size);
-    return (struct shmemi_reduce_args){op, shmemi_symmetric_of(routine, dest, nbytes),
-                                       shmemi_symmetric_of(routine, source, nbytes), nbytes};
+    struct shmemi_reduce_args args = {op, shmemi_symmetric_of(routine, dest, nbytes),
+                                      shmemi_source_of(routine, source, nbytes), nbytes};
+    if (nbytes && shmemi_is_private(&args.source)) {
+        shmemi_require(shmemi_copy_own(&args.dest, &args.source, nbytes));
+        args.source = args.dest;
+    }
+    return args;
 }
 
 void shmemi_call_reduce(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,

@@ -19,8 +19,7 @@ static int fcollect_eager(struct shmemi_team *team, const struct shmemi_copy_arg
     struct shmemi_context context = {0};
     const size_t nbytes = args->nbytes;
     uint64_t number = shmemi_node_enter(team);
-    int rc = shmemi_copy_from(&context, shmemi_node_arrival(team, team->node.me, number, nbytes), &args->source, 0,
-                              nbytes, shmemi_job.pe);
+    int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, nbytes), &args->source, nbytes);
     if (!rc)
         rc = shmemi_complete(&context);
     if (rc)
@@ -198,7 +197,7 @@ static int exchange_parcels(struct shmemi_team *team, const struct shmemi_copy_a
     int rc = 0;
     mine->nbytes = args->nbytes;
     if (args->nbytes && args->nbytes <= most)
-        rc = shmemi_copy_from(&context, mine->data, &args->source, 0, args->nbytes, shmemi_job.pe);
+        rc = shmemi_read_own(&context, mine->data, &args->source, args->nbytes);
     if (!rc)
         rc = shmemi_complete(&context);
     if (rc)

@@ -17,6 +17,14 @@ struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *add
     return memory;
 }
 
+struct shmemi_symmetric shmemi_source_of(const char *routine, const void *address, size_t nbytes)
+{
+    if (nbytes == 0 || !address || shmemi_region_of(address) ||
+        shmemi_local_place(address, nbytes).memory != &shmemi_memory_host)
+        return shmemi_symmetric_of(routine, address, nbytes);
+    return (struct shmemi_symmetric){.host = (char *)address};
+}
+
 struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size_t at)
 {
     if (memory->host)
@@ -62,6 +70,14 @@ int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct sh
     }
     struct shmemi_place place = shmemi_place_host(dest);
     return get(context, &place, source, at, nbytes, world_pe);
+}
+
+int shmemi_read_own(struct shmemi_context *context, void *into, const struct shmemi_symmetric *memory, size_t nbytes)
+{
+    if (!memory->host)
+        return shmemi_copy_from(context, into, memory, 0, nbytes, shmemi_job.pe);
+    shmemi_copy_bytes(into, memory->host, nbytes);
+    return 0;
 }
 
 int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,

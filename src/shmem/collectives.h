@@ -76,6 +76,13 @@ struct shmemi_symmetric {
 
 /* Ends the job, naming the routine, when the bytes are not symmetric memory. */
 struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *address, size_t nbytes);
+/* The same for what this PE contributes. The standard wants that symmetric too, but programs pass local variables, and
+ * other libraries let them: private host memory has no region, and others cannot read it. */
+struct shmemi_symmetric shmemi_source_of(const char *routine, const void *address, size_t nbytes);
+static inline bool shmemi_is_private(const struct shmemi_symmetric *memory)
+{
+    return !memory->region;
+}
 
 /* Where a member's copy is mapped in this process as host memory, or NULL. */
 static inline char *shmemi_mapped_copy(const struct shmemi_symmetric *memory, int world_pe)
@@ -98,6 +105,8 @@ int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric
                    size_t nbytes, int world_pe);
 int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct shmemi_symmetric *source, size_t at,
                      size_t nbytes, int world_pe);
+/* From this PE's own memory, which may be private. */
+int shmemi_read_own(struct shmemi_context *context, void *into, const struct shmemi_symmetric *memory, size_t nbytes);
 int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
                 const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
 int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,

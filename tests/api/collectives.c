@@ -164,6 +164,7 @@ static void check_mixed_in_a_row(int *dest, int *source)
 {
     enum { N = 200 };
     int me = shmem_my_pe(), n = shmem_n_pes();
+    shmem_sync_all(); /* others may still look at what came before */
     for (int k = 0; k < N; k++) {
         int *broadcast = dest + 4 * k * (n + 3), *collected = broadcast + 1, *greatest = collected + n;
         source[0] = me * 1000 + k;
