@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 static bool connected;
+static pid_t owner; /* that connected: not its children */
 static bool in_use; /* between open and close */
 static pmix_proc_t self;
 static int n_pes;
@@ -35,7 +36,7 @@ static int report(const char *phase, pmix_status_t status)
 /* A PE that exits in the middle of the job must not look as if it had finished: then the others would wait for ever. */
 static void disconnect(void)
 {
-    if (connected && !in_use)
+    if (connected && !in_use && getpid() == owner)
         PMIx_Finalize(NULL, 0);
     connected = false;
 }
@@ -69,6 +70,7 @@ static int pmix_open(int *pe_p, int *n_pes_p)
         if (status != PMIX_SUCCESS)
             return report("PMIx_Init", status);
         connected = true;
+        owner = getpid();
         atexit(disconnect);
         int rc = read_job_size();
         if (rc)

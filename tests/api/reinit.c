@@ -4,6 +4,9 @@
  */
 #include "check.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 enum { TIMES = 20 };
 
 static long static_word;
@@ -33,6 +36,20 @@ static void expect_initialized(int expected)
     exit(1);
 }
 
+/* A child process that exits must not sign off from the launcher in its parent's name. */
+static void fork_a_child(void)
+{
+    int status = -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    if (child > 0 && waitpid(child, &status, 0) == child && status == 0)
+        return;
+    fprintf(stderr, "a child process ended with status %#x\n", status);
+    exit(1);
+}
+
 int main(void)
 {
     int me = 0, n = 0;
@@ -50,6 +67,8 @@ int main(void)
         if (round == TIMES)
             break;
         shmem_finalize();
+        if (round == 1)
+            fork_a_child();
     }
     check_end();
     expect_initialized(0);
