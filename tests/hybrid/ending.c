@@ -58,7 +58,7 @@ static void misuse_after_mpi(void)
     shmem_barrier_all();
 }
 
-/* Without shmem_finalize, and with a status that looks well. */
+/* Without shmem_finalize, because something is wrong. */
 static void leave_after_mpi(void)
 {
     static long never;
@@ -66,8 +66,16 @@ static void leave_after_mpi(void)
     MPI_Init(NULL, NULL);
     MPI_Finalize();
     if (shmem_my_pe() == shmem_n_pes() - 1)
-        exit(0);
+        exit(EXIT_STATUS);
     shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+}
+
+/* Without shmem_finalize, which exit then does for the program. */
+static void return_after_mpi(void)
+{
+    shmem_init();
+    MPI_Init(NULL, NULL);
+    MPI_Finalize();
 }
 
 /* MPI is over before SHMEM begins. */
@@ -96,7 +104,8 @@ static const struct {
     {"exit_with_both", exit_with_both},           {"exit_shmem_first", exit_shmem_first},
     {"exit_after_mpi", exit_after_mpi},           {"exit_zero_after_mpi", exit_zero_after_mpi},
     {"misuse_after_mpi", misuse_after_mpi},       {"leave_after_mpi", leave_after_mpi},
-    {"init_after_mpi", init_after_mpi},           {"again_after_mpi", again_after_mpi},
+    {"return_after_mpi", return_after_mpi},       {"init_after_mpi", init_after_mpi},
+    {"again_after_mpi", again_after_mpi},
 };
 
 int main(int argc, char **argv)
