@@ -52,23 +52,27 @@ int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)
     return low < team->node.n && team->node.pes[low] == member ? low : -1;
 }
 
-/* Scratch slots are the fewer: whoever enters k has seen everybody enter k + 1 - SHMEMI_SCRATCH_SLOTS. */
+/* Whoever enters k has seen everybody enter k + 1 - SHMEMI_LINES. Who has to look looks some operations further, so that
+ * it need not do so every time. */
 uint64_t shmemi_node_enter(struct shmemi_team *team)
 {
     struct shmemi_collective_state *state = team->collective;
     uint64_t number = ++state->number;
-    if (__builtin_expect(state->known_entered + SHMEMI_SCRATCH_SLOTS > number, 1))
+    if (__builtin_expect(state->known_entered + SHMEMI_LINES > number, 1))
         return number;
     for (int rank = 0; rank < team->node.n; rank++)
         if (rank != team->node.me)
-            shmemi_node_await(team, rank, number - 2);
-    state->known_entered = number - 2;
+            shmemi_node_await(team, rank, number - SHMEMI_LINES / 2);
+    state->known_entered = number - SHMEMI_LINES / 2;
     return number;
 }
 
+/* The next line is asked for at once: the others do not look at it yet, and the store into it will not have to wait. */
 void shmemi_node_arrive(struct shmemi_team *team, uint64_t number)
 {
-    atomic_store_explicit(&team->collective->mine->arrival[number % SHMEMI_LINES].number, number, memory_order_release);
+    struct shmemi_line *line = team->collective->mine->arrival;
+    atomic_store_explicit(&line[number % SHMEMI_LINES].number, number, memory_order_release);
+    __builtin_prefetch(&line[(number + 1) % SHMEMI_LINES], 1);
 }
 
 void shmemi_node_await(struct shmemi_team *team, int rank, uint64_t number)

@@ -10,7 +10,6 @@
 
 static_assert(sizeof(struct shmemi_workspace) <= SHMEMI_WORKSPACE_BYTES, "the workspace must fit");
 static_assert(sizeof(struct shmemi_line) == SHMEMI_CACHE_LINE, "a line is one cache line");
-static_assert(SHMEMI_LINES >= SHMEMI_SCRATCH_SLOTS, "lines last at least as long as scratch");
 static_assert(SHMEMI_AGREE_WORDS_MAX * sizeof(uint64_t) <= SHMEMI_LEADER_BYTES, "words travel in one piece");
 
 static int *make_leader_of_node(const struct shmemi_team *team)

@@ -20,8 +20,7 @@
 enum {
     SHMEMI_LINES = 8,         /* operations that the members of a node may be apart, and one */
     SHMEMI_LINE_BYTES = 56,   /* of data in a line */
-    SHMEMI_SCRATCH_SLOTS = 4,
-    SHMEMI_SCRATCH_BYTES = 4096,
+    SHMEMI_SCRATCH_BYTES = 2048,
     SHMEMI_CARRIER_BYTES = SHMEMI_SCRATCH_BYTES, /* most that one operation carries through the workspace */
     SHMEMI_ROUNDS = 18,       /* of an algorithm that doubles its reach: 2^16 nodes, and two that fold */
     SHMEMI_LEADER_BYTES = 1024, /* of data in a record between leaders */
@@ -38,7 +37,7 @@ struct shmemi_line {
 struct shmemi_workspace {
     struct shmemi_line arrival[SHMEMI_LINES]; /* its owner has entered; data: what it contributes */
     struct shmemi_line release[SHMEMI_LINES]; /* data: what the owner gives to all */
-    SHMEMI_CACHE_ALIGNED char scratch[SHMEMI_SCRATCH_SLOTS][SHMEMI_SCRATCH_BYTES]; /* data too long for a line */
+    SHMEMI_CACHE_ALIGNED char scratch[SHMEMI_LINES][SHMEMI_SCRATCH_BYTES]; /* data too long for a line */
 
     /* Written by leaders of other nodes: the operation that the writer has reached. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t synced[SHMEMI_ROUNDS];
@@ -132,13 +131,13 @@ static inline char *shmemi_node_arrival(const struct shmemi_team *team, int rank
 {
     struct shmemi_workspace *workspace = team->collective->node[rank];
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->arrival[number % SHMEMI_LINES].data
-                                       : workspace->scratch[number % SHMEMI_SCRATCH_SLOTS];
+                                       : workspace->scratch[number % SHMEMI_LINES];
 }
 static inline char *shmemi_node_gift(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
 {
     struct shmemi_workspace *workspace = team->collective->node[rank];
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->release[number % SHMEMI_LINES].data
-                                       : workspace->scratch[number % SHMEMI_SCRATCH_SLOTS];
+                                       : workspace->scratch[number % SHMEMI_LINES];
 }
 
 /* Tell that this PE has come, and its contribution is there; wait for that of another, or of all. Every member arrives
