@@ -140,7 +140,8 @@ void check_collectives()
 {
     int *all = static_cast<int *>(shmem_calloc(static_cast<size_t>(shmem_n_pes()), sizeof(int)));
     CHECK(all);
-    int me = shmem_my_pe();
+    static int me;
+    me = shmem_my_pe();
     CHECK(shmem_int_fcollect(SHMEM_TEAM_WORLD, all, &me, 1) == 0);
     for (int pe = 0; pe < shmem_n_pes(); pe++)
         CHECK(all[pe] == pe);
