@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 enum { PES_MAX = 8, WORKERS = 4, WORDS = 2048 };
 
@@ -159,6 +160,25 @@ static void check_counters(const struct worker *workers)
     shmem_barrier_all();
 }
 
+static uint64_t shared_word;
+
+static int completions(void)
+{
+    return 25 * rounds;
+}
+
+/* All threads complete operations of the default context: one's quiet must not take another's for its own. */
+static void complete_together(const struct worker *worker)
+{
+    for (int i = 0; i < completions(); i++) {
+        uint64_t old = UINT64_MAX;
+        shmem_uint64_atomic_fetch_inc_nbi(&old, &shared_word, check_target(1));
+        sched_yield(); /* let the others begin a quiet */
+        shmem_quiet();
+        CHECK_THAT(old != UINT64_MAX, "thread %d: another thread's quiet has taken over an operation", worker->number);
+    }
+}
+
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 static void *work(void *argument)
@@ -171,6 +191,7 @@ static void *work(void *argument)
         update(worker, heap_counters, 0);
         update(worker, &static_counters, 0);
     }
+    complete_together(worker);
     return NULL;
 }
 
@@ -242,6 +263,7 @@ int main(int argc, char **argv)
     pthread_join(answering, NULL);
     close_workers(workers);
     check_counters(workers);
+    CHECK(shmem_signal_fetch(&shared_word) == (uint64_t)(WORKERS * completions()));
     free(workers);
     return check_end();
 }
