@@ -144,7 +144,7 @@ end subroutine])], [], [have_fortran=no])
     ])
     AC_LANG_POP([Fortran])
     AS_IF([test $have_fortran = no && test "x$enable_fortran" = xyes],
-          [AC_MSG_ERROR([Fortran was asked for, but there is no compiler for Fortran 2018; on Debian: apt-get install gfortran])])
+          [AC_MSG_ERROR([no compiler for Fortran 2018, which was asked for; on Debian: apt-get install gfortran])])
     AS_IF([test $have_fortran = yes], [FORTRAN=$FC])
     FORTRAN_WARNING_FLAGS=
     AS_IF([test "x$ac_cv_fc_compiler_gnu" = xyes], [FORTRAN_WARNING_FLAGS="-std=f2018 -Wall -Wextra"])

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Set-up, exit, queries, threads [OpenSHMEM 1.6, 9.1 and 9.2]. A truth value of C is a LOGICAL, a string of C a CHARACTER.
+! Set-up, exit, queries, threads [OpenSHMEM 1.6, 9.1 and 9.2]. A truth value of C is a LOGICAL, a string a CHARACTER.
 
 module mapshmem_setup
     use, intrinsic :: iso_c_binding

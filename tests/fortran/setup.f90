@@ -31,7 +31,8 @@ contains
         call expect(major == SHMEM_MAJOR_VERSION .and. minor == SHMEM_MINOR_VERSION, "version")
         call shmem_info_get_name(name)
         call expect(index(name, "MapSHMEM") > 0, "name " // trim(name))
-        call expect(verify(name, " ", back=.true.) == len_trim(name) .and. index(name, c_null_char) == 0, "end of the name")
+        call expect(verify(name, " ", back=.true.) == len_trim(name) .and. index(name, c_null_char) == 0, &
+            "end of the name")
         call shmem_info_get_name(beginning)
         call expect(beginning == name(:3), "beginning of the name")
     end subroutine

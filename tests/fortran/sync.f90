@@ -87,10 +87,12 @@ contains
         call expect(shmem_signal_fetch(signal) == 0, "signal_fetch before")
         call shmem_barrier_all()
         call shmem_set_signal(signal, 4_c_int64_t, next)
-        call expect(shmem_signal_wait_until(signal, SHMEM_CMP_EQ, 4_c_int64_t) == 4, "signal_wait_until after set_signal")
+        call expect(shmem_signal_wait_until(signal, SHMEM_CMP_EQ, 4_c_int64_t) == 4, &
+            "signal_wait_until after set_signal")
         call shmem_barrier_all()
         call shmem_add_signal(signal, 3_c_int64_t, next)
-        call expect(shmem_signal_wait_until(signal, SHMEM_CMP_GT, 4_c_int64_t) == 7, "signal_wait_until after add_signal")
+        call expect(shmem_signal_wait_until(signal, SHMEM_CMP_GT, 4_c_int64_t) == 7, &
+            "signal_wait_until after add_signal")
         call shmem_barrier_all()
         call shmem_putmem_signal(text, "abc", 3, signal, 1_c_int64_t, SHMEM_SIGNAL_ADD, next)
         call expect(shmem_signal_wait_until(signal, SHMEM_CMP_EQ, 8_c_int64_t) == 8, "signal of putmem_signal")

@@ -48,7 +48,8 @@ contains
         if (mod(me, 2) == 0) then
             call expect(shmem_team_my_pe(even) == me / 2, "place in a team")
             call expect(shmem_team_n_pes(even) == n, "size of a team")
-            call expect(shmem_team_translate_pe(even, n - 1, SHMEM_TEAM_WORLD) == 2 * n - 2, "translate_pe to the world")
+            call expect(shmem_team_translate_pe(even, n - 1, SHMEM_TEAM_WORLD) == 2 * n - 2, &
+                "translate_pe to the world")
             call expect(shmem_team_translate_pe(SHMEM_TEAM_WORLD, me, same) == me / 2, "translate_pe from the world")
             config%num_contexts = -1
             call expect(shmem_team_get_config(same, SHMEM_TEAM_NUM_CONTEXTS, config) == 0, "get_config")
@@ -117,8 +118,8 @@ contains
         if (npes < 2) return
         odd = SHMEM_TEAM_INVALID
         config%num_contexts = 1
-        call expect(shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 2, npes / 2, config, SHMEM_TEAM_NUM_CONTEXTS, odd) == 0, &
-            "split of the odd PEs")
+        call expect(shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 2, npes / 2, config, SHMEM_TEAM_NUM_CONTEXTS, &
+            odd) == 0, "split of the odd PEs")
         if (odd /= SHMEM_TEAM_INVALID) then
             call expect(shmem_team_create_ctx(odd, 0_c_long, ctx) == 0, "team_create_ctx")
             call shmem_p(word, me, 0, ctx)
