@@ -9,9 +9,8 @@ static int alltoall_eager(struct shmemi_team *team, const struct shmemi_copy_arg
 {
     struct shmemi_context context = {0};
     const size_t nbytes = args->nbytes, all = (size_t)team->n_pes * nbytes;
-    uint64_t number = shmemi_node_enter(team);
-    int rc = shmemi_copy_from(&context, shmemi_node_arrival(team, team->node.me, number, all), &args->source, 0, all,
-                              shmemi_job.pe);
+    uint64_t number = shmemi_node_enter(team, all);
+    int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, all), &args->source, all);
     if (!rc)
         rc = shmemi_complete(&context);
     if (rc)

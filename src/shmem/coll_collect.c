@@ -18,7 +18,7 @@ static int fcollect_eager(struct shmemi_team *team, const struct shmemi_copy_arg
 {
     struct shmemi_context context = {0};
     const size_t nbytes = args->nbytes;
-    uint64_t number = shmemi_node_enter(team);
+    uint64_t number = shmemi_node_enter(team, nbytes);
     int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, nbytes), &args->source, nbytes);
     if (!rc)
         rc = shmemi_complete(&context);
@@ -111,7 +111,7 @@ static int exchange_by_dissemination(struct shmemi_team *team, const struct shme
         if (!rc)
             rc = shmemi_notify(team, &context, shmemi_leader_world_pe(team, to), &state->mine->collected[round], number);
         if (!rc)
-            shmemi_await_word(&state->mine->collected[round], number);
+            shmemi_await_word(team, &state->mine->collected[round], number);
     }
     return rc ? rc : shmemi_complete(&context);
 }
@@ -136,7 +136,7 @@ static int fcollect_over_nodes(struct shmemi_team *team, const struct shmemi_cop
     if (rc)
         return rc;
     if (team->node.n > 1) {
-        uint64_t number = shmemi_node_enter(team);
+        uint64_t number = shmemi_node_enter(team, 0);
         shmemi_node_gather(team, number);
         if (team->node.me == 0)
             shmemi_node_arrive(team, number);
@@ -192,7 +192,7 @@ static int exchange_parcels(struct shmemi_team *team, const struct shmemi_copy_a
                             uint64_t *number_p)
 {
     struct shmemi_context context = {0};
-    uint64_t number = shmemi_node_enter(team);
+    uint64_t number = shmemi_node_enter(team, 0);
     struct parcel *mine = (void *)shmemi_node_arrival(team, team->node.me, number, sizeof *mine);
     int rc = 0;
     mine->nbytes = args->nbytes;

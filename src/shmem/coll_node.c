@@ -29,9 +29,9 @@ static __attribute__((noinline)) void await_long(const _Atomic uint64_t *word, u
         shmemi_progress(&spins);
 }
 
-void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number)
+void shmemi_await_word(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number)
 {
-    for (int i = 0; i < QUICK_SPINS; i++) {
+    for (int i = team->collective->spins ? QUICK_SPINS : 1; i > 0; i--) {
         if (__builtin_expect(atomic_load_explicit(word, memory_order_acquire) >= number, 1))
             return;
         __builtin_ia32_pause();
@@ -52,18 +52,19 @@ int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)
     return low < team->node.n && team->node.pes[low] == member ? low : -1;
 }
 
-/* Whoever enters k has seen everybody enter k + 1 - SHMEMI_LINES. Who has to look looks some operations further, so that
- * it need not do so every time. */
-uint64_t shmemi_node_enter(struct shmemi_team *team)
+/* Whoever enters k has seen everybody enter k + 1 - SHMEMI_LINES, or - SHMEMI_SCRATCH_SLOTS. Who has to look looks some
+ * operations further, so that it need not do so every time. */
+uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
 {
+    const unsigned apart = nbytes <= SHMEMI_LINE_BYTES ? SHMEMI_LINES : SHMEMI_SCRATCH_SLOTS;
     struct shmemi_collective_state *state = team->collective;
     uint64_t number = ++state->number;
-    if (__builtin_expect(state->known_entered + SHMEMI_LINES > number, 1))
+    if (__builtin_expect(state->known_entered + apart > number, 1))
         return number;
     for (int rank = 0; rank < team->node.n; rank++)
         if (rank != team->node.me)
-            shmemi_node_await(team, rank, number - SHMEMI_LINES / 2);
-    state->known_entered = number - SHMEMI_LINES / 2;
+            shmemi_node_await(team, rank, number - apart / 2);
+    state->known_entered = number - apart / 2;
     return number;
 }
 
@@ -77,13 +78,13 @@ void shmemi_node_arrive(struct shmemi_team *team, uint64_t number)
 
 void shmemi_node_await(struct shmemi_team *team, int rank, uint64_t number)
 {
-    shmemi_await_word(arrival(team, rank, number), number);
+    shmemi_await_word(team, arrival(team, rank, number), number);
 }
 
 void shmemi_node_await_all(struct shmemi_team *team, uint64_t number)
 {
     for (int rank = 0; rank < team->node.n; rank++)
-        shmemi_await_word(arrival(team, rank, number), number);
+        shmemi_await_word(team, arrival(team, rank, number), number);
     shmemi_node_all_entered(team, number);
 }
 
@@ -94,7 +95,7 @@ void shmemi_node_give(struct shmemi_team *team, uint64_t number)
 
 void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number)
 {
-    shmemi_await_word(release(team, rank, number), number);
+    shmemi_await_word(team, release(team, rank, number), number);
 }
 
 struct shmemi_children shmemi_node_children(const struct shmemi_team *team, int rank)
@@ -129,7 +130,7 @@ void shmemi_node_sync(struct shmemi_team *team)
 {
     if (team->node.n == 1)
         return;
-    uint64_t number = shmemi_node_enter(team);
+    uint64_t number = shmemi_node_enter(team, 0);
     if (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_sync, 0) == SHMEMI_sync_flat) {
         shmemi_node_arrive(team, number);
         shmemi_node_await_all(team, number);

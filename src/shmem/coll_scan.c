@@ -26,7 +26,7 @@ static int scan_flat(struct scan *scan, size_t nbytes)
     const int count = team->node.me + !scan->exclusive; /* of those whose sum this PE wants */
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
     char *sum = scan->dest->host ? scan->dest->host : private;
-    uint64_t number = shmemi_node_enter(team);
+    uint64_t number = shmemi_node_enter(team, nbytes);
     int rc = shmemi_copy_from(&scan->context, shmemi_node_arrival(team, team->node.me, number, nbytes), scan->source, 0,
                               nbytes, shmemi_job.pe);
     if (!rc)
@@ -151,7 +151,7 @@ static int double_reach(struct scan *scan, struct doubling *doubling, unsigned r
     }
     if (team->my_pe < distance)
         return 0;
-    shmemi_await_word(&mine->scanned[round], number);
+    shmemi_await_word(team, &mine->scanned[round], number);
     shmemi_combine(scan->op, doubling->sum, slot, doubling->sum, nbytes);
     if (doubling->has_before)
         shmemi_combine(scan->op, doubling->before, slot, doubling->before, nbytes);

@@ -38,6 +38,7 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
     for (int rank = 0; rank < team->node.n; rank++)
         state->node[rank] = (void *)(shmemi_heap_region.view[shmemi_node_world_pe(team, rank)].mapped + workspace);
     state->mine = (void *)(shmemi_heap_region.base + workspace);
+    state->spins = !shmemi_cores_are_shared();
     state->number = state->known_entered = state->leaders_number = state->scan_number = number;
     state->leader_of_node = leader_of_node;
     shmemi_choices_make(&state->choices, team->node.n, team->leaders.n);
@@ -67,7 +68,7 @@ int shmemi_collective_sync(struct shmemi_team *team)
     }
     if (team->node.n == 1)
         return shmemi_leaders_sync(team);
-    uint64_t number = shmemi_node_enter(team);
+    uint64_t number = shmemi_node_enter(team, 0);
     shmemi_node_gather(team, number);
     int rc = shmemi_is_leader(team) ? shmemi_leaders_sync(team) : 0;
     if (!rc)
@@ -81,7 +82,7 @@ int shmemi_collective_sync(struct shmemi_team *team)
 static void reduce_flat(struct shmemi_team *team, const struct shmemi_op *op, void *result, const void *contribution,
                         size_t nbytes)
 {
-    uint64_t number = shmemi_node_enter(team);
+    uint64_t number = shmemi_node_enter(team, nbytes);
     memcpy(shmemi_node_arrival(team, team->node.me, number, nbytes), contribution, nbytes);
     shmemi_node_arrive(team, number);
     shmemi_node_await(team, 0, number);
@@ -109,7 +110,7 @@ static int reduce_by_tree(struct shmemi_team *team, const struct shmemi_op *op, 
                           size_t nbytes)
 {
     const int me = team->node.me;
-    uint64_t number = shmemi_node_enter(team);
+    uint64_t number = shmemi_node_enter(team, nbytes);
     char *sum = me ? shmemi_node_arrival(team, me, number, nbytes) : shmemi_node_gift(team, me, number, nbytes);
     memcpy(sum, contribution, nbytes);
     struct shmemi_children children = shmemi_node_children(team, me);

@@ -18,7 +18,8 @@
 #include <stdatomic.h>
 
 enum {
-    SHMEMI_LINES = 8,         /* operations that the members of a node may be apart, and one */
+    SHMEMI_LINES = 32,        /* operations that the members of a node may be apart, and one */
+    SHMEMI_SCRATCH_SLOTS = 8, /* the same of those that use scratch */
     SHMEMI_LINE_BYTES = 56,   /* of data in a line */
     SHMEMI_SCRATCH_BYTES = 2048,
     SHMEMI_CARRIER_BYTES = SHMEMI_SCRATCH_BYTES, /* most that one operation carries through the workspace */
@@ -37,7 +38,7 @@ struct shmemi_line {
 struct shmemi_workspace {
     struct shmemi_line arrival[SHMEMI_LINES]; /* its owner has entered; data: what it contributes */
     struct shmemi_line release[SHMEMI_LINES]; /* data: what the owner gives to all */
-    SHMEMI_CACHE_ALIGNED char scratch[SHMEMI_LINES][SHMEMI_SCRATCH_BYTES]; /* data too long for a line */
+    SHMEMI_CACHE_ALIGNED char scratch[SHMEMI_SCRATCH_SLOTS][SHMEMI_SCRATCH_BYTES]; /* data too long for a line */
 
     /* Written by leaders of other nodes: the operation that the writer has reached. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t synced[SHMEMI_ROUNDS];
@@ -53,6 +54,7 @@ struct shmemi_workspace {
 
 struct shmemi_collective_state {
     struct shmemi_workspace *mine;
+    bool spins;             /* nobody needs this core while this PE waits */
     uint64_t number;        /* of node operations begun */
     uint64_t known_entered; /* all members of the node have entered this one */
     uint64_t leaders_number;
@@ -123,21 +125,22 @@ static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)
 /* The rank of a member in this node, or -1. */
 int shmemi_node_rank_of_member(const struct shmemi_team *team, int member);
 
-/* Begin an operation: its number. The lines and the scratch of that number may be written afterwards. */
-uint64_t shmemi_node_enter(struct shmemi_team *team);
+/* Begin an operation that carries at most nbytes: its number. The lines and, if it needs it, the scratch of that number
+ * may be written afterwards. */
+uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes);
 
 /* Where the data of a member's contribution, or of what it gives to all, lie. */
 static inline char *shmemi_node_arrival(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
 {
     struct shmemi_workspace *workspace = team->collective->node[rank];
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->arrival[number % SHMEMI_LINES].data
-                                       : workspace->scratch[number % SHMEMI_LINES];
+                                       : workspace->scratch[number % SHMEMI_SCRATCH_SLOTS];
 }
 static inline char *shmemi_node_gift(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
 {
     struct shmemi_workspace *workspace = team->collective->node[rank];
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->release[number % SHMEMI_LINES].data
-                                       : workspace->scratch[number % SHMEMI_LINES];
+                                       : workspace->scratch[number % SHMEMI_SCRATCH_SLOTS];
 }
 
 /* Tell that this PE has come, and its contribution is there; wait for that of another, or of all. Every member arrives
@@ -197,7 +200,7 @@ static inline int shmemi_leader_of_member(const struct shmemi_team *team, int me
     return team->collective->leader_of_node[shmemi_job.node_of[shmemi_team_world_pe(team, member)]];
 }
 
-void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number);
+void shmemi_await_word(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number);
 
 /* Write a number into a word of a member's workspace, after everything that was put there before on this context. */
 int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe,

@@ -94,7 +94,7 @@ struct patience {
     unsigned spins, yields;
 };
 
-static struct patience patience_here(void)
+bool shmemi_cores_are_shared(void)
 {
     static atomic_long known_cores;
     long cores = atomic_load_explicit(&known_cores, memory_order_relaxed);
@@ -102,7 +102,12 @@ static struct patience patience_here(void)
         cores = sysconf(_SC_NPROCESSORS_ONLN);
         atomic_store_explicit(&known_cores, cores, memory_order_relaxed);
     }
-    if (shmemi_job.node_n_pes > cores)
+    return shmemi_job.node_n_pes > cores;
+}
+
+static struct patience patience_here(void)
+{
+    if (shmemi_cores_are_shared())
         return (struct patience){16, 64};
     if (shmemi_job.n_nodes > 1)
         return (struct patience){50, 1000}; /* a turn takes about a microsecond: UCX asks the kernel */
