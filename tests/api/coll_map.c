@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives on mapped GPU memory, as source, as dest, and as both: lengths on both sides of the switch points. Contents
+ * are made and looked at through the vendor's API.
+ */
+#include "check.h"
+#include "map_check.h"
+
+#include <shmemx.h>
+
+enum { MOST = 20000 }; /* elements */
+
+static const size_t lengths[] = {0, 1, 6, 200, 2000, MOST};
+enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
+
+/* Where a collective takes its data from, or puts them: mapped memory or the heap. */
+struct object {
+    const struct device_ops *ops; /* NULL: the heap */
+    void *buffer;
+    uint64_t *words;
+};
+
+static uint64_t *scratch; /* private */
+static size_t n_pes, my_pe;
+
+static void write_words(const struct object *object, size_t n)
+{
+    if (object->ops)
+        object->ops->write(object->buffer, 0, scratch, n * sizeof *scratch);
+    else
+        memcpy(object->words, scratch, n * sizeof *scratch);
+}
+
+static void read_words(const struct object *object, size_t n)
+{
+    if (object->ops)
+        object->ops->read(scratch, object->buffer, 0, n * sizeof *scratch);
+    else
+        memcpy(scratch, object->words, n * sizeof *scratch);
+}
+
+static uint64_t value(size_t pe, size_t i)
+{
+    return pe * 1000003 + i * 7 + 1;
+}
+
+/* Fresh contents on both sides, everywhere. */
+static void prepare(const struct object *dest, const struct object *source, size_t dest_words, size_t source_words)
+{
+    memset(scratch, 0xa5, (dest_words + 1) * sizeof *scratch);
+    write_words(dest, dest_words + 1);
+    for (size_t i = 0; i < source_words; i++)
+        scratch[i] = value(my_pe, i);
+    write_words(source, source_words);
+    shmem_sync_all();
+}
+
+static void expect(const char *what, const struct object *dest, size_t i, uint64_t expected)
+{
+    CHECK_THAT(scratch[i] == expected, "%s into %s: element %zu is %#llx, expected %#llx", what,
+               dest->ops ? dest->ops->name : "the heap", i, (unsigned long long)scratch[i],
+               (unsigned long long)expected);
+}
+
+static void read_result(const char *what, const struct object *dest, size_t n)
+{
+    read_words(dest, n + 1);
+    expect(what, dest, n, 0xa5a5a5a5a5a5a5a5u);
+}
+
+static void check_broadcast(const struct object *dest, const struct object *source, size_t n, size_t root)
+{
+    prepare(dest, source, n, n);
+    shmem_uint64_broadcast(SHMEM_TEAM_WORLD, dest->words, source->words, n, (int)root);
+    read_result("broadcast", dest, n);
+    for (size_t i = 0; i < n; i++)
+        expect("broadcast", dest, i, value(root, i));
+}
+
+static void check_collects(const struct object *dest, const struct object *source, size_t n)
+{
+    size_t at = 0;
+    prepare(dest, source, n * n_pes, n);
+    shmem_uint64_fcollect(SHMEM_TEAM_WORLD, dest->words, source->words, n);
+    read_result("fcollect", dest, n * n_pes);
+    for (size_t i = 0; i < n * n_pes; i++)
+        expect("fcollect", dest, i, value(i / n, i % n));
+    prepare(dest, source, n * n_pes, n);
+    shmem_uint64_collect(SHMEM_TEAM_WORLD, dest->words, source->words, n / (my_pe + 1));
+    read_words(dest, n * n_pes);
+    for (size_t pe = 0; pe < n_pes; pe++)
+        for (size_t i = 0; i < n / (pe + 1); i++, at++)
+            expect("collect", dest, at, value(pe, i));
+}
+
+static void check_alltoalls(const struct object *dest, const struct object *source, size_t n)
+{
+    prepare(dest, source, n * n_pes, n * n_pes);
+    shmem_uint64_alltoall(SHMEM_TEAM_WORLD, dest->words, source->words, n);
+    read_result("alltoall", dest, n * n_pes);
+    for (size_t i = 0; i < n * n_pes; i++)
+        expect("alltoall", dest, i, value(i / n, my_pe * n + i % n));
+    if (n < 2 || n > 2000)
+        return;
+    n /= 2;
+    prepare(dest, source, 2 * n * n_pes, n * n_pes);
+    shmem_uint64_alltoalls(SHMEM_TEAM_WORLD, dest->words, source->words, 2, 1, n);
+    read_result("alltoalls", dest, 2 * n * n_pes);
+    for (size_t i = 0; i < n * n_pes; i++)
+        expect("alltoalls", dest, 2 * i, value(i / n, my_pe * n + i % n));
+}
+
+static uint64_t sum_of(size_t pes, size_t i)
+{
+    uint64_t sum = 0;
+    for (size_t pe = 0; pe < pes; pe++)
+        sum += value(pe, i);
+    return sum;
+}
+
+static void check_reduce(const struct object *dest, const struct object *source, size_t n)
+{
+    prepare(dest, source, n, n);
+    shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, dest->words, source->words, n);
+    read_result("sum_reduce", dest, n);
+    for (size_t i = 0; i < n; i++)
+        expect("sum_reduce", dest, i, sum_of(n_pes, i));
+    prepare(dest, source, n, n);
+    shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, source->words, source->words, n);
+    read_words(source, n);
+    for (size_t i = 0; i < n; i++)
+        expect("sum_reduce in place", source, i, sum_of(n_pes, i));
+}
+
+static void check_scans(const struct object *dest, const struct object *source, size_t n)
+{
+    prepare(dest, source, n, n);
+    shmem_uint64_sum_inscan(SHMEM_TEAM_WORLD, dest->words, source->words, n);
+    read_result("sum_inscan", dest, n);
+    for (size_t i = 0; i < n; i++)
+        expect("sum_inscan", dest, i, sum_of(my_pe + 1, i));
+    prepare(dest, source, n, n);
+    shmem_uint64_sum_exscan(SHMEM_TEAM_WORLD, source->words, source->words, n);
+    read_words(source, n);
+    for (size_t i = 0; i < n; i++)
+        expect("sum_exscan in place", source, i, sum_of(my_pe, i));
+}
+
+static void check_all(const struct object *dest, const struct object *source)
+{
+    for (int i = 0; i < N_LENGTHS; i++) {
+        check_broadcast(dest, source, lengths[i], n_pes - 1);
+        check_collects(dest, source, lengths[i]);
+        check_alltoalls(dest, source, lengths[i]);
+        check_reduce(dest, source, lengths[i]);
+        check_scans(dest, source, lengths[i]);
+    }
+}
+
+static struct object make(const struct device_ops *ops, size_t n)
+{
+    struct object object = {.ops = ops, .buffer = ops->alloc(n * sizeof(uint64_t))};
+    object.words = shmmap(object.buffer, n * sizeof(uint64_t), ops->type);
+    CHECK_THAT(object.words, "shmmap of %zu words: %s", n, shmemx_strerror());
+    return object;
+}
+
+static void discard(const struct object *object)
+{
+    shmem_barrier_all();
+    shmumap(object->words);
+    object->ops->free(object->buffer);
+}
+
+static bool check_kind(const struct device_ops *ops)
+{
+    size_t n = MOST * n_pes + 1;
+    if (!map_open_device(ops))
+        return false;
+    struct object mapped[] = {make(ops, n), make(ops, n)}, heap = {.words = check_shmem_malloc(n * sizeof(uint64_t))};
+    check_all(&mapped[0], &mapped[1]);
+    check_all(&mapped[0], &heap);
+    check_all(&heap, &mapped[1]);
+    discard(&mapped[0]);
+    discard(&mapped[1]);
+    shmem_free(heap.words);
+    return true;
+}
+
+int main(void)
+{
+    shmem_init();
+    n_pes = (size_t)shmem_n_pes();
+    my_pe = (size_t)shmem_my_pe();
+    scratch = check_malloc((MOST * n_pes + 1) * sizeof *scratch);
+    bool opencl = check_kind(&device_opencl), cuda = check_kind(&device_cuda);
+    free(scratch);
+    if (opencl || cuda)
+        return check_end();
+    if (shmem_my_pe() == 0)
+        printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+    shmem_finalize();
+    return CHECK_SKIP;
+}
