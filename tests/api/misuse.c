@@ -141,6 +141,58 @@ static void unmap_of_heap(void)
 }
 
 /* all: every PE makes the call, because it is collective */
+static void private_source(void)
+{
+    long *private = calloc(1, sizeof *private);
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, block, private, 1);
+}
+
+static void collective_past_the_end(void)
+{
+    shmemx_heap_info_t info;
+    shmemx_heap_info(&info);
+    shmem_fcollectmem(SHMEM_TEAM_WORLD, block, block, info.size / 2 + 1);
+}
+
+static void collective_overflows(void)
+{
+    shmem_long_alltoall(SHMEM_TEAM_WORLD, block, block, SIZE_MAX / 9);
+}
+
+static void alltoalls_stride(void)
+{
+    shmem_long_alltoalls(SHMEM_TEAM_WORLD, block, block, 1, 0, 1);
+}
+
+static void alltoalls_past_the_end(void)
+{
+    shmem_long_alltoalls(SHMEM_TEAM_WORLD, block, block, 1 << 30, 1, 1 << 20);
+}
+
+static void private_psync(void)
+{
+    long private[SHMEM_SYNC_SIZE] = {0};
+    shmem_barrier(0, 0, shmem_n_pes(), private);
+}
+
+static long psync[SHMEM_SYNC_SIZE];
+
+static void set_of_others(void)
+{
+    shmem_barrier(0, 0, shmem_n_pes() - 1, psync);
+}
+
+static void set_too_large(void)
+{
+    shmem_sync(1, 0, shmem_n_pes(), psync);
+}
+
+static void negative_nreduce(void)
+{
+    static long work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    shmem_long_sum_to_all(&word, &word, -1, shmem_my_pe(), 0, 1, work, psync);
+}
+
 static const struct {
     const char *name;
     void (*call)(void);
@@ -167,6 +219,15 @@ static const struct {
     {"set_of_held_lock", set_of_held_lock, 0},
     {"bad_alignment", bad_alignment, 0},
     {"bad_root", bad_root, 0},
+    {"private_source", private_source, 0},
+    {"collective_past_the_end", collective_past_the_end, 0},
+    {"collective_overflows", collective_overflows, 0},
+    {"alltoalls_stride", alltoalls_stride, 0},
+    {"alltoalls_past_the_end", alltoalls_past_the_end, 0},
+    {"private_psync", private_psync, 0},
+    {"set_of_others", set_of_others, 0},
+    {"set_too_large", set_too_large, 0},
+    {"negative_nreduce", negative_nreduce, 0},
     {"invalid_team", invalid_team, 0},
     {"free_of_static", free_of_static, 1},
     {"unmap_of_heap", unmap_of_heap, 1},
