@@ -53,7 +53,7 @@ static int send_message(struct agreement *agreement, int member, int first_word,
 static void receive_message(struct agreement *agreement, int first_word, uint64_t *message, int n)
 {
     uint64_t *words = (uint64_t *)agreement->sync.host + first_word;
-    shmemi_await_word(&shmemi_team_world, (_Atomic uint64_t *)&words[n], 1);
+    shmemi_await_word((_Atomic uint64_t *)&words[n], 1);
     memcpy(message, words, (size_t)n * sizeof *message);
     memset(words, 0, (size_t)(n + 1) * sizeof *words);
 }

@@ -183,7 +183,7 @@ static int deliver_by_tree(struct leaders_broadcast *broadcast)
     while (reach < n && !(distance & reach))
         reach *= 2;
     if (distance)
-        shmemi_await_word(broadcast->team, broadcast->flag, broadcast->number);
+        shmemi_await_word(broadcast->flag, broadcast->number);
     for (reach /= 2; reach > 0 && !rc; reach /= 2)
         if (distance + reach < n)
             rc = deliver_with_flag(broadcast, (broadcast->team->leaders.me + reach) % n, 0, broadcast->nbytes);
@@ -208,7 +208,7 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
     const int n = broadcast->team->leaders.n, me = broadcast->team->leaders.me;
     int rc = 0;
     if (me != broadcast->root)
-        shmemi_await_word(broadcast->team, broadcast->flag, broadcast->number);
+        shmemi_await_word(broadcast->flag, broadcast->number);
     for (int i = 1; i < n && me == broadcast->root && !rc; i++) {
         int leader = (me + i) % n;
         rc = deliver_with_flag(broadcast, leader, part_start(broadcast, leader), part_bytes(broadcast, leader));

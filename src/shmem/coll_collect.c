@@ -111,7 +111,7 @@ static int exchange_by_dissemination(struct shmemi_team *team, const struct shme
         if (!rc)
             rc = shmemi_notify(team, &context, shmemi_leader_world_pe(team, to), &state->mine->collected[round], number);
         if (!rc)
-            shmemi_await_word(team, &state->mine->collected[round], number);
+            shmemi_await_word(&state->mine->collected[round], number);
     }
     return rc ? rc : shmemi_complete(&context);
 }

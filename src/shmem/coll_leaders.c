@@ -38,7 +38,7 @@ int shmemi_leaders_sync(struct shmemi_team *team)
         int rc = shmemi_notify(team, &context, to, &state->mine->synced[round], number);
         if (rc)
             return rc;
-        shmemi_await_word(team, &state->mine->synced[round], number);
+        shmemi_await_word(&state->mine->synced[round], number);
     }
     return shmemi_complete(&context);
 }
@@ -73,7 +73,7 @@ static int send_record(struct doubling *doubling, int leader, int slot)
 static const char *await_record(const struct doubling *doubling, int slot)
 {
     struct shmemi_workspace *mine = doubling->team->collective->mine;
-    shmemi_await_word(doubling->team, &mine->reduced[slot], doubling->number);
+    shmemi_await_word(&mine->reduced[slot], doubling->number);
     return mine->record[doubling->set][slot];
 }
 

@@ -22,21 +22,21 @@ static inline _Atomic uint64_t *release(const struct shmemi_team *team, int rank
     return &team->collective->node[rank]->release[number % SHMEMI_LINES].number;
 }
 
-static __attribute__((noinline)) void await_long(const _Atomic uint64_t *word, uint64_t number)
+__attribute__((noinline)) void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number)
 {
     unsigned spins = 0;
     while (atomic_load_explicit(word, memory_order_acquire) < number)
         shmemi_progress(&spins);
 }
 
-void shmemi_await_word(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number)
+static void await_line(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number)
 {
     for (int i = team->collective->spins ? QUICK_SPINS : 1; i > 0; i--) {
         if (__builtin_expect(atomic_load_explicit(word, memory_order_acquire) >= number, 1))
             return;
         __builtin_ia32_pause();
     }
-    await_long(word, number);
+    shmemi_await_word(word, number);
 }
 
 int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)
@@ -78,13 +78,13 @@ void shmemi_node_arrive(struct shmemi_team *team, uint64_t number)
 
 void shmemi_node_await(struct shmemi_team *team, int rank, uint64_t number)
 {
-    shmemi_await_word(team, arrival(team, rank, number), number);
+    await_line(team, arrival(team, rank, number), number);
 }
 
 void shmemi_node_await_all(struct shmemi_team *team, uint64_t number)
 {
     for (int rank = 0; rank < team->node.n; rank++)
-        shmemi_await_word(team, arrival(team, rank, number), number);
+        await_line(team, arrival(team, rank, number), number);
     shmemi_node_all_entered(team, number);
 }
 
@@ -95,7 +95,7 @@ void shmemi_node_give(struct shmemi_team *team, uint64_t number)
 
 void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number)
 {
-    shmemi_await_word(team, release(team, rank, number), number);
+    await_line(team, release(team, rank, number), number);
 }
 
 struct shmemi_children shmemi_node_children(const struct shmemi_team *team, int rank)

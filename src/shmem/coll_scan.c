@@ -151,7 +151,7 @@ static int double_reach(struct scan *scan, struct doubling *doubling, unsigned r
     }
     if (team->my_pe < distance)
         return 0;
-    shmemi_await_word(team, &mine->scanned[round], number);
+    shmemi_await_word(&mine->scanned[round], number);
     shmemi_combine(scan->op, doubling->sum, slot, doubling->sum, nbytes);
     if (doubling->has_before)
         shmemi_combine(scan->op, doubling->before, slot, doubling->before, nbytes);

@@ -200,7 +200,8 @@ static inline int shmemi_leader_of_member(const struct shmemi_team *team, int me
     return team->collective->leader_of_node[shmemi_job.node_of[shmemi_team_world_pe(team, member)]];
 }
 
-void shmemi_await_word(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number);
+/* Wait for a word that other nodes may write, too: other work goes on meanwhile. */
+void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number);
 
 /* Write a number into a word of a member's workspace, after everything that was put there before on this context. */
 int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe,
