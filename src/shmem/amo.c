@@ -23,12 +23,27 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
     shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
 }
 
+/* The old value goes where the CPU cannot store it: to mapped memory. */
+static int fetch_to_place(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_amo *amo, const struct shmemi_place *place)
+{
+    uint64_t old;
+    int rc = view->driver->amo(context, view, offset, amo, &old);
+    struct shmemi_place source = shmemi_place_host(&old);
+    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
+    return rc ? rc : shmemi_memory_copy(place, &source, &shape);
+}
+
 void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                     void *fetch_p, int pe)
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
+    struct shmemi_place place = shmemi_local_place(fetch_p, amo->size);
+    if (__builtin_expect(place.memory == &shmemi_memory_host, 1))
+        shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
+    else
+        shmemi_require(fetch_to_place(context, view, offset, amo, &place));
 }
 
 /* Drivers know words of 4 and 8 bytes; of floating-point values they see the bits. */

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-SHMEMI_EXPORT struct shmemi_context shmemi_default_context;
+SHMEMI_DEFINE_HANDLE(struct shmemi_context, shmemi_default_context, .options = 0);
 
 int shmemi_member_of_context(const struct shmemi_context *context, const char *routine, int pe)
 {

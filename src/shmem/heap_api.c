@@ -78,10 +78,12 @@ SHMEMI_API(void *, calloc, (size_t count, size_t size))
 
 static void *allocate_aligned(const char *routine, size_t alignment, size_t size)
 {
-    if (alignment == 0 || (alignment & (alignment - 1)))
-        shmemi_fatal("%s: the alignment %zu is not a power of two", routine, alignment);
-    if (alignment > SHMEMI_WINDOW_ALIGNMENT)
-        shmemi_fatal("%s: the alignment %zu is more than %d", routine, alignment, SHMEMI_WINDOW_ALIGNMENT);
+    bool is_power_of_two = alignment && !(alignment & (alignment - 1));
+    if (!is_power_of_two || alignment > SHMEMI_WINDOW_ALIGNMENT) {
+        shmemi_error("%s: the alignment %zu is not a power of two up to %d", routine, alignment,
+                     SHMEMI_WINDOW_ALIGNMENT);
+        return NULL;
+    }
     return allocate_collectively(routine, size, alignment);
 }
 

@@ -27,6 +27,17 @@
     __attribute__((visibility("default"), weak, alias("p" #name))) ret name params;                                   \
     __attribute__((visibility("default"))) ret p##name params
 
+/* An object whose address is a handle in the public header. Executables that are not position-independent hold a copy
+ * of it, so its size is part of the binary interface: it has room to grow. */
+enum { SHMEMI_HANDLE_BYTES = 512 };
+#define SHMEMI_DEFINE_HANDLE(type, name, ...)                                                                          \
+    static_assert(sizeof(type) <= SHMEMI_HANDLE_BYTES, "a larger handle breaks programs that have been linked");      \
+    union {                                                                                                            \
+        type object;                                                                                                   \
+        char reserved[SHMEMI_HANDLE_BYTES];                                                                            \
+    } name##_with_room = {.object = {__VA_ARGS__}};                                                                    \
+    extern type name __attribute__((visibility("default"), alias(#name "_with_room")))
+
 #define SHMEMI_EXPORT __attribute__((visibility("default")))
 
 /* The PE in SHMEM_TEAM_WORLD that a number on a context means [9.5]; ends the job when the context's team has none. */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-SHMEMI_EXPORT struct shmemi_team shmemi_team_world = {.my_pe = -1, .n_pes = -1};
-SHMEMI_EXPORT struct shmemi_team shmemi_team_shared = {.my_pe = -1, .n_pes = -1};
+SHMEMI_DEFINE_HANDLE(struct shmemi_team, shmemi_team_world, .my_pe = -1, .n_pes = -1);
+SHMEMI_DEFINE_HANDLE(struct shmemi_team, shmemi_team_shared, .my_pe = -1, .n_pes = -1);
 
 enum { SLOT_WORLD, SLOT_SHARED, BITMAP_WORDS = SHMEMI_TEAMS_MAX / 64 };
 

@@ -65,6 +65,8 @@ static void check_calloc(void)
 
 static void check_align(void)
 {
+    CHECK(shmem_align(0, 100) == NULL);
+    CHECK(shmem_align(24, 100) == NULL);
     for (size_t alignment = sizeof(void *); alignment <= (size_t)16 << 20; alignment *= 2) {
         char *object = shmem_align(alignment, 1000);
         CHECK_THAT(object, "shmem_align(%zu, 1000) failed", alignment);

@@ -120,11 +120,6 @@ static void free_of_static(void)
     shmem_free(&word);
 }
 
-static void bad_alignment(void)
-{
-    shmem_align(24, 100);
-}
-
 static void bad_root(void)
 {
     shmem_long_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, shmem_n_pes());
@@ -217,7 +212,6 @@ static const struct {
     {"misaligned_lock", misaligned_lock, 0},
     {"clear_of_free_lock", clear_of_free_lock, 0},
     {"set_of_held_lock", set_of_held_lock, 0},
-    {"bad_alignment", bad_alignment, 0},
     {"bad_root", bad_root, 0},
     {"private_source", private_source, 0},
     {"collective_past_the_end", collective_past_the_end, 0},
