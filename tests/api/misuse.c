@@ -136,10 +136,10 @@ static void unmap_of_heap(void)
 }
 
 /* all: every PE makes the call, because it is collective */
-static void private_source(void)
+static void private_dest(void)
 {
     long *private = calloc(1, sizeof *private);
-    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, block, private, 1);
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, private, block, 1);
 }
 
 static void collective_past_the_end(void)
@@ -213,7 +213,7 @@ static const struct {
     {"clear_of_free_lock", clear_of_free_lock, 0},
     {"set_of_held_lock", set_of_held_lock, 0},
     {"bad_root", bad_root, 0},
-    {"private_source", private_source, 0},
+    {"private_dest", private_dest, 0},
     {"collective_past_the_end", collective_past_the_end, 0},
     {"collective_overflows", collective_overflows, 0},
     {"alltoalls_stride", alltoalls_stride, 0},
