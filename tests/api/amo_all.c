@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-enum { TIMES = 200, PES_MAX = 32, NODES_PER_PE = 4, EMPTY = 0 };
+enum { TIMES = 200, TIMES_HERE = 100000, PES_MAX = 32, NODES_PER_PE = 4, EMPTY = 0 };
 
-/* Everything lies on one PE, the owner. */
+/* Everything lies on one PE, the owner. Where an operation is a single instruction many are needed to meet. */
 struct shared {
     uint64_t sum, sum_nbi, bits_or, bits_and, bits_xor;
     uint32_t pair[2]; /* neighbours */
@@ -31,6 +31,7 @@ struct run {
     int owner;
     shmem_ctx_t context;
     const char *name;
+    int times;
 };
 
 static void expect(const struct run *run, const char *what, uint64_t found, uint64_t expected)
@@ -59,17 +60,17 @@ static void meet(const struct run *run)
 
 static void check_sums(const struct run *run)
 {
-    const uint64_t n = (uint64_t)shmem_n_pes() * TIMES;
-    static uint64_t old[TIMES];
+    const uint64_t n = (uint64_t)shmem_n_pes() * (uint64_t)run->times;
+    static uint64_t old[TIMES_HERE];
     uint64_t old_values = 0;
     open_run(run);
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < run->times; i++) {
         shmem_ctx_uint64_atomic_add(run->context, &run->shared->sum, 2, run->owner);
         shmem_uint64_atomic_fetch_add(&run->shared->sum, UINT64_MAX, run->owner); /* the default context */
         shmem_ctx_uint64_atomic_fetch_inc_nbi(run->context, &old[i], &run->shared->sum_nbi, run->owner);
     }
     shmem_ctx_quiet(run->context);
-    for (int i = 0; i < TIMES; i++)
+    for (int i = 0; i < run->times; i++)
         old_values += old[i];
     shmem_uint64_atomic_add(&all_old_values, old_values, 0);
     meet(run);
@@ -89,7 +90,7 @@ static void check_bits(const struct run *run)
     const uint64_t both = (uint64_t)3 << shift, low = (uint64_t)1 << shift;
     struct shared *shared = run->shared;
     open_run(run);
-    for (int i = 0; i < TIMES / 4; i++) {
+    for (int i = 0; i < run->times / 4; i++) {
         shmem_ctx_uint64_atomic_or(ctx, &shared->bits_or, low, owner);
         shmem_ctx_fence(ctx);
         expect(run, "bits after or", shmem_ctx_uint64_atomic_fetch_or(ctx, &shared->bits_or, both, owner) & both, low);
@@ -117,9 +118,9 @@ static void check_bits(const struct run *run)
 
 static void check_neighbours(const struct run *run)
 {
-    const uint32_t n = (uint32_t)shmem_n_pes() * TIMES;
+    const uint32_t n = (uint32_t)shmem_n_pes() * (uint32_t)run->times;
     open_run(run);
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < run->times; i++) {
         shmem_ctx_uint32_atomic_add(run->context, &run->shared->pair[0], UINT32_MAX, run->owner); /* carries */
         shmem_ctx_uint32_atomic_inc(run->context, &run->shared->pair[1], run->owner);
     }
@@ -144,7 +145,7 @@ static void check_swaps(const struct run *run)
     double number = (double)(me + 1);
     float small = (float)(me + 1);
     open_run(run);
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < run->times; i++) {
         if (i % 2)
             token = shmem_ctx_uint64_atomic_swap(run->context, &run->shared->token, token, run->owner);
         else {
@@ -209,7 +210,7 @@ static void check_stack(const struct run *run)
     open_run(run);
     for (uint64_t i = 0; i < NODES_PER_PE; i++)
         push(run, (uint64_t)shmem_my_pe() * NODES_PER_PE + i + 1);
-    for (int i = 0; i < TIMES / 4; i++) {
+    for (int i = 0; i < run->times / 4; i++) {
         uint64_t node = pop(run);
         if (node == EMPTY)
             continue;
@@ -248,10 +249,12 @@ int main(void)
     CHECK(!shmem_ctx_create(0, &context));
     struct shared *heap_shared = check_shmem_malloc(sizeof *heap_shared);
     const int last = shmem_n_pes() - 1;
-    check_all(&(struct run){heap_shared, 0, SHMEM_CTX_DEFAULT, "the heap"});
-    check_all(&(struct run){heap_shared, last, context, "the heap, on a context"});
-    check_all(&(struct run){&static_shared, last, SHMEM_CTX_DEFAULT, "static data"});
-    check_all(&(struct run){&static_shared, 0, context, "static data, on a context"});
+    const bool one_node = shmem_team_n_pes(SHMEM_TEAM_SHARED) == shmem_n_pes();
+    const int in_heap = one_node ? TIMES_HERE : TIMES;
+    check_all(&(struct run){heap_shared, 0, SHMEM_CTX_DEFAULT, "the heap", in_heap});
+    check_all(&(struct run){heap_shared, last, context, "the heap, on a context", in_heap});
+    check_all(&(struct run){&static_shared, last, SHMEM_CTX_DEFAULT, "static data", TIMES});
+    check_all(&(struct run){&static_shared, 0, context, "static data, on a context", TIMES});
     shmem_barrier_all();
     shmem_ctx_destroy(context);
     return check_end();
