@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic operations of all PEs on the same words at the same time [9.7]: nothing gets lost and nothing is there twice.
- * Sums and bits are exact, values that are swapped around stay the same set, a stack that is linked by compare_swap keeps
- * its elements, neighbouring words of 32 bits do not disturb each other. Blocking and nonblocking operations, on the
- * default context and others, on heap and static data.
+ * Atomic operations of all PEs on the same words at the same time [9.7]: nothing gets lost and nothing is there
+ * twice. Sums and bits are exact, values that are swapped around stay the same set, a stack that is linked by
+ * compare_swap keeps its elements, neighbouring words of 32 bits do not disturb each other. Blocking and nonblocking
+ * operations, on the default context and others, on heap and static data.
  */
 #include "check.h"
 
@@ -94,17 +94,18 @@ static void check_bits(const struct run *run)
         shmem_ctx_uint64_atomic_or(ctx, &shared->bits_or, low, owner);
         shmem_ctx_fence(ctx);
         expect(run, "bits after or", shmem_ctx_uint64_atomic_fetch_or(ctx, &shared->bits_or, both, owner) & both, low);
-        expect(run, "bits after fetch_or", shmem_ctx_uint64_atomic_fetch_and(ctx, &shared->bits_or, ~both, owner) & both,
-               both);
+        expect(run, "bits after fetch_or",
+               shmem_ctx_uint64_atomic_fetch_and(ctx, &shared->bits_or, ~both, owner) & both, both);
         shmem_ctx_uint64_atomic_and(ctx, &shared->bits_and, ~low, owner);
         shmem_ctx_fence(ctx);
         expect(run, "bits after and", shmem_ctx_uint64_atomic_fetch_or(ctx, &shared->bits_and, low, owner) & both,
                both - low);
         shmem_ctx_uint64_atomic_xor(ctx, &shared->bits_xor, both, owner);
         shmem_ctx_fence(ctx);
-        expect(run, "bits after xor", shmem_ctx_uint64_atomic_fetch_xor(ctx, &shared->bits_xor, low, owner) & both, both);
-        expect(run, "bits after fetch_xor", shmem_ctx_uint64_atomic_fetch_and(ctx, &shared->bits_xor, ~both, owner) & both,
-               both - low);
+        expect(run, "bits after xor", shmem_ctx_uint64_atomic_fetch_xor(ctx, &shared->bits_xor, low, owner) & both,
+               both);
+        expect(run, "bits after fetch_xor",
+               shmem_ctx_uint64_atomic_fetch_and(ctx, &shared->bits_xor, ~both, owner) & both, both - low);
     }
     meet(run);
     if (shmem_my_pe() == owner) {
@@ -131,7 +132,7 @@ static void check_neighbours(const struct run *run)
     }
 }
 
-/* ---- values that are swapped around: whoever holds which, the set stays the same ---------------------------------- */
+/* ---- values that are swapped around: whoever holds which, the set stays the same --------------------------------- */
 
 static uint64_t token_of(int pe)
 {
@@ -193,7 +194,8 @@ static uint64_t pop(const struct run *run)
 {
     uint64_t top = shmem_uint64_atomic_fetch(&run->shared->top, run->owner);
     while ((uint32_t)top != EMPTY) {
-        uint64_t next = shmem_ctx_uint64_atomic_fetch(run->context, &run->shared->next[(uint32_t)top], run->owner), seen;
+        uint64_t seen, *link = &run->shared->next[(uint32_t)top];
+        uint64_t next = shmem_ctx_uint64_atomic_fetch(run->context, link, run->owner);
         shmem_ctx_uint64_atomic_compare_swap_nbi(run->context, &seen, &run->shared->top, top,
                                                  ((top >> 32) + 1) << 32 | (uint32_t)next, run->owner);
         shmem_ctx_quiet(run->context);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts [9.5]: creation with every combination of options, many at a time, on teams; the calls that SHMEM_CTX_INVALID
- * turns into nothing; each completes its own operations by its own quiet, pe_quiet or destruction; several threads with
- * a private context each.
+ * Contexts [9.5]: creation with every combination of options, many at a time, on teams; the calls that
+ * SHMEM_CTX_INVALID turns into nothing; each completes its own operations by its own quiet, pe_quiet or destruction;
+ * several threads with a private context each.
  */
 #include "check.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The headers in C++: routines of every family with their typed names, handles and configurations, static data of several
- * kinds (in a namespace, of a class, of a function, of a template), complex numbers through their parts, threads.
+ * The headers in C++: routines of every family with their typed names, handles and configurations, static data of
+ * several kinds (in a namespace, of a class, of a function, of a template), complex numbers through their parts,
+ * threads.
  */
 #include "check.h"
 

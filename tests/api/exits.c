@@ -2,8 +2,8 @@
  *
  * Ways to start and to end, chosen by name; startup.test looks at them from outside.
  *   start_pes            never finalises: that happens at the end of the program, and completes what is under way
- *   global STATUS WHERE  PE 1 calls shmem_global_exit(STATUS) while the others are in WHERE: barrier, sync, wait, compute,
- *                        mixed; PE 1 leaves a text without a newline in its output
+ *   global STATUS WHERE  PE 1 calls shmem_global_exit(STATUS) while the others are in WHERE: barrier, sync, wait,
+ *                        compute, mixed; PE 1 leaves a text without a newline in its output
  *   every BASE           all PEs call shmem_global_exit(BASE + PE)
  *   before STATUS        PE 1 calls shmem_global_exit between shmem_finalize and the end
  *   heap BYTES           print the size of the heap; fail when BYTES cannot be allocated

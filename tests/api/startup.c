@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Initialisation and finalisation [9.1, 9.2]: nesting, thread levels, start_pes among the others, what a finalisation
- * that is not the last does, contexts and teams that are left at the last, name and version. startup.test has what shows
- * outside of the program.
+ * that is not the last does, contexts and teams that are left at the last, name and version. startup.test has what
+ * shows outside of the program.
  */
 #include "check.h"
 
@@ -56,7 +56,8 @@ static void check_use(long value)
     shmem_long_atomic_add(word, value, check_target(1));
     shmem_long_p(&static_word, value, check_target(1));
     shmem_barrier_all();
-    CHECK_THAT(*word == value && static_word == value, "words are %ld and %ld, expected %ld", *word, static_word, value);
+    CHECK_THAT(*word == value && static_word == value, "words are %ld and %ld, expected %ld", *word, static_word,
+               value);
     shmem_free(word);
 }
 

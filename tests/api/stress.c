@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random operations of every family against a model. All PEs draw the same numbers, so that each knows what every PE does
- * and computes all memories by itself; after each phase it compares its own with the model, and a random piece of another
- * PE's by a get. In a phase a byte is written by one PE at most and a word of atomics gets operations of one kind, so the
- * result does not depend on who is faster. Usage: stress [SEED [PHASES]]; the seed is also that of STRESS_SEED.
+ * Random operations of every family against a model. All PEs draw the same numbers, so that each knows what every PE
+ * does and computes all memories by itself; after each phase it compares its own with the model, and a random piece
+ * of another PE's by a get. In a phase a byte is written by one PE at most and a word of atomics gets operations of
+ * one kind, so the result does not depend on who is faster. Usage: stress [SEED [PHASES]]; the seed is also that of
+ * STRESS_SEED.
  */
 #include "check.h"
 
@@ -176,8 +177,9 @@ static void get_something(const struct operation *operation, shmem_ctx_t ctx, in
         return;
     const unsigned char *expected = model[operation->area][operation->target].lanes[operation->origin] + at;
     shmem_ctx_getmem(ctx, got, areas[operation->area]->lanes[operation->origin] + at, nbytes, pe);
-    CHECK_THAT(!memcmp(got, expected, nbytes), "seed %lu, phase %d: %zu bytes at %zu of %s of PE %d differ from the model",
-               seed, phase, nbytes, at, area_names[operation->area], operation->target);
+    CHECK_THAT(!memcmp(got, expected, nbytes),
+               "seed %lu, phase %d: %zu bytes at %zu of %s of PE %d differ from the model", seed, phase,
+               nbytes, at, area_names[operation->area], operation->target);
 }
 
 static void perform(const struct operation *operation)
@@ -268,8 +270,8 @@ static void expect_bytes(const char *what, const void *found, const void *expect
 {
     const unsigned char *f = found, *e = expected;
     for (size_t i = 0; i < nbytes; i++)
-        CHECK_THAT(f[i] == e[i], "seed %lu, phase %d: byte %zu of the %s in %s is %#x, expected %#x", seed, phase, i, what,
-                   area_names[area], f[i], e[i]);
+        CHECK_THAT(f[i] == e[i], "seed %lu, phase %d: byte %zu of the %s in %s is %#x, expected %#x", seed, phase, i,
+                   what, area_names[area], f[i], e[i]);
 }
 
 static void compare(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams [9.4]: strided and two-dimensional splits of the world, of teams and of SHMEM_TEAM_SHARED, with every stride and
- * shape; the members by number, in both directions; configurations; errors, which leave no team on any PE; teams that are
- * made and destroyed again and again, and more than there can be. Each team is tried by a message around its members.
+ * Teams [9.4]: strided and two-dimensional splits of the world, of teams and of SHMEM_TEAM_SHARED, with every stride
+ * and shape; the members by number, in both directions; configurations; errors, which leave no team on any PE; teams
+ * that are made and destroyed again and again, and more than there can be. Each team is tried by a message around its
+ * members.
  */
 #include "check.h"
 
@@ -45,7 +46,8 @@ static void check_numbers(shmem_team_t team, const int *world_pes, int n, int me
         position[pe] = -1;
     for (int i = 0; i < n; i++) {
         position[world_pes[i]] = i;
-        expect("shmem_team_translate_pe to the world", shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD), world_pes[i]);
+        expect("shmem_team_translate_pe to the world", shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD),
+               world_pes[i]);
         expect("shmem_team_translate_pe to itself", shmem_team_translate_pe(team, i, team), i);
         CHECK(shmem_team_ptr(team, &mailbox, i) == shmem_ptr(&mailbox, world_pes[i]));
     }
@@ -193,8 +195,10 @@ static void check_invalid(void)
     shmem_team_config_t config = {.num_contexts = 77};
     expect("shmem_team_my_pe of no team", shmem_team_my_pe(SHMEM_TEAM_INVALID), -1);
     expect("shmem_team_n_pes of no team", shmem_team_n_pes(SHMEM_TEAM_INVALID), -1);
-    expect("shmem_team_translate_pe from no team", shmem_team_translate_pe(SHMEM_TEAM_INVALID, 0, SHMEM_TEAM_WORLD), -1);
-    CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, SHMEM_TEAM_NUM_CONTEXTS, &config) != 0 && config.num_contexts == 77);
+    expect("shmem_team_translate_pe from no team", shmem_team_translate_pe(SHMEM_TEAM_INVALID, 0, SHMEM_TEAM_WORLD),
+           -1);
+    CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, SHMEM_TEAM_NUM_CONTEXTS, &config) != 0);
+    CHECK(config.num_contexts == 77);
     CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &x) != 0 && x == SHMEM_TEAM_INVALID);
     x = SHMEM_TEAM_WORLD;
     CHECK(shmem_team_split_2d(SHMEM_TEAM_INVALID, 1, NULL, 0, &x, NULL, 0, &y) != 0);

@@ -80,7 +80,8 @@ struct form {
     {#NAME, BYTES, VALUE_BYTES, put_##NAME, get_##NAME, put_nbi_##NAME, get_nbi_##NAME, P_G, iput_##NAME, iget_##NAME, \
      ibput_##NAME, ibget_##NAME, put_signal_##NAME, put_signal_nbi_##NAME},
 #define PAIR(a, b) a, b
-#define TYPED_FORM(NAME, TYPE) FORM(NAME, sizeof(TYPE), sizeof(TYPE) == 16 ? 10 : sizeof(TYPE), PAIR(p_##NAME, g_##NAME))
+#define TYPED_FORM(NAME, TYPE)                                                                                         \
+    FORM(NAME, sizeof(TYPE), sizeof(TYPE) == 16 ? 10 : sizeof(TYPE), PAIR(p_##NAME, g_##NAME))
 #define SIZED_FORM(SIZE, BYTES) FORM(SIZE, BYTES, BYTES, PAIR(NULL, NULL))
 
 SPEC_RMA_TYPES(DEFINE_TYPED)

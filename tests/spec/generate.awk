@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Makes C from the inventory of the specification (openshmem-1.6-prototypes.tsv). -v make= one of
-#   declarations   every prototype again, with parentheses around the name: a header that says otherwise fails to compile
+#   declarations   every prototype again, with parentheses around the name: does not compile after another one
 #   twins          the same of the profiling interface: pshmem_x, or px when the name does not begin with shmem_
 #   table          the address of every routine: what no header declares fails to compile, what no library has to link
 #   stubs          every routine, as a function that notes its name in `called`
