@@ -72,7 +72,7 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
 
 /* Where the peer's copy of a symmetric object lies in this process. NULL when it is not mapped as host memory, or an
  * argument is wrong. */
-static inline char *shmemi_mapped_address(const void *address, size_t nbytes, int pe)
+static inline __attribute__((always_inline)) char *shmemi_mapped_address(const void *address, size_t nbytes, int pe)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
     if (__builtin_expect(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes, 0))

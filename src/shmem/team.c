@@ -111,26 +111,62 @@ static void mark_slot(unsigned slot, bool is_free)
     pthread_mutex_unlock(&teams.lock);
 }
 
-/* The lowest `n` slots that are free on all members of the parent, reserved on this PE. -ENOSPC, logged by the parent's
- * first PE, when there are fewer. */
-static int reserve_slots(struct shmemi_team *parent, unsigned n, unsigned *slots)
+/* Candidates among the slots that are free on all members. Each parent begins to look elsewhere, and each attempt too:
+ * threads that split different teams at the same time seldom want the same slot. */
+static unsigned choose_slots(const struct shmemi_team *parent, const uint64_t *bitmap, unsigned attempt, unsigned n,
+                             unsigned *slots)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < SHMEMI_TEAMS_MAX && found < n; i++) {
+        unsigned slot = (parent->slot * 37 + attempt * 5 + i) % SHMEMI_TEAMS_MAX;
+        if (bitmap[slot / 64] >> slot % 64 & 1)
+            slots[found++] = slot;
+    }
+    return found;
+}
+
+/* Take the slots on this PE: all or none. Another thread may have been faster. */
+static bool take_slots(unsigned n, const unsigned *slots)
+{
+    unsigned taken = 0;
+    while (taken < n && shmemi_team_reserve_slot(slots[taken]))
+        taken++;
+    for (unsigned i = 0; taken < n && i < taken; i++)
+        mark_slot(slots[i], true);
+    return taken == n;
+}
+
+/* One attempt: 0; -EAGAIN when the slots were taken meanwhile on some member; -ENOSPC when there are none. */
+static int try_to_reserve(struct shmemi_team *parent, unsigned attempt, unsigned n, unsigned *slots)
 {
     uint64_t bitmap[BITMAP_WORDS];
-    unsigned found = 0;
     pthread_mutex_lock(&teams.lock);
     memcpy(bitmap, teams.free_slots, sizeof bitmap);
     pthread_mutex_unlock(&teams.lock);
     int rc = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, bitmap, BITMAP_WORDS);
-    for (unsigned slot = 0; !rc && slot < SHMEMI_TEAMS_MAX && found < n; slot++)
-        if (bitmap[slot / 64] >> slot % 64 & 1)
-            slots[found++] = slot;
-    if (!rc && found < n) {
-        if (parent->my_pe == 0)
-            shmemi_warn("no more teams: a PE can be a member of %d at a time", SHMEMI_TEAMS_MAX);
-        rc = -ENOSPC;
-    }
-    for (unsigned i = 0; !rc && i < n; i++)
-        mark_slot(slots[i], false);
+    if (rc)
+        return rc;
+    if (choose_slots(parent, bitmap, attempt, n, slots) < n)
+        return -ENOSPC;
+    bool taken_here = take_slots(n, slots);
+    uint64_t taken = taken_here;
+    rc = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, &taken, 1);
+    if (!rc && taken)
+        return 0;
+    for (unsigned i = 0; taken_here && i < n; i++)
+        mark_slot(slots[i], true);
+    return rc ? rc : -EAGAIN;
+}
+
+/* `n` slots that are free on all members of the parent, reserved on this PE. -ENOSPC, logged by the parent's first PE,
+ * when there are fewer. */
+static int reserve_slots(struct shmemi_team *parent, unsigned n, unsigned *slots)
+{
+    int rc = -EAGAIN;
+    for (unsigned attempt = 0; rc == -EAGAIN; attempt++)
+        rc = try_to_reserve(parent, attempt, n, slots);
+    if (rc == -ENOSPC && parent->my_pe == 0)
+        shmemi_warn("no more teams: a PE can be a member of %d at a time", SHMEMI_TEAMS_MAX);
     return rc;
 }
 

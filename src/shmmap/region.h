@@ -52,7 +52,7 @@ int shmemi_window_open(size_t span, size_t heap_size);
 void shmemi_window_close(void);
 
 /* The region that holds this address, or NULL. The caller checks the length with shmemi_region_holds. */
-static inline struct shmemi_region *shmemi_region_of(const void *address)
+static inline __attribute__((always_inline)) struct shmemi_region *shmemi_region_of(const void *address)
 {
     uintptr_t offset = (uintptr_t)address - shmemi_window.base;
     if (__builtin_expect(offset < shmemi_window.span, 1))
@@ -62,7 +62,8 @@ static inline struct shmemi_region *shmemi_region_of(const void *address)
     return NULL;
 }
 
-static inline bool shmemi_region_holds(const struct shmemi_region *region, size_t offset, size_t nbytes)
+static inline __attribute__((always_inline)) bool shmemi_region_holds(const struct shmemi_region *region, size_t offset,
+                                                                      size_t nbytes)
 {
     size_t end;
     return !__builtin_add_overflow(offset, nbytes, &end) && end <= region->size;
@@ -84,7 +85,7 @@ struct shmemi_region *shmemi_region_borrow(uint32_t id);
 void shmemi_region_give_back(void);
 
 /* Where a local argument of a put or get lies: host memory, a mapped object, or unmapped GPU memory. */
-static inline bool shmemi_is_host(const void *address)
+static inline __attribute__((always_inline)) bool shmemi_is_host(const void *address)
 {
     uintptr_t offset = (uintptr_t)address - shmemi_window.base;
     return offset < shmemi_window.heap_size || (offset >= shmemi_window.span && !shmemi_memory_probe);
