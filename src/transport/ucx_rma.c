@@ -254,18 +254,19 @@ static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view 
 
 /* ---- Atomics ----------------------------------------------------------------------------------------------------- */
 
-/* UCX's operation for ours. The old value is asked for even where nobody wants it: UCX 1.13 may report a flush complete
- * while operations without a result, posted as the first traffic to a peer, are not yet carried out there. An answer
- * tells for certain. */
-static const ucp_atomic_op_t atomics[] = {
-    [SHMEMI_AMO_ADD] = UCP_ATOMIC_OP_ADD,
-    [SHMEMI_AMO_AND] = UCP_ATOMIC_OP_AND,
-    [SHMEMI_AMO_OR] = UCP_ATOMIC_OP_OR,
-    [SHMEMI_AMO_XOR] = UCP_ATOMIC_OP_XOR,
-    [SHMEMI_AMO_FETCH] = UCP_ATOMIC_OP_ADD, /* of 0 */
-    [SHMEMI_AMO_SET] = UCP_ATOMIC_OP_SWAP,
-    [SHMEMI_AMO_SWAP] = UCP_ATOMIC_OP_SWAP,
-    [SHMEMI_AMO_COMPARE_SWAP] = UCP_ATOMIC_OP_CSWAP,
+/* UCX's operation for ours. All but the first four kinds deliver the old value in any case. */
+static const struct {
+    ucp_atomic_op_t op;
+    bool always_fetches;
+} atomics[] = {
+    [SHMEMI_AMO_ADD] = {UCP_ATOMIC_OP_ADD, false},
+    [SHMEMI_AMO_AND] = {UCP_ATOMIC_OP_AND, false},
+    [SHMEMI_AMO_OR] = {UCP_ATOMIC_OP_OR, false},
+    [SHMEMI_AMO_XOR] = {UCP_ATOMIC_OP_XOR, false},
+    [SHMEMI_AMO_FETCH] = {UCP_ATOMIC_OP_ADD, true}, /* of 0 */
+    [SHMEMI_AMO_SET] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_SWAP] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_COMPARE_SWAP] = {UCP_ATOMIC_OP_CSWAP, true},
 };
 
 /* An atomic operation's operands, which have to stay until it is complete. */
@@ -288,14 +289,17 @@ static void load_operands(struct word_operation *word, const struct shmemi_amo *
 }
 
 static ucs_status_ptr_t start_atomic(const struct shmemi_ucx_target *target, size_t offset,
-                                     const struct shmemi_amo *amo, struct word_operation *word,
+                                     const struct shmemi_amo *amo, struct word_operation *word, bool fetches,
                                      ucp_request_param_t *param)
 {
     load_operands(word, amo);
-    param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
     param->datatype = ucp_dt_make_contig(amo->size);
-    param->reply_buffer = &word->result;
-    return ucp_atomic_op_nbx(target->endpoint, atomics[amo->op], &word->operand, 1, target->address + offset,
+    if (fetches) {
+        param->op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        param->reply_buffer = &word->result;
+    }
+    return ucp_atomic_op_nbx(target->endpoint, atomics[amo->op].op, &word->operand, 1, target->address + offset,
                              target->key, param);
 }
 
@@ -307,7 +311,7 @@ static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, c
     ucp_request_param_t param;
     shmemi_ucx_batch_param(&batch, &param);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_ptr_t request = start_atomic(target, offset, amo, &word, &param);
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, &word, true, &param);
     int rc = shmemi_ucx_batch_add(&batch, request, "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     rc = finish(rc, &batch);
@@ -365,7 +369,8 @@ static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_t
     word->size = amo->size;
     param.cb.send = on_posted;
     param.user_data = word;
-    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, &param);
+    bool fetches = fetch_p || atomics[amo->op].always_fetches;
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, fetches, &param);
     if (!request)
         finish_word(word);
     else if (UCS_PTR_IS_ERR(request))
