@@ -24,6 +24,7 @@ static struct {
     int thread_level;
     pid_t pid; /* of the process that initialised: a child that it forks is no PE */
     bool watches_exit;
+    bool ends_itself; /* was begun by start_pes */
 } library;
 
 bool shmemi_is_initialized(void)
@@ -123,16 +124,21 @@ static void finalize(void)
     if (--library.depth)
         return;
     shmemi_require(shmemi_batch_close(SHMEM_CTX_DEFAULT));
+    library.ends_itself = false;
     close_library();
 }
 
-/* Programs that end without shmem_finalize: start_pes has no counterpart, and earlier specifications finalised at exit.
- * A PE that fails does not wait for the others. */
+/* Programs that begin with start_pes have no call for the end [9.1.13]. Others have forgotten theirs: that ends the job,
+ * since PEs that still run would wait for this one. A PE that fails waits for nobody. */
 static void finalize_at_exit(int status, void *argument)
 {
     (void)argument;
     if (!library.depth || status || getpid() != library.pid)
         return;
+    if (!library.ends_itself) {
+        shmemi_error("the program ends without shmem_finalize");
+        return;
+    }
     library.depth = 1;
     finalize();
 }
@@ -198,8 +204,10 @@ SHMEMI_API(void, query_thread, (int *provided))
 SHMEMI_API_OLD(void, start_pes, (int npes))
 {
     (void)npes;
-    if (!library.depth)
-        shmemi_require(initialize(SHMEM_THREAD_SINGLE));
+    if (library.depth)
+        return;
+    library.ends_itself = true;
+    shmemi_require(initialize(SHMEM_THREAD_SINGLE));
 }
 
 SHMEMI_API(void, finalize, (void))

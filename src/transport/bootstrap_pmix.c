@@ -59,6 +59,27 @@ static int read_job_size(void)
     return 0;
 }
 
+/* The launcher was killed: nobody would ever end this PE, which may wait for others that are gone. */
+static void on_lost_server(size_t handler, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                           size_t n_info, pmix_info_t results[], size_t n_results,
+                           pmix_event_notification_cbfunc_fn_t done, void *done_data)
+{
+    (void)handler, (void)status, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
+    if (in_use && getpid() == owner) {
+        shmemi_error("the launcher is gone, so this PE ends");
+        _exit(1);
+    }
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, done_data);
+}
+
+static void watch_server(void)
+{
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    if (PMIx_Register_event_handler(&lost, 1, NULL, 0, on_lost_server, NULL, NULL) < 0)
+        shmemi_info("PMIx does not tell when the launcher is gone");
+}
+
 static int pmix_open(int *pe_p, int *n_pes_p)
 {
     if (!connected) {
@@ -72,6 +93,7 @@ static int pmix_open(int *pe_p, int *n_pes_p)
         connected = true;
         owner = getpid();
         atexit(disconnect);
+        watch_server();
         int rc = read_job_size();
         if (rc)
             return rc;

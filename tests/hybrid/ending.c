@@ -70,10 +70,10 @@ static void leave_after_mpi(void)
     shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
 }
 
-/* Without shmem_finalize, which exit then does for the program. */
+/* Without shmem_finalize: after start_pes the end of the program finalises. */
 static void return_after_mpi(void)
 {
-    shmem_init();
+    start_pes(0);
     MPI_Init(NULL, NULL);
     MPI_Finalize();
 }
