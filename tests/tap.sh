@@ -11,6 +11,9 @@ trap 'rm -rf "$tap_dir"' EXIT
 # skip_all REASON
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 
+# once_is_enough: TEST_SCOPE=short, which scripts/check sets for the second pass, leaves the rest of this script out
+once_is_enough() { [ "${TEST_SCOPE:-}" != short ] || skip_all "TEST_SCOPE=short"; }
+
 ok() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
 
 skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP ${*:2}"; }

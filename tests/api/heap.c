@@ -15,6 +15,7 @@ static long static_longs[2];
 static void check_symmetric(const char *routine, void *object)
 {
     long distance = (long)((char *)object - first_block);
+    shmem_barrier_all(); /* its owner may just have filled it */
     shmem_long_broadcast(SHMEM_TEAM_WORLD, &static_longs[0], &distance, 1, 0);
     CHECK_THAT(static_longs[0] == distance, "%s: offset %ld here, but %ld on PE 0", routine, distance, static_longs[0]);
     shmem_uchar_p(object, (unsigned char)(shmem_my_pe() + 1), check_target(1));
