@@ -77,10 +77,19 @@ summary() {
     printf '%s\n' "$@" | sort $order | awk '{ v[NR] = $1 } END { print v[1], v[int((NR + 1) / 2)] }'
 }
 
+# A tarball may lie within somebody else's repository.
+print_version() {
+    if [ -e "$top/.git" ]; then
+        echo "commit $(git -C "$top" rev-parse --short HEAD)"
+    else
+        echo "$(basename "$top") from a tarball"
+    fi
+}
+
 print_machine() {
     echo "# $(date +%F), $(uname -r), $(awk -F': *' '/model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) cores," \
         "load $(cut -d' ' -f1-3 /proc/loadavg)"
-    echo "# $1, commit $(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo unknown)," \
+    echo "# $1, $(print_version)," \
         "$runs runs of each, in turns"
 }
 
