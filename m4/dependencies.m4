@@ -33,7 +33,7 @@ AC_DEFUN([MAPSHMEM_CHECK_HWLOC], [
     summary_hwloc=`$PKG_CONFIG --modversion hwloc`
 ])
 
-# Only the headers are needed: the driver is opened at run time. nvcc builds the kernels of the applications.
+# Only the headers are needed: the driver is opened at run time. nvcc builds the kernels of the library and of the applications.
 AC_DEFUN([MAPSHMEM_CHECK_CUDA], [
     AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=DIR], [CUDA toolkit (default: where nvcc is, /usr/local/cuda)])],
                 [], [with_cuda=auto])
@@ -162,7 +162,7 @@ AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
         "PMIx" "$summary_pmix" "start by mpirun, prterun, srun --mpi=pmix" \
         "hwloc" "$summary_hwloc" "PEs take the nearest GPU" \
         "CUDA" "$summary_cuda" "shmmap of CUDA memory, when the machine has a driver" \
-        "nvcc" "${NVCC:-no}" "CUDA kernels of the applications" \
+        "nvcc" "${NVCC:-no}" "CUDA kernels" \
         "OpenCL" "$have_opencl" "shmmap of OpenCL buffers" \
         "MPI" "${summary_mpi:-no}" "start-up by MPI, where the launcher has no PMIx" \
         "Fortran" "${FORTRAN:-no}" "use mapshmem; oshfort" \

@@ -168,6 +168,8 @@ void shmemi_cuda_contexts_check(void)
 
 static void destroy_handles(struct shmemi_cuda_context *record)
 {
+    if (record->kernels.module)
+        shmemi_cuda.cuModuleUnload(record->kernels.module);
     for (unsigned i = 0; i < record->n_free_events; i++)
         shmemi_cuda.cuEventDestroy(record->free_event[i]);
     for (unsigned i = 0; i < SHMEMI_CUDA_STREAMS; i++) {

@@ -7,6 +7,7 @@
 #define SHMEMI_CUDA_CONTEXT_H
 
 #include "gpu/cuda_driver.h"
+#include "gpu/cuda_kernels.h"
 #include "gpu/memory.h"
 
 #include <errno.h>
@@ -29,6 +30,11 @@ struct shmemi_cuda_context {
     _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread uses the same one always, so its copies are in order */
     CUevent free_event[SHMEMI_CUDA_EVENTS];        /* recycled: creating one costs more than a small copy */
     unsigned n_free_events;
+    struct {
+        bool is_tried;
+        CUmodule module; /* NULL: there are none */
+        _Atomic(CUfunction) function[SHMEMI_KERNELS];
+    } kernels; /* under lock; a function that is there may be read without */
     struct shmemi_cuda_context *next;
 };
 

@@ -59,7 +59,11 @@
     X(cuMemHostAlloc)                                                                                                  \
     X(cuMemFreeHost)                                                                                                   \
     X(cuMemHostRegister)                                                                                               \
-    X(cuMemHostUnregister)
+    X(cuMemHostUnregister)                                                                                             \
+    X(cuModuleLoadData)                                                                                                \
+    X(cuModuleUnload)                                                                                                  \
+    X(cuModuleGetFunction)                                                                                             \
+    X(cuLaunchKernel)
 
 #define SHMEMI_CUDA_FIELD(_name) __typeof__(&_name) _name;
 
