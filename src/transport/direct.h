@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Operations on GPU memory that this process has an address for: what the drivers "local" and "cuda-ipc" share. They are
+ * slots of struct shmemi_driver.
+ */
+#ifndef SHMEMI_DIRECT_H
+#define SHMEMI_DIRECT_H
+
+#include "transport/driver.h"
+
+static inline struct shmemi_place shmemi_view_place(const struct shmemi_view *view, size_t offset)
+{
+    struct shmemi_place place = view->place;
+    place.address += offset;
+    return place;
+}
+
+/* direct_transfers.c */
+int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes);
+int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *dest, size_t nbytes);
+int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, size_t nbytes);
+int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *dest, size_t nbytes);
+int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape);
+int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *dest, const struct shmemi_shape *shape);
+int shmemi_direct_quiet(struct shmemi_context *context);
+
+/* direct_amo.c: on this PE's own memory, or by asking the owner. */
+int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo, void *fetch_p);
+int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_amo *amo, void *fetch_p);
+
+/* Every slot but the name, attach and detach. */
+#define SHMEMI_DIRECT_OPERATIONS                                                                                       \
+    .is_direct = true, .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,           \
+    .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
+    .get_strided = shmemi_direct_get_strided, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi,              \
+    .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Transfers to and from GPU memory that this process has an address for: one copy by the memory kind, without the owner.
+ * Nonblocking ones are started and collected at quiet.
+ */
+#include "transport/direct.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { IN_FLIGHT_MAX = 256 }; /* copies of a context */
+
+/* A copy under way. */
+struct shmemi_copy {
+    struct shmemi_copy *next; /* of its context */
+    uint64_t number;          /* from 1, by context */
+    struct shmemi_event event;
+};
+
+/* The lock of all contexts' lists; held for a few instructions and a look at an event, never for a wait. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- Copies under way -------------------------------------------------------------------------------------------- */
+
+/* The number of the copy on its context. */
+static uint64_t append(struct shmemi_context *context, struct shmemi_copy *copy)
+{
+    pthread_mutex_lock(&lock);
+    copy->next = NULL;
+    copy->number = ++context->copies.started;
+    if (context->copies.newest)
+        context->copies.newest->next = copy;
+    else
+        context->copies.oldest = copy;
+    context->copies.newest = copy;
+    pthread_mutex_unlock(&lock);
+    return copy->number;
+}
+
+/* Is the oldest copy of the context complete? Then it is not among them any more. With the lock held. */
+static bool collect_oldest(struct shmemi_context *context)
+{
+    struct shmemi_copy *copy = context->copies.oldest;
+    int rc = copy->event.memory->event_test(&copy->event);
+    if (rc == -EAGAIN)
+        return false;
+    if (rc && !context->copies.failed)
+        context->copies.failed = rc;
+    context->copies.oldest = copy->next;
+    if (!copy->next)
+        context->copies.newest = NULL;
+    free(copy);
+    return true;
+}
+
+static bool are_complete(struct shmemi_context *context, uint64_t number)
+{
+    pthread_mutex_lock(&lock);
+    while (context->copies.oldest && context->copies.oldest->number <= number && collect_oldest(context))
+        continue;
+    bool complete = !context->copies.oldest || context->copies.oldest->number > number;
+    pthread_mutex_unlock(&lock);
+    return complete;
+}
+
+/* Wait for the copies up to this number. */
+static void complete(struct shmemi_context *context, uint64_t number)
+{
+    unsigned spins = 0;
+    while (!are_complete(context, number))
+        shmemi_progress(&spins);
+}
+
+/* A copy that one kind can start alone: the other side is host memory or of the same kind. */
+static bool can_start(const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    return dest->memory == source->memory || dest->memory == &shmemi_memory_host ||
+           source->memory == &shmemi_memory_host;
+}
+
+static int start(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
+                 size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    if (!can_start(dest, source))
+        return shmemi_memory_copy(dest, source, &shape);
+    const struct shmemi_memory *memory = dest->memory == &shmemi_memory_host ? source->memory : dest->memory;
+    struct shmemi_copy *copy = malloc(sizeof *copy);
+    if (!copy)
+        return shmemi_memory_copy(dest, source, &shape);
+    int rc = memory->copy_start(dest, source, &shape, &copy->event);
+    if (rc) {
+        free(copy);
+        return rc;
+    }
+    uint64_t number = append(context, copy);
+    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_DIRECT);
+    if (number > IN_FLIGHT_MAX)
+        complete(context, number - IN_FLIGHT_MAX);
+    return 0;
+}
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes)
+{
+    (void)context;
+    struct shmemi_place dest = shmemi_view_place(view, offset);
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return shmemi_memory_copy(&dest, source, &shape);
+}
+
+int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *dest, size_t nbytes)
+{
+    (void)context;
+    struct shmemi_place source = shmemi_view_place(view, offset);
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return shmemi_memory_copy(dest, &source, &shape);
+}
+
+int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_place dest = shmemi_view_place(view, offset);
+    return start(context, &dest, source, nbytes);
+}
+
+int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *dest, size_t nbytes)
+{
+    struct shmemi_place source = shmemi_view_place(view, offset);
+    return start(context, dest, &source, nbytes);
+}
+
+int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    (void)context;
+    struct shmemi_place dest = shmemi_view_place(view, offset);
+    return shmemi_memory_copy(&dest, source, shape);
+}
+
+int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    (void)context;
+    struct shmemi_place source = shmemi_view_place(view, offset);
+    return shmemi_memory_copy(dest, &source, shape);
+}
+
+int shmemi_direct_quiet(struct shmemi_context *context)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t started = context->copies.started;
+    pthread_mutex_unlock(&lock);
+    complete(context, started);
+    pthread_mutex_lock(&lock);
+    int rc = context->copies.failed;
+    context->copies.failed = 0;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
