@@ -22,7 +22,14 @@ struct shmemi_settings {
 #undef SETTING
 };
 
-enum shmemi_gpu_route { SHMEMI_ROUTE_AUTO, SHMEMI_ROUTE_IPC, SHMEMI_ROUTE_STAGED, SHMEMI_ROUTE_NAIVE };
+/* The words of SHMEM_GPU_ROUTE, in its order. */
+enum shmemi_gpu_route {
+    SHMEMI_ROUTE_AUTO,
+    SHMEMI_ROUTE_IPC,
+    SHMEMI_ROUTE_SHADOW,
+    SHMEMI_ROUTE_STAGED,
+    SHMEMI_ROUTE_NAIVE,
+};
 
 /* How the PEs find each other; SHMEMI_BOOTSTRAP_AUTO and the words of the setting, in its order. */
 enum shmemi_bootstrap_choice {

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- Is it ours? ------------------------------------------------------------------------------------------------- */
 
@@ -212,6 +213,30 @@ static bool is_vmm(CUdeviceptr pointer)
     return true;
 }
 
+static enum shmemi_memory_class vmm_class(CUdeviceptr pointer)
+{
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp properties = {0};
+    if (shmemi_cuda.cuMemRetainAllocationHandle(&handle, (void *)pointer) != CUDA_SUCCESS)
+        return SHMEMI_CLASS_CUDA_OTHER;
+    CUresult result = shmemi_cuda.cuMemGetAllocationPropertiesFromHandle(&properties, handle);
+    shmemi_cuda.cuMemRelease(handle);
+    bool has_descriptor = properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    return result == CUDA_SUCCESS && has_descriptor ? SHMEMI_CLASS_CUDA_VMM : SHMEMI_CLASS_CUDA_VMM_PRIVATE;
+}
+
+/* The driver does not tell a pool's handle types; it gives a descriptor or does not. */
+static enum shmemi_memory_class pool_class(CUmemoryPool pool)
+{
+    int fd = -1;
+    CUresult result =
+        shmemi_cuda.cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (result != CUDA_SUCCESS)
+        return SHMEMI_CLASS_CUDA_POOL_PRIVATE;
+    close(fd);
+    return SHMEMI_CLASS_CUDA_POOL;
+}
+
 /* A range of addresses reserved for cuMemMap is filled piece by piece; adjacent pieces serve as one object. */
 static void join_pieces(struct pointer_facts *facts, CUdeviceptr reserved_end, CUdeviceptr wanted_end)
 {
@@ -225,21 +250,22 @@ static void join_pieces(struct pointer_facts *facts, CUdeviceptr reserved_end, C
 
 /* Name the class of the allocation, and correct its extent where the range attributes mean reserved addresses. Memory
  * that none of the known calls made was, for example, imported from another process or interface. */
-static const char *classify(struct pointer_facts *facts, CUdeviceptr pointer, size_t wanted)
+static enum shmemi_memory_class classify(struct pointer_facts *facts, CUdeviceptr pointer, size_t wanted)
 {
     if (facts->is_managed)
-        return "managed";
+        return SHMEMI_CLASS_CUDA_MANAGED;
     if (facts->pool)
-        return "pool";
+        return pool_class(facts->pool);
     if (facts->has_legacy_ipc)
-        return "cudaMalloc";
+        return SHMEMI_CLASS_CUDA_MALLOC;
     CUdeviceptr reserved_end = facts->start + facts->size;
     if (shmemi_cuda.cuMemGetAddressRange(&facts->start, &facts->size, pointer) != CUDA_SUCCESS)
         facts->size = 0;
     if (!is_vmm(pointer))
-        return "other";
+        return SHMEMI_CLASS_CUDA_OTHER;
     join_pieces(facts, reserved_end, pointer + wanted);
-    return "vmm";
+    facts->buffer_id = 0; /* that of one piece only */
+    return vmm_class(pointer);
 }
 
 static int refuse(int rc, char *reason, size_t reason_size, const char *text)
@@ -274,7 +300,7 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
     int rc = check_type(query(pointer, &facts), &facts, reason, reason_size);
     if (rc)
         return rc;
-    const char *what = classify(&facts, pointer, size);
+    enum shmemi_memory_class class = classify(&facts, pointer, size);
     if (pointer - facts.start >= facts.size)
         return refuse(-EINVAL, reason, reason_size, "is an address without memory behind it");
     size_t room = facts.start + facts.size - pointer;
@@ -292,8 +318,7 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
         .size = facts.size,
         .buffer_id = facts.buffer_id,
         .device = context->device,
-        .what = what,
-        .exportable = facts.has_legacy_ipc && !facts.is_managed && !facts.pool,
+        .class = class,
     };
     return 0;
 }

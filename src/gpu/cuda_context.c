@@ -89,11 +89,11 @@ void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-static struct shmemi_cuda_context *look_up(CUcontext context, int device)
+static struct shmemi_cuda_context *look_up(CUcontext context, int device, bool is_shadow)
 {
     struct shmemi_cuda_context *record = contexts;
-    while (record && (record->is_gone || (context ? record->context != context
-                                                  : !(record->is_primary && record->device == device))))
+    while (record && (record->is_gone || record->is_shadow != is_shadow ||
+                      (context ? record->context != context : !(record->is_primary && record->device == device))))
         record = record->next;
     return record;
 }
@@ -195,7 +195,7 @@ static void destroy(struct shmemi_cuda_context *record)
     free(record);
 }
 
-static int create(CUcontext context, int device, struct shmemi_cuda_context **record_p)
+static int create(CUcontext context, int device, bool is_shadow, struct shmemi_cuda_context **record_p)
 {
     struct shmemi_cuda_context *record = calloc(1, sizeof *record);
     if (!record) {
@@ -204,6 +204,7 @@ static int create(CUcontext context, int device, struct shmemi_cuda_context **re
     }
     pthread_mutex_init(&record->lock, NULL);
     record->device = device;
+    record->is_shadow = is_shadow;
     int rc = CUDA_CALL(cuDeviceGet, &record->handle, device);
     if (!rc)
         rc = hold(record, context);
@@ -224,13 +225,13 @@ err_destroy:
     return rc;
 }
 
-int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p)
+static int find(CUcontext context, int device, bool is_shadow, struct shmemi_cuda_context **context_p)
 {
     int rc = 0;
     pthread_mutex_lock(&contexts_lock);
-    struct shmemi_cuda_context *record = look_up(context, device);
+    struct shmemi_cuda_context *record = look_up(context, device, is_shadow);
     if (!record) {
-        rc = create(context, device, &record);
+        rc = create(context, device, is_shadow, &record);
         if (!rc) {
             record->next = contexts;
             contexts = record;
@@ -240,6 +241,16 @@ int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_c
     if (!rc)
         *context_p = record;
     return rc;
+}
+
+int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p)
+{
+    return find(context, device, false, context_p);
+}
+
+int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_p)
+{
+    return find(NULL, device, true, context_p);
 }
 
 int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p)

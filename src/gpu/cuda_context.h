@@ -23,6 +23,7 @@ struct shmemi_cuda_context {
     int device;          /* ordinal */
     CUdevice handle;     /* of the device */
     bool is_primary;     /* then we hold a reference on it */
+    bool is_shadow;      /* opened for other PEs' memory: between it and other contexts there is no direct copy */
     bool is_gone;        /* the program has destroyed it; none of its handles may be used, the driver would crash */
     void *witness;       /* host memory of the context: while the driver knows it, the context is there */
     uint64_t witness_id;
@@ -40,6 +41,10 @@ struct shmemi_cuda_context {
 
 /* The record of a context; NULL stands for the primary context of the device. Made when first asked for. */
 int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p);
+/* A record of this process's primary context on a device that belongs to another PE, for copies there to and from
+ * memory that this PE's own device does not reach. It takes hundreds of megabytes of that device; made when first asked
+ * for, destroyed with the others. */
+int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_p);
 /* The record of the context that owns this address. */
 int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
 /* Any record there is, or NULL; a primary context if possible, since the program may destroy its own. */
@@ -89,8 +94,10 @@ int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
 
 /* cuda_ipc.c */
-int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p);
-int shmemi_cuda_import(const struct shmemi_memory_handle *handle, int my_device, struct shmemi_place *place_p);
+int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
+                       struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
+int shmemi_cuda_import(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
+                       int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
 void shmemi_cuda_release(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
 void shmemi_cuda_ipc_close(void);
 

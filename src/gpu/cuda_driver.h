@@ -37,6 +37,20 @@
     X(cuMemGetAddressRange)                                                                                            \
     X(cuMemRetainAllocationHandle)                                                                                     \
     X(cuMemRelease)                                                                                                    \
+    X(cuMemGetAllocationPropertiesFromHandle)                                                                          \
+    X(cuMemExportToShareableHandle)                                                                                    \
+    X(cuMemImportFromShareableHandle)                                                                                  \
+    X(cuMemAddressReserve)                                                                                             \
+    X(cuMemAddressFree)                                                                                                \
+    X(cuMemMap)                                                                                                        \
+    X(cuMemUnmap)                                                                                                      \
+    X(cuMemSetAccess)                                                                                                  \
+    X(cuMemPoolExportToShareableHandle)                                                                                \
+    X(cuMemPoolImportFromShareableHandle)                                                                              \
+    X(cuMemPoolExportPointer)                                                                                          \
+    X(cuMemPoolImportPointer)                                                                                          \
+    X(cuMemPoolSetAccess)                                                                                              \
+    X(cuMemPoolDestroy)                                                                                                \
     X(cuStreamCreate)                                                                                                  \
     X(cuStreamDestroy)                                                                                                 \
     X(cuStreamSynchronize)                                                                                             \

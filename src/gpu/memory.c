@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 bool shmemi_memory_probe;
 
@@ -57,6 +58,30 @@ const char *shmemi_memory_type_name(int type)
     default:
         return "unknown";
     }
+}
+
+static const struct {
+    const char *name, *remedy;
+} classes[SHMEMI_MEMORY_CLASSES] = {
+#define MEMORY_CLASS(id, type, name, remedy) {name, remedy},
+#include "gpu/memory_classes.def"
+#undef MEMORY_CLASS
+};
+
+const char *shmemi_memory_class_name(enum shmemi_memory_class class)
+{
+    return classes[class].name;
+}
+
+const char *shmemi_memory_class_remedy(enum shmemi_memory_class class)
+{
+    return classes[class].remedy;
+}
+
+void shmemi_descriptors_close(struct shmemi_descriptors *descriptors)
+{
+    while (descriptors->count)
+        close(descriptors->fd[--descriptors->count]);
 }
 
 /* Opening a kind whose memory has addresses only loads its library. That is done at once: the program may use the GPU

@@ -18,6 +18,14 @@ struct shmemi_memory;
 /* OSHM_MEMTYPE_* of shmemx.h; host memory has no public type. */
 enum { SHMEMI_MEMTYPE_HOST, SHMEMI_MEMTYPE_CUDA, SHMEMI_MEMTYPE_OPENCL, SHMEMI_MEMTYPES };
 
+/* What made an allocation; memory_classes.def has the table. */
+enum shmemi_memory_class {
+#define MEMORY_CLASS(id, type, name, remedy) SHMEMI_CLASS_##id,
+#include "gpu/memory_classes.def"
+#undef MEMORY_CLASS
+    SHMEMI_MEMORY_CLASSES
+};
+
 /* Bytes that this process can reach: an offset into an object of some kind.
  * host: object NULL, address is the pointer. cuda: object is the kind's record of the device, NULL to look it up;
  * address is the device pointer. opencl: object is the kind's record of the cl_mem; address is the byte offset in it. */
@@ -49,11 +57,11 @@ struct shmemi_allocation {
     size_t size;               /* of the whole allocation */
     uint64_t buffer_id;        /* unique for the allocation's life; 0 when the kind has none */
     int device;                /* ordinal */
-    const char *what;          /* "cudaMalloc", "pool", "vmm", "managed", "other", "cl_mem" */
-    bool exportable;           /* another process of the node can open it */
+    enum shmemi_memory_class class;
 };
 
-/* How another process opens an allocation. Travels between the PEs of a node: fixed size, no pointers to follow. */
+/* How another process opens an allocation. Travels between the PEs of a node: fixed size, no pointers to follow.
+ * Descriptors travel beside it. */
 struct shmemi_memory_handle {
     uint64_t buffer_id;
     uint64_t base;   /* owner's address of the allocation */
@@ -63,6 +71,18 @@ struct shmemi_memory_handle {
     int32_t type;     /* OSHM_MEMTYPE_* */
     uint8_t opaque[128];
 };
+
+/* File descriptors that belong to a handle, in the order of the memory that they stand for. */
+enum { SHMEMI_DESCRIPTORS_MAX = 64 };
+struct shmemi_descriptors {
+    unsigned count;
+    int fd[SHMEMI_DESCRIPTORS_MAX];
+    uint64_t size[SHMEMI_DESCRIPTORS_MAX]; /* of the memory, in bytes; 0 when that means nothing */
+};
+void shmemi_descriptors_close(struct shmemi_descriptors *descriptors);
+
+/* As the device of import_handle: that of the owner, whether or not this PE's own can reach it. */
+enum { SHMEMI_DEVICE_OF_OWNER = -2 };
 
 struct shmemi_memory {
     const char *name;
@@ -105,11 +125,17 @@ struct shmemi_memory {
     int (*event_test)(struct shmemi_event *event);
     int (*event_wait)(struct shmemi_event *event);
 
-    /* Sharing within a node; NULL when the kind has no way (opencl). import_handle maps the allocation once per
-     * process and counts its users; its place is that of the mapped object. -ENOTSUP when this process cannot open
-     * it (no peer access): another route serves then. */
-    int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p);
-    int (*import_handle)(const struct shmemi_memory_handle *handle, int my_device, struct shmemi_place *place_p);
+    /* Sharing within a node; NULL when the kind has no way (opencl). On failure reason says in a phrase what stands in
+     * the way, if it is something that a user could mend; otherwise it is left empty.
+     * export_handle: the caller closes the descriptors when they have been passed on.
+     * import_handle maps the allocation once per process and counts its users; its place is that of the mapped object.
+     * The descriptors stay the caller's. device is the one from which the memory will be used: this PE's own, or
+     * SHMEMI_DEVICE_OF_OWNER, for copies by a context of this process there. -ENOTSUP when this process cannot open it
+     * (no peer access): another route serves then. */
+    int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
+                         struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
+    int (*import_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
+                         int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
     void (*release_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
 
     /* Page-lock host memory for fast copies; failure is not fatal, copies only get slower. NULL when there is no need. */
@@ -124,6 +150,10 @@ extern const struct shmemi_memory shmemi_memory_opencl;
 /* The kind with this OSHM_MEMTYPE_*, opened; NULL when this build or machine has none. */
 const struct shmemi_memory *shmemi_memory_of_type(int type);
 const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
+
+const char *shmemi_memory_class_name(enum shmemi_memory_class class);
+/* Why other PEs cannot open memory of the class, and what to do; empty when they can. */
+const char *shmemi_memory_class_remedy(enum shmemi_memory_class class);
 
 /* Close all opened kinds. */
 void shmemi_memory_close(void);

@@ -191,7 +191,7 @@ static int opencl_open_object(void *object, size_t size, struct shmemi_allocatio
         .size = info.size,
         .buffer_id = (uint64_t)(uintptr_t)record->root,
         .device = device_index(record->context->device),
-        .what = "cl_mem",
+        .class = SHMEMI_CLASS_OPENCL,
     };
     return 0;
 }

@@ -7,7 +7,9 @@
  *      take a region, open the peers' copies -->  agree: nobody failed
  *      (the region is known to the lookup)        the address is given to the user
  *
- * A PE that fails says so in the agreement instead of leaving it, so that no PE waits for ever and none keeps half a map.
+ * Descriptors of memory that others can open only by one (cuMemCreate, pools) are passed on between the first agreement
+ * and the second. A PE that fails says so in the agreement instead of leaving it, so that no PE waits for ever and none
+ * keeps half a map.
  */
 #include "shmmap/symmetric.h"
 
@@ -15,6 +17,7 @@
 #include "transport/exchange.h"
 #include "transport/job.h"
 #include "transport/node.h"
+#include "transport/routes.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -58,7 +61,9 @@ static bool overlaps(struct shmemi_region *region, void *argument)
 {
     struct overlap *overlap = argument;
     const struct shmemi_allocation *a = overlap->allocation, *b = &region->allocation;
-    if (region->id < SHMEMI_REGION_FIRST_MAPPED || a->place.memory != b->place.memory || a->buffer_id != b->buffer_id)
+    bool has_ids = a->buffer_id && b->buffer_id;
+    if (region->id < SHMEMI_REGION_FIRST_MAPPED || a->place.memory != b->place.memory ||
+        (has_ids && a->buffer_id != b->buffer_id))
         return true;
     uintptr_t first = a->place.address, other = b->place.address;
     if (first < other + region->size && other < first + overlap->size)
@@ -155,30 +160,65 @@ static void unpin_staging(const struct shmemi_memory *memory)
     memory->unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
 }
 
+/* What the other PEs of the node need to open this PE's object, if they can. */
+static void export_object(struct attempt *attempt, struct shmemi_share *share, struct shmemi_descriptors *descriptors)
+{
+    char reason[SHMEMI_CAUSE_BYTES] = "";
+    if (shmemi_job.node_n_pes == 1)
+        return;
+    share->exported = !attempt->memory->export_handle(&attempt->region->allocation, &share->handle, descriptors, reason,
+                                                      sizeof reason);
+    if (reason[0])
+        shmemi_slow_route_note(shmemi_job.pe, reason);
+}
+
+/* After the views were attached with this result. */
+static void judge_routes(struct attempt *attempt, int rc)
+{
+    const char *slow = shmemi_slow_route_cause();
+    if (attempt->verdict.pe != INT_MAX)
+        return;
+    if (rc)
+        refuse(attempt, rc, slow[0] ? slow : "the other PEs' buffers cannot be reached");
+    else if (slow[0] && shmemi_settings.gpu_strict && shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO)
+        refuse(attempt, -ENOTSUP, slow);
+}
+
 /* Take a place in the window and open the peers' copies. All PEs get here or none, so the exchange is complete. */
 static void attach(struct attempt *attempt)
 {
     struct shmemi_region *region = attempt->region;
     struct shmemi_share share = {0};
+    struct shmemi_descriptors descriptors = {0};
+    const bool can_share = attempt->memory->export_handle;
     int rc = shmemi_region_add_mapped(region);
     if (rc) {
         region->base = NULL;
         refuse(attempt, rc, "the window for mapped objects is full; SHMEM_MAP_WINDOW sets its size");
     }
     share.address = region->place.address;
-    if (!rc && region->allocation.exportable && shmemi_job.node_n_pes > 1)
-        share.exported = !attempt->memory->export_handle(&region->allocation, &share.handle);
-    rc = shmemi_region_attach(region, &share);
-    if (rc && attempt->verdict.pe == INT_MAX)
-        refuse(attempt, rc, "the other PEs' buffers cannot be reached");
+    shmemi_slow_route_begin();
+    if (!rc && can_share)
+        export_object(attempt, &share, &descriptors);
+    rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
+    shmemi_descriptors_close(&descriptors);
+    judge_routes(attempt, rc);
 }
 
-static void undo(struct attempt *attempt)
+/* Let go of the other PEs' copies. They may be freed only when nobody has them open any more. Collective. */
+static void detach(struct shmemi_region *region)
+{
+    shmemi_region_detach(region);
+    shmemi_node_barrier();
+}
+
+static void undo(struct attempt *attempt, bool was_attached)
 {
     struct shmemi_region *region = attempt->region;
+    if (was_attached)
+        detach(region);
     if (!region)
         return;
-    shmemi_region_detach(region);
     if (region->base)
         shmemi_region_remove(region);
     attempt->memory->close_object(&region->allocation);
@@ -190,25 +230,26 @@ int shmemi_map(void *object, size_t size, int type, void **address_p)
     struct attempt attempt = {.object = object, .size = size, .type = type, .verdict = {.pe = INT_MAX}};
     validate(&attempt);
     int rc = agree(&attempt);
-    if (!rc) {
+    const bool is_agreed = !rc;
+    if (is_agreed) {
         pin_staging(attempt.memory);
         attach(&attempt);
         rc = agree(&attempt);
     }
     if (rc) {
-        undo(&attempt);
+        undo(&attempt, is_agreed);
         return rc;
     }
     *address_p = attempt.region->base;
     shmemi_debug("mapped %s object of %zu bytes (%s) at %p", attempt.memory->name, size,
-                 attempt.region->allocation.what, *address_p);
+                 shmemi_memory_class_name(attempt.region->allocation.class), *address_p);
     return 0;
 }
 
 static void forget(struct shmemi_region *region)
 {
     const struct shmemi_memory *memory = region->allocation.place.memory;
-    shmemi_region_detach(region);
+    detach(region);
     shmemi_region_remove(region);
     memory->close_object(&region->allocation);
     free(region);

@@ -7,6 +7,7 @@
 #include "transport/exchange.h"
 #include "transport/job.h"
 #include "transport/node.h"
+#include "transport/routes.h"
 #include "transport/ucx.h"
 
 #include <errno.h>
@@ -44,7 +45,17 @@ static const struct shmemi_share *share_of(int pe, const struct shmemi_share *mi
     return rank < 0 ? NULL : shmemi_exchange_record(rank);
 }
 
-static int attach_view(struct shmemi_region *region, int pe, const struct shmemi_share *mine)
+/* The handle is worth nothing without its descriptors. */
+static void note_missing(struct shmemi_share *share, int pe)
+{
+    share->exported = false;
+    shmemi_slow_route_note(pe, "the descriptors of the memory did not come to another PE of the node; the limit of open "
+                               "files may be too low (ulimit -n)");
+}
+
+/* descriptors: those that came with the PE's share, or NULL. */
+static int attach_view(struct shmemi_region *region, int pe, const struct shmemi_share *mine,
+                       const struct shmemi_descriptors *descriptors)
 {
     struct shmemi_view *view = &region->view[pe];
     struct shmemi_share share;
@@ -53,6 +64,9 @@ static int attach_view(struct shmemi_region *region, int pe, const struct shmemi
     if (theirs) {
         share = *theirs;
         share.my_device = region->allocation.device;
+        share.descriptors = descriptors;
+        if (share.label.n_enclosed && pe != shmemi_job.pe && !(descriptors && descriptors->count))
+            note_missing(&share, pe);
         if (share.size != region->size) {
             shmemi_error("region %u has %zu bytes here, but %zu on PE %d; do all PEs run the same program?", region->id,
                          region->size, (size_t)share.size, pe);
@@ -62,19 +76,61 @@ static int attach_view(struct shmemi_region *region, int pe, const struct shmemi
     return shmemi_view_attach(view, theirs ? &share : NULL);
 }
 
-int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share)
+static int attach_views(struct shmemi_region *region, const struct shmemi_share *mine,
+                        const struct shmemi_descriptors *received)
 {
     int rc = 0;
+    for (int pe = 0; !rc && pe < shmemi_job.n_pes; pe++) {
+        int rank = received ? shmemi_job_node_rank_of(pe) : -1;
+        rc = attach_view(region, pe, mine, rank < 0 ? NULL : &received[rank]);
+    }
+    return rc;
+}
+
+/* By node rank; NULL when there is no memory for them, which the other PEs do not notice. */
+static struct shmemi_descriptors *exchange_descriptors(const struct shmemi_descriptors *mine)
+{
+    const size_t n = (size_t)shmemi_job.node_n_pes;
+    struct shmemi_descriptors *received = calloc(n, sizeof *received);
+    struct shmemi_mailbox_label *labels = calloc(n, sizeof *labels);
+    for (size_t i = 0; received && labels && i < n; i++)
+        labels[i] = ((const struct shmemi_share *)shmemi_exchange_record((int)i))->label;
+    if (received && labels)
+        shmemi_mailbox_exchange(mine, labels, received);
+    free(labels);
+    return received;
+}
+
+static void close_descriptors(struct shmemi_descriptors *received)
+{
+    for (int i = 0; received && i < shmemi_job.node_n_pes; i++)
+        shmemi_descriptors_close(&received[i]);
+    free(received);
+}
+
+int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share,
+                         const struct shmemi_descriptors *descriptors)
+{
+    struct shmemi_descriptors *received = NULL;
+    const bool has_mailbox = descriptors && shmemi_job.node_n_pes > 1;
     share->size = region->size;
     share->pid = getpid();
     share->token_address = (uintptr_t)&shmemi_job.key;
+    if (has_mailbox) {
+        shmemi_mailbox_open(&share->label);
+        share->label.n_enclosed = descriptors->count;
+    }
     region->view = calloc((size_t)shmemi_job.n_pes, sizeof *region->view);
-    if (!region->view)
-        rc = -ENOMEM;
+    int rc = region->view ? 0 : -ENOMEM;
     shmemi_exchange_publish(share, sizeof *share);
-    for (int pe = 0; !rc && pe < shmemi_job.n_pes; pe++)
-        rc = attach_view(region, pe, share);
+    if (has_mailbox)
+        received = exchange_descriptors(descriptors);
+    if (!rc)
+        rc = attach_views(region, share, received);
+    close_descriptors(received);
     shmemi_exchange_conclude();
+    if (has_mailbox)
+        shmemi_mailbox_close();
     if (rc)
         shmemi_region_detach(region);
     return rc;
@@ -121,7 +177,7 @@ static int expose(const struct shmemi_region *region)
 static int attach_host_region(struct shmemi_region *region)
 {
     struct shmemi_share share = {.address = (uintptr_t)region->base};
-    return shmemi_region_attach(region, &share);
+    return shmemi_region_attach(region, &share, NULL);
 }
 
 int shmemi_symmetric_open(void)

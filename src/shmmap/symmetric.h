@@ -37,8 +37,10 @@ const char *shmemi_map_cause(void);
 void shmemi_map_close(void);
 
 /* Make the views of a region for all PEs. share describes this PE's copy; those of the node's other PEs are exchanged.
+ * descriptors go with the share's handle; NULL when the kind of memory has none, on all PEs.
  * On failure nothing is left attached. Collective in the node. */
-int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share);
+int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share,
+                         const struct shmemi_descriptors *descriptors);
 void shmemi_region_detach(struct shmemi_region *region);
 
 #endif

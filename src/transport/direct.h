@@ -38,7 +38,7 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 
 /* Every slot but the name, attach and detach. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .is_direct = true, .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,           \
+    .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,           \
     .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
     .get_strided = shmemi_direct_get_strided, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi,              \
     .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet

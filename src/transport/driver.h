@@ -11,6 +11,7 @@
 
 #include "gpu/memory.h"
 
+#include "transport/mailbox.h"
 #include "transport/pending.h"
 
 #include <stdbool.h>
@@ -37,8 +38,11 @@ struct shmemi_share {
     uint64_t token_address; /* where the owner keeps the job key, so that its pid can be verified */
     int32_t pid;
     int32_t exported;  /* the handle is valid */
-    int32_t my_device; /* filled in by the PE that attaches: the device of its own copy */
     struct shmemi_memory_handle handle;
+    struct shmemi_mailbox_label label; /* of the mailbox through which descriptors come and go */
+    /* Filled in by the PE that attaches. */
+    int32_t my_device; /* the device of its own copy */
+    const struct shmemi_descriptors *descriptors; /* that came with the handle */
 };
 
 enum shmemi_amo_op {
@@ -141,13 +145,14 @@ struct shmemi_driver {
 extern const struct shmemi_driver shmemi_driver_shm;    /* host memory of this node: load and store */
 extern const struct shmemi_driver shmemi_driver_cma;    /* host memory of this node by process_vm_writev */
 extern const struct shmemi_driver shmemi_driver_ipc;    /* GPU memory of this node opened in this process: "cuda-ipc" */
+extern const struct shmemi_driver shmemi_driver_shadow; /* the same through a context on the owner's GPU: "cuda-shadow" */
 extern const struct shmemi_driver shmemi_driver_local;  /* this PE's own GPU memory */
 extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of another node */
 extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
 extern const struct shmemi_driver shmemi_driver_naive;  /* staged without overlap: the baseline of the paper */
 
 /* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts: staged always does, unless
- * SHMEM_GPU_ROUTE=ipc. */
+ * SHMEM_GPU_ROUTE=ipc or =shadow. */
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share);
 void shmemi_view_detach(struct shmemi_view *view);
 

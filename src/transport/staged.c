@@ -26,7 +26,9 @@ enum { LOOKAHEAD = 2 };
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     (void)share;
-    if (shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC && view->place.memory != &shmemi_memory_host)
+    bool is_direct_only =
+        shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC || shmemi_settings.gpu_route == SHMEMI_ROUTE_SHADOW;
+    if (is_direct_only && view->place.memory != &shmemi_memory_host)
         return -ENOTSUP;
     bool same_node = shmemi_job_node_rank_of(view->pe) >= 0;
     view->data = (void *)(same_node ? &shmemi_link_ring : &shmemi_link_ucx);

@@ -35,6 +35,8 @@ static int n_failures;
     X(cuMemFree)                                                                                                       \
     X(cuMemAllocManaged)                                                                                               \
     X(cuMemAllocAsync)                                                                                                 \
+    X(cuMemAllocFromPoolAsync)                                                                                         \
+    X(cuMemPoolCreate)                                                                                                 \
     X(cuMemFreeAsync)                                                                                                  \
     X(cuMemAllocHost)                                                                                                  \
     X(cuMemFreeHost)                                                                                                   \
@@ -84,6 +86,53 @@ static inline int open_object(CUdeviceptr pointer, size_t size, struct shmemi_al
 {
     reason[0] = '\0';
     return memory->open_object((void *)pointer, size, allocation_p, reason, 160);
+}
+
+/* Memory of cuMemCreate: pieces side by side, at the start of a reservation of more. */
+struct vmm {
+    CUdeviceptr base;
+    size_t piece; /* bytes */
+    unsigned n, n_reserved;
+};
+
+static inline bool vmm_make(struct vmm *vmm, CUdevice device, unsigned n, unsigned n_reserved, unsigned handle_types)
+{
+    CUmemAllocationProp prop = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = (CUmemAllocationHandleType)handle_types,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+    };
+    CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    *vmm = (struct vmm){.n = n, .n_reserved = n_reserved};
+    if (user.cuMemGetAllocationGranularity(&vmm->piece, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
+        return false;
+    USE(user.cuMemAddressReserve(&vmm->base, n_reserved * vmm->piece, 0, 0, 0));
+    for (unsigned i = 0; i < n; i++) {
+        CUmemGenericAllocationHandle handle;
+        USE(user.cuMemCreate(&handle, vmm->piece, &prop, 0));
+        USE(user.cuMemMap(vmm->base + i * vmm->piece, vmm->piece, 0, handle, 0));
+        USE(shmemi_cuda.cuMemRelease(handle));
+    }
+    USE(user.cuMemSetAccess(vmm->base, n * vmm->piece, &access, 1));
+    return true;
+}
+
+static inline void vmm_free(const struct vmm *vmm)
+{
+    for (unsigned i = 0; i < vmm->n; i++)
+        USE(user.cuMemUnmap(vmm->base + i * vmm->piece, vmm->piece));
+    USE(user.cuMemAddressFree(vmm->base, vmm->n_reserved * vmm->piece));
+}
+
+/* A pool whose memory other processes can open. */
+static inline bool pool_make(CUmemoryPool *pool_p, CUdevice device)
+{
+    CUmemPoolProps properties = {
+        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+    };
+    return user.cuMemPoolCreate(pool_p, &properties) == CUDA_SUCCESS;
 }
 
 #endif

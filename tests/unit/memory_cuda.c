@@ -14,7 +14,7 @@
 enum { RANDOM_COPIES = 400, MANY_EVENTS = 200 };
 
 static CUcontext primary; /* the user's context on the main thread */
-static int can_share = 1; /* legacy IPC works on this machine */
+static enum shmemi_memory_class malloc_class = SHMEMI_CLASS_CUDA_MALLOC; /* OTHER where there is no legacy IPC */
 
 /* ---- What a pointer is ------------------------------------------------------------------------------------------- */
 
@@ -27,17 +27,17 @@ static void check_before_start(void)
     CHECK(strstr(reason, "not started"));
 }
 
-static void check_class(CUdeviceptr pointer, size_t size, const char *what, bool exportable)
+static void check_class(CUdeviceptr pointer, size_t size, enum shmemi_memory_class class)
 {
     struct shmemi_allocation whole, inner, refused = {0};
     char reason[160];
     CHECK(memory->owns((void *)pointer) && memory->owns((void *)(pointer + size - 1)));
     if (open_object(pointer, size, &whole, reason)) {
         CHECK(!"the whole object is accepted");
-        fprintf(stderr, "  %s: %s\n", what, reason);
+        fprintf(stderr, "  %s: %s\n", shmemi_memory_class_name(class), reason);
         return;
     }
-    CHECK(!strcmp(whole.what, what) && whole.exportable == exportable);
+    CHECK(whole.class == class);
     CHECK(whole.place.address == pointer && whole.place.object && whole.place.memory == memory);
     CHECK(whole.base <= pointer && whole.base + whole.size >= pointer + size && whole.device == 0);
     CHECK(!open_object(pointer + 100, size - 100, &inner, reason));
@@ -65,22 +65,22 @@ static void check_classes(void)
     void *locked = NULL, *heap = malloc(64);
     struct shmemi_allocation a, b;
     char reason[160];
-    check_class(plain, BOX, "cudaMalloc", can_share);
-    check_class(small, 512, "cudaMalloc", can_share);
+    check_class(plain, BOX, malloc_class);
+    check_class(small, 512, malloc_class);
     CHECK(!open_object(plain, 8, &a, reason) && !open_object(small, 8, &b, reason) && a.buffer_id != b.buffer_id);
     USE(user.cuMemAllocHost(&locked, 4096));
     check_refused(locked, "host memory");
     check_refused(heap, "is not CUDA device memory");
     check_refused(NULL, "is not CUDA device memory");
     if (user.cuMemAllocManaged(&other, BOX, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
-        check_class(other, BOX, "managed", false);
+        check_class(other, BOX, SHMEMI_CLASS_CUDA_MANAGED);
         memset((void *)other, 1, BOX); /* now it lies on the host, and is still ours */
-        check_class(other, BOX, "managed", false);
+        check_class(other, BOX, SHMEMI_CLASS_CUDA_MANAGED);
         USE(user.cuMemFree(other));
     }
     if (user.cuMemAllocAsync(&other, BOX, NULL) == CUDA_SUCCESS) {
         USE(shmemi_cuda.cuStreamSynchronize(NULL));
-        check_class(other, BOX, "pool", false);
+        check_class(other, BOX, SHMEMI_CLASS_CUDA_POOL_PRIVATE);
         USE(user.cuMemFreeAsync(other, NULL));
     }
     USE(user.cuMemFreeHost(locked));
@@ -91,28 +91,29 @@ static void check_classes(void)
 }
 
 /* Two pieces side by side in a reservation of four: one object may span both, and none may leave them. */
-static void check_vmm(void)
+static void check_vmm(unsigned handle_types, enum shmemi_memory_class class)
 {
-    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
-    CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUmemGenericAllocationHandle handle[2];
-    CUdeviceptr base;
-    size_t piece;
-    if (user.cuMemGetAllocationGranularity(&piece, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
+    struct vmm vmm;
+    if (!vmm_make(&vmm, 0, 2, 4, handle_types))
         return;
-    USE(user.cuMemAddressReserve(&base, 4 * piece, 0, 0, 0));
-    for (int i = 0; i < 2; i++) {
-        USE(user.cuMemCreate(&handle[i], piece, &prop, 0));
-        USE(user.cuMemMap(base + i * piece, piece, 0, handle[i], 0));
-        USE(shmemi_cuda.cuMemRelease(handle[i]));
-    }
-    USE(user.cuMemSetAccess(base, 2 * piece, &access, 1));
-    check_class(base, 2 * piece, "vmm", false);
-    check_class(base + piece, piece, "vmm", false);
-    check_refused((void *)(base + 3 * piece), "");
-    USE(user.cuMemUnmap(base, piece));
-    USE(user.cuMemUnmap(base + piece, piece));
-    USE(user.cuMemAddressFree(base, 4 * piece));
+    check_class(vmm.base, 2 * vmm.piece, class);
+    check_class(vmm.base + vmm.piece, vmm.piece, class);
+    check_refused((void *)(vmm.base + 3 * vmm.piece), "");
+    vmm_free(&vmm);
+}
+
+static void check_pool(void)
+{
+    CUmemoryPool pool;
+    CUdeviceptr pointer;
+    if (!pool_make(&pool, 0))
+        return;
+    USE(user.cuMemAllocFromPoolAsync(&pointer, BOX, pool, NULL));
+    USE(shmemi_cuda.cuStreamSynchronize(NULL));
+    check_class(pointer, BOX, SHMEMI_CLASS_CUDA_POOL);
+    USE(user.cuMemFreeAsync(pointer, NULL));
+    USE(shmemi_cuda.cuStreamSynchronize(NULL));
+    USE(shmemi_cuda.cuMemPoolDestroy(pool));
 }
 
 static void check_devices(void)
@@ -429,8 +430,9 @@ static void find_out_sharing(void)
     struct shmemi_allocation object;
     CUdeviceptr x = device_alloc(BOX);
     char reason[160];
-    can_share = !open_object(x, BOX, &object, reason) && object.exportable;
-    printf("# legacy IPC: %s\n", can_share ? "yes" : "no");
+    if (!open_object(x, BOX, &object, reason))
+        malloc_class = object.class == SHMEMI_CLASS_CUDA_OTHER ? SHMEMI_CLASS_CUDA_OTHER : SHMEMI_CLASS_CUDA_MALLOC;
+    printf("# cudaMalloc: class %s\n", shmemi_memory_class_name(malloc_class));
     USE(user.cuMemFree(x));
 }
 
@@ -453,7 +455,9 @@ int main(void)
     find_out_sharing();
     check_devices();
     check_classes();
-    check_vmm();
+    check_vmm(CU_MEM_HANDLE_TYPE_NONE, SHMEMI_CLASS_CUDA_VMM_PRIVATE);
+    check_vmm(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, SHMEMI_CLASS_CUDA_VMM);
+    check_pool();
     check_copies(NULL);
     check_far_rows();
     check_events();

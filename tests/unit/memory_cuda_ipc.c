@@ -7,7 +7,9 @@
 #include "base/log.h"
 #include "cuda_user.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,20 +84,73 @@ static void time_owns(const char *what, const void *address)
 
 /* ---- A second process -------------------------------------------------------------------------------------------- */
 
-enum command { IMPORT, READ, WRITE, TIME, RELEASE };
+enum command { NOTHING, IMPORT, READ, WRITE, TIME, RELEASE };
+enum { LAST_DEVICE = -1 };
 
 struct message {
     enum command command;
-    int slot, device; /* device: -1 for the last */
+    int slot, device;
     unsigned seed;
     size_t size;
     struct shmemi_memory_handle handle;
+    struct shmemi_descriptors descriptors; /* the numbers mean nothing to the other */
 };
 
 struct answer {
     int rc;
+    int n_open; /* files of the process */
     uint64_t address;
 };
+
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int) * SHMEMI_DESCRIPTORS_MAX)];
+};
+
+static void send_message(int socket, struct message *message)
+{
+    union control control = {0};
+    struct iovec vector = {message, sizeof *message};
+    struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
+    size_t n_bytes = message->descriptors.count * sizeof(int);
+    if (n_bytes) {
+        header.msg_control = &control;
+        header.msg_controllen = CMSG_SPACE(n_bytes);
+        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(n_bytes);
+        memcpy(CMSG_DATA(rights), message->descriptors.fd, n_bytes);
+    }
+    CHECK(sendmsg(socket, &header, 0) == sizeof *message);
+}
+
+static bool receive_message(int socket, struct message *message)
+{
+    union control control;
+    struct iovec vector = {message, sizeof *message};
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    if (recvmsg(socket, &header, MSG_CMSG_CLOEXEC) != sizeof *message)
+        return false;
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    CHECK(!!rights == !!message->descriptors.count);
+    if (rights)
+        memcpy(message->descriptors.fd, CMSG_DATA(rights), message->descriptors.count * sizeof(int));
+    return true;
+}
+
+static int count_open(void)
+{
+    int n = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    while (readdir(directory))
+        n++;
+    closedir(directory);
+    return n;
+}
 
 static struct import_slot {
     struct shmemi_memory_handle handle;
@@ -124,15 +179,28 @@ static int child_time(const struct message *message)
     return n_failures ? -EIO : 0;
 }
 
+static int child_import(const struct message *message)
+{
+    struct import_slot *slot = &slots[message->slot];
+    char reason[192] = "";
+    int device = message->device == LAST_DEVICE ? memory->device_count() - 1 : message->device;
+    slot->handle = message->handle;
+    int rc = memory->import_handle(&slot->handle, &message->descriptors, device, &slot->place, reason, sizeof reason);
+    if (rc)
+        printf("# not imported: %s\n", reason[0] ? reason : strerror(-rc));
+    fflush(stdout);
+    return rc;
+}
+
 static int child_serve(const struct message *message)
 {
     struct import_slot *slot = &slots[message->slot];
     int rc = 0;
     switch (message->command) {
+    case NOTHING:
+        return 0;
     case IMPORT:
-        slot->handle = message->handle;
-        return memory->import_handle(&slot->handle, message->device < 0 ? memory->device_count() - 1 : message->device,
-                                     &slot->place);
+        return child_import(message);
     case READ:
         rc = transfer(message->slot, host_a, message->size, false);
         fill(host_b, message->size, message->seed);
@@ -149,14 +217,16 @@ static int child_serve(const struct message *message)
     return -EINVAL;
 }
 
-static int child_main(int in, int out)
+static int child_main(int socket)
 {
-    struct message message;
+    static struct message message;
     CHECK(!memory->open());
     load_user_functions();
-    while (read(in, &message, sizeof message) == sizeof message) {
-        struct answer answer = {child_serve(&message), slots[message.slot].place.address};
-        CHECK(write(out, &answer, sizeof answer) == sizeof answer);
+    while (receive_message(socket, &message)) {
+        int rc = child_serve(&message);
+        shmemi_descriptors_close(&message.descriptors);
+        struct answer answer = {rc, count_open(), slots[message.slot].place.address};
+        CHECK(write(socket, &answer, sizeof answer) == sizeof answer);
     }
     memory->close();
     return n_failures ? 1 : 0;
@@ -164,35 +234,32 @@ static int child_main(int in, int out)
 
 static struct {
     pid_t pid;
-    int in, out;
+    int socket;
 } child;
 
 /* Started before CUDA, which does not survive a fork. */
 static void start_child(const char *program)
 {
-    int down[2], up[2];
-    CHECK(!pipe(down) && !pipe(up));
+    int ends[2];
+    CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
     child.pid = fork();
     if (child.pid == 0) {
-        char in[16], out[16];
-        close(down[1]);
-        close(up[0]);
-        snprintf(in, sizeof in, "%d", down[0]);
-        snprintf(out, sizeof out, "%d", up[1]);
-        execl(program, program, "child", in, out, (char *)NULL);
+        char number[16];
+        close(ends[0]);
+        snprintf(number, sizeof number, "%d", ends[1]);
+        execl(program, program, "child", number, (char *)NULL);
         _exit(127);
     }
-    close(down[0]);
-    close(up[1]);
-    child.in = up[0];
-    child.out = down[1];
+    close(ends[1]);
+    child.socket = ends[0];
 }
 
 static struct answer ask(struct message message)
 {
-    struct answer answer = {-EPIPE, 0};
-    CHECK(write(child.out, &message, sizeof message) == sizeof message);
-    CHECK(read(child.in, &answer, sizeof answer) == sizeof answer);
+    struct answer answer = {.rc = -EPIPE};
+    send_message(child.socket, &message);
+    shmemi_descriptors_close(&message.descriptors);
+    CHECK(read(child.socket, &answer, sizeof answer) == sizeof answer);
     return answer;
 }
 
@@ -204,18 +271,24 @@ static int ask_rc(enum command command, int slot, unsigned seed, size_t size)
 static int stop_child(void)
 {
     int status = 1;
-    close(child.out);
+    close(child.socket);
     waitpid(child.pid, &status, 0);
     return status;
+}
+
+static char reason[192];
+
+static int export(const struct shmemi_allocation *object, struct message *message)
+{
+    return memory->export_handle(object, &message->handle, &message->descriptors, reason, sizeof reason);
 }
 
 static struct answer share(CUdeviceptr pointer, size_t size, int slot, int device)
 {
     struct message message = {.command = IMPORT, .slot = slot, .device = device};
     struct shmemi_allocation object;
-    char reason[160];
     CHECK(!open_object(pointer, size, &object, reason));
-    CHECK(!memory->export_handle(&object, &message.handle));
+    CHECK(!export(&object, &message));
     return ask(message);
 }
 
@@ -227,7 +300,7 @@ static void check_shared(int device)
     fill(bytes, BOX, 1);
     USE(user.cuMemcpyHtoD(x, bytes, BOX));
     struct answer whole = share(x, BOX, 0, device), inner = share(x + OFFSET, BOX - OFFSET, 1, device);
-    if (whole.rc == -ENOTSUP && device) {
+    if (whole.rc == -ENOTSUP && device == LAST_DEVICE) {
         printf("# no access between the devices: not tested\n");
         return;
     }
@@ -267,30 +340,172 @@ static void check_gone(void)
 {
     struct message message = {.command = IMPORT, .slot = 0, .device = 0};
     struct shmemi_allocation object;
-    char reason[160];
     CUdeviceptr x = device_alloc(8 << 20);
-    CHECK(!open_object(x, 8 << 20, &object, reason) && !memory->export_handle(&object, &message.handle));
+    CHECK(!open_object(x, 8 << 20, &object, reason) && !export(&object, &message));
     USE(user.cuMemFree(x));
     CHECK(ask(message).rc == -ENOTSUP);
 }
 
+/* Each says what the user can do about it. */
+static void check_refused(CUdeviceptr pointer, const char *advice)
+{
+    static struct message message;
+    struct shmemi_allocation object;
+    CHECK(!open_object(pointer, BOX, &object, reason) && export(&object, &message) == -ENOTSUP);
+    CHECK(!message.descriptors.count && strstr(reason, advice));
+}
+
 static void check_not_exportable(void)
 {
-    struct shmemi_memory_handle handle;
-    struct shmemi_allocation object;
     CUdeviceptr other;
-    char reason[160];
-    if (user.cuMemAllocManaged(&other, BOX, CU_MEM_ATTACH_GLOBAL) != CUDA_SUCCESS)
+    struct vmm vmm;
+    if (user.cuMemAllocManaged(&other, BOX, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
+        check_refused(other, "use cudaMalloc");
+        USE(user.cuMemFree(other));
+    }
+    if (user.cuMemAllocAsync(&other, BOX, NULL) == CUDA_SUCCESS) {
+        USE(shmemi_cuda.cuStreamSynchronize(NULL));
+        check_refused(other, "a pool with");
+        USE(user.cuMemFreeAsync(other, NULL));
+        USE(shmemi_cuda.cuStreamSynchronize(NULL));
+    }
+    if (vmm_make(&vmm, 0, 1, 1, CU_MEM_HANDLE_TYPE_NONE)) {
+        check_refused(vmm.base, "request that handle type");
+        vmm_free(&vmm);
+    }
+}
+
+/* ---- Memory that is passed on by descriptors --------------------------------------------------------------------- */
+
+static void write_at(CUdeviceptr pointer, size_t size, unsigned seed)
+{
+    fill(host_a, size, seed);
+    USE(user.cuMemcpyHtoD(pointer, host_a, size));
+}
+
+static bool holds(CUdeviceptr pointer, size_t size, unsigned seed)
+{
+    fill(host_b, size, seed);
+    USE(user.cuMemcpyDtoH(host_a, pointer, size));
+    return !memcmp(host_a, host_b, size);
+}
+
+/* The object, and a part of it, in both directions; size is at most that of a box. */
+static bool check_open(CUdeviceptr pointer, size_t size, size_t part, int device)
+{
+    struct answer whole = share(pointer, size, 0, device);
+    if (whole.rc)
+        return false;
+    struct answer inner = share(pointer + part, size - part, 1, device);
+    CHECK(!inner.rc);
+    write_at(pointer, size, 3);
+    CHECK(!ask_rc(READ, 0, 3, size));
+    CHECK(!ask_rc(WRITE, 1, 4, size - part) && holds(pointer + part, size - part, 4));
+    CHECK(!ask_rc(RELEASE, 0, 0, 0));
+    CHECK(!ask_rc(READ, 1, 4, size - part)); /* the other use is still there */
+    CHECK(!ask_rc(RELEASE, 1, 0, 0));
+    return true;
+}
+
+/* The part begins in the second piece; around the border between the pieces. */
+static void check_vmm_pieces(unsigned n, int device)
+{
+    struct vmm vmm;
+    if (!vmm_make(&vmm, 0, n, n, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
         return;
-    CHECK(!open_object(other, BOX, &object, reason) && memory->export_handle(&object, &handle) == -ENOTSUP);
-    USE(user.cuMemFree(other));
+    if (n == 1) {
+        CHECK(check_open(vmm.base, BOX, 4096, device) || device == LAST_DEVICE);
+    } else {
+        CUdeviceptr border = vmm.base + vmm.piece;
+        CHECK(check_open(border - BOX / 2, BOX, BOX / 2 + 64, device) || device == LAST_DEVICE);
+        CHECK(check_open(vmm.base + (n - 1) * vmm.piece, BOX, 8, device) || device == LAST_DEVICE);
+    }
+    vmm_free(&vmm);
+}
+
+/* Pieces of which one has no descriptor, and more than can be passed on. */
+static void check_vmm_refused(void)
+{
+    static struct message message;
+    struct shmemi_allocation object;
+    struct vmm vmm;
+    if (!vmm_make(&vmm, 0, SHMEMI_DESCRIPTORS_MAX + 1, SHMEMI_DESCRIPTORS_MAX + 1,
+                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        return;
+    int before = count_open();
+    CHECK(!open_object(vmm.base, vmm.n * vmm.piece, &object, reason) && export(&object, &message) == -ENOTSUP);
+    CHECK(reason[0] && !message.descriptors.count && count_open() == before);
+    vmm_free(&vmm);
+}
+
+static void check_pool(int device)
+{
+    enum { N = 3 };
+    CUdeviceptr x[N];
+    CUmemoryPool pool;
+    if (!pool_make(&pool, 0))
+        return;
+    for (int round = 0; round < 2; round++) { /* the second time at the same addresses */
+        for (int i = 0; i < N; i++)
+            USE(user.cuMemAllocFromPoolAsync(&x[i], BOX, pool, NULL));
+        USE(shmemi_cuda.cuStreamSynchronize(NULL));
+        for (int i = 0; i < N; i++)
+            CHECK(check_open(x[i], BOX, 4096, device) || device == LAST_DEVICE);
+        bool opened = !share(x[0], BOX, 2, device).rc && !share(x[1], BOX, 3, device).rc;
+        CHECK(opened || device == LAST_DEVICE);
+        if (opened) {
+            CHECK(!ask_rc(WRITE, 2, 11, BOX) && !ask_rc(WRITE, 3, 12, BOX));
+            CHECK(holds(x[0], BOX, 11) && holds(x[1], BOX, 12));
+            CHECK(!ask_rc(RELEASE, 2, 0, 0) && !ask_rc(RELEASE, 3, 0, 0));
+        }
+        for (int i = 0; i < N; i++)
+            USE(user.cuMemFreeAsync(x[i], NULL));
+        USE(shmemi_cuda.cuStreamSynchronize(NULL));
+    }
+    USE(shmemi_cuda.cuMemPoolDestroy(pool));
+}
+
+/* Descriptors that stand for something else, or are missing. */
+static void check_wrong_descriptors(void)
+{
+    static struct message message;
+    struct shmemi_allocation object;
+    struct vmm vmm;
+    if (!vmm_make(&vmm, 0, 1, 1, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        return;
+    message = (struct message){.command = IMPORT, .slot = 0, .device = 0};
+    CHECK(!open_object(vmm.base, BOX, &object, reason) && !export(&object, &message));
+    shmemi_descriptors_close(&message.descriptors);
+    CHECK(ask(message).rc == -ENOTSUP);
+    message.descriptors = (struct shmemi_descriptors){.count = 1, .fd = {dup(0)}, .size = {vmm.piece}};
+    CHECK(ask(message).rc == -ENOTSUP);
+    vmm_free(&vmm);
+}
+
+static void check_descriptors(int device)
+{
+    check_vmm_pieces(1, device);
+    check_vmm_pieces(2, device);
+    check_vmm_pieces(5, device);
+    check_pool(device);
+}
+
+/* Nothing stays open in either process. What the driver opens for itself, it opens the first time. */
+static void check_kinds(int device)
+{
+    check_descriptors(device);
+    int mine = count_open(), theirs = ask((struct message){.command = NOTHING}).n_open;
+    check_descriptors(device);
+    check_wrong_descriptors();
+    check_vmm_refused();
+    int mine_after = count_open(), theirs_after = ask((struct message){.command = NOTHING}).n_open;
+    CHECK(mine == mine_after && theirs == theirs_after);
 }
 
 static void time_one_device(void)
 {
     CUdeviceptr x = 0, y = 0;
     struct shmemi_allocation object_x, object_y;
-    char reason[160];
     size_t size = 64 << 20;
     time_owns("stack", &x);
     x = device_alloc(size), y = device_alloc(size);
@@ -308,7 +523,7 @@ static void time_two_processes(void)
     size_t size = 1 << 30;
     if (user.cuMemAlloc(&large, size) != CUDA_SUCCESS)
         return;
-    if (!share(large, size, 0, -1).rc) {
+    if (!share(large, size, 0, LAST_DEVICE).rc) {
         CHECK(!ask_rc(TIME, 0, 0, size));
         CHECK(!ask_rc(RELEASE, 0, 0, 0));
     }
@@ -317,11 +532,10 @@ static void time_two_processes(void)
 
 static bool can_share(void)
 {
+    static struct message message;
     struct shmemi_allocation object;
-    struct shmemi_memory_handle handle;
     CUdeviceptr x = device_alloc(BOX);
-    char reason[160];
-    bool is_shared = !open_object(x, BOX, &object, reason) && !memory->export_handle(&object, &handle);
+    bool is_shared = !open_object(x, BOX, &object, reason) && !export(&object, &message);
     USE(user.cuMemFree(x));
     return is_shared;
 }
@@ -337,8 +551,12 @@ static int run(bool with_times)
     if (!can_share())
         return SKIP;
     check_shared(0);
-    check_shared(-1);
+    check_shared(LAST_DEVICE);
+    check_shared(SHMEMI_DEVICE_OF_OWNER);
     check_gone();
+    check_kinds(0);
+    check_kinds(LAST_DEVICE);
+    check_kinds(SHMEMI_DEVICE_OF_OWNER);
     if (with_times) {
         time_two_processes();
         time_one_device();
@@ -348,8 +566,8 @@ static int run(bool with_times)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4 && !strcmp(argv[1], "child"))
-        return child_main(atoi(argv[2]), atoi(argv[3]));
+    if (argc == 3 && !strcmp(argv[1], "child"))
+        return child_main(atoi(argv[2]));
     double start = now_us();
     if (memory->open()) {
         printf("# no CUDA driver: skipped\n");
