@@ -306,6 +306,10 @@ int shmemi_settings_read(void)
     if (!rc)
         rc = check_range("SHMEM_STAGING_CHUNK", shmemi_settings.staging_chunk, 4096, (size_t)1 << 30);
     if (!rc)
+        rc = check_range("SHMEM_COPY_THREADS", shmemi_settings.copy_threads, 0, 32);
+    if (!rc)
+        rc = check_range("SHMEM_COPY_CHUNK", shmemi_settings.copy_chunk, 0, (size_t)64 << 20);
+    if (!rc)
         rc = check_range("SHMEM_MAP_WINDOW", shmemi_settings.map_window, (size_t)64 << 20, (size_t)16 << 40);
     return rc ? rc : check_window();
 }

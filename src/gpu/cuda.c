@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA kind of memory: devices, what a user's pointer is, page-locked host memory, and the table of the kind.
- * Copies are in cuda_copy.c, sharing between processes in cuda_ipc.c, contexts and streams in cuda_context.c.
+ * The CUDA kind of memory: devices, what a user's pointer is, and the table of the kind. Page-locked host memory is in
+ * cuda_pinned.c, copies are in cuda_copy.c, sharing between processes in cuda_ipc.c, contexts and streams in cuda_context.c.
  *
  * Loading the driver does not start CUDA. A program that never uses it pays for a library call or two; one that
  * does has started it before it can hold a device pointer.
@@ -328,110 +328,13 @@ static void cuda_close_object(struct shmemi_allocation *allocation)
     (void)allocation; /* the record of the context stays until the kind is closed */
 }
 
-/* ---- Page-locked host memory --------------------------------------------------------------------------------------
- * What the program registered itself stays its own, so the ranges that we registered are remembered. */
-
-struct pinned {
-    void *address;
-    struct pinned *next;
-};
-
-static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pinned *pinned;
-
-static bool is_locked(const void *address)
-{
-    CUmemorytype type = 0;
-    CUresult result = shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)address);
-    return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
-}
-
-/* Called with some context current; portable memory is page-locked for all. */
-static int register_range(void *address, size_t size)
-{
-    static atomic_flag warned = ATOMIC_FLAG_INIT;
-    if (is_locked(address))
-        return 0;
-    struct pinned *range = malloc(sizeof *range);
-    if (!range)
-        return -ENOMEM;
-    CUresult result = shmemi_cuda.cuMemHostRegister(address, size, CU_MEMHOSTREGISTER_PORTABLE);
-    if (result == CUDA_SUCCESS) {
-        *range = (struct pinned){.address = address, .next = pinned};
-        pinned = range;
-        return 0;
-    }
-    free(range);
-    if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
-        return 0;
-    if (!atomic_flag_test_and_set(&warned))
-        shmemi_warn("%zu bytes of host memory cannot be page-locked for CUDA: %s; copies to and from the GPU are slower"
-                    " (ulimit -l limits it)",
-                    size, shmemi_cuda_error_text(result));
-    return shmemi_cuda_errno(result);
-}
-
-/* Some context: one in which we copy, else the caller's. None is created for this. */
-static int enter_any(bool *pushed_p)
-{
-    const struct shmemi_cuda_context *context = shmemi_cuda_context_any();
-    CUcontext current = NULL;
-    *pushed_p = false;
-    if (context)
-        return shmemi_cuda_enter(context, pushed_p);
-    if (shmemi_cuda_is_over)
-        return -ENODEV;
-    return shmemi_cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current ? 0 : -ENODEV;
-}
-
-static int cuda_pin(void *address, size_t size)
-{
-    bool pushed;
-    int rc = enter_any(&pushed);
-    if (rc)
-        return rc;
-    pthread_mutex_lock(&pinned_lock);
-    rc = register_range(address, size);
-    pthread_mutex_unlock(&pinned_lock);
-    shmemi_cuda_leave(pushed);
-    return rc;
-}
-
-static void unregister_range(struct pinned **link)
-{
-    bool pushed;
-    struct pinned *range = *link;
-    *link = range->next;
-    if (!enter_any(&pushed)) {
-        CUresult result = shmemi_cuda.cuMemHostUnregister(range->address);
-        if (result != CUDA_SUCCESS)
-            shmemi_debug("cuMemHostUnregister: %s", shmemi_cuda_error_text(result));
-        shmemi_cuda_leave(pushed);
-    }
-    free(range);
-}
-
-static void cuda_unpin(void *address, size_t size)
-{
-    (void)size;
-    pthread_mutex_lock(&pinned_lock);
-    struct pinned **link = &pinned;
-    while (*link && (*link)->address != address)
-        link = &(*link)->next;
-    if (*link)
-        unregister_range(link);
-    pthread_mutex_unlock(&pinned_lock);
-}
-
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
 static void cuda_close(void)
 {
     shmemi_cuda_contexts_check();
-    pthread_mutex_lock(&pinned_lock);
-    while (pinned)
-        unregister_range(&pinned);
-    pthread_mutex_unlock(&pinned_lock);
+    shmemi_cuda_pageable_close();
+    shmemi_cuda_pinned_close();
     forget_buffers();
     shmemi_cuda_ipc_close();
     shmemi_cuda_contexts_close();
@@ -458,6 +361,6 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .export_handle = shmemi_cuda_export,
     .import_handle = shmemi_cuda_import,
     .release_handle = shmemi_cuda_release,
-    .pin = cuda_pin,
-    .unpin = cuda_unpin,
+    .pin = shmemi_cuda_pin,
+    .unpin = shmemi_cuda_unpin,
 };

@@ -93,6 +93,25 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
 int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
 
+/* Start a copy on a stream whose context is current. */
+int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                        const struct shmemi_shape *shape, CUstream stream);
+
+/* cuda_pageable.c: large copies between pageable host memory and this kind, by copy threads */
+enum { SHMEMI_CUDA_PAGEABLE_MIN = 1 << 20 };
+/* The copy is complete on return. -ENOTSUP, quietly, when it is none of these, or no threads can be had: the driver
+ * copies then. Copies of several threads come one after the other. The context is current. */
+int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape);
+void shmemi_cuda_pageable_close(void);
+
+/* cuda_pinned.c */
+/* Is this host memory page-locked, by whomever? */
+bool shmemi_cuda_is_locked(const void *address);
+int shmemi_cuda_pin(void *address, size_t size);
+void shmemi_cuda_unpin(void *address, size_t size);
+void shmemi_cuda_pinned_close(void);
+
 /* cuda_ipc.c */
 int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
                        struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);

@@ -124,6 +124,12 @@ static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place
     return copy_rect(dest, source, shape, stream);
 }
 
+int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                        const struct shmemi_shape *shape, CUstream stream)
+{
+    return copy_shape(dest, source, shape, stream);
+}
+
 /* ---- Order between contexts -------------------------------------------------------------------------------------- */
 
 static int record(struct shmemi_cuda_context *context, CUevent *event_p)
@@ -221,6 +227,11 @@ static int lane_enter(struct lane *lane, const struct shmemi_place *dest, const 
 static int enqueue(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
                    const struct shmemi_shape *shape)
 {
+    if (__builtin_expect(shape->width * shape->rows >= SHMEMI_CUDA_PAGEABLE_MIN, 0)) {
+        int copied = shmemi_cuda_copy_pageable(lane->context, lane->stream, dest, source, shape);
+        if (copied != -ENOTSUP)
+            return copied;
+    }
     int rc = __builtin_expect(crosses_contexts(dest, source), 0) ? copy_across(dest, source, shape, lane->stream)
                                                                  : copy_shape(dest, source, shape, lane->stream);
     if (rc) /* what was enqueued before the failure must not touch the memory after we return */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 bool shmemi_memory_probe;
+int shmemi_memory_node_pes = 1;
 
 enum kind_state { KIND_UNTRIED, KIND_OPEN, KIND_ABSENT };
 

@@ -163,6 +163,9 @@ extern bool shmemi_memory_probe;
 /* Find out which kinds are present without starting them; sets shmemi_memory_probe. Cheap. */
 void shmemi_memory_discover(void);
 
+/* PEs among which the cores of this machine are divided; at least 1. Set at start. */
+extern int shmemi_memory_node_pes;
+
 /* The place of a local address that is neither symmetric nor known to be host memory. */
 void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
 

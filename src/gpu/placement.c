@@ -3,12 +3,14 @@
  * Launchers bind the PEs of a node to its cores in order; so the devices, put into the order of the cores that they
  * are nearest to, are dealt out in the same order.
  */
+#define _GNU_SOURCE
 #include "gpu/placement.h"
 
 #include "base/log.h"
 #include "gpu/memory.h"
 
 #include <hwloc.h>
+#include <hwloc/glibc-sched.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -17,14 +19,21 @@ struct device {
     int first_core; /* of the cores nearest to it; INT_MAX when that is not known */
 };
 
-static int first_core_near(hwloc_topology_t topology, const struct shmemi_memory *memory, int index)
+/* The processors near a device; NULL when that is not known. */
+static hwloc_const_cpuset_t near_device(hwloc_topology_t topology, const struct shmemi_memory *memory, int index)
 {
     char address[32];
     if (memory->device_pci(index, address, sizeof address))
-        return INT_MAX;
+        return NULL;
     hwloc_obj_t pci = hwloc_get_pcidev_by_busidstring(topology, address);
     hwloc_obj_t near = pci ? hwloc_get_non_io_ancestor_obj(topology, pci) : NULL;
-    int core = near && near->cpuset ? hwloc_bitmap_first(near->cpuset) : -1;
+    return near ? near->cpuset : NULL;
+}
+
+static int first_core_near(hwloc_topology_t topology, const struct shmemi_memory *memory, int index)
+{
+    hwloc_const_cpuset_t near = near_device(topology, memory, index);
+    int core = near ? hwloc_bitmap_first(near) : -1;
     return core < 0 ? INT_MAX : core;
 }
 
@@ -36,17 +45,27 @@ static int by_core(const void *a, const void *b)
     return x->index - y->index;
 }
 
+/* The topology with its devices: what the system lets this process use, whatever it is bound to. */
+static int load_topology(hwloc_topology_t *topology_p)
+{
+    if (hwloc_topology_init(topology_p))
+        return -1;
+    hwloc_topology_set_io_types_filter(*topology_p, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (!hwloc_topology_load(*topology_p))
+        return 0;
+    hwloc_topology_destroy(*topology_p);
+    return -1;
+}
+
 static void locate(const struct shmemi_memory *memory, struct device *device, int count)
 {
     hwloc_topology_t topology;
     for (int i = 0; i < count; i++)
         device[i] = (struct device){i, INT_MAX};
-    if (hwloc_topology_init(&topology))
+    if (load_topology(&topology))
         return;
-    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    if (!hwloc_topology_load(topology))
-        for (int i = 0; i < count; i++)
-            device[i].first_core = first_core_near(topology, memory, i);
+    for (int i = 0; i < count; i++)
+        device[i].first_core = first_core_near(topology, memory, i);
     hwloc_topology_destroy(topology);
     qsort(device, (size_t)count, sizeof *device, by_core);
 }
@@ -66,4 +85,50 @@ int shmemi_placement_device(int type, int node_rank, int node_n_pes)
     int index = device[(long)node_rank * count / node_n_pes].index;
     free(device);
     return index;
+}
+
+/* ---- Cores for copy threads -------------------------------------------------------------------------------------- */
+
+/* With more threads than this the copies of one device are not faster; fewer than two are no better than the driver. */
+enum { THREADS_ENOUGH = 8, THREADS_USEFUL = 2 };
+
+static int cores_in(hwloc_topology_t topology, hwloc_const_cpuset_t cpus)
+{
+    int count = hwloc_get_nbobjs_inside_cpuset_by_type(topology, cpus, HWLOC_OBJ_CORE);
+    return count > 0 ? count : hwloc_bitmap_weight(cpus);
+}
+
+/* The processors that the threads may use: those allowed, but not outside of a binding to several cores. */
+static void usable_cpus(hwloc_topology_t topology, hwloc_cpuset_t cpus)
+{
+    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
+    hwloc_bitmap_copy(cpus, hwloc_topology_get_allowed_cpuset(topology));
+    if (bound && !hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) && cores_in(topology, bound) > 1)
+        hwloc_bitmap_and(cpus, cpus, bound);
+    hwloc_bitmap_free(bound);
+}
+
+static void choose_cores(hwloc_topology_t topology, hwloc_const_cpuset_t near, struct shmemi_copy_cores *cores)
+{
+    hwloc_cpuset_t cpus = hwloc_bitmap_alloc();
+    if (!cpus)
+        return;
+    usable_cpus(topology, cpus);
+    int all = cores_in(topology, hwloc_topology_get_allowed_cpuset(topology)) / shmemi_memory_node_pes;
+    if (near && hwloc_bitmap_intersects(cpus, near))
+        hwloc_bitmap_and(cpus, cpus, near);
+    int share = cores_in(topology, cpus) < all ? cores_in(topology, cpus) : all;
+    cores->share = share < THREADS_USEFUL ? 0 : share > THREADS_ENOUGH ? THREADS_ENOUGH : (unsigned)share;
+    cores->is_known = !hwloc_cpuset_to_glibc_sched_affinity(topology, cpus, &cores->cpus, sizeof cores->cpus);
+    hwloc_bitmap_free(cpus);
+}
+
+void shmemi_placement_copy_cores(const struct shmemi_memory *memory, int device, struct shmemi_copy_cores *cores_p)
+{
+    hwloc_topology_t topology;
+    *cores_p = (struct shmemi_copy_cores){0};
+    if (load_topology(&topology))
+        return;
+    choose_cores(topology, near_device(topology, memory, device), cores_p);
+    hwloc_topology_destroy(topology);
 }

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which device a PE should use.
+ * Which device a PE should use, and which cores may copy for it.
  */
 #ifndef SHMEMI_PLACEMENT_H
 #define SHMEMI_PLACEMENT_H
 
+#include <sched.h>
+#include <stdbool.h>
+
 /* Spread the PEs of a node evenly over its devices of a type (OSHM_MEMTYPE_*); among the devices whose turn it can be,
  * the nearest to the cores that this process is bound to. -1 when there is no device. */
 int shmemi_placement_device(int type, int node_rank, int node_n_pes);
+
+struct shmemi_memory;
+
+/* Cores for threads that copy between host memory and a device. */
+struct shmemi_copy_cores {
+    unsigned share; /* number of threads that this PE should have; 0: the node is too small for any */
+    bool is_known;  /* cpus is valid */
+    cpu_set_t cpus; /* where they may run */
+};
+
+/* The cores near the device. A PE that its launcher has bound to a single core is not held to it: the threads may use
+ * those of the others too. Bound to several, it stays within them. Each PE's share is what its node has for each. */
+void shmemi_placement_copy_cores(const struct shmemi_memory *memory, int device, struct shmemi_copy_cores *cores_p);
 
 #endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The queues, the threads, and the caller's loop. One lock protects all of them; it is held for a few instructions per
+ * piece, and pieces are large.
+ */
+#define _GNU_SOURCE
+#include "gpu/double_queue.h"
+
+#include "base/log.h"
+#include "gpu/processor.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD,
+    PAGE = 4096,
+    PIECE_MIN = 128 << 10, /* below it a DMA copy costs more to start than to do */
+    SPINS = 400,           /* looks before a thread sleeps: some 20 us */
+    STACK = 256 << 10,
+};
+
+struct fifo {
+    unsigned first;
+    atomic_uint count; /* written under the lock; looked at without it by who spins */
+    unsigned buffer[BUFFERS_MAX];
+};
+
+struct shmemi_double_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t work;     /* for the threads: there is something to copy, or the end */
+    pthread_cond_t progress; /* for the caller: a thread has copied a piece */
+    unsigned n_threads, n_buffers;
+    size_t buffer_size;
+    char *buffers;
+    shmemi_streaming_copy_t stream_copy;
+    pthread_t thread[SHMEMI_COPY_THREADS_MAX];
+    unsigned sleeping; /* threads */
+    bool caller_sleeps;
+    bool closing;
+
+    /* The copy under way. */
+    const struct shmemi_queued_copy *copy; /* NULL: none */
+    size_t total, assigned;                /* bytes */
+    size_t row, column;                    /* the next piece begins here */
+    unsigned copying;                      /* threads that are at it */
+    int rc;                                /* its first error */
+    struct fifo to_copy;                   /* buffers that wait for a thread: empty to the device, full from it */
+    struct fifo to_move;                   /* buffers that wait for the caller */
+    struct fifo moving;                    /* the caller's own: DMA has been started */
+    struct shmemi_piece piece[BUFFERS_MAX];
+};
+
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
+
+static unsigned count_of(const struct fifo *fifo)
+{
+    return atomic_load_explicit(&fifo->count, memory_order_relaxed);
+}
+
+static void push(struct fifo *fifo, unsigned buffer)
+{
+    unsigned count = count_of(fifo);
+    fifo->buffer[(fifo->first + count) % BUFFERS_MAX] = buffer;
+    atomic_store_explicit(&fifo->count, count + 1, memory_order_relaxed);
+}
+
+static unsigned pop(struct fifo *fifo)
+{
+    unsigned buffer = fifo->buffer[fifo->first];
+    fifo->first = (fifo->first + 1) % BUFFERS_MAX;
+    atomic_store_explicit(&fifo->count, count_of(fifo) - 1, memory_order_relaxed);
+    return buffer;
+}
+
+static void clear(struct fifo *fifo)
+{
+    fifo->first = 0;
+    atomic_store_explicit(&fifo->count, 0, memory_order_relaxed);
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
+
+/* Small ones first, so that the other side can begin, and small ones last, so that it has little left to do. */
+static size_t piece_limit(const struct shmemi_double_queue *queue)
+{
+    size_t left = queue->total - queue->assigned;
+    size_t limit = (queue->assigned < left ? queue->assigned : left) / queue->n_threads / PAGE * PAGE;
+    if (limit < PIECE_MIN)
+        limit = PIECE_MIN;
+    return limit < queue->buffer_size ? limit : queue->buffer_size;
+}
+
+/* Give the next piece to a buffer. There is one. */
+static void assign(struct shmemi_double_queue *queue, unsigned buffer)
+{
+    const struct shmemi_queued_copy *copy = queue->copy;
+    size_t limit = piece_limit(queue);
+    struct shmemi_piece piece = {queue->row, queue->column, copy->width - queue->column, 1};
+    if (piece.width > limit)
+        piece.width = limit;
+    else if (queue->column == 0)
+        piece.rows = limit / copy->width;
+    if (piece.rows > copy->rows - queue->row)
+        piece.rows = copy->rows - queue->row;
+    queue->column += piece.width;
+    if (queue->column == copy->width) {
+        queue->column = 0;
+        queue->row += piece.rows;
+    }
+    queue->assigned += piece.width * piece.rows;
+    queue->piece[buffer] = piece;
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+static bool all_assigned(const struct shmemi_double_queue *queue)
+{
+    return queue->assigned == queue->total;
+}
+
+/* Is there something to copy? With the lock held. */
+static bool has_work(const struct shmemi_double_queue *queue)
+{
+    return queue->copy && !queue->rc && count_of(&queue->to_copy) &&
+           !(queue->copy->to_device && all_assigned(queue));
+}
+
+/* Look a little longer before sleeping, since waking takes as long as a piece. */
+static void spin(struct shmemi_double_queue *queue)
+{
+    pthread_mutex_unlock(&queue->lock);
+    for (int i = 0; i < SPINS && !count_of(&queue->to_copy); i++)
+        shmemi_pause();
+    pthread_mutex_lock(&queue->lock);
+}
+
+/* Wait for something to copy; false at the end. With the lock held. */
+static bool await_work(struct shmemi_double_queue *queue)
+{
+    while (!has_work(queue) && !queue->closing) {
+        if (queue->copy)
+            spin(queue);
+        if (has_work(queue) || queue->closing)
+            break;
+        queue->sleeping++;
+        pthread_cond_wait(&queue->work, &queue->lock);
+        queue->sleeping--;
+    }
+    return !queue->closing;
+}
+
+static void copy_piece(const struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy, unsigned number)
+{
+    const struct shmemi_piece *piece = &queue->piece[number];
+    char *buffer = queue->buffers + number * queue->buffer_size;
+    char *host = copy->host + piece->row * copy->host_pitch + piece->column;
+    for (size_t row = 0; row < piece->rows; row++) {
+        char *dense = buffer + row * piece->width, *pitched = host + row * copy->host_pitch;
+        if (copy->to_device)
+            queue->stream_copy(dense, pitched, piece->width);
+        else
+            queue->stream_copy(pitched, dense, piece->width);
+    }
+}
+
+/* Copy one piece. With the lock held, which is let go meanwhile. */
+static void work(struct shmemi_double_queue *queue)
+{
+    const struct shmemi_queued_copy *copy = queue->copy;
+    unsigned buffer = pop(&queue->to_copy);
+    if (copy->to_device)
+        assign(queue, buffer);
+    queue->copying++;
+    pthread_mutex_unlock(&queue->lock);
+    copy_piece(queue, copy, buffer);
+    pthread_mutex_lock(&queue->lock);
+    queue->copying--;
+    push(&queue->to_move, buffer);
+    if (queue->caller_sleeps)
+        pthread_cond_signal(&queue->progress);
+}
+
+static void *run(void *argument)
+{
+    struct shmemi_double_queue *queue = argument;
+    pthread_mutex_lock(&queue->lock);
+    while (await_work(queue))
+        work(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return NULL;
+}
+
+/* ---- The caller -------------------------------------------------------------------------------------------------- */
+
+static void fail(struct shmemi_double_queue *queue, int rc)
+{
+    pthread_mutex_lock(&queue->lock);
+    if (!queue->rc)
+        queue->rc = rc;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* The next buffer to be moved, with its piece; false when there is none now. */
+static bool take_to_move(struct shmemi_double_queue *queue, unsigned *buffer_p)
+{
+    bool from_device = !queue->copy->to_device;
+    pthread_mutex_lock(&queue->lock);
+    bool taken = !queue->rc && count_of(&queue->to_move) && !(from_device && all_assigned(queue));
+    if (taken) {
+        *buffer_p = pop(&queue->to_move);
+        if (from_device)
+            assign(queue, *buffer_p);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return taken;
+}
+
+/* Start to move what can be moved; true if there was something. */
+static bool start_moves(struct shmemi_double_queue *queue)
+{
+    const struct shmemi_queued_copy *copy = queue->copy;
+    unsigned buffer;
+    bool started = false;
+    while (count_of(&queue->to_move) && take_to_move(queue, &buffer)) {
+        int rc = copy->dma->start(copy->device, buffer, &queue->piece[buffer]);
+        if (rc) {
+            fail(queue, rc);
+            break;
+        }
+        push(&queue->moving, buffer);
+        started = true;
+    }
+    return started;
+}
+
+/* Hand the buffers that have been moved to the threads; true if there was one. */
+static bool settle_moves(struct shmemi_double_queue *queue)
+{
+    const struct shmemi_queued_copy *copy = queue->copy;
+    bool settled = false;
+    while (count_of(&queue->moving)) {
+        unsigned buffer = queue->moving.buffer[queue->moving.first];
+        int rc = copy->dma->test(copy->device, buffer);
+        if (rc == -EAGAIN)
+            break;
+        pop(&queue->moving);
+        if (rc)
+            fail(queue, rc);
+        pthread_mutex_lock(&queue->lock);
+        push(&queue->to_copy, buffer);
+        if (queue->sleeping && has_work(queue))
+            pthread_cond_signal(&queue->work);
+        pthread_mutex_unlock(&queue->lock);
+        settled = true;
+    }
+    return settled;
+}
+
+/* Nothing is under way and, unless something has failed, nothing is left to do. With the lock held. */
+static bool is_over(const struct shmemi_double_queue *queue)
+{
+    if (count_of(&queue->moving) || queue->copying)
+        return false;
+    return queue->rc || (all_assigned(queue) && !count_of(queue->copy->to_device ? &queue->to_move : &queue->to_copy));
+}
+
+/* The caller has nothing to do, with no move under way. With the lock held. */
+static bool is_idle(const struct shmemi_double_queue *queue)
+{
+    bool can_move = count_of(&queue->to_move) && (queue->copy->to_device || !all_assigned(queue));
+    return !can_move && !is_over(queue);
+}
+
+/* Moves under way are looked after by looking; for a thread's work the caller may sleep. True when all is over. */
+static bool await_progress(struct shmemi_double_queue *queue)
+{
+    shmemi_pause();
+    if (count_of(&queue->moving))
+        return false;
+    for (int i = 0; i < SPINS && !count_of(&queue->to_move); i++)
+        shmemi_pause();
+    pthread_mutex_lock(&queue->lock);
+    while (is_idle(queue)) {
+        queue->caller_sleeps = true;
+        pthread_cond_wait(&queue->progress, &queue->lock);
+        queue->caller_sleeps = false;
+    }
+    bool over = is_over(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return over;
+}
+
+static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy)
+{
+    pthread_mutex_lock(&queue->lock);
+    clear(&queue->to_copy);
+    clear(&queue->to_move);
+    clear(&queue->moving);
+    for (unsigned i = 0; i < queue->n_buffers; i++)
+        push(copy->to_device ? &queue->to_copy : &queue->to_move, i);
+    queue->total = copy->width * copy->rows;
+    queue->assigned = queue->row = queue->column = 0;
+    queue->rc = 0;
+    queue->copy = copy;
+    pthread_cond_broadcast(&queue->work);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static int end(struct shmemi_double_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->copy = NULL;
+    int rc = queue->rc;
+    pthread_mutex_unlock(&queue->lock);
+    return rc;
+}
+
+int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy)
+{
+    bool over = false;
+    begin(queue, copy);
+    while (!over) {
+        bool moved = settle_moves(queue);
+        moved |= start_moves(queue);
+        if (!moved)
+            over = await_progress(queue);
+    }
+    return end(queue);
+}
+
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
+
+/* A thread that may run where the configuration says, and, where the system does not allow that, where it may. */
+static int create_thread(pthread_t *thread_p, struct shmemi_double_queue *queue, const cpu_set_t *cpus)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    if (cpus)
+        pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
+    int error = pthread_create(thread_p, &attributes, run, queue);
+    pthread_attr_destroy(&attributes);
+    return error && cpus ? create_thread(thread_p, queue, NULL) : error;
+}
+
+/* Signals of the program are for its own threads. */
+static int create_threads(struct shmemi_double_queue *queue, const struct shmemi_double_queue_config *config)
+{
+    sigset_t all, before;
+    int error = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (unsigned i = 0; i < config->threads && !error; i++) {
+        error = create_thread(&queue->thread[i], queue, config->cpus);
+        queue->n_threads += !error;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return queue->n_threads ? 0 : error;
+}
+
+int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, struct shmemi_double_queue **queue_p)
+{
+    struct shmemi_double_queue *queue = calloc(1, sizeof *queue);
+    if (!queue) {
+        shmemi_error("out of memory for the queues of copy threads");
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&queue->lock, NULL);
+    pthread_cond_init(&queue->work, NULL);
+    pthread_cond_init(&queue->progress, NULL);
+    queue->buffer_size = config->buffer_size;
+    queue->buffers = config->buffers;
+    queue->stream_copy = shmemi_streaming_copy();
+    int error = create_threads(queue, config);
+    queue->n_buffers = queue->n_threads * SHMEMI_COPY_BUFFERS_PER_THREAD;
+    if (error) {
+        shmemi_error("no thread for copies of host memory could be started: %s", strerror(error));
+        shmemi_double_queue_close(queue);
+        return -error;
+    }
+    *queue_p = queue;
+    return 0;
+}
+
+void shmemi_double_queue_close(struct shmemi_double_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->closing = true;
+    pthread_cond_broadcast(&queue->work);
+    pthread_mutex_unlock(&queue->lock);
+    for (unsigned i = 0; i < queue->n_threads; i++)
+        pthread_join(queue->thread[i], NULL);
+    pthread_cond_destroy(&queue->progress);
+    pthread_cond_destroy(&queue->work);
+    pthread_mutex_destroy(&queue->lock);
+    free(queue);
+}
+
+unsigned shmemi_double_queue_threads(const struct shmemi_double_queue *queue)
+{
+    return queue->n_threads;
+}

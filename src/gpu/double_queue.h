@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Multithreaded double queuing: large copies between pageable host memory and a device, by way of page-locked buffers.
+ *
+ *      to the device     host --threads--> buffer --DMA--> device      threads produce, the caller consumes
+ *      from the device   device --DMA--> buffer --threads--> host      the caller produces, threads consume
+ *
+ * One thread copies host memory more slowly than DMA moves it, so several do, into twice as many buffers. One queue
+ * holds the buffers that wait for a thread, the other those that wait for the caller, who starts all DMA copies. This
+ * file knows no device: how a buffer is moved is the caller's, as functions.
+ *
+ * Source: Cho, Hong, Choi, Han, "Multithreaded Double Queuing for Balanced CPU-GPU Memory Copying", SAC 2019.
+ */
+#ifndef SHMEMI_DOUBLE_QUEUE_H
+#define SHMEMI_DOUBLE_QUEUE_H
+
+#include "gpu/memory.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { SHMEMI_COPY_THREADS_MAX = 32, SHMEMI_COPY_BUFFERS_PER_THREAD = 2 };
+
+/* Part of a copy, in one buffer: some whole rows, or a part of one. In the buffer the rows lie densely. */
+struct shmemi_piece {
+    size_t row, column; /* where it begins */
+    size_t width, rows;
+};
+
+struct shmemi_dma {
+    /* Start to move a piece between a buffer and the device. 0 or -errno. */
+    int (*start)(void *device, unsigned buffer, const struct shmemi_piece *piece);
+    /* Is the move that was last started with the buffer complete? 0, -EAGAIN: not yet, other -errno: it has failed and
+     * touches the buffer no more. Moves complete in the order in which they were started. */
+    int (*test)(void *device, unsigned buffer);
+};
+
+struct shmemi_queued_copy {
+    bool to_device;
+    char *host;
+    size_t host_pitch;   /* from row to row; ignored when there is one */
+    size_t width, rows;  /* at least 1 each */
+    const struct shmemi_dma *dma;
+    void *device; /* for the functions of dma */
+};
+
+struct shmemi_double_queue;
+
+struct shmemi_double_queue_config {
+    unsigned threads;      /* 1 to SHMEMI_COPY_THREADS_MAX */
+    size_t buffer_size;    /* a multiple of a page */
+    char *buffers;         /* SHMEMI_COPY_BUFFERS_PER_THREAD for each thread, one behind the other; the caller's */
+    const cpu_set_t *cpus; /* that the threads may use; NULL: those of the caller */
+};
+
+/* Start the threads, which sleep until there is a copy. Fewer than asked for may come about; -errno (logged) for none. */
+int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, struct shmemi_double_queue **queue_p);
+/* End the threads. No copy is under way. */
+void shmemi_double_queue_close(struct shmemi_double_queue *queue);
+unsigned shmemi_double_queue_threads(const struct shmemi_double_queue *queue);
+
+/* Copy, and return when all is in place. One copy at a time: the caller sees to it. On an error, which is the first of
+ * the DMA functions' errors, nothing is under way any more. */
+int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy);
+
+#endif

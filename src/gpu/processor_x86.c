@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * x86-64. Streaming copies are non-temporal stores, which do not read the destination's lines first. They are weakly
+ * ordered, so each copy ends with a store fence.
+ */
+#include "gpu/processor.h"
+
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { SSE_BYTES = 16, AVX_BYTES = 32, BLOCK = 128 };
+
+/* Bytes up to the first address that is aligned for the stores. */
+static size_t head_of(const char *dest, size_t alignment, size_t nbytes)
+{
+    size_t head = -(uintptr_t)dest & (alignment - 1);
+    return head < nbytes ? head : nbytes;
+}
+
+/* Every x86-64 processor has SSE2. */
+static void copy_sse2(void *dest_p, const void *source_p, size_t nbytes)
+{
+    char *dest = dest_p;
+    const char *source = source_p, *end = source + nbytes;
+    size_t head = head_of(dest, SSE_BYTES, nbytes);
+    memcpy(dest, source, head);
+    dest += head;
+    source += head;
+    for (; end - source >= BLOCK; source += BLOCK, dest += BLOCK)
+        for (int i = 0; i < BLOCK; i += SSE_BYTES)
+            _mm_stream_si128((__m128i *)(dest + i), _mm_loadu_si128((const __m128i *)(source + i)));
+    _mm_sfence();
+    memcpy(dest, source, (size_t)(end - source));
+}
+
+static __attribute__((target("avx"))) void copy_avx(void *dest_p, const void *source_p, size_t nbytes)
+{
+    char *dest = dest_p;
+    const char *source = source_p, *end = source + nbytes;
+    size_t head = head_of(dest, AVX_BYTES, nbytes);
+    memcpy(dest, source, head);
+    dest += head;
+    source += head;
+    for (; end - source >= BLOCK; source += BLOCK, dest += BLOCK)
+        for (int i = 0; i < BLOCK; i += AVX_BYTES)
+            _mm256_stream_si256((__m256i *)(dest + i), _mm256_loadu_si256((const __m256i *)(source + i)));
+    _mm_sfence();
+    memcpy(dest, source, (size_t)(end - source));
+}
+
+shmemi_streaming_copy_t shmemi_streaming_copy(void)
+{
+    return __builtin_cpu_supports("avx") ? copy_avx : copy_sse2;
+}
+
+void shmemi_pause(void)
+{
+    _mm_pause();
+}
