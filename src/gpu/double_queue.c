@@ -188,6 +188,7 @@ static void work(struct shmemi_double_queue *queue)
 static void *run(void *argument)
 {
     struct shmemi_double_queue *queue = argument;
+    pthread_setname_np(pthread_self(), "shmem-copy"); /* as tools show it */
     pthread_mutex_lock(&queue->lock);
     while (await_work(queue))
         work(queue);

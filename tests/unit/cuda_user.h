@@ -59,7 +59,7 @@ static struct {
 } user;
 
 static const struct shmemi_memory *const memory = &shmemi_memory_cuda;
-static char host_a[BOX], host_b[BOX];
+static char host_a[BOX] __attribute__((unused)), host_b[BOX] __attribute__((unused));
 
 static inline void load_user_functions(void)
 {

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Large copies between pageable host memory and CUDA memory by copy threads: every byte, rows, several threads at once,
+ * threads that are gone after the end, and host memory that cannot be page-locked. Skipped (77) without a CUDA device.
+ */
+#define _GNU_SOURCE
+#include "base/log.h"
+#include "base/settings.h"
+#include "cuda_user.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { ROOM = 80 << 20, GUARD = 64, THREADS = 5 };
+
+static CUcontext primary;
+
+/* Large memory of one user thread. */
+struct room {
+    char *host, *back; /* pageable */
+    struct shmemi_place gpu;
+};
+
+static void make_room(struct room *room)
+{
+    struct shmemi_allocation object;
+    char reason[160];
+    room->host = malloc(ROOM);
+    room->back = malloc(ROOM);
+    CHECK(room->host && room->back);
+    CHECK(!open_object(device_alloc(ROOM), ROOM, &object, reason));
+    room->gpu = object.place;
+}
+
+static void free_room(struct room *room)
+{
+    USE(user.cuMemFree(room->gpu.address));
+    free(room->host);
+    free(room->back);
+}
+
+/* Blocking, started and waited for, and with an object that is left to be found. */
+static int run_copy(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape, int way)
+{
+    struct shmemi_event event;
+    if (way == 2)
+        dest.object = source.object = NULL;
+    if (way != 1)
+        return memory->copy(&dest, &source, shape);
+    int rc = memory->copy_start(&dest, &source, shape, &event);
+    return rc ? rc : memory->event_wait(&event);
+}
+
+static void check_size(struct room *room, size_t size, int way)
+{
+    struct shmemi_place out = shmemi_place_host(room->host + 3), in = shmemi_place_host(room->back + GUARD + 1);
+    struct shmemi_shape shape = shmemi_shape_linear(size);
+    char *back = room->back + GUARD + 1;
+    fill(room->host + 3, size, (unsigned)size + (unsigned)way);
+    memset(room->back, 0x5a, size + 2 * GUARD + 1);
+    CHECK(!run_copy(room->gpu, out, &shape, way) && !run_copy(in, room->gpu, &shape, way));
+    CHECK(!memcmp(back, room->host + 3, size));
+    for (int i = 1; i <= GUARD; i++)
+        CHECK(back[-i] == 0x5a && back[size + (size_t)i - 1] == 0x5a);
+}
+
+static void check_sizes(struct room *room)
+{
+    static const size_t sizes[] = {(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (2 << 20) + 4095, (9 << 20) + 77, 70 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int way = 0; way < 3; way++)
+            check_size(room, sizes[i], way);
+}
+
+static void check_rows(struct room *room, size_t width, size_t rows, size_t gap)
+{
+    struct shmemi_place out = shmemi_place_host(room->host), in = shmemi_place_host(room->back);
+    struct shmemi_shape to_gpu = {width, rows, width + 3 * gap, width + gap}, to_host = to_gpu;
+    to_host.dest_pitch = width + 2 * gap;
+    to_host.source_pitch = to_gpu.dest_pitch;
+    fill(room->host, (width + gap) * rows, (unsigned)width);
+    memset(room->back, 0x5a, to_host.dest_pitch * rows);
+    CHECK(!run_copy(room->gpu, out, &to_gpu, rows & 1) && !run_copy(in, room->gpu, &to_host, rows & 1));
+    for (size_t row = 0; row < rows; row++) {
+        const char *line = room->back + row * to_host.dest_pitch;
+        CHECK(!memcmp(line, room->host + row * to_gpu.source_pitch, width));
+        for (size_t i = width; i < to_host.dest_pitch; i++)
+            CHECK(line[i] == 0x5a);
+    }
+}
+
+/* Copy threads in this process; they have a name. */
+static int thread_count(void)
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *comm = fopen(path, "r");
+        if (!comm)
+            continue;
+        if (fgets(name, sizeof name, comm) && !strcmp(name, "shmem-copy\n"))
+            count++;
+        fclose(comm);
+    }
+    closedir(tasks);
+    return count;
+}
+
+/* Of the kind as it is opened now, with or without copy threads. */
+static void check_all(struct room *room)
+{
+    check_sizes(room);
+    check_rows(room, 4096, 1001, 40);
+    check_rows(room, 70000, 300, 1);
+    check_rows(room, (3 << 20) + 5, 7, 4096);
+    check_rows(room, 100, 20000, 28); /* short rows, as before */
+}
+
+static void *use_as_well(void *argument)
+{
+    struct room room;
+    (void)argument;
+    USE(user.cuCtxSetCurrent(primary));
+    make_room(&room);
+    for (int i = 0; i < 20; i++)
+        check_size(&room, (size_t)(1 + i) << 20, i % 3);
+    free_room(&room);
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    pthread_t thread[3];
+    for (int i = 0; i < 3; i++)
+        CHECK(!pthread_create(&thread[i], NULL, use_as_well, NULL));
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+}
+
+/* ---- Memory that cannot be page-locked --------------------------------------------------------------------------- */
+
+static int lines_with(FILE *stream, const char *text)
+{
+    char line[512];
+    int count = 0;
+    rewind(stream);
+    while (fgets(line, sizeof line, stream))
+        count += strstr(line, text) != NULL;
+    return count;
+}
+
+/* The driver refuses addresses without memory; that is told once. */
+static void check_refused_pin(void)
+{
+    char *nothing = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    FILE *said = tmpfile();
+    int saved = dup(STDERR_FILENO);
+    CHECK(nothing != MAP_FAILED && said);
+    dup2(fileno(said), STDERR_FILENO);
+    int first = memory->pin(nothing, ROOM), second = memory->pin(nothing, ROOM);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    CHECK(first && second && !shmemi_cuda_is_locked(nothing));
+    CHECK(lines_with(said, "cannot be page-locked") == 1);
+    memory->unpin(nothing, ROOM);
+    fclose(said);
+    munmap(nothing, ROOM);
+}
+
+/* With no memory to lock the copies are right all the same; whether the driver keeps to the limit is its own affair. */
+static void check_limit(struct room *room)
+{
+    struct rlimit before, none;
+    memory->close();
+    CHECK(!memory->open());
+    CHECK(!getrlimit(RLIMIT_MEMLOCK, &before));
+    none = (struct rlimit){0, before.rlim_max};
+    CHECK(!setrlimit(RLIMIT_MEMLOCK, &none));
+    struct room fresh = *room;
+    struct shmemi_allocation object;
+    char reason[160];
+    CHECK(!open_object(room->gpu.address, ROOM, &object, reason));
+    fresh.gpu = object.place;
+    check_size(&fresh, 5 << 20, 0);
+    printf("# RLIMIT_MEMLOCK 0: %s\n", thread_count() ? "buffers page-locked anyway" : "no copy threads");
+    setrlimit(RLIMIT_MEMLOCK, &before);
+}
+
+int main(void)
+{
+    struct room room;
+    CUdevice device;
+    if (memory->open() || memory->device_count() == 0)
+        return SKIP;
+    load_user_functions();
+    USE(shmemi_cuda.cuDeviceGet(&device, 0));
+    USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, device));
+    USE(user.cuCtxSetCurrent(primary));
+    make_room(&room);
+    check_all(&room); /* by the driver */
+    CHECK(thread_count() == 0);
+    shmemi_settings.copy_chunk = 1 << 20;
+    shmemi_settings.copy_threads = THREADS;
+    check_sizes(&room);
+    CHECK(thread_count() == THREADS);
+    check_all(&room);
+    check_threads();
+    CHECK(thread_count() == THREADS);
+    CHECK(!memory->pin(room.host, ROOM));
+    check_all(&room); /* page-locked: to the GPU by the driver again */
+    memory->unpin(room.host, ROOM);
+    check_limit(&room);
+    check_refused_pin();
+    memory->close();
+    CHECK(thread_count() == 0);
+    free_room(&room);
+    if (!n_failures)
+        printf("# pageable copies are right\n");
+    return n_failures != 0;
+}
