@@ -12,21 +12,38 @@ static double target_time; /* symmetric: what PE 1 tells PE 0 */
 
 static bool is_device(const struct osu_memory *memory)
 {
-    return memory->ops != &device_host;
+    return memory->ops->type != 0;
+}
+
+static bool raw_copy(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
+{
+    const struct osu_memory *local = &buffers->local, *remote = &buffers->remote;
+    const struct device_ops *ops = is_device(remote) ? remote->ops : local->ops;
+    void *peer = shmem_ptr(remote->address, 1);
+    struct device_copy put = {peer, local->object, is_device(remote), is_device(local)};
+    struct device_copy get = {local->object, peer, is_device(local), is_device(remote)};
+    return peer && ops->copy(test->source_pe == OSU_PUT_SOURCE ? &put : &get, size, count);
 }
 
 double compare_raw(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
 {
-    const struct osu_memory *local = &buffers->local, *remote = &buffers->remote;
-    const struct device_ops *ops = is_device(local) ? local->ops : remote->ops;
-    void *peer = shmem_ptr(remote->address, 1);
-    struct device_copy put = {peer, local->object, is_device(remote), is_device(local)};
-    struct device_copy get = {local->object, peer, is_device(local), is_device(remote)};
-    if (!peer)
-        return NAN;
     double start = osu_time();
-    bool done = ops->copy(test->source_pe == OSU_PUT_SOURCE ? &put : &get, size, count);
-    return done ? osu_time() - start : NAN;
+    return raw_copy(test, buffers, size, count) ? osu_time() - start : NAN;
+}
+
+double compare_locked(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
+{
+    const struct device_ops *ops = buffers->remote.ops;
+    void *host = buffers->local.object;
+    if (buffers->local.ops != &device_pageable || !ops->lock)
+        return NAN;
+    ops->lock(host, size);
+    raw_copy(test, buffers, size, 1);
+    double start = osu_time();
+    bool done = raw_copy(test, buffers, size, count);
+    double time = done ? osu_time() - start : NAN;
+    ops->unlock(host);
+    return time;
 }
 
 /* The naive way: the source's owner copies to host memory, one host transfer, a barrier, and the destination's owner

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The list of memory kinds, and host memory, the simplest of them.
+ * The list of memory kinds, and host memory, the simplest of them, symmetric and private.
  */
 #include "device.h"
 #include "shmem_flavour.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Buffers of the host are symmetric: alloc and free are collective. */
@@ -51,6 +52,19 @@ const struct device_ops device_host = {
     .open = host_open,
     .alloc = host_alloc,
     .free = host_free,
+    .write = host_write,
+    .read = host_read,
+    .copy = host_copy,
+};
+
+const struct device_ops device_pageable = {
+    .name = "pageable",
+    .absent = "no host memory",
+    .type = 0,
+    .local_pointer = true,
+    .open = host_open,
+    .alloc = malloc,
+    .free = free,
     .write = host_write,
     .read = host_read,
     .copy = host_copy,

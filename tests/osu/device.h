@@ -31,9 +31,13 @@ struct device_ops {
     void (*read)(void *dest, void *object, size_t offset, size_t size);
     /* Do the plain copy count times, each one complete before the next. False: this kind has no such copy. */
     bool (*copy)(const struct device_copy *copy, size_t size, long count);
+    /* Page-lock host memory for the kind, and undo it. NULL when it has no way. */
+    void (*lock)(void *host, size_t size);
+    void (*unlock)(void *host);
 };
 
 extern const struct device_ops device_host;
+extern const struct device_ops device_pageable; /* private memory of the host, as malloc gives it */
 extern const struct device_ops device_cuda;
 extern const struct device_ops device_opencl;
 

@@ -28,6 +28,8 @@ enum { CUDA_OK = 0, CUDA_STREAM_NON_BLOCKING = 1 };
     X(cuStreamSynchronize, (cuda_stream_t stream))                                                                     \
     X(cuMemAlloc_v2, (cuda_address_t * address, size_t size))                                                          \
     X(cuMemFree_v2, (cuda_address_t address))                                                                          \
+    X(cuMemHostRegister_v2, (void *host, size_t size, unsigned flags))                                                 \
+    X(cuMemHostUnregister, (void *host))                                                                               \
     X(cuMemcpyHtoD_v2, (cuda_address_t dest, const void *source, size_t size))                                         \
     X(cuMemcpyDtoH_v2, (void *dest, cuda_address_t source, size_t size))                                               \
     X(cuMemcpyHtoDAsync_v2, (cuda_address_t dest, const void *source, size_t size, cuda_stream_t stream))              \
@@ -137,6 +139,16 @@ static bool cuda_copy(const struct device_copy *copy, size_t size, long count)
     return true;
 }
 
+static void cuda_lock(void *host, size_t size)
+{
+    check(cuda.cuMemHostRegister_v2(host, size, 0), "cuMemHostRegister");
+}
+
+static void cuda_unlock(void *host)
+{
+    check(cuda.cuMemHostUnregister(host), "cuMemHostUnregister");
+}
+
 const struct device_ops device_cuda = {
     .name = "cuda",
     .absent = "no CUDA device on this machine",
@@ -148,4 +160,6 @@ const struct device_ops device_cuda = {
     .write = cuda_write,
     .read = cuda_read,
     .copy = cuda_copy,
+    .lock = cuda_lock,
+    .unlock = cuda_unlock,
 };

@@ -74,6 +74,7 @@ static void measure(const struct latency_run *run, struct osu_row *row, long cou
     row->latency = ours / row->iterations;
     row->raw = plain / row->iterations;
     row->raw_ratio = row->latency / row->raw;
+    row->locked = raw ? compare_locked(run->test, run->buffers, row->size, each) / (double)each : NAN;
 }
 
 static int by_value(const void *a, const void *b)

@@ -35,6 +35,9 @@ int latency_main(const struct latency_test *test, int argc, char **argv);
 /* PE 0: microseconds that count plain copies take, or NAN where there are none (compare.c). */
 double compare_raw(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count);
 
+/* The same with PE 0's pageable buffer page-locked meanwhile. */
+double compare_locked(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count);
+
 /* PE 0 and PE 1: microseconds per transfer of the way without shmmap; the result is on PE 0 (compare.c). */
 double compare_naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size, long count);
 

@@ -185,9 +185,11 @@ static enum osu_parse parse_word(struct parser *parser, const char *word)
     }
     if (parser->program->placement == OSU_HOST_MEMORY)
         return bad(parser, "unexpected argument %s: give heap or global", word);
-    bool is_side = (word[0] == 'H' || word[0] == 'D') && word[1] == '\0';
+    bool is_side = word[0] && strchr("HDP", word[0]) && word[1] == '\0';
     if (!is_side || parser->n_sides == 2)
-        return bad(parser, "unexpected argument %s: give heap or global, or two of H and D", word);
+        return bad(parser, "unexpected argument %s: give heap or global, or two of H, D and P", word);
+    if (word[0] == 'P' && parser->n_sides == 1)
+        return bad(parser, "P is for PE 0 only: PE 1's buffer has to be symmetric");
     options->side[parser->n_sides++] = word[0];
     return OSU_RUN;
 }
@@ -201,7 +203,7 @@ static enum osu_parse check_together(struct parser *parser)
         return bad(parser, "say where the buffers are: heap or global");
     bool on_device = options->side[0] == 'D' || options->side[1] == 'D';
     if (parser->n_sides == 1)
-        return bad(parser, "give two letters, one for PE 0 and one for PE 1: H H, H D, D H or D D");
+        return bad(parser, "give two letters, one for PE 0 and one for PE 1: H H, H D, D H, D D or P D");
     if (parser->n_sides == 0 && options->device)
         return bad(parser, "-d %s needs two letters for the sides of PE 0 and PE 1, for example D D", options->device);
     if (parser->n_sides == 0 && !parser->placed)
@@ -253,7 +255,8 @@ static void usage(const struct osu_program *program)
     if (program->placement != OSU_HEAP_ONLY)
         printf("heap and global say where host buffers are: on the symmetric heap or in static data.\n");
     if (program->placement == OSU_ANY_MEMORY)
-        printf("PE0 and PE1 are the sides of the transfer, H (host) or D (device).\n\n"
+        printf("PE0 and PE1 are the sides of the transfer, H (host) or D (device). P, for PE0 only, is private host memory,\n"
+               "which is pageable.\n\n"
                "  -d, --accelerator TYPE         device buffers are of TYPE cuda or opencl\n");
 }
 

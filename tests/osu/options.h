@@ -47,7 +47,7 @@ struct osu_options {
     const char *type;    /* of the elements: "int", "long", "float", "double" */
     const char *operation; /* the only one to be measured, or NULL: all */
     const char *device;  /* "cuda", "opencl", or NULL: none is needed */
-    char side[2];        /* of PE 0 and PE 1: 'H' or 'D'              */
+    char side[2];        /* of PE 0 and PE 1: 'H', 'D' or 'P'         */
 };
 
 enum osu_parse { OSU_RUN, OSU_HELP, OSU_VERSION, OSU_BAD };

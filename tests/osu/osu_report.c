@@ -50,6 +50,7 @@ static const struct {
     {OSU_SHOW_ITERATIONS, "Iterations", FIELD(iterations), print_count},
     {OSU_SHOW_RAW, "Raw (us)", FIELD(raw), print_real},
     {OSU_SHOW_RAW, "Latency/Raw", FIELD(raw_ratio), print_real},
+    {OSU_SHOW_LOCKED, "Raw locked (us)", FIELD(locked), print_real},
     {OSU_SHOW_NAIVE, "Naive (us)", FIELD(naive), print_real},
     {OSU_SHOW_NAIVE, "% less time", FIELD(less), print_real},
     {OSU_SHOW_VALID, "Validation", FIELD(valid), print_verdict},
@@ -63,6 +64,7 @@ unsigned osu_report_columns(const struct osu_session *session)
     unsigned columns = session->program->columns;
     columns |= options->full ? session->program->full_columns : 0;
     columns |= options->raw ? OSU_SHOW_RAW : 0;
+    columns |= options->raw && options->side[0] == 'P' ? OSU_SHOW_LOCKED : 0;
     columns |= options->naive ? OSU_SHOW_NAIVE : 0;
     columns |= options->validate ? OSU_SHOW_VALID : 0;
     return columns;
@@ -70,7 +72,7 @@ unsigned osu_report_columns(const struct osu_session *session)
 
 static const char *side_name(char side)
 {
-    return side == 'D' ? "DEVICE (D)" : "HOST (H)";
+    return side == 'D' ? "DEVICE (D)" : side == 'P' ? "HOST, PAGEABLE (P)" : "HOST (H)";
 }
 
 static void print_titles(const char *first, int first_width, unsigned columns)

@@ -22,6 +22,7 @@ enum {
     OSU_SHOW_AVERAGE = 1 << 8,
     OSU_SHOW_EXTREMES = 1 << 9,
     OSU_SHOW_MILLIONS = 1 << 10,
+    OSU_SHOW_LOCKED = 1 << 11,
 };
 
 /* Everything that a line can show. Times in microseconds of one operation; NAN where there is no figure. */
@@ -36,6 +37,7 @@ struct osu_row {
     double bandwidth;                   /* MB/s                                        */
     double iterations;
     double raw, raw_ratio;  /* the plain copy; how many times as long ours takes */
+    double locked;          /* the plain copy from the same buffer page-locked    */
     double naive, less;     /* the way without shmmap; percent less time of ours  */
     double valid;           /* 1: the bytes were right                            */
 };

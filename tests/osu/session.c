@@ -89,7 +89,7 @@ static bool open_device(struct osu_session *session)
 {
     const struct osu_options *options = &session->options;
     char line[256];
-    if (options->side[0] == 'H' && options->side[1] == 'H')
+    if (options->side[0] != 'D' && options->side[1] != 'D')
         return true;
     if (!OSU_CAN_MAP) {
         say(session, osu_map_error());
@@ -130,7 +130,14 @@ bool osu_session_start(struct osu_session *session, const struct osu_program *pr
 
 const struct device_ops *osu_side_ops(const struct osu_session *session, int side)
 {
-    return session->options.side[side] == 'D' ? session->device : &device_host;
+    switch (session->options.side[side]) {
+    case 'D':
+        return session->device;
+    case 'P':
+        return &device_pageable;
+    default:
+        return &device_host;
+    }
 }
 
 static int create_static(const struct osu_session *session, struct osu_memory *memory, struct osu_static_area area,
@@ -162,6 +169,8 @@ static int create_device(const struct osu_session *session, struct osu_memory *m
 {
     char line[512];
     memory->object = memory->address = memory->ops->alloc(size);
+    if (!memory->object)
+        osu_fail("no room for a buffer of %zu bytes", size);
     memory->mapped = symmetric || !memory->ops->local_pointer;
     if (!memory->mapped)
         return 0;
