@@ -17,6 +17,7 @@
 #include "transport/exchange.h"
 #include "transport/job.h"
 #include "transport/node.h"
+#include "transport/piece_costs.h"
 #include "transport/routes.h"
 
 #include <errno.h>
@@ -233,6 +234,7 @@ int shmemi_map(void *object, size_t size, int type, void **address_p)
     const bool is_agreed = !rc;
     if (is_agreed) {
         pin_staging(attempt.memory);
+        shmemi_piece_costs_measure(&attempt.region->place, size);
         attach(&attempt);
         rc = agree(&attempt);
     }

@@ -73,7 +73,8 @@ static void lay_out(size_t heap_size)
     struct shmemi_node *node = &shmemi_node;
     size_t n = (size_t)shmemi_job.node_n_pes;
     node->heap_size = heap_size;
-    node->staging_size = 2 * shmemi_settings.staging_slots * round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
+    size_t sets = shmemi_job.n_nodes > 1 ? 2 : 1;
+    node->staging_size = sets * shmemi_settings.staging_slots * round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
     node->staging_offset =
         round_up(sizeof(struct shmemi_node_header) + n * sizeof(struct shmemi_control), PAGE_ALIGNMENT);
     node->heap_offset = round_up(node->staging_offset + n * node->staging_size, HEAP_ALIGNMENT);

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 enum {
+    AT_ONCE_MAX = 64 << 10, /* bytes of a copy that is better waited for than watched */
     IDLE_ROUNDS_BEFORE_SLEEP = 200,
     PENDING_POLL_MS = 1, /* while this PE's own operations are under way on the network */
 };
@@ -110,20 +111,29 @@ static unsigned poll_copies(void)
     return done;
 }
 
+/* A short copy that nothing waits behind: to watch it by an event would take longer. */
+static bool is_done_at_once(const struct shmemi_arrival *arrival)
+{
+    return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !oldest_copy() && !shmemi_ring_has_work();
+}
+
+/* Copy the arrival's data; the event is without memory when that is done already. */
 static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place *mine)
 {
     const struct shmemi_request *request = &arrival->request;
     struct shmemi_place payload = shmemi_place_host(arrival->payload);
-    struct shmemi_shape shape = {.width = request->width, .rows = request->rows};
-    arrival->event.memory = mine->memory;
-    if (request->type == SHMEMI_REQUEST_PUT) {
-        shape.source_pitch = request->width;
-        shape.dest_pitch = request->pitch;
-        return mine->memory->copy_start(mine, &payload, &shape, &arrival->event);
-    }
-    shape.source_pitch = request->pitch;
-    shape.dest_pitch = request->width;
-    return mine->memory->copy_start(&payload, mine, &shape, &arrival->event);
+    bool is_put = request->type == SHMEMI_REQUEST_PUT;
+    const struct shmemi_place *dest = is_put ? mine : &payload, *source = is_put ? &payload : mine;
+    struct shmemi_shape shape = {
+        .width = request->width,
+        .rows = request->rows,
+        .dest_pitch = is_put ? request->pitch : request->width,
+        .source_pitch = is_put ? request->width : request->pitch,
+    };
+    arrival->event = (struct shmemi_event){0};
+    if (is_done_at_once(arrival))
+        return mine->memory->copy(dest, source, &shape);
+    return mine->memory->copy_start(dest, source, &shape, &arrival->event);
 }
 
 /* Memory that the CPU does not reach: its words change under the service lock only, so that no update is lost. With
@@ -213,7 +223,7 @@ void shmemi_service_accept(struct shmemi_arrival *arrival)
     shmemi_access_for_peer_begin();
     rc = start_copy(arrival, &mine);
     shmemi_access_for_peer_end();
-    if (rc)
+    if (rc || !arrival->event.memory)
         settle(arrival, rc);
     else
         queue(arrival);
@@ -221,7 +231,7 @@ void shmemi_service_accept(struct shmemi_arrival *arrival)
 
 static bool has_work(void)
 {
-    return service.networked || oldest_copy() || shmemi_ring_has_work();
+    return service.networked || oldest_copy() || shmemi_ring_has_work() || shmemi_slots_are_loading();
 }
 
 static unsigned progress_locked(void)
@@ -244,6 +254,7 @@ unsigned shmemi_service_progress(void)
         if (copying) /* this thread may not come back: the service thread must finish it */
             shmemi_service_notice();
     }
+    done += shmemi_slots_progress();
     if (service.networked)
         done += shmemi_ucx_progress();
     return done;
@@ -263,7 +274,7 @@ static void sleep_until_event(void)
         return;
     atomic_store_explicit(&service.sleeps, true, memory_order_seq_cst);
     pending = service.networked && shmemi_ucx_has_pending();
-    if (!oldest_copy() && (!service.networked || shmemi_ucx_service_arm() == 0)) {
+    if (!oldest_copy() && !shmemi_slots_are_loading() && (!service.networked || shmemi_ucx_service_arm() == 0)) {
         epoll_wait(service.epoll, &event, 1, pending ? PENDING_POLL_MS : -1);
     }
     atomic_store_explicit(&service.sleeps, false, memory_order_relaxed);
@@ -278,8 +289,9 @@ static void *service_main(void *argument)
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         pthread_mutex_lock(&service.lock);
         unsigned done = progress_locked();
-        bool copying = oldest_copy();
         pthread_mutex_unlock(&service.lock);
+        done += shmemi_slots_progress();
+        bool copying = oldest_copy() || shmemi_slots_are_loading();
         if (service.networked && shmemi_ucx_has_pending())
             done += shmemi_ucx_progress();
         if (done) {

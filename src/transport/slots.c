@@ -4,16 +4,16 @@
 #include "base/log.h"
 #include "transport/job.h"
 #include "transport/node.h"
-#include "transport/request.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
 enum custody {
-    HELD,  /* by the thread that has claimed it */
-    LEFT,  /* with its request */
-    TAKEN, /* by a thread that brings the answer to its place */
+    HELD,    /* by the thread that has claimed it */
+    LOADING, /* with its request, which waits for the event to be sent */
+    LEFT,    /* with its request */
+    TAKEN,   /* by a thread that brings the answer to its place */
 };
 
 struct slot {
@@ -22,6 +22,11 @@ struct slot {
     enum custody custody;
     struct shmemi_place dest; /* of the answer; without memory: none is expected */
     struct shmemi_shape shape;
+    /* LOADING: */
+    struct shmemi_event event;
+    struct shmemi_request request;
+    const struct shmemi_link *link;
+    int pe;
 };
 
 /* The state in the control block says whether a slot is free; only this process changes FREE, and what it makes of
@@ -31,6 +36,7 @@ static struct {
     struct slot slot[SHMEMI_STAGING_SLOTS_MAX];
     unsigned open_set;                     /* takes what is sent now; the other is running empty */
     uint64_t posted[SHMEMI_SLOTLESS_SETS]; /* requests without slot */
+    atomic_uint loading;                   /* slots; others may look whether there are any */
 } origin = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void shmemi_slots_open(void)
@@ -38,6 +44,7 @@ void shmemi_slots_open(void)
     memset(origin.slot, 0, sizeof origin.slot);
     memset(origin.posted, 0, sizeof origin.posted);
     origin.open_set = 0;
+    atomic_store(&origin.loading, 0);
 }
 
 static struct shmemi_control *my_control(void)
@@ -156,6 +163,70 @@ void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const str
     }
     mine->custody = LEFT;
     pthread_mutex_unlock(&origin.lock);
+}
+
+/* ---- Slots that are being filled --------------------------------------------------------------------------------- */
+
+void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
+                               const struct shmemi_request *request)
+{
+    pthread_mutex_lock(&origin.lock);
+    struct slot *mine = &origin.slot[slot];
+    mine->event = *event;
+    mine->request = *request;
+    mine->link = view->data;
+    mine->pe = view->pe;
+    mine->custody = LOADING;
+    atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&origin.lock);
+}
+
+bool shmemi_slots_are_loading(void)
+{
+    return atomic_load_explicit(&origin.loading, memory_order_relaxed);
+}
+
+/* Has the slot been filled? Then it is LEFT, and *rc_p says how that went. */
+static bool is_filled(unsigned slot, int *rc_p)
+{
+    struct slot *mine = &origin.slot[slot];
+    pthread_mutex_lock(&origin.lock);
+    bool was_loading = mine->custody == LOADING && state_of(slot) == SHMEMI_SLOT_BUSY;
+    int rc = was_loading ? mine->event.memory->event_test(&mine->event) : -EAGAIN;
+    if (rc != -EAGAIN) {
+        mine->custody = LEFT;
+        atomic_fetch_sub_explicit(&origin.loading, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&origin.lock);
+    *rc_p = rc;
+    return rc != -EAGAIN;
+}
+
+static void send_filled(unsigned slot, int rc)
+{
+    struct slot *mine = &origin.slot[slot];
+    struct shmemi_context *context = mine->context;
+    struct shmemi_request request = mine->request; /* once it is sent, the slot may be another's */
+    if (!rc)
+        rc = mine->link->send(mine->pe, &request);
+    if (!rc)
+        return;
+    atomic_store_explicit(&context->request_failed, true, memory_order_relaxed);
+    shmemi_slot_free(slot);
+}
+
+unsigned shmemi_slots_progress(void)
+{
+    unsigned sent = 0;
+    int rc;
+    if (!shmemi_slots_are_loading())
+        return 0;
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
+        if (is_filled(slot, &rc)) {
+            send_filled(slot, rc);
+            sent++;
+        }
+    return sent;
 }
 
 /* ---- Requests without slot ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #define SHMEMI_SLOTS_H
 
 #include "transport/driver.h"
+#include "transport/request.h"
 
 /* All slots are free and nothing is counted: before the first operation. */
 void shmemi_slots_open(void);
@@ -27,6 +28,15 @@ int shmemi_slot_wait(unsigned slot);
 /* Leave a slot before its request is sent. Rows of the answer go from the slot to a place; NULL when none is expected.
  * If the request cannot be sent, the slot is the caller's again. */
 void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const struct shmemi_shape *shape);
+
+/* Leave a slot that is still being filled: who makes progress sends the request when the event has completed. Failures
+ * come out at quiet. */
+void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
+                               const struct shmemi_request *request);
+/* Send what has been filled. The number of requests sent; any thread. */
+unsigned shmemi_slots_progress(void);
+/* Are slots being filled that shmemi_slots_progress has to send? */
+bool shmemi_slots_are_loading(void);
 
 /* Count a request that needs no slot; what its slot field must be. */
 uint16_t shmemi_slotless_begin(void);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Drivers "staged" and "naive": memory that this PE cannot reach, through staging and the owner's service thread
- * (request.h has the protocol).
+ * Driver "staged": memory that this PE cannot reach, through staging and the owner's service thread (request.h has the
+ * protocol).
  *
- * A transfer is cut into pieces of at most one staging slot. For a put, piece k+1 is being copied out of the source
- * while piece k travels and piece k-1 is copied in by the owner; a get keeps as many requests in flight as there are
- * slots. "naive" does the same without overlap, after copying the whole source out: the baseline of the paper.
+ * A transfer is cut into pieces of at most one staging slot (piece_costs.h chooses). For a put, later pieces are being
+ * copied out of the source while piece k travels and piece k-1 is copied in by the owner; a get keeps as many requests
+ * in flight as there are slots, and copies in while it waits for the next answer.
  */
 #include "base/log.h"
 #include "base/settings.h"
@@ -13,14 +13,15 @@
 #include "transport/driver.h"
 #include "transport/job.h"
 #include "transport/node.h"
+#include "transport/piece_costs.h"
 #include "transport/request.h"
+#include "transport/service.h"
 #include "transport/slots.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { LOOKAHEAD = 2 };
+enum { LOOKAHEAD = 4 }; /* copies that this side has under way for a transfer */
 
 /* Takes everything, unless the user insists on a direct route to GPU memory. */
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
@@ -33,13 +34,6 @@ static int staged_attach(struct shmemi_view *view, const struct shmemi_share *sh
     bool same_node = shmemi_job_node_rank_of(view->pe) >= 0;
     view->data = (void *)(same_node ? &shmemi_link_ring : &shmemi_link_ucx);
     return 0;
-}
-
-static int naive_attach(struct shmemi_view *view, const struct shmemi_share *share)
-{
-    if (shmemi_settings.gpu_route != SHMEMI_ROUTE_NAIVE || view->place.memory == &shmemi_memory_host)
-        return -ENOTSUP;
-    return staged_attach(view, share);
 }
 
 static void staged_detach(struct shmemi_view *view)
@@ -59,48 +53,10 @@ static int wait_for_answer(const struct shmemi_view *view, unsigned slot)
     return shmemi_slot_wait(slot) ? failed_at(view) : 0;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
-
-/* The part of a transfer that one slot holds. */
-struct piece {
-    size_t peer; /* offset of its first byte from the transfer's first on the peer's side */
-    size_t mine; /* and on this side */
-    size_t width, rows;
-};
-
-/* Walks over a shape in pieces: whole rows if they fit, else parts of one row. */
-struct cutter {
-    size_t width, rows, peer_pitch, my_pitch;
-    size_t row, column;
-};
-
-static bool next_piece(struct cutter *cutter, struct piece *piece)
-{
-    const size_t chunk = shmemi_staging.chunk;
-    if (cutter->row == cutter->rows)
-        return false;
-    piece->peer = cutter->row * cutter->peer_pitch + cutter->column;
-    piece->mine = cutter->row * cutter->my_pitch + cutter->column;
-    if (cutter->width <= chunk) {
-        size_t left = cutter->rows - cutter->row, fit = chunk / cutter->width;
-        piece->width = cutter->width;
-        piece->rows = left < fit ? left : fit;
-        cutter->row += piece->rows;
-        return true;
-    }
-    size_t left = cutter->width - cutter->column;
-    piece->width = left < chunk ? left : chunk;
-    piece->rows = 1;
-    cutter->column += piece->width;
-    if (cutter->column == cutter->width) {
-        cutter->column = 0;
-        cutter->row++;
-    }
-    return true;
-}
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static struct shmemi_request request_for(const struct shmemi_view *view, enum shmemi_request_type type, size_t offset,
-                                         const struct piece *piece, size_t peer_pitch, unsigned slot)
+                                         const struct shmemi_piece *piece, size_t peer_pitch, unsigned slot)
 {
     return (struct shmemi_request){
         .job_key = shmemi_job.key,
@@ -193,9 +149,15 @@ static int claim_slot(struct shmemi_context *context, const struct shmemi_view *
     return 0;
 }
 
+static struct shmemi_shape out_shape(const struct shmemi_piece *piece, const struct shmemi_cutter *cutter)
+{
+    return (struct shmemi_shape){
+        .width = piece->width, .rows = piece->rows, .dest_pitch = piece->width, .source_pitch = cutter->my_pitch};
+}
+
 static int load_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct cutter *cutter, const struct piece *piece,
-                      struct loading *loading)
+                      const struct shmemi_place *source, const struct shmemi_cutter *cutter,
+                      const struct shmemi_piece *piece, struct loading *loading)
 {
     unsigned slot = 0;
     int rc = claim_slot(context, view, loading, &slot);
@@ -210,8 +172,7 @@ static int load_piece(struct shmemi_context *context, const struct shmemi_view *
     }
     struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
     from.address += piece->mine;
-    struct shmemi_shape shape = {
-        .width = piece->width, .rows = piece->rows, .dest_pitch = piece->width, .source_pitch = cutter->my_pitch};
+    struct shmemi_shape shape = out_shape(piece, cutter);
     unsigned last = (loading->head + loading->count) % LOOKAHEAD;
     rc = from.memory->copy_start(&staging, &from, &shape, &loading->piece[last].event);
     if (rc) {
@@ -236,7 +197,7 @@ static int send_slotless(const struct shmemi_view *view, struct shmemi_request *
 static int put_inline(const struct shmemi_view *view, size_t offset, const struct shmemi_place *source,
                       const struct shmemi_shape *shape)
 {
-    struct piece piece = {.width = shape->width, .rows = shape->rows};
+    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
     struct shmemi_request request =
         request_for(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, SHMEMI_SLOT_NONE);
     struct shmemi_place data = shmemi_place_host(request.u.data);
@@ -249,14 +210,41 @@ static int put_inline(const struct shmemi_view *view, size_t offset, const struc
     return send_slotless(view, &request);
 }
 
-static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct shmemi_shape *shape)
+/* A transfer that fits one slot: nothing overlaps, so the copy need not be watched by an event. */
+static int put_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    struct cutter cutter = {shape->width, shape->rows, shape->dest_pitch, shape->source_pitch, 0, 0};
+    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
+    unsigned slot = await_slot(context);
+    struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
+    struct shmemi_shape dense = *shape;
+    dense.dest_pitch = shape->width;
+    int rc = source->memory->copy(&staging, source, &dense);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
+    }
+    struct shmemi_request request = request_for(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, slot);
+    return send_and_leave(view, &request, NULL, NULL);
+}
+
+static struct shmemi_cutter put_cutter(const struct shmemi_shape *shape, size_t most)
+{
+    return (struct shmemi_cutter){.width = shape->width,
+                                  .rows = shape->rows,
+                                  .peer_pitch = shape->dest_pitch,
+                                  .my_pitch = shape->source_pitch,
+                                  .most = most};
+}
+
+static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
+{
+    struct shmemi_cutter cutter = put_cutter(shape, most);
     struct loading loading = {.count = 0};
-    struct piece piece;
+    struct shmemi_piece piece;
     int rc = 0;
-    while (!rc && next_piece(&cutter, &piece))
+    while (!rc && shmemi_next_piece(&cutter, &piece))
         rc = load_piece(context, view, offset, source, &cutter, &piece, &loading);
     while (loading.count) {
         int rc_send = send_oldest(view, &loading);
@@ -265,21 +253,37 @@ static int put_pieces(struct shmemi_context *context, const struct shmemi_view *
     return rc;
 }
 
+static bool fits_inline(const struct shmemi_shape *shape)
+{
+    return shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX;
+}
+
+int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
+{
+    int rc;
+    if (fits_inline(shape))
+        rc = put_inline(view, offset, source, shape);
+    else if (shape->width * shape->rows <= most)
+        rc = put_whole(context, view, offset, source, shape);
+    else
+        rc = put_pieces(context, view, offset, source, shape, most);
+    note_pending(context);
+    return rc;
+}
+
 /* Returns when the source has been copied out; the owner's part is collected by quiet. */
 static int staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    bool fits_inline = shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX;
-    int rc = fits_inline ? put_inline(view, offset, source, shape)
-                         : put_pieces(context, view, offset, source, shape);
-    note_pending(context);
-    return rc;
+    size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
+    return shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
 }
 
 int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
                           size_t size)
 {
-    struct piece piece = {.width = size, .rows = 1};
+    struct shmemi_piece piece = {.width = size, .rows = 1};
     unsigned slot = await_slot(context);
     memcpy(shmemi_staging_slot(slot), payload, size);
     struct shmemi_request request = request_for(view, SHMEMI_REQUEST_SCATTER, 0, &piece, 0, slot);
@@ -297,77 +301,195 @@ static int staged_put(struct shmemi_context *context, const struct shmemi_view *
     return staged_put_strided(context, view, offset, source, &shape);
 }
 
+/* Start to copy a piece out; who makes progress sends it. */
+static int load_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, const struct shmemi_cutter *cutter,
+                          const struct shmemi_piece *piece)
+{
+    unsigned slot = await_slot(context);
+    struct shmemi_event event;
+    struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
+    from.address += piece->mine;
+    struct shmemi_shape shape = out_shape(piece, cutter);
+    int rc = source->memory->copy_start(&staging, &from, &shape, &event);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
+    }
+    struct shmemi_request request = request_for(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
+    shmemi_slot_leave_loading(slot, &event, view, &request);
+    return 0;
+}
+
+/* Returns when all is being copied out, that is, when the last pieces have found slots. */
+static int staged_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    if (source->memory == &shmemi_memory_host || fits_inline(&shape))
+        return staged_put(context, view, offset, source, nbytes);
+    struct shmemi_cutter cutter = put_cutter(&shape, shmemi_piece_choose(view, source->memory, nbytes));
+    struct shmemi_piece piece;
+    int rc = 0;
+    while (!rc && shmemi_next_piece(&cutter, &piece))
+        rc = load_and_leave(context, view, offset, source, &cutter, &piece);
+    note_pending(context);
+    shmemi_service_notice();
+    return rc;
+}
+
 /* ---- get --------------------------------------------------------------------------------------------------------- */
 
-/* Requests whose answer is awaited, oldest first. */
+/* Requests whose answer is awaited, then copies of answers to their place, each oldest first. */
 struct asking {
+    const struct shmemi_place *dest;
+    const struct shmemi_cutter *cutter;
     struct {
-        struct piece piece;
+        struct shmemi_piece piece;
         unsigned slot;
     } request[SHMEMI_STAGING_SLOTS_MAX];
     unsigned head, count;
+    struct {
+        struct shmemi_event event;
+        unsigned slot;
+    } landing[LOOKAHEAD];
+    unsigned first, landings;
 };
 
-static int take_oldest(const struct shmemi_view *view, const struct shmemi_place *dest, const struct cutter *cutter,
-                       struct asking *asking)
+static int finish_landing(struct asking *asking)
 {
-    const struct piece *piece = &asking->request[asking->head].piece;
+    struct shmemi_event *event = &asking->landing[asking->first].event;
+    int rc = event->memory->event_wait(event);
+    shmemi_slot_free(asking->landing[asking->first].slot);
+    asking->first = (asking->first + 1) % LOOKAHEAD;
+    asking->landings--;
+    return rc;
+}
+
+static int land(struct asking *asking, const struct shmemi_piece *piece, unsigned slot)
+{
+    struct shmemi_place to = *asking->dest, staging = shmemi_place_host(shmemi_staging_slot(slot));
+    unsigned last = (asking->first + asking->landings) % LOOKAHEAD;
+    to.address += piece->mine;
+    struct shmemi_shape shape = {.width = piece->width,
+                                 .rows = piece->rows,
+                                 .dest_pitch = asking->cutter->my_pitch,
+                                 .source_pitch = piece->width};
+    int rc = to.memory->copy_start(&to, &staging, &shape, &asking->landing[last].event);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
+    }
+    asking->landing[last].slot = slot;
+    asking->landings++;
+    return 0;
+}
+
+/* Wait for the oldest answer and start to copy it to its place. */
+static int take_oldest(const struct shmemi_view *view, struct asking *asking)
+{
+    const struct shmemi_piece *piece = &asking->request[asking->head].piece;
     unsigned slot = asking->request[asking->head].slot;
     asking->head = (asking->head + 1) % SHMEMI_STAGING_SLOTS_MAX;
     asking->count--;
     int rc = wait_for_answer(view, slot);
     if (rc)
         return rc;
-    struct shmemi_place to = *dest, staging = shmemi_place_host(shmemi_staging_slot(slot));
-    to.address += piece->mine;
-    struct shmemi_shape shape = {
-        .width = piece->width, .rows = piece->rows, .dest_pitch = cutter->my_pitch, .source_pitch = piece->width};
-    rc = shmemi_memory_copy(&to, &staging, &shape);
-    shmemi_slot_free(slot);
-    return rc;
+    if (asking->landings == LOOKAHEAD)
+        rc = finish_landing(asking);
+    int rc_land = land(asking, piece, slot);
+    return rc ? rc : rc_land;
 }
 
-static int ask_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *dest, const struct cutter *cutter, const struct piece *piece,
-                     struct asking *asking)
+/* A free slot; while there is none, bring home what was asked for. */
+static int claim_for_answer(struct shmemi_context *context, const struct shmemi_view *view, struct asking *asking,
+                            unsigned *slot_p)
 {
     unsigned spins = 0;
     int slot, rc = 0;
     while ((slot = shmemi_slot_claim(context)) < 0) {
-        if (asking->count)
-            rc = take_oldest(view, dest, cutter, asking);
+        if (asking->landings)
+            rc = finish_landing(asking);
+        else if (asking->count)
+            rc = take_oldest(view, asking);
         else
             shmemi_progress(&spins);
         if (rc)
             return rc;
     }
+    *slot_p = (unsigned)slot;
+    return 0;
+}
+
+static int ask_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_piece *piece, struct asking *asking)
+{
+    unsigned slot = 0;
+    int rc = claim_for_answer(context, view, asking, &slot);
+    if (rc)
+        return rc;
     struct shmemi_request request =
-        request_for(view, SHMEMI_REQUEST_GET, offset, piece, cutter->peer_pitch, (unsigned)slot);
+        request_for(view, SHMEMI_REQUEST_GET, offset, piece, asking->cutter->peer_pitch, slot);
     rc = send_request(view, &request);
     if (rc) {
-        shmemi_slot_free((unsigned)slot);
+        shmemi_slot_free(slot);
         return rc;
     }
     unsigned last = (asking->head + asking->count++) % SHMEMI_STAGING_SLOTS_MAX;
     asking->request[last].piece = *piece;
-    asking->request[last].slot = (unsigned)slot;
+    asking->request[last].slot = slot;
     return 0;
+}
+
+/* Copy the single answer without an event. */
+static int get_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
+    unsigned slot = await_slot(context);
+    struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
+    struct shmemi_request request =
+        request_for(view, SHMEMI_REQUEST_GET, offset, &piece, shape->source_pitch, slot);
+    struct shmemi_shape dense = *shape;
+    dense.source_pitch = shape->width;
+    int rc = send_request(view, &request);
+    if (!rc) {
+        rc = wait_for_answer(view, slot);
+        if (rc)
+            return rc;
+        rc = dest->memory->copy(dest, &staging, &dense);
+    }
+    shmemi_slot_free(slot);
+    return rc;
+}
+
+int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most)
+{
+    struct shmemi_cutter cutter = {.width = shape->width,
+                                   .rows = shape->rows,
+                                   .peer_pitch = shape->source_pitch,
+                                   .my_pitch = shape->dest_pitch,
+                                   .most = most};
+    struct asking asking = {.dest = dest, .cutter = &cutter};
+    struct shmemi_piece piece;
+    int rc = 0;
+    if (shape->width * shape->rows <= most)
+        return get_whole(context, view, offset, dest, shape);
+    while (!rc && shmemi_next_piece(&cutter, &piece))
+        rc = ask_piece(context, view, offset, &piece, &asking);
+    while (asking.count || asking.landings) {
+        int rc_take = asking.count ? take_oldest(view, &asking) : finish_landing(&asking);
+        rc = rc ? rc : rc_take;
+    }
+    return rc;
 }
 
 static int staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    struct cutter cutter = {shape->width, shape->rows, shape->source_pitch, shape->dest_pitch, 0, 0};
-    struct asking asking = {.count = 0};
-    struct piece piece;
-    int rc = 0;
-    while (!rc && next_piece(&cutter, &piece))
-        rc = ask_piece(context, view, offset, dest, &cutter, &piece, &asking);
-    while (asking.count) {
-        int rc_take = take_oldest(view, dest, &cutter, &asking);
-        rc = rc ? rc : rc_take;
-    }
-    return rc;
+    size_t most = shmemi_piece_choose(view, dest->memory, shape->width * shape->rows);
+    return shmemi_staged_get_in_pieces(context, view, offset, dest, shape, most);
 }
 
 static int staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -381,10 +503,11 @@ static int staged_get(struct shmemi_context *context, const struct shmemi_view *
 static int staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *dest, size_t nbytes)
 {
-    struct cutter cutter = {.width = nbytes, .rows = 1};
-    struct piece piece;
+    struct shmemi_cutter cutter = {
+        .width = nbytes, .rows = 1, .most = shmemi_piece_choose(view, dest->memory, nbytes)};
+    struct shmemi_piece piece;
     int rc = 0;
-    while (!rc && next_piece(&cutter, &piece)) {
+    while (!rc && shmemi_next_piece(&cutter, &piece)) {
         struct shmemi_place to = *dest;
         to.address += piece.mine;
         struct shmemi_shape shape = shmemi_shape_linear(piece.width);
@@ -401,7 +524,7 @@ static int staged_get_nbi(struct shmemi_context *context, const struct shmemi_vi
 static struct shmemi_request request_for_word(const struct shmemi_view *view, size_t offset,
                                               const struct shmemi_amo *amo, unsigned slot)
 {
-    struct piece word = {.width = amo->size, .rows = 1};
+    struct shmemi_piece word = {.width = amo->size, .rows = 1};
     struct shmemi_request request = request_for(view, SHMEMI_REQUEST_AMO, offset, &word, 0, slot);
     request.u.amo.op = amo->op;
     request.u.amo.size = amo->size;
@@ -456,96 +579,16 @@ static int staged_quiet(struct shmemi_context *context)
     return shmemi_slots_complete(context);
 }
 
-/* ---- naive ------------------------------------------------------------------------------------------------------- */
-
-/* Copy the whole source out, put it piece by piece, waiting for each. */
-static int naive_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    char *copy = malloc(shape->width * shape->rows);
-    if (!copy)
-        return -ENOMEM;
-    struct shmemi_place out = shmemi_place_host(copy);
-    struct shmemi_shape dense = *shape;
-    dense.dest_pitch = shape->width;
-    int rc = shmemi_memory_copy(&out, source, &dense);
-    struct cutter cutter = {shape->width, shape->rows, shape->dest_pitch, shape->width, 0, 0};
-    struct piece piece;
-    while (!rc && next_piece(&cutter, &piece)) {
-        struct shmemi_place from = shmemi_place_host(copy + piece.mine);
-        struct shmemi_shape part = {piece.width, piece.rows, shape->dest_pitch, shape->width};
-        rc = staged_put_strided(context, view, offset + piece.peer, &from, &part);
-        if (!rc)
-            rc = staged_quiet(context);
-    }
-    free(copy);
-    return rc;
-}
-
-static int naive_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return naive_put_strided(context, view, offset, source, &shape);
-}
-
-/* Fetch everything into host memory piece by piece, waiting for each, then copy in. */
-static int naive_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    char *copy = malloc(shape->width * shape->rows);
-    if (!copy)
-        return -ENOMEM;
-    struct cutter cutter = {shape->width, shape->rows, shape->source_pitch, shape->width, 0, 0};
-    struct piece piece;
-    int rc = 0;
-    while (!rc && next_piece(&cutter, &piece)) {
-        struct shmemi_place to = shmemi_place_host(copy + piece.mine);
-        struct shmemi_shape part = {piece.width, piece.rows, shape->width, shape->source_pitch};
-        rc = staged_get_strided(context, view, offset + piece.peer, &to, &part);
-    }
-    struct shmemi_place in = shmemi_place_host(copy);
-    struct shmemi_shape dense = *shape;
-    dense.source_pitch = shape->width;
-    if (!rc)
-        rc = shmemi_memory_copy(dest, &in, &dense);
-    free(copy);
-    return rc;
-}
-
-static int naive_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return naive_get_strided(context, view, offset, dest, &shape);
-}
-
 const struct shmemi_driver shmemi_driver_staged = {
     .name = "staged",
     .attach = staged_attach,
     .detach = staged_detach,
     .put = staged_put,
     .get = staged_get,
-    .put_nbi = staged_put,
+    .put_nbi = staged_put_nbi,
     .get_nbi = staged_get_nbi,
     .put_strided = staged_put_strided,
     .get_strided = staged_get_strided,
-    .amo = staged_amo,
-    .amo_nbi = staged_amo_nbi,
-    .fence = staged_quiet,
-    .quiet = staged_quiet,
-};
-
-const struct shmemi_driver shmemi_driver_naive = {
-    .name = "naive",
-    .attach = naive_attach,
-    .detach = staged_detach,
-    .put = naive_put,
-    .get = naive_get,
-    .put_nbi = naive_put,
-    .get_nbi = naive_get,
-    .put_strided = naive_put_strided,
-    .get_strided = naive_get_strided,
     .amo = staged_amo,
     .amo_nbi = staged_amo_nbi,
     .fence = staged_quiet,

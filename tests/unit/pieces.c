@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cutting transfers into pieces: all bytes once and nothing else, and sizes with which no other number of pieces would
+ * be noticeably faster, by the model of the stages.
+ */
+#include "transport/pieces.h"
+
+#include "unit.h"
+
+#include <string.h>
+
+enum { MOST = 4 << 20, PAGE = 4096 };
+
+static const struct shmemi_stage one_node[] = {{2700, 0.018}, {1000, 0}, {2700, 0.018}};
+static const struct shmemi_stage network[] = {{2700, 0.018}, {20000, 0.15}, {2700, 0.018}};
+static const struct shmemi_stage slow_calls[] = {{100000, 0.02}, {1000, 0}, {100000, 0.02}};
+
+static void check_size(const struct shmemi_stage *stages, size_t nbytes)
+{
+    size_t piece = shmemi_piece_size(stages, 3, nbytes, MOST);
+    double best = shmemi_pieces_time(stages, 3, nbytes, piece), least = best;
+    CHECK(piece > 0 && piece <= MOST);
+    CHECK(piece % PAGE == 0);
+    for (size_t other = PAGE; other <= MOST; other += PAGE) {
+        double time = shmemi_pieces_time(stages, 3, nbytes, other);
+        least = time < least ? time : least;
+    }
+    CHECK(best <= 1.05 * least);
+}
+
+static void check_sizes(const struct shmemi_stage *stages)
+{
+    for (size_t nbytes = 1; nbytes <= (size_t)1 << 30; nbytes = nbytes * 2 + 1)
+        check_size(stages, nbytes);
+    check_size(stages, (size_t)1 << 30);
+}
+
+/* What everybody expects: a short transfer is not cut, a long one is, into the larger pieces the longer it is; dear
+ * calls make pieces larger. */
+static void check_tendencies(void)
+{
+    CHECK(shmemi_piece_size(one_node, 3, 8192, MOST) >= 8192);
+    size_t medium = shmemi_piece_size(one_node, 3, 4 << 20, MOST);
+    size_t longer = shmemi_piece_size(one_node, 3, 64 << 20, MOST);
+    CHECK(medium < 4 << 20);
+    CHECK(medium < longer);
+    CHECK(shmemi_piece_size(one_node, 3, (size_t)1 << 30, MOST) == MOST);
+    CHECK(shmemi_piece_size(slow_calls, 3, 4 << 20, MOST) > medium);
+}
+
+static void check_small_slots(void)
+{
+    CHECK(shmemi_piece_size(one_node, 3, 1 << 20, PAGE) == PAGE);
+    CHECK(shmemi_piece_size(one_node, 3, 64 << 20, 64 << 10) == 64 << 10);
+}
+
+/* The time of one piece is that of all stages; of many, that of the slowest stage. */
+static void check_time(void)
+{
+    const struct shmemi_stage stages[] = {{10, 1}, {20, 2}};
+    CHECK(shmemi_pieces_time(stages, 2, 100, 100) == 30 + 300);
+    CHECK(shmemi_pieces_time(stages, 2, 100, 50) == 30 + 150 + 120);
+    CHECK(shmemi_pieces_time(stages, 2, 101, 50) == 30 + 150 + 240);
+}
+
+/* Mark each byte that a piece covers, at the peer's side. */
+static void mark(unsigned char *bytes, const struct shmemi_piece *piece, size_t pitch)
+{
+    for (size_t row = 0; row < piece->rows; row++)
+        for (size_t i = 0; i < piece->width; i++)
+            bytes[piece->peer + row * pitch + i]++;
+}
+
+static void check_cut(size_t width, size_t rows, size_t most)
+{
+    enum { PEER_GAP = 3, MY_GAP = 5, ROOM = 4096 };
+    static unsigned char bytes[ROOM];
+    struct shmemi_cutter cutter = {
+        .width = width, .rows = rows, .peer_pitch = width + PEER_GAP, .my_pitch = width + MY_GAP, .most = most};
+    struct shmemi_piece piece;
+    memset(bytes, 0, sizeof bytes);
+    while (shmemi_next_piece(&cutter, &piece)) {
+        size_t row = piece.peer / (width + PEER_GAP), column = piece.peer % (width + PEER_GAP);
+        CHECK(piece.width * piece.rows <= most && piece.width && piece.rows);
+        CHECK(piece.mine == row * (width + MY_GAP) + column);
+        mark(bytes, &piece, width + PEER_GAP);
+    }
+    for (size_t i = 0; i < ROOM; i++)
+        CHECK(bytes[i] == (i / (width + PEER_GAP) < rows && i % (width + PEER_GAP) < width));
+}
+
+int main(void)
+{
+    check_time();
+    check_sizes(one_node);
+    check_sizes(network);
+    check_sizes(slow_calls);
+    check_tendencies();
+    check_small_slots();
+    check_cut(100, 1, 7);
+    check_cut(100, 1, 100);
+    check_cut(10, 20, 35);
+    check_cut(10, 20, 1000);
+    check_cut(50, 7, 49);
+    check_cut(1, 300, 16);
+    return 0;
+}
