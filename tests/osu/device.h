@@ -9,6 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Words of 8 bytes with the same distance, in bytes, between them on both sides. */
+struct device_words {
+    void *dest;
+    const void *source;
+    size_t distance, count;
+};
+
 /* The plain copy that a transfer is compared with. */
 struct device_copy {
     void *dest;
@@ -34,6 +41,16 @@ struct device_ops {
     /* Page-lock host memory for the kind, and undo it. NULL when it has no way. */
     void (*lock)(void *host, size_t size);
     void (*unlock)(void *host);
+
+    /* NULL where the kind has no such calls. Words in device memory: a copy each, completed together; or one 2-D copy.
+     * Page-locked host memory. A stream, as the kind's own API has it, and the start of copies in it. */
+    void (*copy_words)(const struct device_words *words);
+    void (*copy_2d)(const struct device_words *words);
+    void *(*host_alloc)(size_t size);
+    void (*host_free)(void *memory);
+    void *(*stream)(void);
+    void (*enqueue)(const struct device_copy *copy, size_t size);
+    void (*synchronize)(void);
 };
 
 extern const struct device_ops device_host;

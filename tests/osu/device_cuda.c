@@ -15,7 +15,22 @@ typedef unsigned long long cuda_address_t;
 typedef struct CUctx_st *cuda_context_t;
 typedef struct CUstream_st *cuda_stream_t;
 
-enum { CUDA_OK = 0, CUDA_STREAM_NON_BLOCKING = 1 };
+enum { CUDA_OK = 0, CUDA_STREAM_NON_BLOCKING = 1, CUDA_DEVICE_MEMORY = 2 };
+
+/* One side of a 2-D copy, as the driver lays it out. */
+struct cuda_side {
+    size_t x, y;
+    int type;
+    void *host;
+    cuda_address_t device;
+    void *array;
+    size_t pitch;
+};
+
+struct cuda_copy_2d {
+    struct cuda_side source, dest;
+    size_t width, height;
+};
 
 /* X(symbol, parameters); all return 0 or an error number. */
 #define CUDA_CALLS(X)                                                                                                  \
@@ -30,6 +45,9 @@ enum { CUDA_OK = 0, CUDA_STREAM_NON_BLOCKING = 1 };
     X(cuMemFree_v2, (cuda_address_t address))                                                                          \
     X(cuMemHostRegister_v2, (void *host, size_t size, unsigned flags))                                                 \
     X(cuMemHostUnregister, (void *host))                                                                               \
+    X(cuMemAllocHost_v2, (void **memory, size_t size))                                                                 \
+    X(cuMemFreeHost, (void *memory))                                                                                   \
+    X(cuMemcpy2DAsync_v2, (const struct cuda_copy_2d *copy, cuda_stream_t stream))                                     \
     X(cuMemcpyHtoD_v2, (cuda_address_t dest, const void *source, size_t size))                                         \
     X(cuMemcpyDtoH_v2, (void *dest, cuda_address_t source, size_t size))                                               \
     X(cuMemcpyHtoDAsync_v2, (cuda_address_t dest, const void *source, size_t size, cuda_stream_t stream))              \
@@ -127,14 +145,24 @@ static int start_dtoh(const struct device_copy *copy, size_t size)
     return cuda.cuMemcpyDtoHAsync_v2(copy->dest, address_of(copy->source), size, stream);
 }
 
-static bool cuda_copy(const struct device_copy *copy, size_t size, long count)
+static void cuda_synchronize(void)
+{
+    check(cuda.cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+static void cuda_enqueue(const struct device_copy *copy, size_t size)
 {
     static int (*const starts[2])(const struct device_copy *, size_t) = {start_dtoh, start_htod};
     int (*start)(const struct device_copy *, size_t) =
         copy->source_on_device && copy->dest_on_device ? start_dtod : starts[copy->dest_on_device];
+    check(start(copy, size), "cuMemcpyAsync");
+}
+
+static bool cuda_copy(const struct device_copy *copy, size_t size, long count)
+{
     for (long i = 0; i < count; i++) {
-        check(start(copy, size), "cuMemcpyAsync");
-        check(cuda.cuStreamSynchronize(stream), "cuStreamSynchronize");
+        cuda_enqueue(copy, size);
+        cuda_synchronize();
     }
     return true;
 }
@@ -147,6 +175,44 @@ static void cuda_lock(void *host, size_t size)
 static void cuda_unlock(void *host)
 {
     check(cuda.cuMemHostUnregister(host), "cuMemHostUnregister");
+}
+
+static void cuda_copy_words(const struct device_words *words)
+{
+    cuda_address_t dest = address_of(words->dest), source = address_of(words->source);
+    for (size_t i = 0; i < words->count; i++)
+        check(cuda.cuMemcpyDtoDAsync_v2(dest + i * words->distance, source + i * words->distance, 8, stream),
+              "cuMemcpyDtoDAsync");
+    cuda_synchronize();
+}
+
+static void cuda_copy_2d(const struct device_words *words)
+{
+    struct cuda_copy_2d copy = {
+        .source = {.type = CUDA_DEVICE_MEMORY, .device = address_of(words->source), .pitch = words->distance},
+        .dest = {.type = CUDA_DEVICE_MEMORY, .device = address_of(words->dest), .pitch = words->distance},
+        .width = 8,
+        .height = words->count,
+    };
+    check(cuda.cuMemcpy2DAsync_v2(&copy, stream), "cuMemcpy2DAsync");
+    cuda_synchronize();
+}
+
+static void *cuda_host_alloc(size_t size)
+{
+    void *memory = NULL;
+    check(cuda.cuMemAllocHost_v2(&memory, size), "cuMemAllocHost");
+    return memory;
+}
+
+static void cuda_host_free(void *memory)
+{
+    check(cuda.cuMemFreeHost(memory), "cuMemFreeHost");
+}
+
+static void *cuda_stream(void)
+{
+    return stream;
 }
 
 const struct device_ops device_cuda = {
@@ -162,4 +228,11 @@ const struct device_ops device_cuda = {
     .copy = cuda_copy,
     .lock = cuda_lock,
     .unlock = cuda_unlock,
+    .copy_words = cuda_copy_words,
+    .copy_2d = cuda_copy_2d,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
+    .stream = cuda_stream,
+    .enqueue = cuda_enqueue,
+    .synchronize = cuda_synchronize,
 };

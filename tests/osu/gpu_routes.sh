@@ -1,0 +1,198 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# gpu_routes.sh - every route of GPU memory beside the raw calls and NVSHMEM, on this machine, as one table.
+#
+# Usage: tests/osu/gpu_routes.sh [--prefix DIR] [--out DIR] [--device cuda|opencl] [--quick] [--limit S] [--no-nvshmem]
+#
+#   --prefix DIR    where MapSHMEM is installed, or its build directory (the PATH's)
+#   --out DIR       gets gpu_routes.csv, gpu_routes.svg and the output of each run (./gpu_routes.out)
+#   --device KIND   of memory (cuda)
+#   --quick         few repetitions and small sizes, to see that it works
+#   --limit S       seconds for everything (300)
+#   --no-nvshmem    do not look for NVSHMEM
+#
+# A route is a setting of the job, so the program gpu_routes runs once per route; what a line compares comes from one
+# run. NVSHMEM is used through a program of its own, where nvcc and NVSHMEM's headers are found (NVSHMEM_HOME, or the
+# Python package nvidia-nvshmem).
+
+set -u
+
+source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+prefix='' out=gpu_routes.out device=cuda limit=300 nvshmem=yes quick=()
+
+die() { echo "gpu_routes.sh: $*" >&2; exit 1; }
+
+while [ $# -gt 0 ]; do
+    case $1 in
+        --prefix | --out | --device | --limit) [ $# -gt 1 ] || die "$1 needs a value" ;;
+    esac
+    case $1 in
+        --prefix) prefix=$2; shift ;;
+        --out) out=$2; shift ;;
+        --device) device=$2; shift ;;
+        --limit) limit=$2; shift ;;
+        --quick) quick=(--quick) ;;
+        --no-nvshmem) nvshmem=no ;;
+        -h | --help) sed -n '/^# Usage/,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        *) die "unknown option '$1' (see --help)" ;;
+    esac
+    shift
+done
+if [ -n "$prefix" ]; then
+    if [ -d "$prefix/bin" ]; then PATH=$prefix/bin:$PATH; else PATH=$prefix:$PATH; fi
+fi
+for name in oshrun oshinfo gpu_routes; do
+    command -v "$name" >/dev/null || die "no $name in the PATH: give --prefix DIR"
+done
+if ! mkdir -p "$out" || ! out=$(cd -- "$out" && pwd); then die "cannot write $out"; fi
+rm -f "$out"/gpu_routes.csv "$out"/lines.csv "$out"/nvshmem.csv "$out"/nvshmem.id* "$out"/*.log
+export SHMEM_SYMMETRIC_SIZE=${SHMEM_SYMMETRIC_SIZE:-512m}
+: >"$out/lines.csv"
+
+seconds_left() { echo $((limit - SECONDS < 1 ? 1 : limit - SECONDS)); }
+
+# shorter A B: the smaller number
+shorter() { echo $(($1 < $2 ? $1 : $2)); }
+
+# size N: N MiB, or as much as a quick run takes
+size() { if [ ${#quick[@]} -gt 0 ]; then echo 4M; else echo "${1}M"; fi; }
+
+# setting NAME: does this version have it? route NAME: can it be forced?
+settings=$(oshinfo --settings)
+setting() { grep -q "^ *$1 " <<<"$settings"; }
+route() { grep -qE "^ *SHMEM_GPU_ROUTE .*[[|]$1[]|]" <<<"$settings"; }
+
+# routes NAME MIB SETTINGS... -- GROUPS...: one run of the program
+routes() {
+    local name=$1 mib=$2 status
+    local -a settings=()
+    shift 2
+    while [ "$1" != -- ]; do settings+=("$1"); shift; done
+    shift
+    # shellcheck disable=SC2086 # none or one word
+    env "${settings[@]}" timeout -k 5 "$(shorter 100 "$(seconds_left)")" oshrun -n 2 \
+        gpu_routes -d "$device" -m "$(size "$mib")" --csv "$out/lines.csv" ${quick[@]+"${quick[@]}"} "$@" \
+        >"$out/$name.log" 2>&1 </dev/null
+    status=$?
+    [ $status -eq 0 ] || failed+=("$name (${settings[*]:-no settings}): status $status: $(tail -n 1 "$out/$name.log")")
+    return $status
+}
+
+# ---- NVSHMEM -----------------------------------------------------------------------------------------------------
+
+# nvshmem_home: the folder with include and lib
+nvshmem_home() {
+    local dir
+    for dir in "${NVSHMEM_HOME:-}" "$(python3 -c 'import importlib.util as u
+print(list(u.find_spec("nvidia.nvshmem").submodule_search_locations)[0])' 2>/dev/null)" /usr/local/nvshmem; do
+        if [ -n "$dir" ] && [ -e "$dir/include/nvshmem_host.h" ]; then echo "$dir"; return; fi
+    done
+    return 1
+}
+
+build_nvshmem() {
+    local home=$1 cuda library
+    cuda=$(dirname -- "$(dirname -- "$(readlink -f -- "$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)")")")
+    library=$(find "$home/lib" -name 'libnvshmem_host.so*' | sort | head -n 1)
+    [ -n "$library" ] || return
+    "${CXX:-g++}" -std=c++17 -O2 -isystem "$home/include" -isystem "$cuda/include" -o "$out/nvshmem_peer" \
+        "$source/nvshmem_peer.cc" "$library" -L"$cuda/lib64" -lcudart -Wl,-rpath,"$home/lib" -Wl,-rpath,"$cuda/lib64"
+}
+
+# run_nvshmem SETTINGS...: both processes; NVLink multicast is of no use here and not everywhere allowed
+run_nvshmem() {
+    local rank pids=() status=0
+    rm -f "$out"/nvshmem.id*
+    for rank in 0 1; do
+        env NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_SYMMETRIC_SIZE=2G "$@" \
+            timeout -k 5 "$(shorter 45 "$(seconds_left)")" "$out/nvshmem_peer" $rank "$out/nvshmem.id" \
+            >"$out/nvshmem-$rank.csv" 2>>"$out/nvshmem.log" </dev/null &
+        pids+=($!)
+    done
+    for rank in "${pids[@]}"; do wait "$rank" || status=$?; done
+    # what the figures are, whether or not the end was orderly
+    grep -E '^[^,]+,[0-9]+,[0-9.e+-]+$' "$out/nvshmem-0.csv" >"$out/nvshmem.csv"
+    [ -s "$out/nvshmem.csv" ] || return $((status ? status : 1))
+}
+
+measure_nvshmem() {
+    local home
+    : >"$out/nvshmem.csv"
+    if [ $nvshmem = no ] || [ "$device" != cuda ]; then return; fi
+    home=$(nvshmem_home) || { echo "# NVSHMEM: not found"; return; }
+    if ! build_nvshmem "$home" >"$out/nvshmem.log" 2>&1; then
+        echo "# NVSHMEM: $home: does not build, see nvshmem.log"
+        return
+    fi
+    if ! run_nvshmem && ! run_nvshmem NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo; then
+        echo "# NVSHMEM: $home: does not run, see nvshmem.log"
+        return
+    fi
+    echo "# NVSHMEM: $home, $(basename "$(find "$home/lib" -name 'libnvshmem_host.so*' | sort | tail -n 1)"), $(
+        sed -n 's/^#define NVSHMEM_VENDOR_\(MAJOR\|MINOR\|PATCH\)_VERSION *\([0-9]*\).*/\2/p' \
+            "$home/include/non_abi/nvshmem_version.h" | paste -sd.)"
+}
+
+# ---- the table ---------------------------------------------------------------------------------------------------
+
+describe() {
+    local commit
+    commit=$(git -C "$source" rev-parse --short HEAD 2>/dev/null) || commit='a tarball'
+    echo "# $(date +%F), $(oshinfo --version | head -n 1), $commit, $(uname -r), $(nproc) cores," \
+        "load $(cut -d' ' -f1-3 /proc/loadavg)"
+    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | sed 's/^/# GPU: /'
+}
+
+# join: gpu_routes.csv is lines.csv with NVSHMEM's figure, which stands beside the routes that it competes with
+join_peers() {
+    awk -F, -v OFS=, '
+        FNR == 1 { file++ }
+        FILENAME ~ /nvshmem\.csv$/ { nvshmem[$1 "," $2] = $3; next }
+        FNR == 1 { print $0, "nvshmem"; next }
+        {
+            value = ""
+            key = $2 "," $6
+            if ($1 ~ /^(direct|small|strided|atomics|sizes)$/ && $3 == "cuda-ipc" && key in nvshmem)
+                value = $7 == "GB/s" ? sprintf("%.5g", $6 / nvshmem[key] / 1000) : nvshmem[key]
+            if ($13 == 1 && value != "" && $14 == "yes" && $8 + 0 >= value + 0) $14 = "no: NVSHMEM"
+            print $0, value
+        }' "$out/nvshmem.csv" "$out/lines.csv" >"$out/gpu_routes.csv"
+}
+
+print_table() {
+    awk -F, '
+        function figure(text) {
+            if (text == "") return "-"
+            if (text + 0 < 1 && text + 0 > -1 && text + 0 != 0) return sprintf("%.4f", text)
+            return sprintf(text + 0 < 1000 ? "%.2f" : "%.0f", text)
+        }
+        BEGIN {
+            printf "%-26s %10s %-11s %-5s %9s %9s %9s %-12s %7s  %-22s %s\n", "# what", "size", "route", "unit", "ours",
+                "NVSHMEM", "peer", "which", "ratio", "goal", "met"
+        }
+        FNR > 1 && $1 != "sizes" {
+            if ($5 == 1) one = 1
+            printf "%-26s %10s %-11s %-5s %9s %9s %9s %-12s %7s  %-22s %s\n", $2, $6, $3, $7, figure($8), figure($15),
+                figure($9), $9 == "" ? "-" : $10, figure($11), $12, $14
+        }
+        END { if (one) print "# The PEs share one device." }' "$out/gpu_routes.csv"
+}
+
+failed=()
+describe
+routes auto 1024 -- direct small strided atomics idle sizes
+# shellcheck disable=SC2046 # none or one word
+routes pageable 256 $(setting SHMEM_COPY_THREADS && echo SHMEM_COPY_THREADS=8) -- pageable
+if [ "$device" = cuda ] && route shadow; then routes shadow 256 SHMEM_GPU_ROUTE=shadow -- shadow sizes; fi
+routes staged 256 SHMEM_GPU_ROUTE=staged -- staged sizes
+routes naive 64 SHMEM_GPU_ROUTE=naive -- sizes
+routes nodes 64 SHMEM_NODE_SIZE=1 -- nodes idle sizes
+measure_nvshmem
+join_peers
+print_table
+for line in ${failed[@]+"${failed[@]}"}; do echo "# failed: $line"; done
+if [ -x "$source/../../scripts/plot-routes" ]; then
+    "$source/../../scripts/plot-routes" "$out/gpu_routes.csv" "$out/gpu_routes.svg"
+fi
+[ ${#failed[@]} -eq 0 ]

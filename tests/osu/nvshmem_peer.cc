@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The operations of gpu_routes by NVSHMEM's host API, to be put beside ours: gpu_routes.sh builds and runs this where
+ * it finds NVSHMEM. No part of the build.
+ *
+ *   nvshmem_peer RANK FILE [MAX]    two processes, RANK 0 and 1; FILE (not there yet) carries the unique id from 0 to 1
+ *
+ * Rank 0 prints "what,size,microseconds" for each line: medians of the same blocks as in gpu_routes.
+ */
+#include <nvshmem_host.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr size_t words = 4096, distance = 64, stride = 4096;
+constexpr size_t strided_bytes = words * stride * sizeof(double);
+
+char *buffer; /* symmetric: source on rank 0, dest on rank 1 */
+int rank;
+
+[[noreturn]] void die(const std::string &text)
+{
+    std::fprintf(stderr, "nvshmem_peer: %s\n", text.c_str());
+    std::exit(1);
+}
+
+void cuda(cudaError_t error, const char *call)
+{
+    if (error != cudaSuccess)
+        die(std::string(call) + ": " + cudaGetErrorString(error));
+}
+
+void publish(const std::string &file, const nvshmemx_uniqueid_t &id)
+{
+    std::string temporary = file + ".new";
+    FILE *out = std::fopen(temporary.c_str(), "w");
+    bool written = out && std::fwrite(&id, sizeof id, 1, out) == 1;
+    if (!written || std::fclose(out) || std::rename(temporary.c_str(), file.c_str()))
+        die("cannot write " + file);
+}
+
+nvshmemx_uniqueid_t await(const std::string &file)
+{
+    nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
+    for (int tries = 0; tries < 300; tries++) {
+        FILE *in = std::fopen(file.c_str(), "r");
+        if (in) {
+            bool complete = std::fread(&id, sizeof id, 1, in) == 1;
+            std::fclose(in);
+            if (complete)
+                return id;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    die("no unique id in " + file);
+}
+
+void start(const std::string &file)
+{
+    nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
+    nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
+    int devices = 0;
+    cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+    cuda(cudaSetDevice(rank % devices), "cudaSetDevice");
+    if (rank == 0) {
+        if (nvshmemx_get_uniqueid(&id))
+            die("nvshmemx_get_uniqueid failed");
+        publish(file, id);
+    } else {
+        id = await(file);
+    }
+    nvshmemx_set_attr_uniqueid_args(rank, 2, &id, &attributes);
+    if (nvshmemx_hostlib_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes))
+        die("nvshmemx_hostlib_init_attr failed");
+}
+
+double now()
+{
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int rounds(size_t bytes)
+{
+    return bytes <= 64 << 10 ? 50 : bytes <= 1 << 20 ? 20 : bytes <= 4 << 20 ? 10 : bytes <= 64 << 20 ? 4 : 1;
+}
+
+/* Rank 0 does it alone, unless both must. */
+void line(const char *what, size_t size, int count, long operations, const std::function<void()> &act,
+          bool both = false)
+{
+    std::vector<double> times;
+    nvshmem_barrier_all();
+    for (int block = 0; (rank == 0 || both) && block < 16; block++) {
+        double begin = now();
+        for (int i = 0; i < count; i++)
+            act();
+        if (block > 0) /* the first is a warm-up */
+            times.push_back((now() - begin) / count / static_cast<double>(operations));
+    }
+    nvshmem_barrier_all();
+    if (rank == 0) {
+        std::sort(times.begin(), times.end());
+        std::printf("%s,%zu,%.5g\n", what, size, times[times.size() / 2]);
+        std::fflush(stdout);
+    }
+}
+
+void blocks(size_t max)
+{
+    for (size_t size = 8; size <= max; size = size == 8 ? 16 : 4 * size) {
+        line("put", size, rounds(size), 1, [=] {
+            nvshmem_putmem(buffer, buffer, size, 1);
+            nvshmem_quiet();
+        });
+        line("get", size, rounds(size), 1, [=] { nvshmem_getmem(buffer, buffer, size, 1); });
+    }
+}
+
+void small()
+{
+    line("4096 put_nbi + quiet", 8, 2, words, [] {
+        for (size_t word = 0; word < words; word++)
+            nvshmem_putmem_nbi(buffer + word * distance, buffer + word * distance, 8, 1);
+        nvshmem_quiet();
+    });
+    line("4096 get_nbi + quiet", 8, 2, words, [] {
+        for (size_t word = 0; word < words; word++)
+            nvshmem_getmem_nbi(buffer + word * distance, buffer + word * distance, 8, 1);
+        nvshmem_quiet();
+    });
+    line("4096 p + quiet", 8, 2, words, [] {
+        for (size_t word = 0; word < words; word++)
+            nvshmem_long_p(reinterpret_cast<long *>(buffer + word * distance), static_cast<long>(word), 1);
+        nvshmem_quiet();
+    });
+}
+
+void strided()
+{
+    double *elements = reinterpret_cast<double *>(buffer);
+    line("double_iput of 4096", 8, 50, 1, [=] {
+        nvshmem_double_iput(elements, elements, stride, stride, words, 1);
+        nvshmem_quiet();
+    });
+}
+
+/* Last: where the host API has no atomics, this ends the process. */
+void atomics()
+{
+    long *word = reinterpret_cast<long *>(buffer);
+    line("fetch_add", 8, 50, 1, [=] { nvshmem_long_atomic_fetch_add(word, 1, 1); });
+    line("4096 add + quiet", 8, 2, words, [=] {
+        for (size_t i = 0; i < words; i++)
+            nvshmem_long_atomic_add(word + i * distance / sizeof(long), 1, 1);
+        nvshmem_quiet();
+    });
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        die("usage: nvshmem_peer RANK FILE [MAX]");
+    rank = std::atoi(argv[1]);
+    size_t max = argc > 3 ? std::strtoull(argv[3], nullptr, 0) : size_t{1} << 30;
+    start(argv[2]);
+    buffer = static_cast<char *>(nvshmem_malloc(std::max(max, strided_bytes)));
+    if (!buffer)
+        die("nvshmem_malloc failed");
+    blocks(max);
+    small();
+    strided();
+    line("barrier_all", 0, 50, 1, [] { nvshmem_barrier_all(); }, true);
+    atomics();
+    nvshmem_free(buffer);
+    nvshmemx_hostlib_finalize();
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How a line of gpu_routes is measured: ours and its peer in blocks that take turns, and the median of each.
+ */
+#include "routes.h"
+#include "shmem_flavour.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 15, BLOCKS_OF_HUGE = 9, QUICK_BLOCKS = 3, HUGE_SIZE = 512 << 20 };
+
+/* Operations of a block. */
+static long rounds(const struct routes *routes, const struct routes_line *line)
+{
+    static const struct {
+        size_t most;
+        long rounds;
+    } table[] = {{64 << 10, 50}, {1 << 20, 20}, {4 << 20, 10}, {64 << 20, 4}};
+    if (routes->quick)
+        return 1;
+    if (line->operations > 1)
+        return 2;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (line->size <= table[i].most)
+            return table[i].rounds;
+    }
+    return 1;
+}
+
+static int blocks(const struct routes *routes, const struct routes_line *line)
+{
+    if (routes->quick)
+        return QUICK_BLOCKS;
+    return line->size >= HUGE_SIZE ? BLOCKS_OF_HUGE : BLOCKS;
+}
+
+/* Both PEs: microseconds of `count` operations, on PE 0. */
+static double once(struct routes *routes, const struct routes_way *way, size_t size, long count)
+{
+    if (way->timed)
+        return way->timed(routes, size, count);
+    shmem_barrier_all();
+    if (routes->session.me != 0)
+        return 0;
+    double start = osu_time();
+    way->act(routes, size, count);
+    return osu_time() - start;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return values[(n - 1) / 2];
+}
+
+static double in_unit(const struct routes_line *line, double us)
+{
+    double each = us / (double)line->operations;
+    return line->unit == UNIT_GB_S ? (double)line->size / each * 1e-3 : each;
+}
+
+static bool is_right(struct routes *routes, const struct routes_line *line)
+{
+    if (!line->check || line->size > ROUTES_CHECKED)
+        return true;
+    line->check->prepare(routes, line->size);
+    once(routes, line->ours, line->size, 1);
+    shmem_barrier_all();
+    return line->check->right(routes, line->size);
+}
+
+static bool has_peer(const struct routes *routes, const struct routes_line *line)
+{
+    return line->peer && line->peer->possible(routes, line->size);
+}
+
+struct routes_result routes_measure(struct routes *routes, const struct routes_line *line)
+{
+    double ours[BLOCKS], peer[BLOCKS];
+    bool compared = has_peer(routes, line);
+    struct routes_result result = {.peer = NAN, .right = is_right(routes, line)};
+    long count = rounds(routes, line);
+    int n = blocks(routes, line);
+
+    if (line->unit == UNIT_PERCENT) {
+        result.ours = once(routes, line->ours, line->size, 1);
+        return result;
+    }
+    once(routes, line->ours, line->size, count);
+    if (compared)
+        once(routes, line->peer, line->size, count);
+    for (int block = 0; block < n; block++) {
+        ours[block] = once(routes, line->ours, line->size, count) / (double)count;
+        peer[block] = compared ? once(routes, line->peer, line->size, count) / (double)count : NAN;
+    }
+    shmem_barrier_all();
+    result.ours = in_unit(line, median(ours, n));
+    result.peer = compared ? in_unit(line, median(peer, n)) : NAN;
+    return result;
+}
