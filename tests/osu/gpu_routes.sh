@@ -182,13 +182,13 @@ print_table() {
 failed=()
 describe
 routes auto 1024 -- direct small strided atomics idle sizes
+measure_nvshmem
 # shellcheck disable=SC2046 # none or one word
 routes pageable 256 $(setting SHMEM_COPY_THREADS && echo SHMEM_COPY_THREADS=8) -- pageable
 if [ "$device" = cuda ] && route shadow; then routes shadow 256 SHMEM_GPU_ROUTE=shadow -- shadow sizes; fi
 routes staged 256 SHMEM_GPU_ROUTE=staged -- staged sizes
 routes naive 64 SHMEM_GPU_ROUTE=naive -- sizes
 routes nodes 64 SHMEM_NODE_SIZE=1 -- nodes idle sizes
-measure_nvshmem
 join_peers
 print_table
 for line in ${failed[@]+"${failed[@]}"}; do echo "# failed: $line"; done
