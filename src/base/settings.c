@@ -310,6 +310,10 @@ int shmemi_settings_read(void)
     if (!rc)
         rc = check_range("SHMEM_COPY_CHUNK", shmemi_settings.copy_chunk, 0, (size_t)64 << 20);
     if (!rc)
+        rc = check_range("SHMEM_GPU_BATCH", shmemi_settings.gpu_batch, 0, 2048);
+    if (!rc)
+        rc = check_range("SHMEM_GPU_BATCH_SIZE", shmemi_settings.gpu_batch_size, 1, (size_t)32 << 10);
+    if (!rc)
         rc = check_range("SHMEM_MAP_WINDOW", shmemi_settings.map_window, (size_t)64 << 20, (size_t)16 << 40);
     return rc ? rc : check_window();
 }

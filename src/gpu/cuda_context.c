@@ -168,6 +168,7 @@ void shmemi_cuda_contexts_check(void)
 
 static void destroy_handles(struct shmemi_cuda_context *record)
 {
+    shmemi_cuda_lists_close(atomic_load(&record->lists.pool));
     if (record->kernels.module)
         shmemi_cuda.cuModuleUnload(record->kernels.module);
     for (unsigned i = 0; i < record->n_free_events; i++)

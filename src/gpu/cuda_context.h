@@ -8,6 +8,7 @@
 
 #include "gpu/cuda_driver.h"
 #include "gpu/cuda_kernels.h"
+#include "gpu/cuda_list.h"
 #include "gpu/memory.h"
 
 #include <errno.h>
@@ -36,6 +37,10 @@ struct shmemi_cuda_context {
         CUmodule module; /* NULL: there are none */
         _Atomic(CUfunction) function[SHMEMI_KERNELS];
     } kernels; /* under lock; a function that is there may be read without */
+    struct {
+        bool is_tried;                          /* under lock */
+        _Atomic(struct shmemi_cuda_lists *) pool; /* NULL: there are none */
+    } lists;
     struct shmemi_cuda_context *next;
 };
 

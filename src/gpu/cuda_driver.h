@@ -23,6 +23,7 @@
     X(cuDeviceGetUuid)                                                                                                 \
     X(cuDeviceGetAttribute)                                                                                            \
     X(cuDeviceCanAccessPeer)                                                                                           \
+    X(cuDeviceGetP2PAttribute)                                                                                         \
     X(cuDevicePrimaryCtxRetain)                                                                                        \
     X(cuDevicePrimaryCtxRelease)                                                                                       \
     X(cuDevicePrimaryCtxGetState)                                                                                      \
@@ -34,6 +35,7 @@
     X(cuPointerGetAttributes)                                                                                          \
     X(cuMemAlloc)                                                                                                      \
     X(cuMemFree)                                                                                                       \
+    X(cuMemsetD8)                                                                                                      \
     X(cuMemGetAddressRange)                                                                                            \
     X(cuMemRetainAllocationHandle)                                                                                     \
     X(cuMemRelease)                                                                                                    \
@@ -54,6 +56,7 @@
     X(cuStreamCreate)                                                                                                  \
     X(cuStreamDestroy)                                                                                                 \
     X(cuStreamSynchronize)                                                                                             \
+    X(cuStreamQuery)                                                                                                   \
     X(cuStreamWaitEvent)                                                                                               \
     X(cuEventCreate)                                                                                                   \
     X(cuEventDestroy)                                                                                                  \

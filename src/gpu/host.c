@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The host kind of memory: copies by the CPU, complete on return.
+ * The host kind of memory: copies and atomic operations by the CPU, complete on return.
  */
 #include "gpu/memory.h"
 
@@ -108,6 +108,71 @@ static int host_event(struct shmemi_event *event)
     return 0;
 }
 
+/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
+
+static uint64_t apply_4(uint32_t *word, const struct shmemi_amo *amo)
+{
+    uint32_t operand = (uint32_t)amo->operand, compare = (uint32_t)amo->compare;
+    switch (amo->op) {
+    case SHMEMI_AMO_FETCH:
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SET:
+        __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);
+        return 0;
+    case SHMEMI_AMO_ADD:
+        return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_AND:
+        return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_OR:
+        return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_XOR:
+        return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SWAP:
+        return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_COMPARE_SWAP:
+        __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return compare;
+    }
+    return 0;
+}
+
+static uint64_t apply_8(uint64_t *word, const struct shmemi_amo *amo)
+{
+    uint64_t operand = amo->operand, compare = amo->compare;
+    switch (amo->op) {
+    case SHMEMI_AMO_FETCH:
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SET:
+        __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);
+        return 0;
+    case SHMEMI_AMO_ADD:
+        return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_AND:
+        return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_OR:
+        return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_XOR:
+        return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_SWAP:
+        return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);
+    case SHMEMI_AMO_COMPARE_SWAP:
+        __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return compare;
+    }
+    return 0;
+}
+
+uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo)
+{
+    return amo->size == 4 ? apply_4(word, amo) : apply_8(word, amo);
+}
+
+static int host_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    *old_p = shmemi_amo_apply((void *)word->address, amo);
+    return 0;
+}
+
 /* Sharing host memory is the business of the heap; pinning it, of the GPU kinds. */
 const struct shmemi_memory shmemi_memory_host = {
     .name = "host",
@@ -123,4 +188,5 @@ const struct shmemi_memory shmemi_memory_host = {
     .copy_start = host_copy_start,
     .event_test = host_event,
     .event_wait = host_event,
+    .amo = host_amo,
 };

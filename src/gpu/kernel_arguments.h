@@ -6,15 +6,41 @@
 #ifndef SHMEMI_KERNEL_ARGUMENTS_H
 #define SHMEMI_KERNEL_ARGUMENTS_H
 
+#include "gpu/amo.h"
+
 #include <stdint.h>
 
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
-#define SHMEMI_FOR_KERNELS(KERNEL) KERNEL(copy_list)
+#define SHMEMI_FOR_KERNELS(KERNEL) KERNEL(list) KERNEL(entry)
 
-/* copy_list: n copies at once. Neither end of any may overlap with another's destination. */
-struct shmemi_list_copy {
-    uint64_t dest, source;
-    uint64_t nbytes;
+/* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
+enum {
+    SHMEMI_ENTRY_COPY = 16, /* nbytes from the address source to dest */
+    SHMEMI_ENTRY_STORE,     /* the low nbytes, 8 at most, of source itself */
+};
+
+enum { SHMEMI_ENTRY_BYTES_MAX = UINT16_MAX, SHMEMI_ENTRY_NO_RESULT = UINT32_MAX };
+
+struct shmemi_list_entry {
+    uint64_t dest;    /* address of the first byte, or of the word */
+    uint64_t source;  /* address, bytes, or operand of an atomic operation */
+    uint64_t compare; /* SHMEMI_AMO_COMPARE_SWAP only */
+    uint32_t result;  /* where in the list's bytes the old value of the word goes: 8 bytes; or NO_RESULT */
+    uint16_t nbytes;  /* or size of the word */
+    uint16_t op;
+};
+
+/* list: n entries at once, in no order; then, when all of them have taken effect, the n_last ones that stand at the end
+ * of the array, from the back. At the very end the ticket is stored at done. entry: the same with one entry. */
+struct shmemi_list_run {
+    uint64_t entries;  /* address of the array */
+    uint64_t bytes;    /* address of the bytes that results are relative to */
+    uint64_t done;     /* address of a uint32_t */
+    uint64_t arrivals; /* address of a uint32_t of the device, 0 before and after */
+    uint32_t capacity; /* of the array */
+    uint32_t n, n_last;
+    uint32_t lanes; /* threads that share an entry, a power of two up to 32 */
+    uint32_t ticket;
 };
 
 #endif

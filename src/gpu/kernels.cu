@@ -5,4 +5,4 @@
  */
 #include "gpu/kernel_arguments.h"
 
-#include "gpu/kernels_copy.cuh"
+#include "gpu/kernels_list.cuh"

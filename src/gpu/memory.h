@@ -9,11 +9,14 @@
 #ifndef SHMEMI_MEMORY_H
 #define SHMEMI_MEMORY_H
 
+#include "gpu/amo.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct shmemi_memory;
+struct shmemi_list;
 
 /* OSHM_MEMTYPE_* of shmemx.h; host memory has no public type. */
 enum { SHMEMI_MEMTYPE_HOST, SHMEMI_MEMTYPE_CUDA, SHMEMI_MEMTYPE_OPENCL, SHMEMI_MEMTYPES };
@@ -84,6 +87,13 @@ void shmemi_descriptors_close(struct shmemi_descriptors *descriptors);
 /* As the device of import_handle: that of the owner, whether or not this PE's own can reach it. */
 enum { SHMEMI_DEVICE_OF_OWNER = -2 };
 
+/* Who carries out the atomic operations on a GPU's memory: its own unit, at the memory. Operations of one agent are atomic
+ * with each other, whichever process asks for them. Travels between the PEs of a node. */
+struct shmemi_agent {
+    int32_t exists; /* 0: none; the owner's load, modify and store, one at a time, serves everybody */
+    uint8_t device[16]; /* the same device in all processes */
+};
+
 struct shmemi_memory {
     const char *name;
     int type; /* OSHM_MEMTYPE_*, 0 for host */
@@ -124,6 +134,23 @@ struct shmemi_memory {
     /* 0: done (the event is released); -EAGAIN: not yet; other -errno: the copy failed (released). */
     int (*event_test)(struct shmemi_event *event);
     int (*event_wait)(struct shmemi_event *event);
+
+    /* Lists of small operations (list.h); all four are NULL when the kind has none. take gives an empty list for memory
+     * with the object of this place; NULL when all are in use, or this build or device cannot: copies serve then. start
+     * returns at once; it comes after what this thread has started for the object before. test: 0 when all is in place,
+     * -EAGAIN, or another -errno; after either of the others the list is given back, or filled and started anew. */
+    struct shmemi_list *(*list_take)(const struct shmemi_place *place);
+    int (*list_start)(struct shmemi_list *list);
+    int (*list_test)(struct shmemi_list *list);
+    void (*list_give)(struct shmemi_list *list);
+
+    /* An atomic operation on a word of this process's own memory, by its agent; the old value is there on return.
+     * -ENOTSUP when the memory has no agent. NULL when the kind has none. */
+    int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
+    /* The agent of this process's own memory, and: are atomic operations in lists for this place the agent's, when it is
+     * memory of another PE that this process has imported? NULL when the kind has none. */
+    void (*find_agent)(const struct shmemi_place *own, struct shmemi_agent *agent_p);
+    bool (*reaches_agent)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
 
     /* Sharing within a node; NULL when the kind has no way (opencl). On failure reason says in a phrase what stands in
      * the way, if it is something that a user could mend; otherwise it is left empty.
@@ -173,6 +200,9 @@ void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
  * through host memory in pieces. */
 int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                        const struct shmemi_shape *shape);
+
+/* The CPU's atomic operations on a word that it reaches by an address; the old value. */
+uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo);
 
 /* Pack rows of host memory densely, and the reverse, are what copies between host places do. */
 static inline struct shmemi_place shmemi_place_host(const void *pointer)

@@ -2,11 +2,13 @@
  *
  * Sessions [9.9]: hints about the operations that follow on a context. They order and complete nothing.
  *
- * SHMEM_CTX_SESSION_BATCH gathers small puts to the PEs of other nodes into few messages; they leave when enough have
- * come together, at the end of the session, and before a fence or quiet of the context.
+ * SHMEM_CTX_SESSION_BATCH gathers small puts to the PEs of other nodes into few messages, and small operations on GPU
+ * memory into few kernels; they leave when enough have come together, at the end of the session, and before a fence or
+ * quiet of the context.
  */
 #include "shmem/internal.h"
 #include "transport/batch.h"
+#include "transport/direct_list.h"
 
 static void update(struct shmemi_context *context, long options, const shmem_ctx_session_config_t *config,
                    long config_mask)
@@ -29,7 +31,8 @@ SHMEMI_API(void, ctx_session_start, (shmem_ctx_t ctx, long options, const shmem_
         return;
     shmemi_require_init("shmem_ctx_session_start");
     update(ctx, options, config, config_mask);
-    if (ctx->session.options & SHMEM_CTX_SESSION_BATCH)
+    ctx->lists.is_patient = ctx->session.options & SHMEM_CTX_SESSION_BATCH;
+    if (ctx->lists.is_patient)
         shmemi_require(shmemi_batch_open(ctx, ctx->session.total_ops));
 }
 
@@ -38,5 +41,7 @@ SHMEMI_API(void, ctx_session_stop, (shmem_ctx_t ctx))
     if (ctx == SHMEM_CTX_INVALID || !ctx->session.is_open)
         return;
     ctx->session.is_open = false;
+    ctx->lists.is_patient = false;
+    shmemi_require(shmemi_direct_list_flush(ctx));
     shmemi_require(shmemi_batch_close(ctx));
 }

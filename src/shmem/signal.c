@@ -4,16 +4,42 @@
  */
 #include "shmem/internal.h"
 
-static void update_signal(struct shmemi_context *context, const char *routine, struct shmemi_signal signal, int pe)
+static struct shmemi_amo update_of(const char *routine, struct shmemi_signal signal)
 {
     if (signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
         shmemi_fatal("%s: %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD", routine, signal.op);
-    struct shmemi_amo amo = {
+    return (struct shmemi_amo){
         .op = signal.op == SHMEM_SIGNAL_SET ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
         .size = sizeof signal.value,
         .operand = signal.value,
     };
+}
+
+static void update_signal(struct shmemi_context *context, const char *routine, struct shmemi_signal signal, int pe)
+{
+    struct shmemi_amo amo = update_of(routine, signal);
     shmemi_amo(context, routine, signal.address, &amo, NULL, pe);
+}
+
+/* Where the driver can order the two by itself, nobody waits. False: it cannot. */
+static bool put_with_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                            size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking)
+{
+    size_t offset, word_offset;
+    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
+    if (__builtin_expect(!view->driver->put_signal, 1))
+        return false;
+    const struct shmemi_view *word =
+        shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word_offset);
+    if (word->driver != view->driver)
+        return false;
+    struct shmemi_amo amo = update_of(routine, signal);
+    struct shmemi_place place = shmemi_local_place(source, nbytes);
+    int rc = view->driver->put_signal(context, view, offset, &place, nbytes, word, word_offset, &amo, is_blocking);
+    if (rc == -ENOTSUP)
+        return false;
+    shmemi_require(rc);
+    return true;
 }
 
 /* The payload and the signal may take different routes: the fence makes the payload arrive first. Without a payload
@@ -21,6 +47,8 @@ static void update_signal(struct shmemi_context *context, const char *routine, s
 void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                        size_t nbytes, struct shmemi_signal signal, int pe)
 {
+    if (nbytes && put_with_signal(context, routine, dest, source, nbytes, signal, pe, true))
+        return;
     if (nbytes)
         shmemi_put(context, routine, dest, source, nbytes, pe);
     shmemi_fence(context);
@@ -30,6 +58,8 @@ void shmemi_put_signal(struct shmemi_context *context, const char *routine, void
 void shmemi_put_signal_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                            size_t nbytes, struct shmemi_signal signal, int pe)
 {
+    if (nbytes && put_with_signal(context, routine, dest, source, nbytes, signal, pe, false))
+        return;
     if (nbytes)
         shmemi_put_nbi(context, routine, dest, source, nbytes, pe);
     shmemi_fence(context);

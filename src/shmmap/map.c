@@ -201,6 +201,8 @@ static void attach(struct attempt *attempt)
     shmemi_slow_route_begin();
     if (!rc && can_share)
         export_object(attempt, &share, &descriptors);
+    if (attempt->memory->find_agent)
+        attempt->memory->find_agent(&region->place, &share.agent);
     rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
     shmemi_descriptors_close(&descriptors);
     judge_routes(attempt, rc);

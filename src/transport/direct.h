@@ -28,9 +28,12 @@ int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmem
                               const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape);
+int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
+                             size_t word_offset, const struct shmemi_amo *amo, bool is_blocking);
 int shmemi_direct_quiet(struct shmemi_context *context);
 
-/* direct_amo.c: on this PE's own memory, or by asking the owner. */
+/* direct_amo.c */
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p);
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -41,6 +44,6 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
     .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,           \
     .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
     .get_strided = shmemi_direct_get_strided, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi,              \
-    .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet
+    .put_signal = shmemi_direct_put_signal, .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic operations on GPU memory that this process has an address for. They are the owner's: a GPU's memory has no
- * atomic operations that CPUs and several processes share.
+ * Atomic operations on GPU memory that this process has an address for. One agent works on each word: the atomic unit at
+ * the memory, where the owner's GPU has kernels of this library and this PE's kernels get there; otherwise the owner, who
+ * asks that unit too or, without kernels, loads, modifies and stores for everybody.
  */
 #include "transport/direct.h"
 
+#include "transport/direct_list.h"
 #include "transport/job.h"
 #include "transport/request.h"
 #include "transport/service.h"
@@ -26,6 +28,11 @@ static int amo_on_own(const struct shmemi_view *view, size_t offset, const struc
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p)
 {
+    if (view->by_agent) {
+        struct shmemi_place word = shmemi_view_place(view, offset);
+        return fetch_p ? shmemi_direct_list_amo_now(context, &word, amo, fetch_p)
+                       : shmemi_direct_list_amo(context, &word, amo, NULL);
+    }
     if (view->pe == shmemi_job.pe)
         return amo_on_own(view, offset, amo, fetch_p);
     struct shmemi_view by_request = request_view(view);
@@ -35,6 +42,10 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p)
 {
+    if (view->by_agent) {
+        struct shmemi_place word = shmemi_view_place(view, offset);
+        return shmemi_direct_list_amo(context, &word, amo, fetch_p);
+    }
     if (view->pe == shmemi_job.pe)
         return amo_on_own(view, offset, amo, fetch_p);
     struct shmemi_view by_request = request_view(view);

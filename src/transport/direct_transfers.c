@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Transfers to and from GPU memory that this process has an address for: one copy by the memory kind, without the owner.
- * Nonblocking ones are started and collected at quiet.
+ * Nonblocking ones are started and collected at quiet; small ones go into lists, and so do blocking puts from host memory.
  */
 #include "transport/direct.h"
+
+#include "transport/direct_list.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -101,65 +103,114 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
     return 0;
 }
 
+static int start_or_collect(struct shmemi_context *context, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, size_t nbytes)
+{
+    int rc = shmemi_direct_list_copy(context, dest, source, nbytes);
+    return rc == -EAGAIN ? start(context, dest, source, nbytes) : rc;
+}
+
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+/* What the context has collected starts first: on this thread's stream, so that it comes before the copy. */
+static int copy_now(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
+                    const struct shmemi_shape *shape)
+{
+    int rc = shmemi_direct_list_flush(context);
+    return rc ? rc : shmemi_memory_copy(dest, source, shape);
+}
 
 int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, size_t nbytes)
 {
-    (void)context;
     struct shmemi_place dest = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return shmemi_memory_copy(&dest, source, &shape);
+    int rc = source->memory == &shmemi_memory_host ? shmemi_direct_list_copy(context, &dest, source, nbytes) : -EAGAIN;
+    return rc == -EAGAIN ? copy_now(context, &dest, source, &shape) : rc;
 }
 
 int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *dest, size_t nbytes)
 {
-    (void)context;
     struct shmemi_place source = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return shmemi_memory_copy(dest, &source, &shape);
+    return copy_now(context, dest, &source, &shape);
 }
 
 int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
-    return start(context, &dest, source, nbytes);
+    return start_or_collect(context, &dest, source, nbytes);
 }
 
 int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *dest, size_t nbytes)
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
-    return start(context, dest, &source, nbytes);
+    return start_or_collect(context, dest, &source, nbytes);
 }
 
 int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    (void)context;
     struct shmemi_place dest = shmemi_view_place(view, offset);
-    return shmemi_memory_copy(&dest, source, shape);
+    return copy_now(context, &dest, source, shape);
 }
 
 int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    (void)context;
     struct shmemi_place source = shmemi_view_place(view, offset);
-    return shmemi_memory_copy(dest, &source, shape);
+    return copy_now(context, dest, &source, shape);
+}
+
+/* A copy and a list that one thread starts for one object are in order. */
+static int put_signal(struct shmemi_context *context, const struct shmemi_place *dest,
+                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
+                      const struct shmemi_amo *amo)
+{
+    int rc = shmemi_direct_list_copy_then_amo(context, dest, source, nbytes, word, amo);
+    if (rc != -EAGAIN)
+        return rc;
+    bool is_ordered = dest->object == word->object && (source->memory == &shmemi_memory_host || source->object);
+    if (!is_ordered)
+        return -ENOTSUP;
+    rc = start_or_collect(context, dest, source, nbytes);
+    if (rc)
+        return rc;
+    rc = shmemi_direct_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
+    if (rc != -EAGAIN)
+        return rc;
+    rc = shmemi_direct_quiet(context);
+    return rc ? rc : shmemi_direct_list_amo(context, word, amo, NULL);
+}
+
+int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
+                             size_t word_offset, const struct shmemi_amo *amo, bool is_blocking)
+{
+    struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(word_view, word_offset);
+    if (!word_view->by_agent)
+        return -ENOTSUP;
+    int rc = put_signal(context, &dest, source, nbytes, &word, amo);
+    if (rc || !is_blocking)
+        return rc;
+    return shmemi_direct_quiet(context); /* the source is free then, and the context need not remember which copy it was */
 }
 
 int shmemi_direct_quiet(struct shmemi_context *context)
 {
+    int rc_lists = shmemi_direct_list_flush(context);
     pthread_mutex_lock(&lock);
     uint64_t started = context->copies.started;
     pthread_mutex_unlock(&lock);
     complete(context, started);
+    if (!rc_lists)
+        rc_lists = shmemi_direct_list_complete(context);
     pthread_mutex_lock(&lock);
     int rc = context->copies.failed;
     context->copies.failed = 0;
     pthread_mutex_unlock(&lock);
-    return rc;
+    return rc ? rc : rc_lists;
 }

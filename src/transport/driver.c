@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "transport/batch.h"
+#include "transport/direct_list.h"
 #include "transport/job.h"
 #include "transport/service.h"
 
@@ -23,14 +24,25 @@ static const struct shmemi_driver *const table[] = {
 
 enum { N_DRIVERS = sizeof table / sizeof table[0] };
 
+/* Whose atomic operations are this PE's on the memory? */
+static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_share *share)
+{
+    const struct shmemi_memory *memory = view->place.memory;
+    if (!view->driver->is_direct || !share || !memory->reaches_agent)
+        return false;
+    return view->pe == shmemi_job.pe ? share->agent.exists : memory->reaches_agent(&view->place, &share->agent);
+}
+
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     for (int i = 0; i < N_DRIVERS; i++) {
         int rc = table[i]->attach(view, share);
         if (rc == -ENOTSUP)
             continue;
-        if (!rc)
+        if (!rc) {
             view->driver = table[i];
+            view->by_agent = reaches_agent(view, share);
+        }
         return rc;
     }
     shmemi_error("no route to the %s memory of PE %d that SHMEM_GPU_ROUTE allows", view->place.memory->name, view->pe);
@@ -72,9 +84,16 @@ static int fence_kind(struct shmemi_context *context, int kind)
     return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : driver->fence(context);
 }
 
-int shmemi_drivers_fence(struct shmemi_context *context)
+/* Post what has only been collected. */
+static int flush(struct shmemi_context *context)
 {
     int rc = shmemi_batch_flush(context);
+    return rc ? rc : shmemi_direct_list_flush(context);
+}
+
+int shmemi_drivers_fence(struct shmemi_context *context)
+{
+    int rc = flush(context);
     for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
         rc = fence_kind(context, kind);
     return rc;
@@ -82,7 +101,7 @@ int shmemi_drivers_fence(struct shmemi_context *context)
 
 int shmemi_drivers_quiet(struct shmemi_context *context)
 {
-    int rc = shmemi_batch_flush(context);
+    int rc = flush(context);
     for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
         rc = quiet_kind(context, kind);
     return rc;
@@ -116,7 +135,10 @@ static struct patience patience_here(void)
 
 void shmemi_progress(unsigned *spins)
 {
+    enum { TURNS_PER_FLUSH = 64 };
     static const struct timespec nap = {.tv_nsec = 20000};
+    if (*spins % TURNS_PER_FLUSH == 0 && atomic_load_explicit(&shmemi_direct_list_waiting, memory_order_relaxed))
+        shmemi_direct_list_flush_all();
     if (shmemi_service_progress()) {
         *spins = 0;
         return;
@@ -129,61 +151,4 @@ void shmemi_progress(unsigned *spins)
         sched_yield();
     else
         nanosleep(&nap, NULL);
-}
-
-static uint64_t apply_4(uint32_t *word, const struct shmemi_amo *amo)
-{
-    uint32_t operand = (uint32_t)amo->operand, compare = (uint32_t)amo->compare;
-    switch (amo->op) {
-    case SHMEMI_AMO_FETCH:
-        return __atomic_load_n(word, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_SET:
-        __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);
-        return 0;
-    case SHMEMI_AMO_ADD:
-        return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_AND:
-        return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_OR:
-        return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_XOR:
-        return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_SWAP:
-        return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_COMPARE_SWAP:
-        __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        return compare;
-    }
-    return 0;
-}
-
-static uint64_t apply_8(uint64_t *word, const struct shmemi_amo *amo)
-{
-    uint64_t operand = amo->operand, compare = amo->compare;
-    switch (amo->op) {
-    case SHMEMI_AMO_FETCH:
-        return __atomic_load_n(word, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_SET:
-        __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);
-        return 0;
-    case SHMEMI_AMO_ADD:
-        return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_AND:
-        return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_OR:
-        return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_XOR:
-        return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_SWAP:
-        return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);
-    case SHMEMI_AMO_COMPARE_SWAP:
-        __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        return compare;
-    }
-    return 0;
-}
-
-uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo)
-{
-    return amo->size == 4 ? apply_4(word, amo) : apply_8(word, amo);
 }

@@ -27,6 +27,7 @@ struct shmemi_view {
     struct shmemi_place place; /* shm, ipc: the peer's first byte as this process sees it */
     void *data;      /* the driver's own */
     size_t size;     /* of the region, in bytes */
+    bool by_agent;   /* atomic operations are those of the memory's agent, by lists of this process (gpu/list.h) */
     uint32_t region; /* its number, the same on every PE */
     int pe;
 };
@@ -38,29 +39,12 @@ struct shmemi_share {
     uint64_t token_address; /* where the owner keeps the job key, so that its pid can be verified */
     int32_t pid;
     int32_t exported;  /* the handle is valid */
+    struct shmemi_agent agent;
     struct shmemi_memory_handle handle;
     struct shmemi_mailbox_label label; /* of the mailbox through which descriptors come and go */
     /* Filled in by the PE that attaches. */
     int32_t my_device; /* the device of its own copy */
     const struct shmemi_descriptors *descriptors; /* that came with the handle */
-};
-
-enum shmemi_amo_op {
-    SHMEMI_AMO_FETCH,
-    SHMEMI_AMO_SET,
-    SHMEMI_AMO_ADD,
-    SHMEMI_AMO_AND,
-    SHMEMI_AMO_OR,
-    SHMEMI_AMO_XOR,
-    SHMEMI_AMO_SWAP,
-    SHMEMI_AMO_COMPARE_SWAP,
-};
-
-struct shmemi_amo {
-    enum shmemi_amo_op op;
-    unsigned size;    /* of the word: 4 or 8 bytes */
-    uint64_t operand; /* in the low bytes */
-    uint64_t compare; /* COMPARE_SWAP only */
 };
 
 struct shmemi_team;
@@ -79,7 +63,16 @@ struct shmemi_context {
         struct shmemi_copy *oldest, *newest;
         uint64_t started;
         int failed; /* first error, reported at the next quiet */
-    } copies;                   /* direct: nonblocking copies; under the lock of direct.c */
+    } copies;                   /* direct: nonblocking copies; under the lock of direct_transfers.c */
+    struct {
+        atomic_bool is_locked;
+        bool is_patient;                           /* lists are started when they are full; a hint of the program */
+        struct shmemi_list *collecting;            /* not yet started; NULL: none */
+        struct shmemi_list *oldest, *newest;       /* started */
+        uint64_t started, finished;
+        uint32_t patience; /* operations to collect while nothing is under way */
+        int failed;        /* first error, reported at the next quiet */
+    } lists;               /* direct: small operations; locked, is_patient excepted (direct_list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
 
     struct shmemi_batch *batch; /* gathers small puts; NULL: none (batch.h) */
@@ -136,6 +129,12 @@ struct shmemi_driver {
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 
+    /* A put and an atomic operation on a word of the same PE that takes effect after it; the put is blocking or not.
+     * -ENOTSUP: nothing was done, since the two cannot go together. NULL: they never can. */
+    int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
+                      size_t word_offset, const struct shmemi_amo *amo, bool is_blocking);
+
     /* Order what was issued before what comes, per destination; complete everything that was issued before the call.
      * Drivers that count their operations alike (pending.h) share these. */
     int (*fence)(struct shmemi_context *);
@@ -174,8 +173,5 @@ bool shmemi_cores_are_shared(void);
 
 /* Let outstanding communication advance; called in every wait loop. Yields the core when called often in a row. */
 void shmemi_progress(unsigned *spins);
-
-/* The CPU's atomic operations, for drivers that reach the word by an address. */
-uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo);
 
 #endif

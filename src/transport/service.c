@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "transport/batch.h"
+#include "transport/direct_list.h"
 #include "transport/driver.h"
 #include "transport/job.h"
 #include "transport/node.h"
@@ -136,8 +137,8 @@ static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place 
     return mine->memory->copy_start(dest, source, &shape, &arrival->event);
 }
 
-/* Memory that the CPU does not reach: its words change under the service lock only, so that no update is lost. With
- * that lock held. */
+/* Memory without an agent: its words change under the service lock only, so that no update is lost. With that lock
+ * held. */
 static int update_by_copies(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
 {
     uint64_t word = 0, before;
@@ -154,10 +155,8 @@ static int update_by_copies(const struct shmemi_place *place, const struct shmem
 /* With the service lock held. */
 static int update_word(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
 {
-    if (place->memory != &shmemi_memory_host)
-        return update_by_copies(place, amo, old_p);
-    *old_p = shmemi_amo_apply((void *)place->address, amo);
-    return 0;
+    int rc = place->memory->amo ? place->memory->amo(place, amo, old_p) : -ENOTSUP;
+    return rc == -ENOTSUP ? update_by_copies(place, amo, old_p) : rc;
 }
 
 int shmemi_service_amo(const struct shmemi_place *place, const struct shmemi_amo *amo, void *fetch_p)
@@ -269,14 +268,12 @@ void shmemi_service_notice(void)
 static void sleep_until_event(void)
 {
     struct epoll_event event;
-    bool pending;
     if (!shmemi_ring_announce_sleep())
         return;
     atomic_store_explicit(&service.sleeps, true, memory_order_seq_cst);
-    pending = service.networked && shmemi_ucx_has_pending();
-    if (!oldest_copy() && !shmemi_slots_are_loading() && (!service.networked || shmemi_ucx_service_arm() == 0)) {
-        epoll_wait(service.epoll, &event, 1, pending ? PENDING_POLL_MS : -1);
-    }
+    int limit = service.networked && shmemi_ucx_has_pending() ? PENDING_POLL_MS : shmemi_direct_list_sleep_ms();
+    if (!oldest_copy() && !shmemi_slots_are_loading() && (!service.networked || shmemi_ucx_service_arm() == 0))
+        epoll_wait(service.epoll, &event, 1, limit);
     atomic_store_explicit(&service.sleeps, false, memory_order_relaxed);
     shmemi_ring_announce_awake();
     shmemi_node_clear_doorbell();
@@ -300,6 +297,7 @@ static void *service_main(void *argument)
             sched_yield();
         } else {
             sleep_until_event();
+            shmemi_direct_list_flush_old();
             idle = 0;
         }
     }

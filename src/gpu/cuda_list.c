@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lists of small operations on CUDA memory. Each context has a pool of them in one piece of page-locked memory, which
+ * kernels read and write by the same addresses as the CPU. A kernel's last store is the list's ticket: the CPU polls that
+ * word, and asks the driver only now and then whether the kernel has failed.
+ */
+#include "gpu/cuda_list.h"
+
+#include "base/log.h"
+#include "gpu/cuda_context.h"
+#include "gpu/list.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+enum {
+    LISTS = 16,
+    ENTRIES = 2048,
+    BYTES = 128 << 10,
+    LINE = 128, /* words of different lists do not share one */
+    BLOCK_THREADS = 128,
+    BLOCKS_MAX = 64,
+    POLLS_PER_QUERY = 4096,
+};
+
+struct cuda_list {
+    struct shmemi_list list; /* the first member */
+    CUdeviceptr arrivals;
+    uint32_t *done; /* page-locked */
+    uint32_t ticket;
+    CUstream stream; /* of the kernel under way */
+    unsigned polls;
+};
+
+/* The last one is for shmemi_cuda_amo. */
+struct shmemi_cuda_lists {
+    struct cuda_list member[LISTS + 1];
+    struct shmemi_delivery deliveries[LISTS + 1][ENTRIES];
+    void *locked;
+    CUdeviceptr arrivals;
+    pthread_mutex_t lock; /* of free */
+    struct shmemi_list *free;
+    pthread_mutex_t amo_lock; /* of the last member */
+};
+
+static const size_t LOCKED_PER_LIST = ENTRIES * sizeof(struct shmemi_list_entry) + BYTES + LINE;
+
+/* ---- The pool of a context --------------------------------------------------------------------------------------- */
+
+static void set_up(struct shmemi_cuda_lists *lists, struct shmemi_cuda_context *context)
+{
+    for (int i = 0; i <= LISTS; i++) {
+        struct cuda_list *member = &lists->member[i];
+        char *locked = (char *)lists->locked + (size_t)i * LOCKED_PER_LIST;
+        member->list = (struct shmemi_list){
+            .memory = &shmemi_memory_cuda,
+            .object = context,
+            .entries = (struct shmemi_list_entry *)(locked + LINE),
+            .deliveries = lists->deliveries[i],
+            .bytes = locked + LINE + ENTRIES * sizeof(struct shmemi_list_entry),
+            .capacity = ENTRIES,
+            .bytes_capacity = BYTES,
+        };
+        member->done = (uint32_t *)locked;
+        *member->done = 0;
+        member->arrivals = lists->arrivals + (size_t)i * LINE;
+        if (i < LISTS) {
+            member->list.next = lists->free;
+            lists->free = &member->list;
+        }
+    }
+}
+
+static int allocate(struct shmemi_cuda_lists *lists)
+{
+    int rc = CUDA_CALL(cuMemHostAlloc, &lists->locked, (LISTS + 1) * LOCKED_PER_LIST, CU_MEMHOSTALLOC_PORTABLE);
+    if (!rc)
+        rc = CUDA_CALL(cuMemAlloc, &lists->arrivals, (LISTS + 1) * LINE);
+    if (!rc)
+        rc = CUDA_CALL(cuMemsetD8, lists->arrivals, 0, (LISTS + 1) * LINE);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
+    return rc;
+}
+
+static struct shmemi_cuda_lists *create(struct shmemi_cuda_context *context)
+{
+    bool pushed;
+    struct shmemi_cuda_lists *lists = calloc(1, sizeof *lists);
+    if (!lists)
+        return NULL;
+    pthread_mutex_init(&lists->lock, NULL);
+    pthread_mutex_init(&lists->amo_lock, NULL);
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (!rc) {
+        rc = allocate(lists);
+        if (rc) {
+            shmemi_warn("CUDA device %d: no page-locked memory for lists of small operations; transfers go one by one",
+                        context->device);
+            shmemi_cuda_lists_close(lists);
+            lists = NULL;
+        }
+        shmemi_cuda_leave(pushed);
+    }
+    if (lists)
+        set_up(lists, context);
+    return lists;
+}
+
+void shmemi_cuda_lists_close(struct shmemi_cuda_lists *lists)
+{
+    if (!lists)
+        return;
+    if (lists->arrivals)
+        shmemi_cuda.cuMemFree(lists->arrivals);
+    if (lists->locked)
+        shmemi_cuda.cuMemFreeHost(lists->locked);
+    pthread_mutex_destroy(&lists->lock);
+    pthread_mutex_destroy(&lists->amo_lock);
+    free(lists);
+}
+
+static struct shmemi_cuda_lists *open_lists(struct shmemi_cuda_context *context)
+{
+    bool has_kernels = shmemi_cuda_has_kernels(context);
+    pthread_mutex_lock(&context->lock);
+    if (!context->lists.is_tried) {
+        context->lists.is_tried = true;
+        struct shmemi_cuda_lists *lists = has_kernels ? create(context) : NULL;
+        atomic_store_explicit(&context->lists.pool, lists, memory_order_release);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return atomic_load_explicit(&context->lists.pool, memory_order_acquire);
+}
+
+static inline struct shmemi_cuda_lists *lists_of(const struct shmemi_place *place)
+{
+    struct shmemi_cuda_context *context = place->object;
+    struct shmemi_cuda_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_acquire);
+    return __builtin_expect(!lists, 0) ? open_lists(context) : lists;
+}
+
+struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place)
+{
+    struct shmemi_cuda_lists *lists = lists_of(place);
+    if (!lists)
+        return NULL;
+    pthread_mutex_lock(&lists->lock);
+    struct shmemi_list *list = lists->free;
+    if (list)
+        lists->free = list->next;
+    pthread_mutex_unlock(&lists->lock);
+    return list;
+}
+
+void shmemi_cuda_list_give(struct shmemi_list *list)
+{
+    struct shmemi_cuda_context *context = list->object;
+    struct shmemi_cuda_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_relaxed);
+    shmemi_list_empty(list);
+    pthread_mutex_lock(&lists->lock);
+    list->next = lists->free;
+    lists->free = list;
+    pthread_mutex_unlock(&lists->lock);
+}
+
+/* ---- Running a list ---------------------------------------------------------------------------------------------- */
+
+/* Threads that share an entry: about one for 16 bytes. */
+static uint32_t lanes_for(const struct shmemi_list *list)
+{
+    uint64_t mean = list->n ? list->copied / list->n : 0;
+    uint32_t lanes = 1;
+    while (lanes < 32 && lanes * 16 < mean)
+        lanes *= 2;
+    return lanes;
+}
+
+static int launch_list(const struct cuda_list *member, struct shmemi_list_run *run)
+{
+    CUfunction function;
+    void *arguments[] = {run};
+    run->lanes = lanes_for(&member->list);
+    uint32_t blocks = (run->n * run->lanes + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    int rc = shmemi_cuda_kernel(member->list.object, SHMEMI_KERNEL_list, &function);
+    if (rc)
+        return rc;
+    blocks = blocks < 1 ? 1 : blocks > BLOCKS_MAX ? BLOCKS_MAX : blocks;
+    return shmemi_cuda_launch(function, blocks, BLOCK_THREADS, member->stream, arguments);
+}
+
+static int launch_entry(const struct cuda_list *member, struct shmemi_list_run *run)
+{
+    CUfunction function;
+    const struct shmemi_list *list = &member->list;
+    struct shmemi_list_entry entry = list->entries[list->n ? 0 : list->capacity - 1];
+    void *arguments[] = {run, &entry};
+    unsigned threads = entry.op == SHMEMI_ENTRY_COPY && entry.nbytes > 512 ? BLOCK_THREADS : 32;
+    int rc = shmemi_cuda_kernel(list->object, SHMEMI_KERNEL_entry, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, threads, member->stream, arguments);
+}
+
+int shmemi_cuda_list_start(struct shmemi_list *list)
+{
+    struct cuda_list *member = (struct cuda_list *)list;
+    struct shmemi_list_run run = {
+        .entries = (uintptr_t)list->entries,
+        .bytes = (uintptr_t)list->bytes,
+        .done = (uintptr_t)member->done,
+        .arrivals = member->arrivals,
+        .capacity = list->capacity,
+        .n = list->n,
+        .n_last = list->n_last,
+        .ticket = ++member->ticket,
+    };
+    bool pushed;
+    int rc = shmemi_cuda_enter(list->object, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(list->object, &member->stream);
+    if (!rc)
+        rc = shmemi_list_length(list) == 1 ? launch_entry(member, &run) : launch_list(member, &run);
+    member->polls = 0;
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+static bool is_done(const struct cuda_list *member)
+{
+    return __atomic_load_n(member->done, __ATOMIC_ACQUIRE) == member->ticket;
+}
+
+/* The kernel may have failed. When the stream is done the ticket is there, or never will be. */
+static int ask_driver(const struct cuda_list *member)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(member->list.object, &pushed);
+    if (rc)
+        return rc;
+    CUresult result = shmemi_cuda.cuStreamQuery(member->stream);
+    shmemi_cuda_leave(pushed);
+    if (result == CUDA_ERROR_NOT_READY)
+        return -EAGAIN;
+    rc = shmemi_cuda_check(result, "cuStreamQuery(stream of small operations)");
+    if (rc || is_done(member))
+        return rc;
+    shmemi_error("a kernel for small operations has ended without doing its work");
+    return -EIO;
+}
+
+int shmemi_cuda_list_test(struct shmemi_list *list)
+{
+    struct cuda_list *member = (struct cuda_list *)list;
+    if (is_done(member))
+        return 0;
+    return ++member->polls % POLLS_PER_QUERY ? -EAGAIN : ask_driver(member);
+}
+
+/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
+
+static int wait_for(struct shmemi_list *list)
+{
+    enum { SPINS = 20000 };
+    int rc;
+    for (unsigned spins = 0; (rc = shmemi_cuda_list_test(list)) == -EAGAIN; spins++)
+        if (spins > SPINS)
+            sched_yield();
+    return rc;
+}
+
+int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    struct shmemi_cuda_lists *lists = word->object ? lists_of(word) : NULL;
+    if (!lists)
+        return -ENOTSUP;
+    struct shmemi_list *list = &lists->member[LISTS].list;
+    *old_p = 0;
+    pthread_mutex_lock(&lists->amo_lock);
+    shmemi_list_empty(list);
+    shmemi_list_amo(list, word->address, amo, old_p);
+    int rc = shmemi_cuda_list_start(list);
+    if (!rc)
+        rc = wait_for(list);
+    if (!rc)
+        shmemi_list_deliver(list);
+    pthread_mutex_unlock(&lists->amo_lock);
+    return rc;
+}
+
+void shmemi_cuda_find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p)
+{
+    const struct shmemi_cuda_context *context = own->object;
+    CUuuid uuid;
+    *agent_p = (struct shmemi_agent){0};
+    if (!lists_of(own) || CUDA_CALL(cuDeviceGetUuid, &uuid, context->handle))
+        return;
+    agent_p->exists = true;
+    memcpy(agent_p->device, &uuid, sizeof agent_p->device);
+}
+
+static bool is_device(CUdevice device, const struct shmemi_agent *agent)
+{
+    CUuuid uuid;
+    return shmemi_cuda.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS && !memcmp(&uuid, agent->device, sizeof uuid);
+}
+
+/* Kernels on the agent's own device, or on one whose atomic operations are carried out over there. A device that this
+ * process does not see cannot be asked about. */
+bool shmemi_cuda_reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
+{
+    const struct shmemi_cuda_context *context = imported->object;
+    int count = 0, is_native = 0;
+    if (!agent->exists || !context || !lists_of(imported))
+        return false;
+    if (is_device(context->handle, agent))
+        return true;
+    shmemi_cuda.cuDeviceGetCount(&count);
+    for (int i = 0; i < count && !is_native; i++) {
+        CUdevice device;
+        if (shmemi_cuda.cuDeviceGet(&device, i) == CUDA_SUCCESS && is_device(device, agent))
+            shmemi_cuda.cuDeviceGetP2PAttribute(&is_native, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                                context->handle, device);
+    }
+    return is_native;
+}

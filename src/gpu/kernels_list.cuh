@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Many small transfers and atomic operations by one kernel: a launch costs as much as one copy.
+ *
+ * Addresses lead to memory of this device, of another one, or of the host. Transfers bypass the caches that are not
+ * coherent with other devices; words that are aligned are read and written whole.
+ */
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+template <typename unit>
+static __device__ void copy_units(uint64_t dest, uint64_t source, uint64_t nbytes, unsigned lane, unsigned lanes)
+{
+    for (uint64_t i = lane; i < nbytes / sizeof(unit); i += lanes)
+        ((volatile unit *)dest)[i] = ((const volatile unit *)source)[i];
+}
+
+/* In the largest units that both addresses and the length allow. */
+static __device__ void copy_words(uint64_t dest, uint64_t source, uint64_t nbytes, unsigned lane, unsigned lanes)
+{
+    const uint64_t alignment = dest | source | nbytes;
+    if (alignment % 8 == 0)
+        copy_units<uint64_t>(dest, source, nbytes, lane, lanes);
+    else if (alignment % 4 == 0)
+        copy_units<uint32_t>(dest, source, nbytes, lane, lanes);
+    else if (alignment % 2 == 0)
+        copy_units<uint16_t>(dest, source, nbytes, lane, lanes);
+    else
+        copy_units<uint8_t>(dest, source, nbytes, lane, lanes);
+}
+
+enum { VECTOR_BYTES = 16, VECTOR_COPY_MIN = 64 };
+
+static __device__ void copy_bytes(uint64_t dest, uint64_t source, uint64_t nbytes, unsigned lane, unsigned lanes)
+{
+    if (nbytes < VECTOR_COPY_MIN || (dest ^ source) % VECTOR_BYTES) {
+        copy_words(dest, source, nbytes, lane, lanes);
+        return;
+    }
+    const uint64_t head = (VECTOR_BYTES - dest % VECTOR_BYTES) % VECTOR_BYTES;
+    const uint64_t body = (nbytes - head) / VECTOR_BYTES * VECTOR_BYTES, tail = nbytes - head - body;
+    copy_words(dest, source, head, lane, lanes);
+    for (uint64_t i = lane; i < body / VECTOR_BYTES; i += lanes)
+        __stwt((uint4 *)(dest + head) + i, __ldcv((const uint4 *)(source + head) + i));
+    copy_words(dest + head + body, source + head + body, tail, lane, lanes);
+}
+
+static __device__ void store_bytes(uint64_t dest, uint64_t value, unsigned nbytes)
+{
+    if (nbytes == 8 && dest % 8 == 0)
+        *(volatile uint64_t *)dest = value;
+    else if (nbytes == 4 && dest % 4 == 0)
+        *(volatile uint32_t *)dest = (uint32_t)value;
+    else if (nbytes == 2 && dest % 2 == 0)
+        *(volatile uint16_t *)dest = (uint16_t)value;
+    else
+        for (unsigned i = 0; i < nbytes; i++)
+            ((volatile uint8_t *)dest)[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
+
+template <typename word> static __device__ uint64_t update(const struct shmemi_list_entry &entry)
+{
+    word *const address = (word *)entry.dest;
+    const word operand = (word)entry.source;
+    switch (entry.op) {
+    case SHMEMI_AMO_FETCH:
+        return *(volatile word *)address;
+    case SHMEMI_AMO_ADD:
+        return atomicAdd_system(address, operand);
+    case SHMEMI_AMO_AND:
+        return atomicAnd_system(address, operand);
+    case SHMEMI_AMO_OR:
+        return atomicOr_system(address, operand);
+    case SHMEMI_AMO_XOR:
+        return atomicXor_system(address, operand);
+    case SHMEMI_AMO_COMPARE_SWAP:
+        return atomicCAS_system(address, (word)entry.compare, operand);
+    default: /* SET, SWAP */
+        return atomicExch_system(address, operand);
+    }
+}
+
+static __device__ void update_word(const struct shmemi_list_entry &entry, uint64_t bytes)
+{
+    uint64_t old = entry.nbytes == 4 ? update<unsigned>(entry) : update<unsigned long long>(entry);
+    if (entry.result != SHMEMI_ENTRY_NO_RESULT)
+        *(volatile uint64_t *)(bytes + entry.result) = old;
+}
+
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
+
+static __device__ void carry_out(const struct shmemi_list_entry &entry, uint64_t bytes, unsigned lane, unsigned lanes)
+{
+    if (entry.op == SHMEMI_ENTRY_COPY)
+        copy_bytes(entry.dest, entry.source, entry.nbytes, lane, lanes);
+    else if (lane)
+        return;
+    else if (entry.op == SHMEMI_ENTRY_STORE)
+        store_bytes(entry.dest, entry.source, entry.nbytes);
+    else
+        update_word(entry, bytes);
+}
+
+/* True in the block that gets here as the last one: then the entries of all blocks have taken effect. */
+static __device__ bool is_last_block(uint64_t arrivals)
+{
+    __shared__ bool is_last;
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last = gridDim.x == 1 || atomicInc((unsigned *)arrivals, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence_system();
+    }
+    __syncthreads();
+    return is_last;
+}
+
+/* By one block: with the fence, what was done before is seen before the ticket. */
+static __device__ void tell_done(const struct shmemi_list_run &run)
+{
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence_system();
+        *(volatile uint32_t *)run.done = run.ticket;
+    }
+}
+
+extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
+{
+    const struct shmemi_list_entry *entries = (const struct shmemi_list_entry *)run.entries;
+    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    for (uint32_t i = thread / run.lanes; i < run.n; i += threads / run.lanes)
+        carry_out(entries[i], run.bytes, thread % run.lanes, run.lanes);
+    if (!is_last_block(run.arrivals))
+        return;
+    for (uint32_t i = threadIdx.x; i < run.n_last; i += blockDim.x)
+        carry_out(entries[run.capacity - 1 - i], run.bytes, 0, 1);
+    tell_done(run);
+}
+
+/* One block. The entry comes with the launch, so that nothing has to be read from the host's memory first. */
+extern "C" __global__ void shmemi_kernel_entry(const struct shmemi_list_run run, const struct shmemi_list_entry entry)
+{
+    carry_out(entry, run.bytes, threadIdx.x, blockDim.x);
+    tell_done(run);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lists of small operations that a device carries out all at once: what is in them, and how they are filled. The kind of
+ * memory has made the list, with its arrays in memory that the device reads and writes (memory.h, list_take). Host memory
+ * takes part through the list's own bytes: sources are copied in when an operation is added, and what is fetched is copied
+ * out when the list is complete. Nothing here is locked: a list belongs to whoever has taken it.
+ */
+#ifndef SHMEMI_LIST_H
+#define SHMEMI_LIST_H
+
+#include "gpu/kernel_arguments.h"
+#include "gpu/memory.h"
+
+#include <string.h>
+
+/* Bytes of the list that go to the program's memory in the end. */
+struct shmemi_delivery {
+    void *dest;
+    uint32_t from, nbytes;
+};
+
+struct shmemi_list {
+    /* Set by the kind. */
+    const struct shmemi_memory *memory;
+    void *object; /* the kind's record of the device */
+    struct shmemi_list_entry *entries;
+    struct shmemi_delivery *deliveries; /* as many as entries */
+    char *bytes;
+    uint32_t capacity, bytes_capacity;
+
+    uint32_t n, n_last; /* entries: in no order, and after all of those; the latter stand at the end, from the back */
+    uint32_t n_bytes, n_deliveries;
+    uint64_t copied; /* bytes of all copies */
+
+    /* Of whoever has taken it. */
+    struct shmemi_list *next;
+    struct shmemi_list *next_waiting, **link_waiting;
+    struct shmemi_context *context;
+    bool was_seen;
+};
+
+enum { SHMEMI_LIST_ALIGNMENT = 16 };
+
+static inline uint32_t shmemi_list_length(const struct shmemi_list *list)
+{
+    return list->n + list->n_last;
+}
+
+/* Room for one more entry with so many bytes? */
+static inline bool shmemi_list_has_room(const struct shmemi_list *list, size_t nbytes)
+{
+    return shmemi_list_length(list) < list->capacity &&
+           nbytes + SHMEMI_LIST_ALIGNMENT <= list->bytes_capacity - list->n_bytes;
+}
+
+/* The adding functions want room. Bytes lie as the other side does within 16, so that they are copied in long words. */
+static inline uint32_t shmemi_list_reserve(struct shmemi_list *list, uintptr_t other_side, size_t nbytes)
+{
+    uint32_t at = list->n_bytes + (uint32_t)((other_side - list->n_bytes) % SHMEMI_LIST_ALIGNMENT);
+    list->n_bytes = at + (uint32_t)nbytes;
+    return at;
+}
+
+static inline void shmemi_list_deliver_to(struct shmemi_list *list, void *dest, uint32_t from, size_t nbytes)
+{
+    list->deliveries[list->n_deliveries++] = (struct shmemi_delivery){dest, from, (uint32_t)nbytes};
+}
+
+/* From host memory to the device. */
+static inline void shmemi_list_put(struct shmemi_list *list, uintptr_t dest, const void *source, size_t nbytes)
+{
+    struct shmemi_list_entry entry = {.dest = dest, .nbytes = (uint16_t)nbytes};
+    if (nbytes <= sizeof entry.source) {
+        entry.op = SHMEMI_ENTRY_STORE;
+        memcpy(&entry.source, source, nbytes);
+    } else {
+        entry.op = SHMEMI_ENTRY_COPY;
+        char *here = list->bytes + shmemi_list_reserve(list, dest, nbytes);
+        memcpy(here, source, nbytes);
+        entry.source = (uintptr_t)here;
+        list->copied += nbytes;
+    }
+    list->entries[list->n++] = entry;
+}
+
+/* From the device to host memory. */
+static inline void shmemi_list_get(struct shmemi_list *list, void *dest, uintptr_t source, size_t nbytes)
+{
+    uint32_t at = shmemi_list_reserve(list, source, nbytes);
+    list->entries[list->n++] = (struct shmemi_list_entry){
+        .dest = (uintptr_t)(list->bytes + at), .source = source, .nbytes = (uint16_t)nbytes, .op = SHMEMI_ENTRY_COPY};
+    list->copied += nbytes;
+    shmemi_list_deliver_to(list, dest, at, nbytes);
+}
+
+/* Between addresses of the device. */
+static inline void shmemi_list_copy(struct shmemi_list *list, uintptr_t dest, uintptr_t source, size_t nbytes)
+{
+    list->entries[list->n++] = (struct shmemi_list_entry){
+        .dest = dest, .source = source, .nbytes = (uint16_t)nbytes, .op = SHMEMI_ENTRY_COPY};
+    list->copied += nbytes;
+}
+
+static inline struct shmemi_list_entry shmemi_list_amo_entry(uintptr_t word, const struct shmemi_amo *amo)
+{
+    return (struct shmemi_list_entry){
+        .dest = word,
+        .source = amo->operand,
+        .compare = amo->compare,
+        .result = SHMEMI_ENTRY_NO_RESULT,
+        .nbytes = (uint16_t)amo->size,
+        .op = (uint16_t)amo->op,
+    };
+}
+
+/* fetch_p is NULL when no old value is wanted. */
+static inline void shmemi_list_amo(struct shmemi_list *list, uintptr_t word, const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_list_entry *entry = &list->entries[list->n++];
+    *entry = shmemi_list_amo_entry(word, amo);
+    if (!fetch_p)
+        return;
+    entry->result = shmemi_list_reserve(list, 0, sizeof(uint64_t));
+    shmemi_list_deliver_to(list, fetch_p, entry->result, amo->size);
+}
+
+/* After everything else in the list, such operations excepted. */
+static inline void shmemi_list_amo_last(struct shmemi_list *list, uintptr_t word, const struct shmemi_amo *amo)
+{
+    list->entries[list->capacity - 1 - list->n_last++] = shmemi_list_amo_entry(word, amo);
+}
+
+static inline void shmemi_list_empty(struct shmemi_list *list)
+{
+    list->n = list->n_last = list->n_bytes = list->n_deliveries = 0;
+    list->copied = 0;
+}
+
+/* The list is complete: bring what was fetched to where it was wanted. */
+static inline void shmemi_list_deliver(const struct shmemi_list *list)
+{
+    for (uint32_t i = 0; i < list->n_deliveries; i++)
+        memcpy(list->deliveries[i].dest, list->bytes + list->deliveries[i].from, list->deliveries[i].nbytes);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Small operations on GPU memory that this process has an address for, collected into lists that a kernel carries out all
+ * at once (gpu/list.h).
+ *
+ * A context collects into one list at a time. The list is started when nothing else of the context is under way and it
+ * has reached a length that grows from 1, so that a single operation leaves at once and many of them share kernels; when it
+ * is full; before other operations of the context on GPU memory; when a thread begins to wait in the library; and after
+ * some milliseconds, by the service thread. Operations of a list take effect in no order, lists one after the other.
+ * Quiet waits for all of them.
+ *
+ * Any thread. 0 or -errno, logged; -EAGAIN: nothing was done, the caller has to do without a list.
+ */
+#ifndef SHMEMI_DIRECT_LIST_H
+#define SHMEMI_DIRECT_LIST_H
+
+#include "transport/driver.h"
+
+/* A transfer of at most SHMEMI_GPU_BATCH_SIZE bytes. Of host memory the source may be reused on return; dest of a get is
+ * filled at quiet. */
+int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, size_t nbytes);
+
+/* An atomic operation by lists, on a view that has them (view->by_agent). The old value arrives at quiet. Waits for a list
+ * if none is free. */
+int shmemi_direct_list_amo(struct shmemi_context *context, const struct shmemi_place *word,
+                           const struct shmemi_amo *amo, void *fetch_p);
+/* The same, and the old value is there on return. */
+int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shmemi_place *word,
+                               const struct shmemi_amo *amo, void *fetch_p);
+
+/* A transfer, and an atomic operation that takes effect after it. Both leave at once. */
+int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struct shmemi_place *dest,
+                                     const struct shmemi_place *source, size_t nbytes,
+                                     const struct shmemi_place *word, const struct shmemi_amo *amo);
+
+/* Start what the context has collected. */
+int shmemi_direct_list_flush(struct shmemi_context *context);
+/* Wait for all that was started before. */
+int shmemi_direct_list_complete(struct shmemi_context *context);
+
+/* Start what any context has collected, as far as nobody is at it. */
+void shmemi_direct_list_flush_all(void);
+/* Start what was there at the last call already. */
+void shmemi_direct_list_flush_old(void);
+/* How long the service thread may sleep before it calls flush_old, in ms; -1: until it is woken. */
+int shmemi_direct_list_sleep_ms(void);
+
+/* Has any context collected something? May be out of date. */
+extern _Atomic unsigned shmemi_direct_list_waiting;
+
+#endif
