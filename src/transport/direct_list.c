@@ -292,9 +292,9 @@ static int complete(struct shmemi_context *context, uint64_t number)
 int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shmemi_place *word,
                                const struct shmemi_amo *amo, void *fetch_p)
 {
-    int rc;
     lock(context);
-    struct shmemi_list *list = await_list(context, word, sizeof(uint64_t), &rc);
+    int rc = start(context); /* what came before is seen */
+    struct shmemi_list *list = rc ? NULL : await_list(context, word, sizeof(uint64_t), &rc);
     if (list) {
         shmemi_list_amo(list, word->address, amo, fetch_p);
         rc = start(context);

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collecting small operations into lists: what goes into a list, when lists start, what order and completion mean. The
+ * device is made up: its memory is the host's, its lists are carried out by the CPU when the test says so.
+ */
+#include "base/settings.h"
+#include "gpu/list.h"
+#include "transport/direct.h"
+#include "transport/direct_list.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+enum { LISTS = 4, ENTRIES = 64, BYTES = 4096, WORDS = 4096, THREADS = 4, ADDS = 20000 };
+
+/* ---- A device ---------------------------------------------------------------------------------------------------- */
+
+struct device_list {
+    struct shmemi_list list; /* the first member */
+    struct shmemi_list_entry entries[ENTRIES];
+    struct shmemi_delivery deliveries[ENTRIES];
+    _Alignas(16) char bytes[BYTES];
+    bool is_taken, is_started, is_done;
+};
+
+static struct device {
+    pthread_mutex_t lock;
+    struct device_list list[LISTS];
+    bool is_slow; /* lists are carried out by carry_out_all, else when they are started */
+    int start_result, test_result;
+    int n_started, n_operations;
+    int n_copies; /* by other means than lists */
+} device = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void carry_out_entry(const struct shmemi_list *list, const struct shmemi_list_entry *entry)
+{
+    struct shmemi_amo amo = {(enum shmemi_amo_op)entry->op, entry->nbytes, entry->source, entry->compare};
+    if (entry->op == SHMEMI_ENTRY_COPY) {
+        memcpy((void *)entry->dest, (const void *)entry->source, entry->nbytes);
+    } else if (entry->op == SHMEMI_ENTRY_STORE) {
+        memcpy((void *)entry->dest, &entry->source, entry->nbytes);
+    } else {
+        uint64_t old = shmemi_amo_apply((void *)entry->dest, &amo);
+        if (entry->result != SHMEMI_ENTRY_NO_RESULT)
+            memcpy(list->bytes + entry->result, &old, sizeof old);
+    }
+}
+
+/* From the back, since there is no order; the last ones after that. */
+static void carry_out(struct device_list *member)
+{
+    const struct shmemi_list *list = &member->list;
+    for (uint32_t i = list->n; i--;)
+        carry_out_entry(list, &list->entries[i]);
+    for (uint32_t i = list->n_last; i--;)
+        carry_out_entry(list, &list->entries[list->capacity - 1 - i]);
+    member->is_done = true;
+}
+
+static void carry_out_all(void)
+{
+    pthread_mutex_lock(&device.lock);
+    for (int i = 0; i < LISTS; i++)
+        if (device.list[i].is_started && !device.list[i].is_done)
+            carry_out(&device.list[i]);
+    pthread_mutex_unlock(&device.lock);
+}
+
+static struct shmemi_list *device_take(const struct shmemi_place *place);
+
+static int device_start(struct shmemi_list *list)
+{
+    struct device_list *member = (struct device_list *)list;
+    CHECK(shmemi_list_length(list) > 0);
+    if (device.start_result)
+        return device.start_result;
+    pthread_mutex_lock(&device.lock);
+    CHECK(member->is_taken && !member->is_started);
+    member->is_started = true;
+    device.n_started++;
+    device.n_operations += (int)shmemi_list_length(list);
+    if (!device.is_slow)
+        carry_out(member);
+    pthread_mutex_unlock(&device.lock);
+    return 0;
+}
+
+static int device_test(struct shmemi_list *list)
+{
+    return ((struct device_list *)list)->is_done ? device.test_result : -EAGAIN;
+}
+
+static void device_give(struct shmemi_list *list)
+{
+    struct device_list *member = (struct device_list *)list;
+    pthread_mutex_lock(&device.lock);
+    CHECK(member->is_taken);
+    member->is_taken = member->is_started = member->is_done = false;
+    shmemi_list_empty(list);
+    pthread_mutex_unlock(&device.lock);
+}
+
+static int device_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape)
+{
+    device.n_copies++;
+    memmove((void *)dest->address, (const void *)source->address, shape->width);
+    return 0;
+}
+
+static int device_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_event *event_p);
+
+static int device_event(struct shmemi_event *event)
+{
+    (void)event;
+    return 0;
+}
+
+static const struct shmemi_memory made_up = {
+    .name = "made up",
+    .copy = device_copy,
+    .copy_start = device_copy_start,
+    .event_test = device_event,
+    .event_wait = device_event,
+    .list_take = device_take,
+    .list_start = device_start,
+    .list_test = device_test,
+    .list_give = device_give,
+};
+
+static int device_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    event_p->memory = &made_up;
+    return device_copy(dest, source, shape);
+}
+
+static struct shmemi_list *device_take(const struct shmemi_place *place)
+{
+    struct device_list *member = NULL;
+    pthread_mutex_lock(&device.lock);
+    for (int i = 0; i < LISTS && !member; i++)
+        if (!device.list[i].is_taken)
+            member = &device.list[i];
+    if (member) {
+        member->is_taken = true;
+        member->list.memory = &made_up;
+        member->list.object = place->object;
+        member->list.entries = member->entries;
+        member->list.deliveries = member->deliveries;
+        member->list.bytes = member->bytes;
+        member->list.capacity = ENTRIES;
+        member->list.bytes_capacity = BYTES;
+    }
+    pthread_mutex_unlock(&device.lock);
+    return member ? &member->list : NULL;
+}
+
+static int taken(void)
+{
+    int n = 0;
+    for (int i = 0; i < LISTS; i++)
+        n += device.list[i].is_taken;
+    return n;
+}
+
+/* ---- What uses it ------------------------------------------------------------------------------------------------ */
+
+static uint64_t there[WORDS], here[WORDS], out[WORDS];
+static int one, another; /* records of devices */
+static struct shmemi_view view, own;
+
+static void reset(struct shmemi_context *context)
+{
+    static const struct shmemi_context fresh;
+    memcpy(context, &fresh, sizeof fresh);
+    memset(there, 0, sizeof there);
+    for (int i = 0; i < WORDS; i++)
+        here[i] = out[i] = (uint64_t)i * 7 + 1;
+    device.is_slow = false;
+    device.start_result = device.test_result = 0;
+    device.n_started = device.n_operations = device.n_copies = 0;
+    shmemi_settings.gpu_batch = 32;
+    shmemi_settings.gpu_batch_size = 512;
+    view = (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)there}, .size = sizeof there, .by_agent = true};
+    own = (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)here}, .size = sizeof here};
+}
+
+static struct shmemi_place own_word(int i)
+{
+    return (struct shmemi_place){&made_up, &one, (uintptr_t)&here[i]};
+}
+
+static void put_own(struct shmemi_context *context, int i)
+{
+    struct shmemi_place source = own_word(i);
+    CHECK(!shmemi_direct_put_nbi(context, &view, (size_t)i * 8, &source, 8));
+}
+
+static void put_value(struct shmemi_context *context, int i, uint64_t value)
+{
+    struct shmemi_place source = shmemi_place_host(&value);
+    CHECK(!shmemi_direct_put(context, &view, (size_t)i * 8, &source, 8));
+}
+
+static void finish(struct shmemi_context *context)
+{
+    CHECK(!shmemi_drivers_quiet(context));
+    CHECK(!taken() && !shmemi_direct_list_waiting && !context->lists.oldest && !context->lists.collecting);
+}
+
+/* ---- Cases ------------------------------------------------------------------------------------------------------- */
+
+/* A single operation leaves at once; more of them, while it is under way, go together. */
+static void check_starts(void)
+{
+    struct shmemi_context context;
+    reset(&context);
+    device.is_slow = true;
+    put_own(&context, 0);
+    CHECK(device.n_started == 1);
+    for (int i = 1; i < 32; i++)
+        put_own(&context, i);
+    CHECK(device.n_started == 1 && shmemi_direct_list_waiting == 1);
+    put_own(&context, 32);
+    CHECK(device.n_started == 2 && !shmemi_direct_list_waiting); /* as many as the setting says */
+    put_own(&context, 33);
+    carry_out_all();
+    put_own(&context, 34);
+    CHECK(device.n_started == 2 && there[31] == here[31] && !there[33]);
+    device.is_slow = false;
+    finish(&context);
+    CHECK(device.n_started == 3 && device.n_operations == 35 && !device.n_copies);
+    CHECK(!memcmp(there, here, 35 * 8));
+    put_own(&context, 35);
+    CHECK(device.n_started == 4); /* after quiet a single operation leaves at once again */
+    finish(&context);
+}
+
+static void check_session(void)
+{
+    struct shmemi_context context;
+    reset(&context);
+    context.lists.is_patient = true;
+    for (int i = 0; i < 31; i++)
+        put_own(&context, i);
+    CHECK(!device.n_started);
+    CHECK(!shmemi_direct_list_flush(&context) && device.n_started == 1);
+    finish(&context);
+    CHECK(!memcmp(there, here, 31 * 8));
+}
+
+static void check_off(void)
+{
+    struct shmemi_context context;
+    struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0};
+    reset(&context);
+    shmemi_settings.gpu_batch = 0;
+    for (int i = 0; i < 50; i++)
+        put_own(&context, i);
+    CHECK(!device.n_started && device.n_copies == 50);
+    for (int i = 0; i < 50; i++)
+        CHECK(!shmemi_direct_amo(&context, &view, 0, &add, NULL));
+    CHECK(device.n_started == 50);
+    finish(&context);
+    CHECK(there[0] == here[0] + 50);
+}
+
+/* Values of the caller's are safe on return; what is too long, of another kind or in two devices goes another way. */
+static void check_what_fits(void)
+{
+    struct shmemi_context context;
+    char text[513];
+    reset(&context);
+    context.lists.is_patient = true;
+    for (int i = 0; i < 20; i++)
+        put_value(&context, i, 100 + (uint64_t)i);
+    memset(text, 'a', sizeof text);
+    struct shmemi_place source = shmemi_place_host(text), foreign = {&made_up, &another, (uintptr_t)&here[3]};
+    CHECK(!shmemi_direct_put(&context, &view, 800, &source, 512) && !device.n_started);
+    memset(text, 'b', sizeof text);
+    CHECK(!shmemi_direct_put(&context, &view, 1600, &source, 513) && device.n_copies == 1);
+    CHECK(device.n_started == 1); /* what comes before a blocking copy has been started */
+    CHECK(!shmemi_direct_put_nbi(&context, &view, 2400, &foreign, 8) && device.n_copies == 2);
+    foreign.object = NULL;
+    CHECK(!shmemi_direct_put_nbi(&context, &view, 2408, &foreign, 8) && device.n_copies == 3);
+    finish(&context);
+    for (int i = 0; i < 20; i++)
+        CHECK(there[i] == 100 + (uint64_t)i);
+    CHECK(((char *)there)[800] == 'a' && ((char *)there)[1311] == 'a' && ((char *)there)[1312] == 0);
+    CHECK(((char *)there)[2112] == 'b' && there[300] == here[3] && there[301] == here[3]);
+}
+
+/* The bytes of a list run out before its entries do. */
+static void check_bytes(void)
+{
+    struct shmemi_context context;
+    char text[300];
+    reset(&context);
+    context.lists.is_patient = true;
+    for (int i = 0; i < 30; i++) {
+        struct shmemi_place source = shmemi_place_host(text);
+        memset(text, 'a' + i % 26, sizeof text);
+        CHECK(!shmemi_direct_put_nbi(&context, &view, (size_t)i * 301, &source, sizeof text));
+    }
+    CHECK(device.n_started == 2);
+    finish(&context);
+    for (int i = 0; i < 30; i++)
+        for (int k = 0; k < 300; k++)
+            CHECK(((char *)there)[i * 301 + k] == 'a' + i % 26);
+}
+
+static void check_gets(void)
+{
+    struct shmemi_context context;
+    reset(&context);
+    device.is_slow = true;
+    for (int i = 0; i < WORDS; i++)
+        there[i] = (uint64_t)i * 3;
+    for (int i = 0; i < 100; i++) {
+        struct shmemi_place to_host = shmemi_place_host(&out[i]), to_device = own_word(i);
+        CHECK(!shmemi_direct_get_nbi(&context, &view, (size_t)i * 8, i % 2 ? &to_host : &to_device, 8));
+        if (i % 32 == 31)
+            carry_out_all();
+    }
+    CHECK(out[99] == 99 * 7 + 1);
+    device.is_slow = false;
+    carry_out_all();
+    finish(&context);
+    for (int i = 0; i < 100; i++)
+        CHECK((i % 2 ? out : here)[i] == (uint64_t)i * 3);
+}
+
+static void check_amos(void)
+{
+    struct shmemi_context context;
+    struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0}, swap = {SHMEMI_AMO_COMPARE_SWAP, 4, 9, 5};
+    uint64_t old = 77, sum = 0;
+    uint32_t short_old = 0;
+    reset(&context);
+    for (int i = 0; i < 1000; i++)
+        CHECK(!shmemi_direct_amo(&context, &view, 8, &add, NULL));
+    CHECK(!shmemi_direct_amo(&context, &view, 8, &add, &old) && old == 1000);
+    for (int i = 0; i < 100; i++)
+        CHECK(!shmemi_direct_amo_nbi(&context, &view, 8, &add, &out[i]));
+    finish(&context);
+    for (int i = 0; i < 100; i++)
+        sum += out[i];
+    CHECK(there[1] == 1101 && sum == 100 * 1001 + 99 * 100 / 2);
+    there[2] = 0x700000005;
+    CHECK(!shmemi_direct_amo(&context, &view, 16, &swap, &short_old) && short_old == 5 && there[2] == 0x700000009);
+    finish(&context);
+}
+
+/* Signals after payloads, however the two were added; the payload may be too long for a list. */
+static void check_signals(void)
+{
+    struct shmemi_context context;
+    struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0};
+    reset(&context);
+    for (int i = 0; i < 50; i++) {
+        size_t nbytes = i % 3 ? 8 : 520;
+        struct shmemi_place source = i % 2 ? own_word(1) : shmemi_place_host(&out[2]);
+        there[100] = 0;
+        /* the word is a part of the payload too: were it set first, the sum would be wrong */
+        CHECK(!shmemi_direct_put_signal(&context, &view, 800, &source, nbytes, &view, 800, &add, i % 2));
+        if (i % 2 == 0)
+            finish(&context);
+        CHECK(there[100] == (i % 2 ? here[1] : out[2]) + 1);
+    }
+    finish(&context);
+    struct shmemi_view other = view;
+    struct shmemi_place source = own_word(1);
+    other.place.object = &another;
+    CHECK(shmemi_direct_put_signal(&context, &view, 0, &source, 8, &other, 8, &add, true) == -ENOTSUP);
+    other = view;
+    other.by_agent = false;
+    CHECK(shmemi_direct_put_signal(&context, &view, 0, &source, 8, &other, 8, &add, true) == -ENOTSUP);
+    finish(&context);
+}
+
+/* A context that takes what others have; the library's wait loop starts it. */
+static void check_contention(void)
+{
+    struct shmemi_context context[LISTS + 1];
+    struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0};
+    unsigned spins = 0;
+    reset(&context[LISTS]);
+    for (int i = 0; i < LISTS; i++) {
+        reset(&context[i]);
+        context[i].lists.is_patient = true;
+    }
+    for (int i = 0; i < LISTS; i++)
+        put_own(&context[i], i);
+    CHECK(taken() == LISTS && shmemi_direct_list_waiting == LISTS);
+    put_own(&context[LISTS], 10);
+    CHECK(device.n_copies == 1);
+    shmemi_direct_list_flush_old();
+    CHECK(!device.n_started);
+    shmemi_direct_list_flush_old();
+    CHECK(device.n_started == LISTS && !shmemi_direct_list_waiting);
+    for (int i = 0; i < LISTS; i++) {
+        CHECK(!shmemi_drivers_quiet(&context[i]));
+        put_own(&context[i], 20 + i);
+    }
+    CHECK(device.n_started == LISTS);
+    shmemi_progress(&spins);
+    CHECK(device.n_started == 2 * LISTS);
+    for (int i = 0; i < LISTS; i++)
+        CHECK(!shmemi_drivers_quiet(&context[i]));
+    CHECK(!shmemi_direct_amo(&context[LISTS], &view, 0, &add, NULL));
+    CHECK(!shmemi_drivers_quiet(&context[LISTS]) && !taken());
+}
+
+static void check_failures(void)
+{
+    struct shmemi_context context;
+    struct shmemi_place source = own_word(0);
+    reset(&context);
+    device.start_result = -EIO;
+    CHECK(shmemi_direct_put_nbi(&context, &view, 0, &source, 8) == -EIO);
+    device.start_result = 0;
+    finish(&context);
+    device.test_result = -EFAULT;
+    CHECK(!shmemi_direct_put_nbi(&context, &view, 0, &source, 8));
+    CHECK(shmemi_drivers_quiet(&context) == -EFAULT);
+    device.test_result = 0;
+    finish(&context);
+}
+
+/* Threads on one context, each quiet after some of its own; sums are exact and every value is fetched once. */
+static struct shmemi_context shared;
+static _Atomic uint64_t fetched;
+
+static void *add_many(void *argument)
+{
+    struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0};
+    uint64_t old[10], sum = 0;
+    (void)argument;
+    for (int i = 0; i < ADDS; i += 10) {
+        for (int k = 0; k < 10; k++)
+            CHECK(!shmemi_direct_amo_nbi(&shared, &view, 8, &add, &old[k]));
+        if (i % 100 == 0)
+            put_own(&shared, 100 + i % WORDS / 2);
+        CHECK(!shmemi_drivers_quiet(&shared));
+        for (int k = 0; k < 10; k++)
+            sum += old[k];
+    }
+    fetched += sum;
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    pthread_t thread[THREADS];
+    const uint64_t n = THREADS * (uint64_t)ADDS;
+    reset(&shared);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&thread[i], NULL, add_many, NULL));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    finish(&shared);
+    CHECK(there[1] == n && fetched == n * (n - 1) / 2);
+}
+
+int main(void)
+{
+    check_starts();
+    check_session();
+    check_off();
+    check_what_fits();
+    check_bytes();
+    check_gets();
+    check_amos();
+    check_signals();
+    check_contention();
+    check_failures();
+    check_threads();
+    puts("ok");
+    return 0;
+}
