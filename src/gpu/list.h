@@ -66,39 +66,49 @@ static inline void shmemi_list_deliver_to(struct shmemi_list *list, void *dest, 
     list->deliveries[list->n_deliveries++] = (struct shmemi_delivery){dest, from, (uint32_t)nbytes};
 }
 
+/* Between addresses of the device. */
+static inline __attribute__((always_inline)) void shmemi_list_copy(struct shmemi_list *list, uintptr_t dest,
+                                                                   uintptr_t source, size_t nbytes)
+{
+    struct shmemi_list_entry *entry = &list->entries[list->n++];
+    entry->dest = dest;
+    entry->source = source;
+    entry->nbytes = (uint16_t)nbytes;
+    entry->op = SHMEMI_ENTRY_COPY;
+    list->copied += nbytes;
+}
+
+/* Up to 8 bytes that the entry itself holds. */
+static inline void shmemi_list_store(struct shmemi_list *list, uintptr_t dest, const void *source, size_t nbytes)
+{
+    struct shmemi_list_entry *entry = &list->entries[list->n++];
+    entry->dest = dest;
+    entry->nbytes = (uint16_t)nbytes;
+    entry->op = SHMEMI_ENTRY_STORE;
+    if (nbytes == sizeof entry->source)
+        memcpy(&entry->source, source, sizeof entry->source);
+    else
+        memcpy(&entry->source, source, nbytes);
+}
+
 /* From host memory to the device. */
 static inline void shmemi_list_put(struct shmemi_list *list, uintptr_t dest, const void *source, size_t nbytes)
 {
-    struct shmemi_list_entry entry = {.dest = dest, .nbytes = (uint16_t)nbytes};
-    if (nbytes <= sizeof entry.source) {
-        entry.op = SHMEMI_ENTRY_STORE;
-        memcpy(&entry.source, source, nbytes);
-    } else {
-        entry.op = SHMEMI_ENTRY_COPY;
-        char *here = list->bytes + shmemi_list_reserve(list, dest, nbytes);
-        memcpy(here, source, nbytes);
-        entry.source = (uintptr_t)here;
-        list->copied += nbytes;
+    if (nbytes <= sizeof list->entries->source) {
+        shmemi_list_store(list, dest, source, nbytes);
+        return;
     }
-    list->entries[list->n++] = entry;
+    char *here = list->bytes + shmemi_list_reserve(list, dest, nbytes);
+    memcpy(here, source, nbytes);
+    shmemi_list_copy(list, dest, (uintptr_t)here, nbytes);
 }
 
 /* From the device to host memory. */
 static inline void shmemi_list_get(struct shmemi_list *list, void *dest, uintptr_t source, size_t nbytes)
 {
     uint32_t at = shmemi_list_reserve(list, source, nbytes);
-    list->entries[list->n++] = (struct shmemi_list_entry){
-        .dest = (uintptr_t)(list->bytes + at), .source = source, .nbytes = (uint16_t)nbytes, .op = SHMEMI_ENTRY_COPY};
-    list->copied += nbytes;
+    shmemi_list_copy(list, (uintptr_t)(list->bytes + at), source, nbytes);
     shmemi_list_deliver_to(list, dest, at, nbytes);
-}
-
-/* Between addresses of the device. */
-static inline void shmemi_list_copy(struct shmemi_list *list, uintptr_t dest, uintptr_t source, size_t nbytes)
-{
-    list->entries[list->n++] = (struct shmemi_list_entry){
-        .dest = dest, .source = source, .nbytes = (uint16_t)nbytes, .op = SHMEMI_ENTRY_COPY};
-    list->copied += nbytes;
 }
 
 static inline struct shmemi_list_entry shmemi_list_amo_entry(uintptr_t word, const struct shmemi_amo *amo)

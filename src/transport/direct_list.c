@@ -12,6 +12,7 @@
 
 enum {
     GROWTH = 8,       /* of the length at which a list is started while nothing is under way */
+    LOOK_EVERY = 32,  /* operations, whether something is */
     SWEEP_MS = 10,    /* between looks at lists that wait */
     IDLE_SWEEPS = 50, /* without any, after which looking stops */
 };
@@ -104,8 +105,9 @@ static int launch(struct shmemi_context *context)
         context->lists.oldest = list;
     context->lists.newest = list;
     context->lists.started++;
-    context->lists.patience = context->lists.patience < UINT32_MAX / GROWTH ? context->lists.patience * GROWTH
-                                                                             : UINT32_MAX;
+    if (context->lists.patience < UINT32_MAX / GROWTH)
+        context->lists.patience *= GROWTH;
+    context->lists.look_at = context->lists.patience;
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_DIRECT);
     return 0;
 }
@@ -179,22 +181,26 @@ static inline struct shmemi_list *list_for(struct shmemi_context *context, const
     return take(context, place, rc_p);
 }
 
-static size_t length_max(void)
+static __attribute__((noinline)) int start_if_idle(struct shmemi_context *context, uint32_t length)
 {
-    return shmemi_settings.gpu_batch ? shmemi_settings.gpu_batch : 1;
+    if (context->lists.is_patient)
+        return 0;
+    if (!is_idle(context)) {
+        context->lists.look_at = length + LOOK_EVERY;
+        return 0;
+    }
+    if (context->lists.patience == 0)
+        context->lists.patience = 1;
+    return start(context);
 }
 
 /* After an operation has been added. */
 static inline int start_if_due(struct shmemi_context *context)
 {
     uint32_t length = shmemi_list_length(context->lists.collecting);
-    if (length >= length_max())
+    if (__builtin_expect(length >= shmemi_settings.gpu_batch, 0))
         return start(context);
-    if (length <= context->lists.patience || context->lists.is_patient || !is_idle(context))
-        return 0;
-    if (context->lists.patience == 0)
-        context->lists.patience = 1;
-    return start(context);
+    return __builtin_expect(length < context->lists.look_at, 1) ? 0 : start_if_idle(context, length);
 }
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
@@ -208,8 +214,8 @@ static inline const struct shmemi_place *device_side(const struct shmemi_place *
     return is_alone && side->object && side->memory->list_take ? side : NULL;
 }
 
-static inline void add_copy(struct shmemi_list *list, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, size_t nbytes)
+static inline __attribute__((always_inline)) void
+add_copy(struct shmemi_list *list, const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
 {
     if (source->memory == &shmemi_memory_host)
         shmemi_list_put(list, dest->address, (const void *)source->address, nbytes);
@@ -271,7 +277,7 @@ static bool is_finished(struct shmemi_context *context, uint64_t number)
     collect(context);
     bool finished = context->lists.finished >= number;
     if (!context->lists.oldest && !context->lists.collecting)
-        context->lists.patience = 0;
+        context->lists.patience = context->lists.look_at = 0;
     unlock(context);
     return finished;
 }
