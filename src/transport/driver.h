@@ -66,7 +66,7 @@ struct shmemi_context {
     } copies;                   /* direct: nonblocking copies; under the lock of direct_transfers.c */
     struct {
         atomic_bool is_locked;
-        bool is_patient;                           /* lists are started when they are full; a hint of the program */
+        atomic_bool is_patient;                    /* lists are started when they are full; a hint of the program */
         struct shmemi_list *collecting;            /* not yet started; NULL: none */
         struct shmemi_list *oldest, *newest;       /* started */
         uint64_t started, finished;
