@@ -9,6 +9,7 @@
 #include "gpu/cuda_context.h"
 
 #include "base/log.h"
+#include "gpu/cuda_relay.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -169,6 +170,7 @@ void shmemi_cuda_contexts_check(void)
 static void destroy_handles(struct shmemi_cuda_context *record)
 {
     shmemi_cuda_lists_close(atomic_load(&record->lists.pool));
+    shmemi_cuda_relay_close(record);
     if (record->kernels.module)
         shmemi_cuda.cuModuleUnload(record->kernels.module);
     for (unsigned i = 0; i < record->n_free_events; i++)

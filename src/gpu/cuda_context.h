@@ -41,6 +41,10 @@ struct shmemi_cuda_context {
         bool is_tried;                          /* under lock */
         _Atomic(struct shmemi_cuda_lists *) pool; /* NULL: there are none */
     } lists;
+    struct {
+        bool is_tried;
+        struct shmemi_cuda_relay *slots; /* NULL: there are none */
+    } relay; /* of a shadow, under lock: cuda_relay.c */
     struct shmemi_cuda_context *next;
 };
 

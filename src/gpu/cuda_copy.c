@@ -5,9 +5,10 @@
  * A copy runs on the calling thread's stream of the context that the GPU side names (the source's, when both do), so
  * copies of one thread to and from one object are in order. An imported object of another PE names a context of this
  * process: a copy between it and memory of the same context is a plain device to device copy over NVLink or PCIe.
- * When both sides name a context and they differ, the streams of the two are made to wait for each other.
+ * When both sides name a context and they differ, the streams of the two are made to wait for each other; contiguous
+ * copies to and from a shadow context are cuda_relay.c's.
  */
-#include "gpu/cuda_context.h"
+#include "gpu/cuda_relay.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -239,13 +240,32 @@ static int enqueue(const struct lane *lane, const struct shmemi_place *dest, con
     return rc;
 }
 
+static inline bool is_shadow(const struct shmemi_place *place)
+{
+    return ((const struct shmemi_cuda_context *)place->object)->is_shadow;
+}
+
+/* A contiguous copy between two GPUs that do not reach each other's memory. */
+static inline bool is_relayed(const struct shmemi_place *dest, const struct shmemi_place *source,
+                              const struct shmemi_shape *shape)
+{
+    if (__builtin_expect(!crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
+        return false;
+    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
+}
+
 int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                      const struct shmemi_shape *shape)
 {
     struct lane lane;
+    int rc = -ENOTSUP;
     if (!shape->width || !shape->rows)
         return 0;
-    int rc = lane_enter(&lane, dest, source);
+    if (is_relayed(dest, source, shape))
+        rc = shmemi_cuda_relay_copy(dest, source, shape->width * shape->rows);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = lane_enter(&lane, dest, source);
     if (rc)
         return rc;
     rc = enqueue(&lane, dest, source, shape);
@@ -287,7 +307,12 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
         *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda};
         return 0;
     }
-    int rc = lane_enter(&lane, dest, source);
+    int rc = -ENOTSUP;
+    if (is_relayed(dest, source, shape))
+        rc = shmemi_cuda_relay_start(dest, source, shape->width * shape->rows, event_p);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = lane_enter(&lane, dest, source);
     if (rc)
         return rc;
     rc = enqueue_with_event(&lane, dest, source, shape, event_p);

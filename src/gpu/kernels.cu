@@ -6,3 +6,4 @@
 #include "gpu/kernel_arguments.h"
 
 #include "gpu/kernels_list.cuh"
+#include "gpu/kernels_relay.cuh"

@@ -46,7 +46,7 @@ void shmemx_unmap(void *ptr);
 /* Text of the last refusal of shmmap on this PE; never NULL, empty when there was none. */
 const char *shmemx_strerror(void);
 
-/* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "staged", "naive", "local"),
+/* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "cuda-shadow", "staged", "naive", "local"),
  * or NULL when addr is not symmetric. */
 const char *shmemx_route(const void *addr, int pe);
 

@@ -6,6 +6,7 @@
 #include "base/settings.h"
 #include "gpu/memory.h"
 #include "shmem/shmemx.h"
+#include "transport/routes.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -63,16 +64,31 @@ static void print_matrix(const char *title, const void *address)
     if (me == 0) {
         printf("\n%s, route from PE (row) to PE (column):\n%6s", title, "");
         for (int pe = 0; pe < n; pe++)
-            printf(" %9d", pe);
+            printf(" %11d", pe);
         for (int from = 0; from < n; from++) {
             printf("\n%6d", from);
             for (int to = 0; to < n; to++)
-                printf(" %9s", table + ((size_t)from * (size_t)n + (size_t)to) * ROUTE_CHARS);
+                printf(" %11s", table + ((size_t)from * (size_t)n + (size_t)to) * ROUTE_CHARS);
         }
         printf("\n");
         fflush(stdout);
     }
     shmem_free(table);
+}
+
+/* What goes where, unless SHMEM_GPU_ROUTE forces a route. */
+static void print_table(void)
+{
+    printf("\nmapped memory, route by what made it and where the PEs' GPUs are:\n%14s", "");
+    for (int relation = 0; relation < SHMEMI_RELATIONS; relation++)
+        printf(" %-14s", shmemi_relation_name((enum shmemi_relation)relation));
+    for (int class = 0; class < SHMEMI_MEMORY_CLASSES; class++) {
+        printf("\n  %-12s", shmemi_memory_class_name((enum shmemi_memory_class)class));
+        for (int relation = 0; relation < SHMEMI_RELATIONS; relation++)
+            printf(" %-14s", shmemi_route_of((enum shmemi_memory_class)class, (enum shmemi_relation)relation));
+    }
+    printf("\n");
+    fflush(stdout);
 }
 
 /* shmmap is collective: a PE without a device hands in nothing and lets all refuse. */
@@ -109,6 +125,8 @@ static void print_routes(void)
         return;
     }
     void *heap = shmem_malloc(8);
+    if (shmem_my_pe() == 0)
+        print_table();
     print_matrix("symmetric heap", heap);
     print_matrix("static data", &static_word);
     shmem_free(heap);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations on GPU memory that this process has an address for: what the drivers "local" and "cuda-ipc" share. They are
- * slots of struct shmemi_driver.
+ * Operations on GPU memory that this process has an address for: what the drivers "local", "cuda-ipc" and "cuda-shadow"
+ * share. They are slots of struct shmemi_driver.
  */
 #ifndef SHMEMI_DIRECT_H
 #define SHMEMI_DIRECT_H
