@@ -30,7 +30,7 @@ static CUresult export_piece(CUdeviceptr address, CUdeviceptr *end_p, unsigned l
     return result;
 }
 
-/* One number for the numbers of all pieces (FNV-1a), which an object keeps as long as all of them stay. 0: not known. */
+/* One number for the numbers of all pieces (FNV-1a), kept as long as all of them stay. 0: not known. */
 static uint64_t combine(uint64_t sum, unsigned long long id)
 {
     return sum && id ? (sum ^ id) * 0x100000001b3u : 0;

@@ -260,13 +260,13 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
     CUdevice device;
     int ordinal;
     if (!find_device(&ticket->device, &ordinal, &device)) {
-        snprintf(reason, reason_size, "the GPU of another PE is hidden from this one; let CUDA_VISIBLE_DEVICES show it");
+        snprintf(reason, reason_size, "another PE's GPU is hidden from this one: let CUDA_VISIBLE_DEVICES show it");
         return -ENOTSUP;
     }
     int rc = shmemi_cuda_context_shadow(ordinal, context_p);
     if (rc)
-        snprintf(reason, reason_size, "this PE cannot make a context on the GPU of another PE; is its memory full, or "
-                                      "its compute mode exclusive?");
+        snprintf(reason, reason_size, "this PE cannot make a context on another PE's GPU: is its memory full, or its "
+                                      "compute mode exclusive?");
     return rc ? -ENOTSUP : 0;
 }
 

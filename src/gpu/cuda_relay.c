@@ -2,8 +2,8 @@
  *
  * Three ways, by size. Up to 8 bytes: a kernel on either GPU, the bytes in one word with the ticket that the second
  * kernel waits for. Up to KERNELS_MAX: kernels that hand over pieces. Above, and when nobody waits for the copy: pieces
- * copied out and in by the copy engines, each as soon as it has come. Without kernels (no nvcc, or unaligned memory) the
- * copy engines do all.
+ * copied out and in by the copy engines, each as soon as it has come. Without kernels (no nvcc, or unaligned memory)
+ * the copy engines do all.
  *
  * What is on the way lies in slots of page-locked memory, of which each shadow context has a few.
  */

@@ -4,8 +4,8 @@
  * through host memory of its own; so does this, in ways that are faster for short copies and for those of some
  * megabytes. Private to the files of the CUDA kind of memory.
  *
- * Each side works on the calling thread's stream of the context of its own memory, so that copies to and from one object
- * are in order with that thread's other copies.
+ * Each side works on the calling thread's stream of the context of its own memory, so that copies to and from one
+ * object are in order with that thread's other copies.
  */
 #ifndef SHMEMI_CUDA_RELAY_H
 #define SHMEMI_CUDA_RELAY_H

@@ -43,9 +43,9 @@ struct shmemi_list_run {
     uint32_t ticket;
 };
 
-/* relay: one GPU copies out to page-locked host memory piece by piece, another copies in what has come. Piece i is there
- * when its mark holds the ticket; block i of the second kernel has finished when its end holds it. Marks and ends lie in
- * host memory, and nobody resets them: no ticket is used twice. */
+/* relay: one GPU copies out to page-locked host memory piece by piece, another copies in what has come. Piece i is
+ * there when its mark holds the ticket; block i of the second kernel has finished when its end holds it. Marks and ends
+ * lie in host memory, and nobody resets them: no ticket is used twice. */
 struct shmemi_relay_copy {
     uint64_t device; /* address of the memory on the GPU */
     uint64_t host;   /* of the first piece, aligned to 16 bytes */

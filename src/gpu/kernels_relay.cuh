@@ -81,7 +81,8 @@ extern "C" __global__ void shmemi_kernel_relay_in(const struct shmemi_relay_copy
 }
 
 /* One thread. Words of 8 and 4 bytes are never seen half written. */
-extern "C" __global__ void shmemi_kernel_relay_word_out(uint64_t source, uint32_t nbytes, uint64_t host, uint32_t ticket)
+extern "C" __global__ void shmemi_kernel_relay_word_out(uint64_t source, uint32_t nbytes, uint64_t host,
+                                                        uint32_t ticket)
 {
     uint64_t bytes = 0;
     if (nbytes == 8 && source % 8 == 0)

@@ -49,8 +49,8 @@ static const struct shmemi_share *share_of(int pe, const struct shmemi_share *mi
 static void note_missing(struct shmemi_share *share, int pe)
 {
     share->exported = false;
-    shmemi_slow_route_note(pe, "the descriptors of the memory did not come to another PE of the node; the limit of open "
-                               "files may be too low (ulimit -n)");
+    shmemi_slow_route_note(pe, "the descriptors of the memory did not come to another PE: the limit of open files may "
+                               "be too low (ulimit -n)");
 }
 
 /* descriptors: those that came with the PE's share, or NULL. */

@@ -145,7 +145,7 @@ struct shmemi_driver {
 extern const struct shmemi_driver shmemi_driver_shm;    /* host memory of this node: load and store */
 extern const struct shmemi_driver shmemi_driver_cma;    /* host memory of this node by process_vm_writev */
 extern const struct shmemi_driver shmemi_driver_ipc;    /* GPU memory of this node opened in this process: "cuda-ipc" */
-extern const struct shmemi_driver shmemi_driver_shadow; /* the same through a context on the owner's GPU: "cuda-shadow" */
+extern const struct shmemi_driver shmemi_driver_shadow; /* the same by a context on its GPU: "cuda-shadow" */
 extern const struct shmemi_driver shmemi_driver_local;  /* this PE's own GPU memory */
 extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of another node */
 extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
