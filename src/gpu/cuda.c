@@ -328,6 +328,14 @@ static void cuda_close_object(struct shmemi_allocation *allocation)
     (void)allocation; /* the record of the context stays until the kind is closed */
 }
 
+static const char *cuda_handicap(const struct shmemi_allocation *allocation)
+{
+    if (shmemi_cuda_has_kernels(allocation->place.object))
+        return NULL;
+    return shmemi_kernels_image_size ? "the library's device kernels do not run on this GPU: build with a newer nvcc"
+                                     : "the library was built without device kernels: build where nvcc is";
+}
+
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
 static void cuda_close(void)
@@ -354,6 +362,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .deallocate = cuda_deallocate,
     .open_object = cuda_open_object,
     .close_object = cuda_close_object,
+    .handicap = cuda_handicap,
     .copy = shmemi_cuda_copy,
     .copy_start = shmemi_cuda_copy_start,
     .event_test = shmemi_cuda_event_test,

@@ -125,6 +125,10 @@ struct shmemi_memory {
                        size_t reason_size);
     void (*close_object)(struct shmemi_allocation *allocation);
 
+    /* What makes operations on all memory of the kind slower than need be, as a phrase that says what to do about it;
+     * NULL when nothing does. NULL in the table when nothing can. */
+    const char *(*handicap)(const struct shmemi_allocation *allocation);
+
     /* Copy between two places of which at least one is of this kind and the other is of this kind or host memory.
      * copy returns when the data is in place. copy_start returns at once; host memory must then stay until the event
      * completes. Copies started by one thread for the same object take effect in order. */

@@ -27,7 +27,9 @@ extern "C" {
  *
  * Returns NULL on every PE when any PE refuses; nothing is changed then, and shmemx_strerror tells the PE and cause.
  * Refused are: an unknown type, one that this machine or build lacks, size 0, sizes or types that differ between PEs,
- * a pointer that is not GPU memory, a size past the end of the allocation, a range that is already mapped, a full window.
+ * a pointer that is not GPU memory, a size past the end of the allocation, a range that is already mapped, a full
+ * window; with SHMEM_GPU_STRICT=1 also memory that other PEs of the node reach slowly for a reason that could be mended.
+ * Without it, that is a warning. oshinfo --routes prints which memory takes which route.
  * Implies a barrier. One thread at a time. */
 void *shmmap(void *obj, size_t size, int type);
 

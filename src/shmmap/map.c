@@ -161,13 +161,17 @@ static void unpin_staging(const struct shmemi_memory *memory)
     memory->unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
 }
 
-/* What the other PEs of the node need to open this PE's object, if they can. */
+/* What the other PEs of the node need to open this PE's object, if they can. What stands in the way is noted. */
 static void export_object(struct attempt *attempt, struct shmemi_share *share, struct shmemi_descriptors *descriptors)
 {
     char reason[SHMEMI_CAUSE_BYTES] = "";
+    const struct shmemi_memory *memory = attempt->memory;
+    const char *handicap = memory->handicap ? memory->handicap(&attempt->region->allocation) : NULL;
+    if (handicap)
+        shmemi_slow_route_note(shmemi_job.pe, handicap);
     if (shmemi_job.node_n_pes == 1)
         return;
-    share->exported = !attempt->memory->export_handle(&attempt->region->allocation, &share->handle, descriptors, reason,
+    share->exported = !memory->export_handle(&attempt->region->allocation, &share->handle, descriptors, reason,
                                                       sizeof reason);
     if (reason[0])
         shmemi_slow_route_note(shmemi_job.pe, reason);

@@ -62,6 +62,6 @@ void shmemi_slow_route_note(int pe, const char *cause)
     if (shmemi_settings.gpu_strict || shmemi_settings.gpu_route != SHMEMI_ROUTE_AUTO || is_told(cause))
         return;
     snprintf(told[n_told++], CAUSE_BYTES, "%s", cause);
-    shmemi_warn("mapped memory of PE %d is reached through host memory: %s (SHMEM_GPU_STRICT=1 makes this an error)",
+    shmemi_warn("mapped memory of PE %d is slower to reach than need be: %s (SHMEM_GPU_STRICT=1 makes this an error)",
                 pe, cause);
 }

@@ -70,7 +70,7 @@ static void check_defaults(void)
     CHECK(shmemi_settings_read() == 0);
     CHECK(shmemi_settings.symmetric_size == (size_t)256 << 20 && shmemi_settings.map_window == (size_t)1 << 40);
     CHECK(!shmemi_settings.version && !shmemi_settings.info && !shmemi_settings.debug && shmemi_settings.strict);
-    CHECK(shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO && shmemi_settings.node_size == 0);
+    CHECK(!shmemi_settings.gpu_strict && shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO && shmemi_settings.node_size == 0);
     CHECK(shmemi_log_level == SHMEMI_LOG_WARN);
 }
 
