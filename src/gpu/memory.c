@@ -107,6 +107,22 @@ void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
     *place_p = shmemi_place_host(address);
 }
 
+/* ---- Page-locked host memory ------------------------------------------------------------------------------------- */
+
+void shmemi_memory_pin(void *address, size_t size)
+{
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->pin)
+            gpu_kinds[i]->pin(address, size);
+}
+
+void shmemi_memory_unpin(void *address, size_t size)
+{
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->unpin)
+            gpu_kinds[i]->unpin(address, size);
+}
+
 /* ---- Between two kinds of GPU memory -----------------------------------------------------------------------------
  * Two buffers of page-locked host memory, so that one is filled while the other is emptied. The pieces shrink with
  * the copy: a copy in few pieces overlaps little. */
@@ -133,9 +149,7 @@ static int open_buffers(void)
         shmemi_error("out of memory for copies between kinds of GPU memory");
         return -ENOMEM;
     }
-    for (int i = 0; i < N_GPU_KINDS; i++)
-        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->pin)
-            gpu_kinds[i]->pin(buffers, (size_t)N_BUFFERS * PIECE_MAX);
+    shmemi_memory_pin(buffers, (size_t)N_BUFFERS * PIECE_MAX);
     return 0;
 }
 
@@ -143,9 +157,7 @@ static void close_buffers(void)
 {
     if (!buffers)
         return;
-    for (int i = 0; i < N_GPU_KINDS; i++)
-        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->unpin)
-            gpu_kinds[i]->unpin(buffers, (size_t)N_BUFFERS * PIECE_MAX);
+    shmemi_memory_unpin(buffers, (size_t)N_BUFFERS * PIECE_MAX);
     free(buffers);
     buffers = NULL;
 }

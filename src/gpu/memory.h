@@ -194,6 +194,11 @@ extern bool shmemi_memory_probe;
 /* Find out which kinds are present without starting them; sets shmemi_memory_probe. Cheap. */
 void shmemi_memory_discover(void);
 
+/* Page-lock host memory for all kinds that are open, as far as they can, and undo it. Again for the same range: nothing
+ * is done for kinds that have it. */
+void shmemi_memory_pin(void *address, size_t size);
+void shmemi_memory_unpin(void *address, size_t size);
+
 /* PEs among which the cores of this machine are divided; at least 1. Set at start. */
 extern int shmemi_memory_node_pes;
 

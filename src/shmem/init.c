@@ -9,6 +9,7 @@
 #include "transport/batch.h"
 #include "transport/bootstrap.h"
 #include "transport/node.h"
+#include "transport/prepared.h"
 #include "transport/service.h"
 #include "transport/ucx.h"
 
@@ -107,6 +108,7 @@ static void close_library(void)
 {
     shmemi_teams_close();
     shmemi_service_stop();
+    shmemi_prepared_close();
     shmemi_map_close();
     shmemi_symmetric_close();
     shmemi_node_leave();

@@ -57,6 +57,25 @@ const char *shmemx_route(const void *addr, int pe);
  * order in which OpenCL lists them, GPUs only if there are any. -1 when there is none. */
 int shmemx_my_device(int type);
 
+/* Prepare host memory for fast transfers, for as long as it is used for many: it is page-locked for CUDA and registered
+ * with the network, so that transfers between it and GPU memory, or other nodes, go at full speed. For private memory
+ * (malloc, stack, static data); symmetric heap memory is accepted and needs it not. It takes about as long as copying the
+ * range a few times. Transfers are right without it, and when the system refuses a part of it (a limit of locked
+ * memory): a line says so once, and they are only slower. CUDA's part is done at once if the program has used CUDA
+ * before, else by the first shmmap.
+ *
+ * Returns 0, or a negative errno value after a line that names the cause: -EINVAL for NULL, size 0, GPU memory and
+ * mapped addresses; -EEXIST if it overlaps, and is not the same as, a range that is prepared; -ENOMEM. The same range
+ * may be prepared several times, and then needs as many releases. What is left at shmem_finalize is released there.
+ *
+ * Local: no other PE takes part. Any thread at any time between initialisation and finalisation. The memory must stay
+ * allocated until it is released, and transfers from and to it must be complete by then (shmem_quiet).
+ *
+ * Source: the prepare and release calls of SYCL (sycl_ext_oneapi_copy_optimize). */
+int shmemx_prepare(void *ptr, size_t size);
+/* Undo one shmemx_prepare of the range that begins at ptr. 0, or -EINVAL if there is none. */
+int shmemx_release(void *ptr);
+
 /* State of this PE's symmetric heap, in bytes. Local; any thread. */
 typedef struct {
     size_t size;         /* of the heap               */

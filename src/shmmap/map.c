@@ -19,6 +19,7 @@
 #include "transport/node.h"
 #include "transport/piece_costs.h"
 #include "transport/routes.h"
+#include "transport/prepared.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -152,6 +153,7 @@ static void pin_staging(const struct shmemi_memory *memory)
     staging_is_pinned[memory->type] = true;
     memory->pin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
     memory->pin((void *)shmemi_window.base, shmemi_window.heap_size);
+    shmemi_prepared_pin();
 }
 
 static void unpin_staging(const struct shmemi_memory *memory)

@@ -22,6 +22,11 @@ void shmemi_ucx_close(void);
 int shmemi_ucx_expose(uint32_t region, void *address, size_t size);
 void shmemi_ucx_hide(uint32_t region);
 
+/* Register host memory with the network, for transfers from and to it (UCP_OP_ATTR_FIELD_MEMH). NULL when there is no
+ * network, or it refuses: that is told once, and transfers go on without. unregister takes NULL too. */
+void *shmemi_ucx_register(void *address, size_t size);
+void shmemi_ucx_unregister(void *handle);
+
 /* For the service thread's epoll. arm: 0 when it may sleep on the descriptor, -EAGAIN when there is work. */
 int shmemi_ucx_event_fd(void);
 int shmemi_ucx_service_arm(void);

@@ -60,16 +60,42 @@ static struct shmemi_ucx_target *ready_targets; /* under the initiator lock */
 
 /* ---- Owner ------------------------------------------------------------------------------------------------------- */
 
-static int map_memory(struct exposure *exposure)
+static ucs_status_t map_host(void *address, size_t size, ucp_mem_h *memory_p)
 {
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .address = exposure->address,
-        .length = exposure->size,
+        .address = address,
+        .length = size,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
-    ucs_status_t status = ucp_mem_map(shmemi_ucx.context, &params, &exposure->memory);
+    return ucp_mem_map(shmemi_ucx.context, &params, memory_p);
+}
+
+void *shmemi_ucx_register(void *address, size_t size)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    ucp_mem_h memory = NULL;
+    if (!atomic_load(&shmemi_ucx.is_open))
+        return NULL;
+    ucs_status_t status = map_host(address, size, &memory);
+    if (status == UCS_OK)
+        return memory;
+    if (!atomic_flag_test_and_set(&warned))
+        shmemi_warn("%zu bytes at %p cannot be registered with the network: %s; transfers from and to them are slower"
+                    " (ulimit -l limits it)", size, address, ucs_status_string(status));
+    return NULL;
+}
+
+void shmemi_ucx_unregister(void *handle)
+{
+    if (handle)
+        ucp_mem_unmap(shmemi_ucx.context, handle);
+}
+
+static int map_memory(struct exposure *exposure)
+{
+    ucs_status_t status = map_host(exposure->address, exposure->size, &exposure->memory);
     if (status == UCS_OK) {
         status = ucp_rkey_pack(shmemi_ucx.context, exposure->memory, &exposure->key, &exposure->key_size);
         if (status != UCS_OK)

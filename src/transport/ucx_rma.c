@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "transport/batch.h"
 #include "transport/job.h"
+#include "transport/prepared.h"
 #include "transport/request.h"
 #include "transport/service.h"
 #include "transport/ucx_internal.h"
@@ -53,11 +54,22 @@ static void note_pending(struct shmemi_context *context)
         shmemi_service_notice();
 }
 
+/* Parameters of a transfer between a peer's copy and these bytes. What the program has prepared need not be registered
+ * again. */
+static void transfer_param(struct shmemi_ucx_batch *batch, const void *local, size_t nbytes,
+                           ucp_request_param_t *param_p)
+{
+    shmemi_ucx_batch_param(batch, param_p);
+    param_p->memh = shmemi_prepared_handle(local, nbytes);
+    if (param_p->memh)
+        param_p->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+}
+
 static int start_put(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
                      struct shmemi_ucx_batch *batch)
 {
     ucp_request_param_t param;
-    shmemi_ucx_batch_param(batch, &param);
+    transfer_param(batch, source, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_ptr_t request =
@@ -71,7 +83,7 @@ static int start_get(const struct shmemi_ucx_target *target, size_t offset, void
                      struct shmemi_ucx_batch *batch)
 {
     ucp_request_param_t param;
-    shmemi_ucx_batch_param(batch, &param);
+    transfer_param(batch, dest, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_ptr_t request =

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Host memory that the program has prepared for transfers: page-locked for the GPU and registered with the network for
+ * as long as it says. Ranges are counted: prepared twice, released twice. Any thread.
+ */
+#ifndef SHMEMI_PREPARED_H
+#define SHMEMI_PREPARED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Prepare a range; is_ready: the library has prepared it for itself, it is only counted. -EEXIST, logged, when the
+ * range overlaps another that is prepared and not the same. Whatever cannot be registered stays as it is: its transfers
+ * are slower, and a line says so once. */
+int shmemi_prepare(void *address, size_t size, bool is_ready);
+/* -EINVAL, logged, when no range that begins here is prepared. */
+int shmemi_release(void *address);
+
+/* A kind of GPU memory is in use from now on: page-lock what has been prepared before. */
+void shmemi_prepared_pin(void);
+/* Release everything; no transfer is under way, network and GPU kinds are still open. */
+void shmemi_prepared_close(void);
+
+/* Number of ranges. Read on the fast path. */
+extern atomic_size_t shmemi_prepared_count;
+/* The network's handle of the prepared range that holds these bytes; NULL when there is none. */
+void *shmemi_prepared_find(const void *address, size_t nbytes);
+
+static inline void *shmemi_prepared_handle(const void *address, size_t nbytes)
+{
+    if (__builtin_expect(!atomic_load_explicit(&shmemi_prepared_count, memory_order_relaxed), 1))
+        return NULL;
+    return shmemi_prepared_find(address, nbytes);
+}
+
+#endif
