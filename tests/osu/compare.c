@@ -35,7 +35,7 @@ double compare_locked(const struct latency_test *test, const struct latency_buff
 {
     const struct device_ops *ops = buffers->remote.ops;
     void *host = buffers->local.object;
-    if (buffers->local.ops != &device_pageable || !ops->lock)
+    if (buffers->local.ops != &device_pageable || buffers->local.is_prepared || !ops->lock)
         return NAN;
     ops->lock(host, size);
     raw_copy(test, buffers, size, 1);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_RAW = 256, OPTION_NAIVE, OPTION_ACTIVE_SET };
+enum { OPTION_RAW = 256, OPTION_NAIVE, OPTION_PREPARE, OPTION_ACTIVE_SET };
 
 static const char short_options[] = ":d:m:i:x:t:o:fchv";
 
@@ -21,6 +21,7 @@ static const struct option long_options[] = {
     {"iterations", required_argument, NULL, 'i'},  {"warmup", required_argument, NULL, 'x'},
     {"full", no_argument, NULL, 'f'},              {"validation", no_argument, NULL, 'c'},
     {"raw", no_argument, NULL, OPTION_RAW},        {"naive", no_argument, NULL, OPTION_NAIVE},
+    {"prepare", no_argument, NULL, OPTION_PREPARE},
     {"type", required_argument, NULL, 't'},        {"active-set", no_argument, NULL, OPTION_ACTIVE_SET},
     {"operation", required_argument, NULL, 'o'},   {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'v'},           {NULL, 0, NULL, 0},
@@ -160,6 +161,8 @@ static enum osu_parse parse_option(struct parser *parser, int option, const char
         return parse_flag(parser, "--raw", parser->program->compares, &options->raw);
     case OPTION_NAIVE:
         return parse_flag(parser, "--naive", parser->program->compares, &options->naive);
+    case OPTION_PREPARE:
+        return parse_flag(parser, "--prepare", parser->program->compares, &options->prepare);
     case OPTION_ACTIVE_SET:
         return parse_flag(parser, "--active-set", parser->program->collective, &options->active_set);
     case 'h':
@@ -210,6 +213,8 @@ static enum osu_parse check_together(struct parser *parser)
         return bad(parser, "say where the buffers are: heap or global, or -d cuda|opencl with two of H and D");
     if (options->naive && !on_device)
         return bad(parser, "--naive compares transfers of GPU memory: give -d and at least one D");
+    if (options->prepare && options->side[0] != 'P')
+        return bad(parser, "--prepare is for PE 0's private memory: give P as its side");
     if (on_device && !options->device)
         options->device = "cuda";
     return OSU_RUN;
@@ -289,6 +294,7 @@ void osu_options_help(const struct osu_program *program)
         printf("      --active-set               the routines with active sets, instead of those with teams\n");
     if (program->compares)
         printf("      --raw                      beside it the plain copy to the peer's memory: memcpy, CUDA driver\n"
+               "      --prepare                  shmemx_prepare for PE 0's private memory\n"
                "      --naive                    beside it the way without shmmap: copy out, host transfer,\n"
                "                                 barrier, copy in\n");
     printf("  -h, --help                     this text\n"

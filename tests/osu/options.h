@@ -43,6 +43,7 @@ struct osu_options {
     long warmup, warmup_large;
     bool use_global;     /* host buffers are static data, else on the symmetric heap */
     bool full, validate, raw, naive;
+    bool prepare;        /* PE 0's private memory                                    */
     bool active_set;     /* collectives by active sets, else by teams  */
     const char *type;    /* of the elements: "int", "long", "float", "double" */
     const char *operation; /* the only one to be measured, or NULL: all */

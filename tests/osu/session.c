@@ -172,6 +172,9 @@ static int create_device(const struct osu_session *session, struct osu_memory *m
     if (!memory->object)
         osu_fail("no room for a buffer of %zu bytes", size);
     memory->mapped = symmetric || !memory->ops->local_pointer;
+    memory->is_prepared = memory->ops == &device_pageable && session->options.prepare;
+    if (memory->is_prepared && osu_prepare(memory->object, size))
+        osu_fail("%zu bytes of private memory cannot be prepared", size);
     if (!memory->mapped)
         return 0;
     memory->address = osu_map(memory->object, size, memory->ops->type);
@@ -204,6 +207,8 @@ void osu_memory_destroy(struct osu_memory *memory)
 {
     if (memory->mapped)
         osu_unmap(memory->address);
+    if (memory->is_prepared)
+        osu_release(memory->object);
     if (!memory->is_static)
         memory->ops->free(memory->object);
 }

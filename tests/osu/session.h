@@ -30,6 +30,7 @@ struct osu_memory {
     void *address;  /* as OpenSHMEM calls name it                                */
     bool mapped;
     bool is_static;
+    bool is_prepared; /* by shmemx_prepare, so it stays page-locked */
 };
 
 /* Static data that the option global places host buffers in. */

@@ -40,6 +40,18 @@ static inline const char *osu_route(const void *address, int pe)
     return NULL;
 }
 
+static inline int osu_prepare(void *memory, size_t size)
+{
+    (void)memory;
+    (void)size;
+    return -1;
+}
+
+static inline void osu_release(void *memory)
+{
+    (void)memory;
+}
+
 static inline int osu_my_device(int type)
 {
     (void)type;
@@ -70,6 +82,16 @@ static inline const char *osu_map_error(void)
 static inline const char *osu_route(const void *address, int pe)
 {
     return shmemx_route(address, pe);
+}
+
+static inline int osu_prepare(void *memory, size_t size)
+{
+    return shmemx_prepare(memory, size);
+}
+
+static inline void osu_release(void *memory)
+{
+    shmemx_release(memory);
 }
 
 static inline int osu_my_device(int type)

@@ -172,6 +172,22 @@ static void check_refused_pin(void)
     munmap(nothing, ROOM);
 }
 
+/* Two ranges that meet within a page. What the driver thinks of it may differ; copies of both must be right, and what
+ * is unpinned must not stay locked. */
+static void check_neighbours(struct room *room)
+{
+    char *first = room->host + 3, *second = first + (2 << 20) + 100;
+    int first_rc = memory->pin(first, (2 << 20) + 100), second_rc = memory->pin(second, 5 << 20);
+    printf("# neighbours in a page: pin %d and %d, locked %d and %d, at the end %d\n", first_rc, second_rc,
+           shmemi_cuda_is_locked(first), shmemi_cuda_is_locked(second), shmemi_cuda_is_locked(second + (5 << 20) - 1));
+    check_size(room, 7 << 20, 0);
+    memory->unpin(first, (2 << 20) + 100);
+    check_size(room, 7 << 20, 1);
+    memory->unpin(second, 5 << 20);
+    check_size(room, 7 << 20, 2);
+    CHECK(!shmemi_cuda_is_locked(first) && !shmemi_cuda_is_locked(second));
+}
+
 /* With no memory to lock the copies are right all the same; whether the driver keeps to the limit is its own affair. */
 static void check_limit(struct room *room)
 {
@@ -214,6 +230,7 @@ int main(void)
     CHECK(!memory->pin(room.host, ROOM));
     check_all(&room); /* page-locked: to the GPU by the driver again */
     memory->unpin(room.host, ROOM);
+    check_neighbours(&room);
     check_limit(&room);
     check_refused_pin();
     memory->close();
