@@ -18,8 +18,8 @@
 #include "transport/job.h"
 #include "transport/node.h"
 #include "transport/piece_costs.h"
-#include "transport/routes.h"
 #include "transport/prepared.h"
+#include "transport/routes.h"
 
 #include <errno.h>
 #include <limits.h>
