@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The CUDA kind of memory: devices, what a user's pointer is, and the table of the kind. Page-locked host memory is in
- * cuda_pinned.c, copies in cuda_copy.c, sharing between processes in cuda_ipc.c, contexts and streams in cuda_context.c.
+ * cuda_pinned.c, copies are in cuda_copy.c, sharing between processes in cuda_ipc.c, contexts and streams in
+ * cuda_context.c.
  *
  * Loading the driver does not start CUDA. A program that never uses it pays for a library call or two; one that
  * does has started it before it can hold a device pointer.

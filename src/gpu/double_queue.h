@@ -54,7 +54,7 @@ struct shmemi_double_queue_config {
     const cpu_set_t *cpus; /* that the threads may use; NULL: those of the caller */
 };
 
-/* Start the threads, which sleep until there is a copy. Fewer than asked for may come about; for none, -errno, logged. */
+/* Start the threads, which sleep until there is a copy. Maybe fewer than asked for; -errno, logged, for none. */
 int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, struct shmemi_double_queue **queue_p);
 /* End the threads. No copy is under way. */
 void shmemi_double_queue_close(struct shmemi_double_queue *queue);
