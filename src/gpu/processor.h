@@ -9,8 +9,8 @@
 
 typedef void (*shmemi_streaming_copy_t)(void *dest, const void *source, size_t nbytes);
 
-/* The best way of this processor to copy what no core looks at soon. A copy is visible to whoever the caller then hands the destination to by a lock or an
- * atomic store. The ranges do not overlap. */
+/* This processor's best way to copy what no core looks at soon. The ranges do not overlap. Whoever is then handed the
+ * destination, by a lock or an atomic store, sees the copy. */
 shmemi_streaming_copy_t shmemi_streaming_copy(void);
 
 /* In each turn of a loop that waits for another thread: tens of nanoseconds that leave the core to its sibling. */
