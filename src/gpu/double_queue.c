@@ -20,7 +20,7 @@ enum {
     BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD,
     PAGE = 4096,
     PIECE_MIN = 128 << 10, /* below it a DMA copy costs more to start than to do */
-    SPINS = 400,           /* looks before a thread sleeps: some 20 us */
+    SPINS = 2000,          /* looks before a thread sleeps while a copy is under way: up to 100 us */
     STACK = 256 << 10,
 };
 
@@ -364,6 +364,16 @@ static int create_threads(struct shmemi_double_queue *queue, const struct shmemi
     return queue->n_threads ? 0 : error;
 }
 
+/* It is held so shortly that who finds it taken had better look again than sleep. */
+static void init_lock(struct shmemi_double_queue *queue)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&queue->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
 int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, struct shmemi_double_queue **queue_p)
 {
     struct shmemi_double_queue *queue = calloc(1, sizeof *queue);
@@ -371,7 +381,7 @@ int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, st
         shmemi_error("out of memory for the queues of copy threads");
         return -ENOMEM;
     }
-    pthread_mutex_init(&queue->lock, NULL);
+    init_lock(queue);
     pthread_cond_init(&queue->work, NULL);
     pthread_cond_init(&queue->progress, NULL);
     queue->buffer_size = config->buffer_size;
