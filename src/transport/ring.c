@@ -6,6 +6,7 @@
 #include "transport/node.h"
 #include "transport/request.h"
 #include "transport/request_check.h"
+#include "transport/service.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ unsigned shmemi_ring_drain(void)
 {
     struct shmemi_ring *ring = my_ring();
     unsigned done = 0;
-    while (done < SHMEMI_RING_ENTRIES && shmemi_ring_has_work()) {
+    while (done < SHMEMI_RING_ENTRIES && shmemi_service_has_room() && shmemi_ring_has_work()) {
         struct shmemi_ring_entry *entry = &ring->entry[ring->head % SHMEMI_RING_ENTRIES];
         struct shmemi_request request = entry->request; /* checked in our copy: the producer cannot change it */
         uint64_t next_ticket = ring->head + SHMEMI_RING_ENTRIES;

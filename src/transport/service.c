@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 enum {
+    COPIES_MAX = 256, /* under way; further requests wait where they are */
     AT_ONCE_MAX = 64 << 10, /* bytes of a copy that is better waited for than watched */
     IDLE_ROUNDS_BEFORE_SLEEP = 200,
     PENDING_POLL_MS = 1, /* while this PE's own operations are under way on the network */
@@ -45,6 +46,7 @@ static struct {
     pthread_mutex_t lock; /* recursive: an arrival may be accepted within progress or from a network callback */
     _Atomic(struct shmemi_arrival *) oldest; /* copies under way, in order; others may look whether there are any */
     struct shmemi_arrival *newest;
+    unsigned copies; /* in that list */
     bool networked;
 } service = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 
@@ -92,6 +94,12 @@ static void queue(struct shmemi_arrival *arrival)
     else
         atomic_store_explicit(&service.oldest, arrival, memory_order_relaxed);
     service.newest = arrival;
+    service.copies++;
+}
+
+bool shmemi_service_has_room(void)
+{
+    return service.copies < COPIES_MAX;
 }
 
 /* Settle the copies that are done, from the oldest on. */
@@ -106,6 +114,7 @@ static unsigned poll_copies(void)
         atomic_store_explicit(&service.oldest, arrival->next, memory_order_relaxed);
         if (!arrival->next)
             service.newest = NULL;
+        service.copies--;
         settle(arrival, rc);
         done++;
     }

@@ -18,6 +18,9 @@ void shmemi_service_stop(void);
  * it. The number of things done. */
 unsigned shmemi_service_progress(void);
 
+/* May more requests be accepted, or are enough copies under way? Under the service lock. */
+bool shmemi_service_has_room(void);
+
 /* Let the service thread look again: this PE has issued something that may need progress later. */
 void shmemi_service_notice(void);
 

@@ -224,6 +224,7 @@ bool shmemi_ucx_peer_is_lost(int pe)
  * in this process do not see them; what the user has set wins.
  * TCP_PUT_ENABLE: with UCX's own put over tcp a put is locally complete only when the target has made progress.
  * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead.
+ * RNDV_THRESH: what is longer comes to a staging slot without further copies, and waits at its origin for it.
  * TLS: not through shared memory, which is ours to use. Of nodes that are one machine (SHMEM_NODE_SIZE, containers) UCX
  * would use it, but there its messages can overtake those that wait for room, and a flush does not know of these (seen
  * with 1.13: an atomic operation arrives after the barrier).
@@ -236,6 +237,7 @@ static struct {
     {"UCX_TCP_PUT_ENABLE", "n", false},
     {"UCX_TCP_TX_SEG_SIZE", "64k", false},
     {"UCX_TCP_RX_SEG_SIZE", "128k", false},
+    {"UCX_RNDV_THRESH", "32k", false},
     {"UCX_ATOMIC_MODE", "cpu", false},
     {"UCX_TLS", "^shm", false},
 };

@@ -6,7 +6,9 @@
  *   ucx_key.c      remote keys: expose a region, fetch a peer's key at the first access
  *   ucx_rma.c      the driver: put, get, atomics, fence, quiet
  *   ucx_bounce.c   the driver's transfers from and to GPU memory, through pinned host buffers
- *   ucx_request.c  the link: requests as active messages
+ *   ucx_request.c  the link, the origin's end: requests as active messages
+ *   ucx_arrival.c  the link, the owner's end
+ *   ucx_staging.c  the staging slots, registered
  *
  * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, so with that lock held: what
  * they share with the issuing functions needs no other protection. When both locks are taken, service comes first.
@@ -15,6 +17,7 @@
 #define SHMEMI_UCX_INTERNAL_H
 
 #include "transport/driver.h"
+#include "transport/request.h"
 #include "transport/ucx.h"
 
 #include <pthread.h>
@@ -129,10 +132,28 @@ int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset,
                           const struct shmemi_shape *shape);
 void shmemi_ucx_bounce_close(void);
 
-/* ---- ucx_request.c ----------------------------------------------------------------------------------------------- */
+/* ---- ucx_request.c, ucx_arrival.c, ucx_staging.c ----------------------------------------------------------------- */
+
+/* The header of an answer; the data of a GET or AMO follows. */
+struct shmemi_ucx_answer {
+    uint64_t job_key;
+    uint32_t owner;
+    int32_t status; /* 0 or -errno */
+    uint16_t slot;  /* of the origin */
+};
+
+/* Bytes that travel beside the request. */
+size_t shmemi_ucx_request_payload(const struct shmemi_request *request);
 
 int shmemi_ucx_request_open(void);
 void shmemi_ucx_request_close(void);
+int shmemi_ucx_arrival_open(void);
+void shmemi_ucx_arrival_close(void);
+
+/* The data of the operation lies in one of this PE's staging slots. Registers them at the first call; any thread. */
+void shmemi_ucx_name_staging(ucp_request_param_t *param);
+void shmemi_ucx_staging_close(void);
+
 /* Hand the requests that have arrived to the service; with the service lock held, outside of callbacks. */
 unsigned shmemi_ucx_request_deliver(void);
 /* Requests that wait for their answers. */

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Link "ucx": requests (request.h) as active messages to the owner's service worker, answers as active messages back to
- * the origin's initiator worker.
+ * Link "ucx", the origin's end: requests (request.h) as active messages to the owner's service worker, answers as
+ * active messages back to the origin's initiator worker.
  *
- *      origin                                             owner
+ *      origin                                             owner (ucx_arrival.c)
  *      REQUEST {struct shmemi_request} + payload of PUT -->  receive slot or UCX's buffer -> shmemi_service_accept
  *      slot's memory, shmemi_request_settle             <--  ANSWER {slot, status} + data of GET or AMO
  *
- * What comes in small is taken as UCX delivers it; what UCX sends by rendezvous, and the answer of a GET, needs one of
- * the receive slots of the staging area and waits in a queue while none is free. Requests may overtake each other.
+ * Both ends of a rendezvous are staging slots, which are registered with UCX once: no copy beside the network's own.
+ * Requests may overtake each other.
+ *
+ * Credits. What an origin may have under way bounds what its owners hold for it: as many requests with a payload as it
+ * has slots, UNANSWERED_MAX without. Payloads from UCX_RNDV_THRESH on stay with the origin until it is their turn for a
+ * receive slot; turns are in the order of arrival, so no origin waits for ever.
  */
 #include "transport/request.h"
 
@@ -22,43 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Eager payloads from this size on are worth a receive slot, which is page-locked for the GPU. */
-enum { SLOT_THRESHOLD = 4 << 10 };
-
-struct answer {
-    uint64_t job_key;
-    uint32_t owner;
-    int32_t status; /* 0 or -errno */
-    uint16_t slot;  /* of the origin */
-};
-
-struct list {
-    struct incoming *first, **end;
-};
-
-/* A request at its owner. */
-struct incoming {
-    struct shmemi_arrival arrival;
-    struct incoming *next;
-    ucp_ep_h reply;
-    size_t size;        /* of the payload or of the answer's data */
-    void *rendezvous;   /* UCX's descriptor of data to be received into a slot */
-    void *kept;         /* UCX's buffer that holds the payload */
-    void *copied;       /* our copy of the payload */
-    unsigned slot;      /* receive slot, SHMEMI_SLOT_NONE */
-    uint64_t old_value; /* answer of an AMO */
-    int refusal;        /* -errno: do not accept, answer so */
-    struct answer answer;
-};
-
-/* All under the service lock. */
-static struct {
-    struct incoming *unused;
-    struct list ready;   /* to be accepted or refused */
-    struct list waiting; /* for a receive slot */
-    unsigned *free_slots, n_free_slots;
-    bool has_slots;
-} owner;
+/* Requests without slot that a PE may have under way. */
+enum { UNANSWERED_MAX = 1024 };
 
 /* What this PE expects for one of its slots. */
 struct expectation {
@@ -83,272 +52,7 @@ static struct {
     atomic_uint unanswered;
 } origin;
 
-/* ---- Owner: receiving -------------------------------------------------------------------------------------------- */
-
-static void append(struct list *list, struct incoming *incoming)
-{
-    incoming->next = NULL;
-    *list->end = incoming;
-    list->end = &incoming->next;
-}
-
-static struct incoming *remove_first(struct list *list)
-{
-    struct incoming *incoming = list->first;
-    list->first = incoming->next;
-    if (!list->first)
-        list->end = &list->first;
-    return incoming;
-}
-
-static void make_slots(void)
-{
-    owner.free_slots = malloc(shmemi_staging.slots * sizeof *owner.free_slots);
-    if (!owner.free_slots)
-        shmemi_fatal("out of memory for %u receive slots", shmemi_staging.slots);
-    for (unsigned i = 0; i < shmemi_staging.slots; i++)
-        owner.free_slots[i] = shmemi_staging.slots + i;
-    owner.n_free_slots = shmemi_staging.slots;
-    owner.has_slots = true;
-}
-
-static bool take_slot(struct incoming *incoming)
-{
-    if (!owner.has_slots)
-        make_slots();
-    if (!owner.n_free_slots)
-        return false;
-    incoming->slot = owner.free_slots[--owner.n_free_slots];
-    return true;
-}
-
-/* Give back what the request holds of memory: after the answer is sent, or at once when its data is not needed. */
-static void release_payload(struct incoming *incoming)
-{
-    if (incoming->slot != SHMEMI_SLOT_NONE)
-        owner.free_slots[owner.n_free_slots++] = incoming->slot;
-    if (incoming->kept)
-        ucp_am_data_release(shmemi_ucx.service, incoming->kept);
-    free(incoming->copied);
-    incoming->slot = SHMEMI_SLOT_NONE;
-    incoming->kept = incoming->copied = NULL;
-}
-
-static void release(struct incoming *incoming)
-{
-    release_payload(incoming);
-    incoming->next = owner.unused;
-    owner.unused = incoming;
-}
-
-static void settle(struct shmemi_arrival *arrival, int status);
-
-static struct incoming *take_incoming(const struct shmemi_request *request, ucp_ep_h reply)
-{
-    struct incoming *incoming = owner.unused;
-    if (incoming)
-        owner.unused = incoming->next;
-    else if (!(incoming = malloc(sizeof *incoming)))
-        shmemi_fatal("out of memory for a request of PE %u", request->origin);
-    *incoming = (struct incoming){
-        .arrival = {.request = *request, .settle = settle, .link = incoming},
-        .reply = reply,
-        .slot = SHMEMI_SLOT_NONE,
-    };
-    return incoming;
-}
-
-static size_t expected_payload(const struct shmemi_request *request)
-{
-    bool has_payload = shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
-    return has_payload ? shmemi_request_payload_size(request) : 0;
-}
-
-static ucs_status_t take_rendezvous(struct incoming *incoming, void *descriptor)
-{
-    incoming->rendezvous = descriptor;
-    append(&owner.waiting, incoming);
-    return UCS_INPROGRESS;
-}
-
-static ucs_status_t take_eager(struct incoming *incoming, void *data, size_t size, uint64_t attributes)
-{
-    append(&owner.ready, incoming);
-    if (size >= SLOT_THRESHOLD && !owner.waiting.first && take_slot(incoming)) {
-        incoming->arrival.payload = memcpy(shmemi_staging_slot(incoming->slot), data, size);
-        return UCS_OK;
-    }
-    if (attributes & UCP_AM_RECV_ATTR_FLAG_DATA) {
-        incoming->arrival.payload = incoming->kept = data;
-        return UCS_INPROGRESS;
-    }
-    incoming->copied = malloc(size);
-    if (!incoming->copied)
-        shmemi_fatal("out of memory for %zu bytes of a request", size);
-    incoming->arrival.payload = memcpy(incoming->copied, data, size);
-    return UCS_OK;
-}
-
-static ucs_status_t take_request(struct incoming *incoming, void *data, const ucp_am_recv_param_t *param)
-{
-    struct shmemi_request *request = &incoming->arrival.request;
-    incoming->size = request->type == SHMEMI_REQUEST_AMO ? request->u.amo.size : shmemi_request_payload_size(request);
-    if (expected_payload(request)) {
-        bool is_rendezvous = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
-        return is_rendezvous ? take_rendezvous(incoming, data)
-                             : take_eager(incoming, data, incoming->size, param->recv_attr);
-    }
-    if (request->type == SHMEMI_REQUEST_GET) {
-        append(&owner.waiting, incoming);
-        return UCS_OK;
-    }
-    bool is_put = shmemi_request_is_put(request->type);
-    incoming->arrival.payload = is_put ? (void *)request->u.data : (void *)&incoming->old_value;
-    append(&owner.ready, incoming);
-    return UCS_OK;
-}
-
-static bool is_valid(const struct shmemi_request *request, size_t length)
-{
-    bool fits_word = request->u.amo.size == sizeof(uint32_t) || request->u.amo.size == sizeof(uint64_t);
-    return !shmemi_request_check(request) && length == expected_payload(request) &&
-           (request->type != SHMEMI_REQUEST_AMO || fits_word);
-}
-
-/* Inside progress of the service worker: only queues; shmemi_ucx_request_deliver does the rest. */
-static ucs_status_t on_request(void *user_data, const void *header, size_t header_length, void *data, size_t length,
-                               const ucp_am_recv_param_t *param)
-{
-    (void)user_data;
-    struct shmemi_request request;
-    if (header_length != sizeof request || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
-        shmemi_error("dropped a damaged request from the network");
-        return UCS_OK;
-    }
-    memcpy(&request, header, sizeof request);
-    if (request.job_key != shmemi_job.key || request.origin >= (uint32_t)shmemi_job.n_pes) {
-        shmemi_error("dropped a request from the network that comes from another job");
-        return UCS_OK;
-    }
-    struct incoming *incoming = take_incoming(&request, param->reply_ep);
-    if (is_valid(&request, length))
-        return take_request(incoming, data, param);
-    shmemi_error("refused a damaged request of PE %u (type %u, %u rows of %llu bytes, %zu bytes of data)",
-                 request.origin, request.type, request.rows, (unsigned long long)request.width, length);
-    incoming->refusal = -EINVAL;
-    append(&owner.ready, incoming);
-    return UCS_OK;
-}
-
-/* ---- Owner: handing over ----------------------------------------------------------------------------------------- */
-
-static void finish_receive(struct incoming *incoming, ucs_status_t status)
-{
-    if (status != UCS_OK) {
-        shmemi_error("the data of a request of PE %u did not arrive: %s", incoming->arrival.request.origin,
-                     ucs_status_string(status));
-        incoming->refusal = shmemi_ucx_errno(status);
-    }
-    append(&owner.ready, incoming);
-}
-
-static void on_received(void *request, ucs_status_t status, size_t length, void *user_data)
-{
-    (void)length;
-    ucp_request_free(request);
-    finish_receive(user_data, status);
-}
-
-static void start_receive(struct incoming *incoming)
-{
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.recv_am = on_received,
-        .user_data = incoming,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
-    ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.service, incoming->rendezvous,
-                                                    incoming->arrival.payload, incoming->size, &param);
-    if (!request || UCS_PTR_IS_ERR(request))
-        finish_receive(incoming, UCS_PTR_STATUS(request));
-}
-
-static void serve_waiting(void)
-{
-    while (owner.waiting.first && take_slot(owner.waiting.first)) {
-        struct incoming *incoming = remove_first(&owner.waiting);
-        incoming->arrival.payload = shmemi_staging_slot(incoming->slot);
-        if (incoming->rendezvous)
-            start_receive(incoming);
-        else
-            append(&owner.ready, incoming);
-    }
-}
-
-unsigned shmemi_ucx_request_deliver(void)
-{
-    unsigned delivered = 0;
-    serve_waiting();
-    while (owner.ready.first) {
-        struct incoming *incoming = remove_first(&owner.ready);
-        if (incoming->refusal)
-            settle(&incoming->arrival, incoming->refusal);
-        else
-            shmemi_service_accept(&incoming->arrival);
-        delivered++;
-        serve_waiting();
-    }
-    return delivered;
-}
-
-/* ---- Owner: answering -------------------------------------------------------------------------------------------- */
-
-static void on_answered(void *request, ucs_status_t status, void *user_data)
-{
-    struct incoming *incoming = user_data;
-    if (status != UCS_OK)
-        shmemi_debug("an answer to PE %u was not sent: %s", incoming->arrival.request.origin,
-                     ucs_status_string(status));
-    ucp_request_free(request);
-    release(incoming);
-}
-
-/* Sends the header {slot, status} and, when a GET or AMO has succeeded, the data. */
-static void send_answer(struct incoming *incoming, int status)
-{
-    const struct shmemi_request *request = &incoming->arrival.request;
-    bool has_data = !status && !shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.send = on_answered,
-        .user_data = incoming,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
-    memset(&incoming->answer, 0, sizeof incoming->answer);
-    incoming->answer.job_key = shmemi_job.key;
-    incoming->answer.owner = (uint32_t)shmemi_job.pe;
-    incoming->answer.status = status;
-    incoming->answer.slot = request->slot;
-    ucs_status_ptr_t sent = ucp_am_send_nbx(incoming->reply, SHMEMI_UCX_AM_ANSWER, &incoming->answer,
-                                            sizeof incoming->answer, has_data ? incoming->arrival.payload : NULL,
-                                            has_data ? incoming->size : 0, &param);
-    if (UCS_PTR_IS_ERR(sent))
-        shmemi_debug("an answer to PE %u was not sent: %s", request->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
-    if (!sent || UCS_PTR_IS_ERR(sent))
-        release(incoming);
-}
-
-static void settle(struct shmemi_arrival *arrival, int status)
-{
-    struct incoming *incoming = arrival->link;
-    pthread_mutex_lock(&shmemi_ucx.service_lock);
-    if (shmemi_request_is_put(arrival->request.type))
-        release_payload(incoming);
-    send_answer(incoming, status);
-    pthread_mutex_unlock(&shmemi_ucx.service_lock);
-}
-
-/* ---- Origin: sending --------------------------------------------------------------------------------------------- */
+/* ---- Sending ----------------------------------------------------------------------------------------------------- */
 
 static void settle_own(uint16_t slot, bool is_failed)
 {
@@ -408,6 +112,12 @@ static void expect_nothing(uint32_t pe, const struct shmemi_request *request)
         origin.slot[request->slot].waiting = false;
 }
 
+size_t shmemi_ucx_request_payload(const struct shmemi_request *request)
+{
+    bool has_payload = shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
+    return has_payload ? shmemi_request_payload_size(request) : 0;
+}
+
 static void free_outgoing(struct outgoing *outgoing)
 {
     outgoing->next = origin.unused;
@@ -435,7 +145,7 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
 static ucs_status_ptr_t start_send(ucp_ep_h endpoint, struct outgoing *outgoing)
 {
     const struct shmemi_request *request = &outgoing->request;
-    size_t size = expected_payload(request);
+    size_t size = shmemi_ucx_request_payload(request);
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
                         UCP_OP_ATTR_FIELD_MEMORY_TYPE,
@@ -444,6 +154,8 @@ static ucs_status_ptr_t start_send(ucp_ep_h endpoint, struct outgoing *outgoing)
         .user_data = outgoing,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
+    if (size)
+        shmemi_ucx_name_staging(&param);
     return ucp_am_send_nbx(endpoint, SHMEMI_UCX_AM_REQUEST, request, sizeof *request,
                            size ? shmemi_staging_slot(request->slot) : NULL, size, &param);
 }
@@ -474,6 +186,13 @@ static int keep_order(const struct shmemi_request *request)
     return shmemi_ucx_flush();
 }
 
+static void await_credit(void)
+{
+    unsigned spins = 0;
+    while (shmemi_ucx_request_pending() > UNANSWERED_MAX)
+        shmemi_ucx_turn(&spins);
+}
+
 static int ucx_send(int pe, const struct shmemi_request *request)
 {
     ucp_ep_h endpoint;
@@ -486,6 +205,8 @@ static int ucx_send(int pe, const struct shmemi_request *request)
         return -ECONNRESET;
     }
     shmemi_ucx_batch_limit(&origin.sends);
+    if (shmemi_is_slotless(request->slot))
+        await_credit();
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     rc = send_locked(pe, endpoint, request);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
@@ -495,7 +216,7 @@ static int ucx_send(int pe, const struct shmemi_request *request)
 
 const struct shmemi_link shmemi_link_ucx = {.send = ucx_send};
 
-/* ---- Origin: answers --------------------------------------------------------------------------------------------- */
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
 static void on_data(void *request, ucs_status_t status, size_t length, void *user_data)
 {
@@ -512,6 +233,7 @@ static ucs_status_t receive_data(uint16_t slot, void *descriptor)
         .user_data = (void *)(uintptr_t)slot,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
+    shmemi_ucx_name_staging(&param);
     origin.slot[slot].waiting = false; /* the answer has come; on_data settles */
     ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.initiator, descriptor, shmemi_staging_slot(slot),
                                                     origin.slot[slot].size, &param);
@@ -525,7 +247,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
                               const ucp_am_recv_param_t *param)
 {
     (void)user_data;
-    struct answer answer = {0};
+    struct shmemi_ucx_answer answer = {0};
     if (header_length == sizeof answer)
         memcpy(&answer, header, sizeof answer);
     if (answer.job_key != shmemi_job.key || !is_expected(answer.slot, answer.owner)) {
@@ -565,32 +287,24 @@ unsigned shmemi_ucx_request_pending(void)
 
 int shmemi_ucx_request_open(void)
 {
-    owner.ready.end = &owner.ready.first;
-    owner.waiting.end = &owner.waiting.first;
     origin.slotless = calloc((size_t)shmemi_job.n_pes * SHMEMI_SLOTLESS_SETS, sizeof *origin.slotless);
     if (!origin.slotless) {
         shmemi_error("out of memory for the requests to %d PEs", shmemi_job.n_pes);
         return -ENOMEM;
     }
-    int rc = shmemi_ucx_set_handler(shmemi_ucx.service, SHMEMI_UCX_AM_REQUEST, on_request);
+    int rc = shmemi_ucx_arrival_open();
     return rc ? rc : shmemi_ucx_set_handler(shmemi_ucx.initiator, SHMEMI_UCX_AM_ANSWER, on_answer);
 }
 
 void shmemi_ucx_request_close(void)
 {
-    while (owner.unused) {
-        struct incoming *incoming = owner.unused;
-        owner.unused = incoming->next;
-        free(incoming);
-    }
+    shmemi_ucx_arrival_close();
     while (origin.unused) {
         struct outgoing *outgoing = origin.unused;
         origin.unused = outgoing->next;
         free(outgoing);
     }
-    free(owner.free_slots);
-    owner.free_slots = NULL;
-    owner.has_slots = false;
+    shmemi_ucx_staging_close();
     free(origin.slot);
     free(origin.slotless);
     origin.slot = NULL;
