@@ -84,15 +84,25 @@ static bool measure_copies(const struct shmemi_place *source, char *slot, size_t
     return true;
 }
 
+/* Inside a node the bytes lie still between the copies, and who copies sends or receives the request too. */
+static size_t choose_in_node(const struct shmemi_stage *request, struct shmemi_stage out, struct shmemi_stage in,
+                             size_t nbytes)
+{
+    out.per_piece += request->per_piece;
+    in.per_piece += request->per_piece;
+    const struct shmemi_stage way[] = {out, in};
+    return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, shmemi_staging.chunk);
+}
+
 static void report(const struct shmemi_memory *memory, const struct shmemi_stage *cost)
 {
-    const struct shmemi_stage both[] = {*cost, ring_costs.guess, *cost};
-    const size_t most = shmemi_staging.chunk;
+    const struct shmemi_stage *ring = &ring_costs.guess;
     if (shmemi_job.pe == 0)
         shmemi_info("staging: copies of %s memory at %.1f GB/s, %.1f us more for each piece; within a node 1 MiB goes "
                     "in pieces of %zu KiB, 64 MiB of %zu KiB",
                     memory->name, 1 / cost->per_byte, cost->per_piece / 1000,
-                    shmemi_piece_size(both, 3, 1 << 20, most) >> 10, shmemi_piece_size(both, 3, 64 << 20, most) >> 10);
+                    choose_in_node(ring, *cost, *cost, 1 << 20) >> 10,
+                    choose_in_node(ring, *cost, *cost, 64 << 20) >> 10);
 }
 
 void shmemi_piece_costs_measure(const struct shmemi_place *place, size_t size)
@@ -163,8 +173,8 @@ static void measure_link(struct link_costs *costs, const struct shmemi_view *vie
     costs->measured.per_piece = word / 2;
     if (bytes > word)
         costs->measured.per_byte = (bytes - word) / BYTES_LEAST;
-    shmemi_debug("requests to PE %d cost %.1f us and %.2f ns a byte", view->pe, costs->measured.per_piece / 1000,
-                 costs->measured.per_byte);
+    shmemi_info("staging: requests to PE %d cost %.1f us and %.2f ns a byte", view->pe,
+                costs->measured.per_piece / 1000, costs->measured.per_byte);
 }
 
 /* Other threads go by the guess while one measures. */
@@ -191,12 +201,12 @@ size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_m
 {
     if (nbytes < LONG || shmemi_settings.staging_piece)
         return forced_or(shmemi_staging.chunk);
-    struct link_costs *costs = view->data == &shmemi_link_ring ? &ring_costs : &network_costs;
-    const struct shmemi_stage way[] = {
-        copy_costs[mine->type],
-        link_cost(costs, view),
-        copy_costs[view->place.memory ? view->place.memory->type : SHMEMI_MEMTYPE_HOST],
-    };
+    const bool in_node = view->data == &shmemi_link_ring;
+    const struct shmemi_memory *theirs = view->place.memory ? view->place.memory : &shmemi_memory_host;
+    const struct shmemi_stage link = link_cost(in_node ? &ring_costs : &network_costs, view);
+    if (in_node)
+        return choose_in_node(&link, copy_costs[mine->type], copy_costs[theirs->type], nbytes);
+    const struct shmemi_stage way[] = {copy_costs[mine->type], link, copy_costs[theirs->type]};
     return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, shmemi_staging.chunk);
 }
 

@@ -8,7 +8,8 @@
  *      get   peer --ucx--> buffer --copy--> GPU
  */
 #include "base/log.h"
-#include "base/settings.h"
+#include "transport/piece_costs.h"
+#include "transport/request.h"
 #include "transport/ucx_internal.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static struct {
 static struct lane *make_lane(const struct shmemi_memory *memory)
 {
     struct lane *lane = calloc(1, sizeof *lane);
-    size_t chunk = shmemi_settings.staging_chunk;
+    size_t chunk = shmemi_staging.chunk;
     void *buffers;
     if (!lane)
         return NULL;
@@ -243,7 +244,7 @@ int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset,
 {
     struct lane *lane = take_lane(source->memory);
     struct walk walk = {
-        .chunk = lane->chunk,
+        .chunk = shmemi_piece_choose_bounce(source->memory, shape->width * shape->rows),
         .width = shape->width,
         .rows = shape->rows,
         .offset = offset,
@@ -289,7 +290,7 @@ int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset,
 {
     struct lane *lane = take_lane(dest->memory);
     struct walk walk = {
-        .chunk = lane->chunk,
+        .chunk = shmemi_piece_choose_bounce(dest->memory, shape->width * shape->rows),
         .width = shape->width,
         .rows = shape->rows,
         .offset = offset,
