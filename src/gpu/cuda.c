@@ -375,6 +375,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .amo = shmemi_cuda_amo,
     .find_agent = shmemi_cuda_find_agent,
     .reaches_agent = shmemi_cuda_reaches_agent,
+    .combine = shmemi_cuda_combine,
     .export_handle = shmemi_cuda_export,
     .import_handle = shmemi_cuda_import,
     .release_handle = shmemi_cuda_release,

@@ -121,6 +121,9 @@ int shmemi_cuda_pin(void *address, size_t size);
 void shmemi_cuda_unpin(void *address, size_t size);
 void shmemi_cuda_pinned_close(void);
 
+/* cuda_combine.c */
+int shmemi_cuda_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p);
+
 /* cuda_ipc.c */
 int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
                        struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);

@@ -92,7 +92,7 @@ static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi
     return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
 }
 
-/* Pitches that the driver refuses: rows that overlap, or lie 2 GiB apart (few fit then). */
+/* Rows that the driver does not take as a rectangle, one by one: they overlap, or lie 2 GiB apart, and then are few. */
 static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
                      CUstream stream)
 {
@@ -111,6 +111,49 @@ static inline bool is_rect(const struct shmemi_shape *shape)
            shape->dest_pitch <= PITCH_MAX && shape->source_pitch <= PITCH_MAX;
 }
 
+enum { THREADS = 256, BLOCKS_MAX = 1024, UNIT_MAX = 16 };
+
+static int launch_rows(struct shmemi_cuda_context *context, struct shmemi_row_copy *copy, CUstream stream)
+{
+    void *arguments[] = {copy};
+    CUfunction function;
+    int rc = shmemi_cuda_kernel(context, SHMEMI_KERNEL_copy_rows, &function);
+    if (rc)
+        return rc;
+    size_t n = copy->width / copy->unit * copy->rows, blocks = (n + THREADS - 1) / THREADS;
+    return shmemi_cuda_launch(function, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, THREADS, stream,
+                              arguments);
+}
+
+/* By one kernel: -ENOTSUP when the memory is not of one context, or rows of dest overlap. */
+static int copy_rows_by_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
+                               const struct shmemi_shape *shape, CUstream stream)
+{
+    struct shmemi_row_copy copy = {
+        .dest = dest->address,
+        .source = source->address,
+        .width = shape->width,
+        .rows = shape->rows,
+        .dest_pitch = shape->dest_pitch,
+        .source_pitch = shape->source_pitch,
+        .unit = UNIT_MAX,
+    };
+    if (!dest->object || dest->object != source->object || shape->dest_pitch < shape->width)
+        return -ENOTSUP;
+    while ((copy.dest | copy.source | copy.width | copy.dest_pitch | copy.source_pitch) % copy.unit)
+        copy.unit /= 2;
+    return launch_rows(dest->object, &copy, stream);
+}
+
+static int copy_irregular(const struct shmemi_place *dest, const struct shmemi_place *source,
+                          const struct shmemi_shape *shape, CUstream stream)
+{
+    int rc = -ENOTSUP;
+    if (is_cuda(dest) && is_cuda(source))
+        rc = copy_rows_by_kernel(dest, source, shape, stream);
+    return rc == -ENOTSUP ? copy_rows(*dest, *source, shape, stream) : rc;
+}
+
 static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
                       const struct shmemi_shape *shape, CUstream stream)
 {
@@ -119,7 +162,7 @@ static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place
     if (shape->dest_pitch == shape->width && shape->source_pitch == shape->width)
         return copy_linear(dest, source, shape->width * shape->rows, stream);
     if (!is_rect(shape))
-        return copy_rows(*dest, *source, shape, stream);
+        return copy_irregular(dest, source, shape, stream);
     if (crosses_contexts(dest, source))
         return copy_rect_across(dest, source, shape, stream);
     return copy_rect(dest, source, shape, stream);

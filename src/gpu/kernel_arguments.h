@@ -6,12 +6,12 @@
 #ifndef SHMEMI_KERNEL_ARGUMENTS_H
 #define SHMEMI_KERNEL_ARGUMENTS_H
 
-#include "gpu/amo.h"
+#include "gpu/arithmetic.h" "gpu/amo.h"
 
 #include <stdint.h>
 
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
-#define SHMEMI_FOR_KERNELS(KERNEL) KERNEL(list) KERNEL(entry) KERNEL(relay_out) KERNEL(relay_in) KERNEL(relay_word_out) KERNEL(relay_word_in)
+KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) KERNEL(combine_##kind) /* in the order of enum shmemi_kind */ #define SHMEMI_COMBINE_KERNEL(kind, SHMEMI_FOR_KERNELS(KERNEL) KERNEL(list) KERNEL(entry) KERNEL(relay_out) KERNEL(relay_in) KERNEL(relay_word_out) KERNEL(relay_word_in)
 
 /* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
 enum {
@@ -58,6 +58,26 @@ struct shmemi_relay_copy {
 /* Up to 8 bytes travel as two halves, each with the ticket beside it: 8 bytes arrive as a whole. */
 struct shmemi_relay_word {
     uint32_t low, low_ticket, high, high_ticket;
+};
+
+/* copy_rows: as struct shmemi_shape; rows of dest do not overlap. unit, a power of two up to 16, divides both
+ * addresses, both pitches and the width. */
+struct shmemi_row_copy {
+    uint64_t dest, source;
+    uint64_t width, rows;
+    uint64_t dest_pitch, source_pitch;
+    uint32_t unit;
+};
+
+/* combine: arrays of nelems elements, of which the same elements may be a source and a dest, element by element. The
+ * first `head` elements and what is left at the end are taken one by one, `packs` of 16 bytes between them whole: these
+ * are aligned in all arrays. */
+enum { SHMEMI_PACK_BYTES = 16 };
+struct shmemi_combine_list {
+    uint64_t nelems, head, packs;
+    uint32_t op, form; /* enum shmemi_operation, enum shmemi_combine_form */
+    uint32_t n_sources, n_dests;
+    uint64_t source[SHMEMI_COMBINE_ARRAYS], dest[SHMEMI_COMBINE_ARRAYS];
 };
 
 #endif

@@ -11,6 +11,8 @@
 
 #include "gpu/amo.h"
 
+#include "gpu/arithmetic.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +53,17 @@ struct shmemi_event {
     const struct shmemi_memory *memory;
     void *object; /* record of the device or queue that runs the copy */
     void *handle; /* the kind's own event; NULL when the copy was done at once */
+};
+
+/* Arrays of nelems elements that are combined element by element, the sources from left to right. Arrays are the same
+ * memory or do not overlap. */
+struct shmemi_combination {
+    enum shmemi_operation op;
+    enum shmemi_kind kind;
+    enum shmemi_combine_form form; /* prefixes: one dest for each source */
+    size_t size, nelems;           /* of an element */
+    const struct shmemi_place *source, *dest;
+    int n_sources, n_dests; /* 1 to SHMEMI_COMBINE_ARRAYS */
 };
 
 /* What one GPU buffer is, as seen by its owner. Filled by open_object. */
@@ -155,6 +168,11 @@ struct shmemi_memory {
      * memory of another PE that this process has imported? NULL when the kind has none. */
     void (*find_agent)(const struct shmemi_place *own, struct shmemi_agent *agent_p);
     bool (*reaches_agent)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
+
+    /* Combine arrays of this kind on a device. Returns when the result is there; with event_p at once. -ENOTSUP, and
+     * nothing has been done, when one device does not reach all arrays, or cannot compute with this kind of number: the
+     * CPU does it then. NULL when no device of the kind ever computes. */
+    int (*combine)(const struct shmemi_combination *combination, struct shmemi_event *event_p);
 
     /* Sharing within a node; NULL when the kind has no way (opencl). On failure reason says in a phrase what stands in
      * the way, if it is something that a user could mend; otherwise it is left empty.

@@ -47,7 +47,8 @@ int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *arg
         return 0;
     const size_t all = (size_t)team->n_pes * args->nbytes;
     if (team->leaders.n == 1 &&
-        shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall, all) == SHMEMI_alltoall_eager)
+        shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall,
+                          shmemi_is_device(&args->dest), all) == SHMEMI_alltoall_eager)
         return alltoall_eager(team, args);
     return alltoall_push(team, args);
 }

@@ -126,7 +126,8 @@ int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_bro
         return rc ? rc : shmemi_complete(&broadcast.context);
     }
     broadcast.number = shmemi_node_enter(team, nbytes);
-    switch (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast, nbytes)) {
+    switch (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast,
+                              shmemi_is_device(args->dest), nbytes)) {
     case SHMEMI_broadcast_eager:
         return broadcast_eager(&broadcast);
     case SHMEMI_broadcast_push:

@@ -12,7 +12,7 @@
 
 static const char *const collective_names[] = {
 #define COLLECTIVE(collective) #collective,
-#define ALGORITHM(collective, algorithm, limit, bytes, members)
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members)
 #include "shmem/coll_choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
@@ -22,14 +22,14 @@ struct row {
     enum shmemi_collective collective;
     enum shmemi_algorithm algorithm;
     const char *name;
-    size_t limit, bytes, members;
+    size_t limit, bytes[SHMEMI_PLACES], members;
 };
 
 static const struct row table[] = {
 #define ANY SIZE_MAX
 #define COLLECTIVE(collective)
-#define ALGORITHM(collective, algorithm, limit, bytes, members)                                                        \
-    {SHMEMI_COLLECTIVE_##collective, SHMEMI_##collective##_##algorithm, #algorithm, limit, bytes, members},
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members)                                                \
+    {SHMEMI_COLLECTIVE_##collective, SHMEMI_##collective##_##algorithm, #algorithm, limit, {bytes, device}, members},
 #include "shmem/coll_choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
@@ -84,7 +84,7 @@ int shmemi_choices_read(void)
     return 0;
 }
 
-static void make(struct shmemi_step *step, enum shmemi_collective collective, size_t members)
+static void make(struct shmemi_step *step, enum shmemi_collective collective, int place, size_t members)
 {
     size_t covered = 0;
     const struct row *row = forced[collective];
@@ -93,17 +93,20 @@ static void make(struct shmemi_step *step, enum shmemi_collective collective, si
         covered = row->limit;
     }
     for (int i = 0; i < N_ROWS && covered < SIZE_MAX; i++) {
-        if (table[i].collective != collective || table[i].members < members || table[i].bytes <= covered)
+        const size_t bytes = table[i].bytes[place];
+        if (table[i].collective != collective || table[i].members < members || bytes <= covered)
             continue;
-        *step++ = (struct shmemi_step){table[i].bytes, table[i].algorithm};
-        covered = table[i].bytes;
+        *step++ = (struct shmemi_step){bytes, table[i].algorithm};
+        covered = bytes;
     }
 }
 
 void shmemi_choices_make(struct shmemi_choices *choices, int node_members, int nodes)
 {
-    for (int i = 0; i < SHMEMI_COLLECTIVES; i++) {
-        bool between_nodes = !strncmp(collective_names[i], "leaders_", 8);
-        make(choices->step[i], (enum shmemi_collective)i, (size_t)(between_nodes ? nodes : node_members));
+    for (int i = 0; i < SHMEMI_COLLECTIVES * SHMEMI_PLACES; i++) {
+        int collective = i / SHMEMI_PLACES, place = i % SHMEMI_PLACES;
+        bool between_nodes = !strncmp(collective_names[collective], "leaders_", 8);
+        make(choices->step[collective][place], (enum shmemi_collective)collective, place,
+             (size_t)(between_nodes ? nodes : node_members));
     }
 }

@@ -5,13 +5,14 @@
 #ifndef SHMEMI_COLL_CHOICE_H
 #define SHMEMI_COLL_CHOICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* SHMEMI_COLLECTIVE_sync, ... */
 enum shmemi_collective {
 #define COLLECTIVE(collective) SHMEMI_COLLECTIVE_##collective,
-#define ALGORITHM(collective, algorithm, limit, bytes, members)
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members)
 #include "shmem/coll_choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
@@ -21,32 +22,41 @@ enum shmemi_collective {
 /* SHMEMI_sync_flat, SHMEMI_sync_tree, ... */
 enum shmemi_algorithm {
 #define COLLECTIVE(collective)
-#define ALGORITHM(collective, algorithm, limit, bytes, members) SHMEMI_##collective##_##algorithm,
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members) SHMEMI_##collective##_##algorithm,
 #include "shmem/coll_choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
     SHMEMI_ALGORITHMS
 };
 
-/* The lines that fit a team, by collective, each up to some bytes; the last up to SIZE_MAX. */
+/* Columns of the table. */
+enum { SHMEMI_IN_HOST, SHMEMI_IN_DEVICE, SHMEMI_PLACES };
+
+/* The lines that fit a team, by collective and column, each up to some bytes; the last up to SIZE_MAX. */
 struct shmemi_choices {
     struct shmemi_step {
         size_t most_bytes;
         enum shmemi_algorithm algorithm;
-    } step[SHMEMI_COLLECTIVES][4];
+    } step[SHMEMI_COLLECTIVES][SHMEMI_PLACES][4];
 };
 
 /* Read SHMEM_COLLECTIVE: 0, or -EINVAL after a line that names what is allowed. */
 int shmemi_choices_read(void);
 void shmemi_choices_make(struct shmemi_choices *choices, int node_members, int nodes);
 
-static inline enum shmemi_algorithm shmemi_choose(const struct shmemi_choices *choices,
-                                                  enum shmemi_collective collective, size_t nbytes)
+static inline enum shmemi_algorithm shmemi_choose_for(const struct shmemi_choices *choices,
+                                                      enum shmemi_collective collective, bool is_device, size_t nbytes)
 {
-    const struct shmemi_step *step = choices->step[collective];
+    const struct shmemi_step *step = choices->step[collective][is_device ? SHMEMI_IN_DEVICE : SHMEMI_IN_HOST];
     while (nbytes > step->most_bytes)
         step++;
     return step->algorithm;
+}
+
+static inline enum shmemi_algorithm shmemi_choose(const struct shmemi_choices *choices,
+                                                  enum shmemi_collective collective, size_t nbytes)
+{
+    return shmemi_choose_for(choices, collective, false, nbytes);
 }
 
 #endif

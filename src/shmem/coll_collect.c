@@ -152,7 +152,8 @@ int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *arg
         return 0;
     if (team->leaders.n > 1)
         return fcollect_over_nodes(team, args);
-    if (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect, args->nbytes) == SHMEMI_fcollect_eager)
+    if (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect,
+                          shmemi_is_device(&args->dest), args->nbytes) == SHMEMI_fcollect_eager)
         return fcollect_eager(team, args);
     return fcollect_push(team, args);
 }
@@ -234,7 +235,9 @@ static bool all_short(const uint64_t *starts, int n, size_t most)
 static int collect_on_node(const char *routine, struct shmemi_team *team, void *dest, struct shmemi_copy_args *args,
                            uint64_t *starts)
 {
-    const struct shmemi_step *step = team->collective->choices.step[SHMEMI_COLLECTIVE_collect];
+    const struct shmemi_region *region = shmemi_region_of(dest);
+    const int place = region && region->is_reached_directly ? SHMEMI_IN_DEVICE : SHMEMI_IN_HOST;
+    const struct shmemi_step *step = team->collective->choices.step[SHMEMI_COLLECTIVE_collect][place];
     const size_t most = step->algorithm == SHMEMI_collect_eager ? step->most_bytes : 0;
     uint64_t number;
     int rc = exchange_parcels(team, args, most, starts, &number);

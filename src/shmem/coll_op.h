@@ -5,37 +5,10 @@
 #ifndef SHMEMI_COLL_OP_H
 #define SHMEMI_COLL_OP_H
 
+#include "gpu/arithmetic.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-/* Kinds of numbers: types of the same representation share their functions. */
-enum shmemi_kind {
-    SHMEMI_KIND_I8,
-    SHMEMI_KIND_I16,
-    SHMEMI_KIND_I32,
-    SHMEMI_KIND_I64,
-    SHMEMI_KIND_U8,
-    SHMEMI_KIND_U16,
-    SHMEMI_KIND_U32,
-    SHMEMI_KIND_U64,
-    SHMEMI_KIND_F32,
-    SHMEMI_KIND_F64,
-    SHMEMI_KIND_F80,
-    SHMEMI_KIND_C32,
-    SHMEMI_KIND_C64,
-    SHMEMI_KINDS
-};
-
-enum shmemi_operation {
-    SHMEMI_OP_and,
-    SHMEMI_OP_or,
-    SHMEMI_OP_xor,
-    SHMEMI_OP_max,
-    SHMEMI_OP_min,
-    SHMEMI_OP_sum,
-    SHMEMI_OP_prod,
-    SHMEMI_OPS
-};
 
 /* into = a op b, element by element; into may be a or b itself. */
 typedef void (*shmemi_combine_func_t)(void *into, const void *a, const void *b, size_t nelems);
@@ -46,6 +19,16 @@ struct shmemi_op {
 };
 
 extern const struct shmemi_op shmemi_ops[SHMEMI_OPS][SHMEMI_KINDS];
+
+/* Which operation, and on what kind, an entry of the table is. */
+static inline enum shmemi_operation shmemi_operation_of(const struct shmemi_op *op)
+{
+    return (enum shmemi_operation)((op - &shmemi_ops[0][0]) / SHMEMI_KINDS);
+}
+static inline enum shmemi_kind shmemi_kind_of(const struct shmemi_op *op)
+{
+    return (enum shmemi_kind)((op - &shmemi_ops[0][0]) % SHMEMI_KINDS);
+}
 
 static inline void shmemi_combine(const struct shmemi_op *op, void *into, const void *a, const void *b, size_t nbytes)
 {

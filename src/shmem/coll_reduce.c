@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reductions. What fits into the workspaces goes through them (coll_sync.c). Of longer arrays each member combines a
- * part, block by block so that the sum stays in the cache, and writes it into every dest. In place that is safe since a
- * member alone reads and writes its part. Between nodes: each node makes its sum in its leader's dest, the leaders do the
- * same among each other, and each broadcasts the result in its node. Each element is combined at one place only, so all
- * get the same bits.
+ * part and writes it into every dest: the CPU block by block so that the sum stays in the cache, a device kernel all at
+ * once. In place that is safe since a member alone reads and writes its part. Its own contribution is the left operand,
+ * those of the members after it follow cyclically. Between nodes: each node makes its sum in its leader's dest, the
+ * leaders do the same among each other, and each broadcasts the result in its node. Each element is combined at one
+ * place only, so all get the same bits.
  */
 #include "shmem/collectives.h"
 
@@ -12,22 +13,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Between this PE's own memory, of whatever kind, and private memory: one copy. */
+static int copy_own_small(struct shmemi_place dest, struct shmemi_place source, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return shmemi_memory_copy(&dest, &source, &shape);
+}
+
 static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
-    struct shmemi_context context = {0};
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
     const char *contribution = args->source.host ? args->source.host : private;
     char *result = args->dest.host ? args->dest.host : private;
     int rc = 0;
     if (!args->source.host)
-        rc = shmemi_copy_from(&context, private, &args->source, 0, args->nbytes, shmemi_job.pe);
-    if (!rc)
-        rc = shmemi_complete(&context);
+        rc = copy_own_small(shmemi_place_host(private), shmemi_own_place(&args->source, 0), args->nbytes);
     if (!rc)
         rc = shmemi_reduce_private(team, args->op, result, contribution, args->nbytes);
     if (!rc && !args->dest.host)
-        rc = shmemi_copy_to(&context, &args->dest, 0, private, args->nbytes, shmemi_job.pe);
-    return rc ? rc : shmemi_complete(&context);
+        rc = copy_own_small(shmemi_own_place(&args->dest, 0), shmemi_place_host(private), args->nbytes);
+    return rc;
 }
 
 /* ---- a part for each --------------------------------------------------------------------------------------------- */
@@ -94,18 +99,15 @@ static int deliver_block(struct pass *pass, const char *sum, size_t at, size_t n
     return !rc && !pass->to->host ? shmemi_complete(&pass->context) : rc;
 }
 
-static int do_part(struct pass *pass, size_t nbytes)
+static int do_part(struct pass *pass, const struct shmemi_part *part)
 {
-    const size_t size = pass->op->size, most = BLOCK_BYTES / size;
-    struct shmemi_part part = shmemi_part_of(nbytes / size, pass->among->n, pass->among->me);
     int rc = 0;
-    for (size_t done = 0, block; done < part.nelems && !rc; done += block) {
-        size_t at = (part.first + done) * size;
+    for (size_t at = part->start, nbytes; at < part->end && !rc; at += nbytes) {
         char *sum = pass->to->host ? pass->to->host + at : pass->buffer + (FETCHES + 1) * BLOCK_BYTES;
-        block = part.nelems - done < most ? part.nelems - done : most;
-        rc = combine_block(pass, sum, at, block * size);
+        nbytes = part->end - at < BLOCK_BYTES ? part->end - at : BLOCK_BYTES;
+        rc = combine_block(pass, sum, at, nbytes);
         if (!rc)
-            rc = deliver_block(pass, sum, at, block * size);
+            rc = deliver_block(pass, sum, at, nbytes);
     }
     return rc ? rc : shmemi_complete(&pass->context);
 }
@@ -118,7 +120,7 @@ static bool all_mapped(const struct pass *pass)
     return mapped;
 }
 
-static int reduce_parts(struct pass *pass, size_t nbytes)
+static int do_part_by_cpu(struct pass *pass, const struct shmemi_part *part)
 {
     if (!all_mapped(pass)) {
         pass->buffer = aligned_alloc(SHMEMI_CACHE_LINE, (FETCHES + 2) * BLOCK_BYTES);
@@ -127,9 +129,35 @@ static int reduce_parts(struct pass *pass, size_t nbytes)
             return -ENOMEM;
         }
     }
-    int rc = do_part(pass, nbytes);
+    int rc = do_part(pass, part);
     free(pass->buffer);
     return rc;
+}
+
+/* In the order in which the CPU would combine: the bits do not depend on who does it. */
+static int do_part_by_device(const struct pass *pass, const struct shmemi_part *part)
+{
+    struct shmemi_device_work work = {.team = pass->team, .among = pass->among, .op = pass->op,
+                                      .form = SHMEMI_COMBINE_ALL, .from = pass->from, .to = pass->to,
+                                      .first = pass->among->me, .n_targets = pass->n_targets};
+    return shmemi_combine_by_device(&work, part->start, part->end - part->start);
+}
+
+static int reduce_parts(struct pass *pass, size_t nbytes, bool by_device)
+{
+    struct shmemi_part part = shmemi_part_of(nbytes, pass->among->n, pass->among->me);
+    int rc = -ENOTSUP;
+    if (part.start == part.end)
+        return 0;
+    if (by_device)
+        rc = do_part_by_device(pass, &part);
+    return rc == -ENOTSUP ? do_part_by_cpu(pass, &part) : rc;
+}
+
+static enum shmemi_algorithm choose(const struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    return shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_reduce, shmemi_is_device(&args->dest),
+                             args->nbytes);
 }
 
 /* ---- inside a node and between nodes ----------------------------------------------------------------------------- */
@@ -142,7 +170,7 @@ static int reduce_in_node(struct shmemi_team *team, const struct shmemi_reduce_a
     if (team->node.n == 1)
         return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
     shmemi_node_sync(team);
-    int rc = reduce_parts(&pass, args->nbytes);
+    int rc = reduce_parts(&pass, args->nbytes, choose(team, args) == SHMEMI_reduce_kernel);
     if (!rc)
         shmemi_node_sync(team);
     return rc;
@@ -154,7 +182,7 @@ static int reduce_between_leaders(struct shmemi_team *team, const struct shmemi_
                         .n_targets = team->leaders.n};
     int rc = shmemi_leaders_sync(team);
     if (!rc)
-        rc = reduce_parts(&pass, args->nbytes);
+        rc = reduce_parts(&pass, args->nbytes, false);
     return rc ? rc : shmemi_leaders_sync(team);
 }
 
@@ -169,12 +197,13 @@ static int reduce_large(struct shmemi_team *team, const struct shmemi_reduce_arg
 }
 
 /* The same answer on all members: on several nodes it depends on their number alone. */
-static bool goes_through_workspace(const struct shmemi_team *team, size_t nbytes)
+static bool goes_through_workspace(const struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
     const struct shmemi_choices *choices = &team->collective->choices;
     if (team->leaders.n > 1)
-        return shmemi_choose(choices, SHMEMI_COLLECTIVE_leaders_reduce, nbytes) == SHMEMI_leaders_reduce_doubling;
-    return shmemi_choose(choices, SHMEMI_COLLECTIVE_reduce, nbytes) != SHMEMI_reduce_segment;
+        return shmemi_choose(choices, SHMEMI_COLLECTIVE_leaders_reduce, args->nbytes) == SHMEMI_leaders_reduce_doubling;
+    enum shmemi_algorithm algorithm = choose(team, args);
+    return algorithm == SHMEMI_reduce_flat || algorithm == SHMEMI_reduce_tree;
 }
 
 int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *args)
@@ -183,5 +212,5 @@ int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *arg
         return 0;
     if (team->n_pes == 1)
         return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
-    return goes_through_workspace(team, args->nbytes) ? reduce_small(team, args) : reduce_large(team, args);
+    return goes_through_workspace(team, args) ? reduce_small(team, args) : reduce_large(team, args);
 }

@@ -79,34 +79,44 @@ static int add_rank(struct scan *scan, struct running *running, int rank, size_t
     return rc ? rc : shmemi_complete(&scan->context);
 }
 
-static int scan_part(struct scan *scan, size_t nbytes, char *buffer)
-{
-    const size_t size = scan->op->size;
-    struct shmemi_part part = shmemi_part_of(nbytes / size, scan->team->node.n, scan->team->node.me);
-    const size_t most = BLOCK_BYTES / size;
-    int rc = 0;
-    for (size_t done = 0, block; done < part.nelems && !rc; done += block) {
-        struct running running = {buffer, buffer + BLOCK_BYTES, buffer + 2 * BLOCK_BYTES};
-        block = part.nelems - done < most ? part.nelems - done : most;
-        memset(running.sum, 0, block * size);
-        for (int rank = 0; rank < scan->team->node.n && !rc; rank++)
-            rc = add_rank(scan, &running, rank, (part.first + done) * size, block * size);
-    }
-    return rc;
-}
-
-static int scan_by_parts(struct scan *scan, size_t nbytes)
+static int scan_part_by_cpu(struct scan *scan, const struct shmemi_part *part)
 {
     char *buffer = aligned_alloc(SHMEMI_CACHE_LINE, 3 * BLOCK_BYTES);
+    int rc = 0;
     if (!buffer) {
         shmemi_error("out of memory for a scan");
         return -ENOMEM;
     }
+    for (size_t at = part->start, nbytes; at < part->end && !rc; at += nbytes) {
+        struct running running = {buffer, buffer + BLOCK_BYTES, buffer + 2 * BLOCK_BYTES};
+        nbytes = part->end - at < BLOCK_BYTES ? part->end - at : BLOCK_BYTES;
+        memset(running.sum, 0, nbytes);
+        for (int rank = 0; rank < scan->team->node.n && !rc; rank++)
+            rc = add_rank(scan, &running, rank, at, nbytes);
+    }
+    free(buffer);
+    return rc;
+}
+
+static int scan_part_by_device(const struct scan *scan, const struct shmemi_part *part)
+{
+    struct shmemi_device_work work = {.team = scan->team, .among = &scan->team->node, .op = scan->op,
+                                      .form = scan->exclusive ? SHMEMI_COMBINE_EXCLUSIVE : SHMEMI_COMBINE_INCLUSIVE,
+                                      .from = scan->source, .to = scan->dest, .n_targets = scan->team->node.n};
+    return shmemi_combine_by_device(&work, part->start, part->end - part->start);
+}
+
+static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
+{
+    struct shmemi_part part = shmemi_part_of(nbytes, scan->team->node.n, scan->team->node.me);
+    int rc = part.start < part.end ? -ENOTSUP : 0;
     shmemi_node_sync(scan->team);
-    int rc = scan_part(scan, nbytes, buffer);
+    if (rc && by_device)
+        rc = scan_part_by_device(scan, &part);
+    if (rc == -ENOTSUP)
+        rc = scan_part_by_cpu(scan, &part);
     if (!rc)
         shmemi_node_sync(scan->team);
-    free(buffer);
     return rc;
 }
 
@@ -205,7 +215,9 @@ int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args,
         return 0;
     if (team->leaders.n > 1)
         return scan_over_nodes(&scan, args->nbytes);
-    if (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_scan, args->nbytes) == SHMEMI_scan_flat)
+    enum shmemi_algorithm algorithm = shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_scan,
+                                                        shmemi_is_device(&args->dest), args->nbytes);
+    if (algorithm == SHMEMI_scan_flat)
         return scan_flat(&scan, args->nbytes);
-    return scan_by_parts(&scan, args->nbytes);
+    return scan_by_parts(&scan, args->nbytes, algorithm == SHMEMI_scan_kernel);
 }

@@ -115,6 +115,28 @@ int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *
 /* From this PE's source to its dest, complete on return; nothing when they are the same. */
 int shmemi_copy_own(const struct shmemi_symmetric *dest, const struct shmemi_symmetric *source, size_t nbytes);
 
+/* Is this GPU memory, in which the members of a node all reach each other's copies, so that a transfer is one copy by the
+ * GPU? All members know the same of a dest; of a source they need not, since it may be private. */
+static inline bool shmemi_is_device(const struct shmemi_symmetric *dest)
+{
+    return dest->region && dest->region->is_reached_directly;
+}
+
+/* ---- GPU memory (coll_device.c) ---------------------------------------------------------------------------------- */
+
+/* Some bytes of all members of a part, combined by one of them. */
+struct shmemi_device_work {
+    const struct shmemi_team *team;
+    const struct shmemi_team_part *among;
+    const struct shmemi_op *op;
+    enum shmemi_combine_form form;
+    const struct shmemi_symmetric *from, *to;
+    int first;     /* of `among`: the left operand; the others follow cyclically */
+    int n_targets; /* so many of `among` get the result; prefixes: all, with first 0 */
+};
+/* Complete on return. -ENOTSUP, and nothing has been done, when no device can: the CPU does it then. */
+int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
+
 /* ---- inside a node (coll_node.c) --------------------------------------------------------------------------------- */
 
 static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)
@@ -240,14 +262,17 @@ struct shmemi_alltoall_strides {
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_alltoall_strides *strides);
 
-/* The part of a member when n share the work on nelems elements. */
+/* The part of a member when n share the work on nbytes: whole cache lines, so that nobody writes where another does. */
 struct shmemi_part {
-    size_t first, nelems;
+    size_t start, end;
 };
-static inline struct shmemi_part shmemi_part_of(size_t nelems, int n, int member)
+static inline struct shmemi_part shmemi_part_of(size_t nbytes, int n, int member)
 {
-    size_t each = nelems / (size_t)n, more = nelems % (size_t)n, i = (size_t)member;
-    return (struct shmemi_part){each * i + (i < more ? i : more), each + (i < more)};
+    size_t lines = nbytes / SHMEMI_CACHE_LINE + !!(nbytes % SHMEMI_CACHE_LINE);
+    size_t each = lines / (size_t)n, more = lines % (size_t)n, i = (size_t)member;
+    size_t start = (each * i + (i < more ? i : more)) * SHMEMI_CACHE_LINE;
+    size_t end = start + (each + (i < more)) * SHMEMI_CACHE_LINE;
+    return (struct shmemi_part){start < nbytes ? start : nbytes, end < nbytes ? end : nbytes};
 }
 
 struct shmemi_reduce_args {

@@ -121,9 +121,19 @@ static uint64_t signature(const struct attempt *attempt)
     return (uint64_t)attempt->size << 2 | ((unsigned)attempt->type & 3);
 }
 
+/* Has this PE an address of its own for the copy of each PE of its node? */
+static bool reaches_directly(const struct shmemi_region *region)
+{
+    bool direct = region->view;
+    for (int pe = 0; pe < shmemi_job.n_pes && direct; pe++)
+        direct = shmemi_job_node_rank_of(pe) < 0 || region->view[pe].driver->is_direct;
+    return direct;
+}
+
 static int agree(struct attempt *attempt)
 {
     struct shmemi_verdict verdict = attempt->verdict;
+    verdict.common = attempt->region && reaches_directly(attempt->region);
     verdict.least = verdict.most = signature(attempt);
     int rc = shmemi_exchange_agree(&verdict);
     if (rc)
@@ -141,6 +151,7 @@ static int agree(struct attempt *attempt)
             shmemi_error("shmmap refused: %s", cause);
         return -EINVAL;
     }
+    attempt->region->is_reached_directly = verdict.common;
     return 0;
 }
 

@@ -32,6 +32,7 @@ struct shmemi_region {
     size_t size;
     struct shmemi_place place;           /* of base: what a local copy from or to it uses */
     struct shmemi_allocation allocation; /* mapped objects */
+    bool is_reached_directly;            /* every PE has an address of its own for the copies of its node; they agree */
     struct shmemi_view *view;            /* one per PE; this PE's own included */
 };
 

@@ -99,6 +99,7 @@ static void combine(struct shmemi_verdict *into, const struct shmemi_verdict *ot
         into->least = other->least;
     if (other->most > into->most)
         into->most = other->most;
+    into->common &= other->common;
 }
 
 static int send_verdict(int node, int set, int round, const struct shmemi_verdict *verdict)

@@ -17,11 +17,13 @@ enum {
     SHMEMI_CAUSE_BYTES = 192,
 };
 
-/* What the PEs agree upon: the refusal of the lowest PE that refuses, and the extremes of a value that must be equal. */
+/* What the PEs agree upon: the refusal of the lowest PE that refuses, the extremes of a value that must be equal, and what
+ * is true of all. */
 struct shmemi_verdict {
     int32_t pe;     /* that refuses; INT32_MAX when none does */
     int32_t reason; /* -errno, of that PE */
     uint64_t least, most;
+    uint64_t common; /* bits that all set */
     char cause[SHMEMI_CAUSE_BYTES];
 };
 
