@@ -15,6 +15,7 @@ static const char *const settings[] = {
     "leaders_broadcast=scatter,leaders_fcollect=direct,leaders_reduce=segment",
     "sync=flat,broadcast=pull,reduce=segment,leaders_broadcast=tree,leaders_fcollect=dissemination",
     "broadcast=eager,fcollect=eager,collect=eager,alltoall=eager,reduce=flat,scan=flat,leaders_reduce=doubling",
+    "reduce=kernel,scan=kernel",
 };
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every reduction and scan of 1.6 on mapped GPU memory, from and to mapped memory and the heap, in place, at interior
+ * addresses that need not have the alignment of the type, in objects that do not lie alike on all PEs; by the CPU and by
+ * the GPU, over the direct route and the staged one. Contents are made and looked at through the vendor's API.
+ */
+#include "map_check.h"
+#include "reduce_forms.h"
+
+#include <shmemx.h>
+#include <unistd.h>
+
+enum { ELEMENT = 32, LONGEST = 5000, FEW = 33, BYTES = (LONGEST + 4) * ELEMENT + CHECK_GUARD };
+
+struct setting {
+    const char *collective, *route;
+};
+
+/* The first with all forms and lengths, the others with some. */
+static const struct setting settings[] = {
+    {"", "auto"},
+    {"reduce=kernel,scan=kernel", "auto"},
+    {"reduce=segment,scan=segment", "auto"},
+    {"reduce=tree,scan=flat", "auto"},
+    {"", "staged"},
+    {"reduce=segment,scan=segment", "staged"},
+};
+enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
+
+/* Memory that takes part: a mapped object or the heap. */
+struct object {
+    const struct device_ops *ops; /* NULL: the heap */
+    void *buffer;
+    size_t skipped; /* of the buffer's bytes, before the mapped object */
+    char *address;
+};
+
+static char *scratch;
+
+static void write_object(const struct object *object, size_t at, size_t nbytes)
+{
+    if (object->ops)
+        object->ops->write(object->buffer, object->skipped + at, scratch, nbytes);
+    else
+        memcpy(object->address + at, scratch, nbytes);
+}
+
+static void read_object(const struct object *object, size_t at, size_t nbytes)
+{
+    if (object->ops)
+        object->ops->read(scratch, object->buffer, object->skipped + at, nbytes);
+    else
+        memcpy(scratch, object->address + at, nbytes);
+}
+
+static void prepare(const struct form *form, const struct object *source, size_t at, size_t nelems)
+{
+    _Alignas(ELEMENT) char element[ELEMENT] = {0};
+    for (size_t i = 0; i < nelems; i++) {
+        form->set(element, contribution(form, shmem_my_pe(), i));
+        memcpy(scratch + i * form->size, element, form->size);
+    }
+    write_object(source, at, nelems * form->size);
+}
+
+static void check_found(const struct form *form, const struct object *dest, size_t at, size_t nelems, const char *where)
+{
+    read_object(dest, at, nelems * form->size + CHECK_GUARD);
+    check_result(form, (unsigned char *)scratch, nelems, where);
+}
+
+/* at: of dest and source in their objects. */
+static void check_one(const struct form *form, const struct object *dest, const struct object *source, size_t at,
+                      size_t nelems)
+{
+    char where[64];
+    size_t nbytes = nelems * form->size;
+    snprintf(where, sizeof where, ", %s to %s at %zu", source->ops ? source->ops->name : "heap",
+             dest->ops ? dest->ops->name : "heap", at);
+    memset(scratch, 0xa5, nbytes + CHECK_GUARD);
+    write_object(dest, at, nbytes + CHECK_GUARD);
+    prepare(form, source, at, nelems);
+    shmem_sync_all();
+    CHECK(form->reduce(SHMEM_TEAM_WORLD, dest->address + at, source->address + at, nelems) == 0);
+    check_found(form, dest, at, nelems, where);
+    check_untouched(form->name, (unsigned char *)scratch + nbytes, CHECK_GUARD, 0xa5);
+    if (!source->ops)
+        return;
+    CHECK(form->reduce(SHMEM_TEAM_WORLD, source->address + at, source->address + at, nelems) == 0);
+    check_found(form, source, at, nelems, " in place");
+}
+
+struct objects {
+    struct object mapped[2], heap;
+};
+
+static void check_form(const struct form *form, const struct objects *objects, bool is_thorough, int number)
+{
+    const struct object *one = &objects->mapped[0], *other = &objects->mapped[1], *heap = &objects->heap;
+    check_one(form, one, other, 0, FEW);
+    check_one(form, one, other, 3 * form->size, 1);
+    check_one(form, other, one, 3, FEW);
+    if (is_thorough) {
+        check_one(form, one, heap, 64, FEW);
+        check_one(form, heap, other, 64, FEW);
+        check_one(form, one, other, form->size, 300);
+    }
+    if (number % 8 == 0)
+        check_one(form, one, other, 2 * form->size, LONGEST);
+}
+
+static void make_objects(const struct device_ops *ops, struct objects *objects)
+{
+    for (int i = 0; i < 2; i++) {
+        struct object *object = &objects->mapped[i];
+        /* an address within the allocation, of another alignment on each PE, where the kind has addresses */
+        *object = (struct object){.ops = ops, .skipped = ops->local_pointer ? 48 + 8 * (size_t)(shmem_my_pe() % 3) : 0};
+        object->buffer = ops->alloc(BYTES + 128);
+        object->address = shmmap((char *)object->buffer + object->skipped, BYTES, ops->type);
+        CHECK_THAT(object->address, "shmmap: %s", shmemx_strerror());
+    }
+    objects->heap = (struct object){.address = check_shmem_malloc(BYTES)};
+}
+
+static void free_objects(struct objects *objects)
+{
+    shmem_barrier_all();
+    for (int i = 0; i < 2; i++) {
+        shmumap(objects->mapped[i].address);
+        objects->mapped[i].ops->free(objects->mapped[i].buffer);
+    }
+    shmem_free(objects->heap.address);
+}
+
+static bool check_kind(const struct device_ops *ops, bool is_thorough)
+{
+    struct objects objects;
+    if (!map_open_device(ops))
+        return false;
+    make_objects(ops, &objects);
+    for (int i = 0; i < N_FORMS; i++)
+        if (is_thorough || i % 5 == 0)
+            check_form(&forms[i], &objects, is_thorough, i);
+    free_objects(&objects);
+    return true;
+}
+
+static bool check_setting(int i)
+{
+    setenv("SHMEM_COLLECTIVE", settings[i].collective, 1);
+    setenv("SHMEM_GPU_ROUTE", settings[i].route, 1);
+    shmem_init();
+    sync_words = shmem_calloc(SHMEM_REDUCE_SYNC_SIZE, sizeof *sync_words);
+    work = check_shmem_malloc((LONGEST / 2 + 1) * ELEMENT);
+    bool opencl = check_kind(&device_opencl, i == 0), cuda = check_kind(&device_cuda, i == 0);
+    shmem_free(work);
+    shmem_free(sync_words);
+    return opencl || cuda;
+}
+
+int main(void)
+{
+    scratch = check_malloc(BYTES);
+    for (int i = 0; i < N_SETTINGS; i++) {
+        if (!check_setting(i)) {
+            if (shmem_my_pe() == 0)
+                printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+            shmem_finalize();
+            return CHECK_SKIP;
+        }
+        if (i + 1 < N_SETTINGS)
+            shmem_finalize();
+    }
+    free(scratch);
+    return check_end();
+}
