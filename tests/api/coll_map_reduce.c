@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Every reduction and scan of 1.6 on mapped GPU memory, from and to mapped memory and the heap, in place, at interior
- * addresses that need not have the alignment of the type, in objects that do not lie alike on all PEs; by the CPU and by
- * the GPU, over the direct route and the staged one. Contents are made and looked at through the vendor's API.
+ * addresses that need not have the alignment of the type, in objects that do not lie alike on all PEs; by the CPU and
+ * by the GPU, over the direct route and the staged one. Contents are made and looked at through the vendor's API.
  */
 #include "map_check.h"
 #include "reduce_forms.h"
 
 #include <shmemx.h>
-#include <unistd.h>
 
 enum { ELEMENT = 32, LONGEST = 5000, FEW = 33, BYTES = (LONGEST + 4) * ELEMENT + CHECK_GUARD };
 
