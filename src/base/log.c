@@ -12,6 +12,7 @@ enum { LINE_MAX_BYTES = 1024 };
 
 enum shmemi_log_level shmemi_log_level = SHMEMI_LOG_WARN;
 void (*shmemi_log_abort)(int status);
+void (*shmemi_log_last_words)(void);
 
 static int log_pe = -1;
 static bool is_held;
@@ -84,6 +85,8 @@ void shmemi_fatal(const char *format, ...)
     size_t length = format_line(line, format, args);
     va_end(args);
     write_line(line, length);
+    if (shmemi_log_last_words)
+        shmemi_log_last_words();
     if (shmemi_log_abort)
         shmemi_log_abort(1);
     _exit(1);

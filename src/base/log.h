@@ -22,6 +22,9 @@ extern enum shmemi_log_level shmemi_log_level;
 /* Ends the job; set by the bootstrap once there is one. */
 extern void (*shmemi_log_abort)(int status);
 
+/* Called before the library ends this process because of an error; may be NULL. */
+extern void (*shmemi_log_last_words)(void);
+
 /* Name this process in messages; -1 before the PE number is known. */
 void shmemi_log_set_pe(int pe);
 

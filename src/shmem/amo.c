@@ -20,7 +20,14 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
+    if (__builtin_expect(view->mapped != NULL, 1)) { /* which waits for nobody */
+        shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
+        return;
+    }
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
+    shmemi_call_begin(&call.call);
     shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
+    shmemi_call_end(&call.call);
 }
 
 /* The old value goes where the CPU cannot store it: to mapped memory. */
@@ -40,10 +47,13 @@ void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *d
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
     struct shmemi_place place = shmemi_local_place(fetch_p, amo->size);
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
+    shmemi_call_begin(&call.call);
     if (__builtin_expect(place.memory == &shmemi_memory_host, 1))
         shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
     else
         shmemi_require(fetch_to_place(context, view, offset, amo, &place));
+    shmemi_call_end(&call.call);
 }
 
 /* Drivers know words of 4 and 8 bytes; of floating-point values they see the bits. */

@@ -174,12 +174,12 @@ SHMEMI_API(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pS
 {
     struct shmemi_team *team = TEAM_OF(barrier);
     shmemi_quiet(&shmemi_default_context);
-    shmemi_require(shmemi_collective_sync(team));
+    shmemi_sync_in("shmem_barrier", team);
 }
 
 SHMEMI_API(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
-    shmemi_require(shmemi_collective_sync(TEAM_OF(sync)));
+    shmemi_sync_in("shmem_sync", TEAM_OF(sync));
 }
 
 static size_t length_of(const char *routine, int nreduce)

@@ -13,13 +13,13 @@ SHMEMI_API(void, barrier_all, (void))
 SHMEMI_API(void, sync_all, (void))
 {
     shmemi_require_team("shmem_sync_all", &shmemi_team_world);
-    shmemi_require(shmemi_collective_sync(&shmemi_team_world));
+    shmemi_sync_in("shmem_sync_all", &shmemi_team_world);
 }
 
 SHMEMI_API(int, team_sync, (shmem_team_t team))
 {
     shmemi_require_team("shmem_team_sync", team);
-    shmemi_require(shmemi_collective_sync(team));
+    shmemi_sync_in("shmem_team_sync", team);
     return 0;
 }
 

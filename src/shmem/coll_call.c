@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shmem/coll_call.h"
 
+static struct shmemi_call collective_call(const char *routine)
+{
+    return (struct shmemi_call){.routine = routine, .activity = SHMEMI_AT_COLLECTIVE};
+}
+
 /* The bytes of n blocks; SIZE_MAX, which no region holds, when they are more than fit. */
 static size_t bytes_of_all(const struct shmemi_team *team, size_t nbytes)
 {
@@ -17,13 +22,19 @@ void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *
                                     .root_keeps_dest = root_keeps_dest};
     if (team->my_pe == root || shmemi_region_of(source))
         args.source = shmemi_source_of(routine, source, nbytes);
+    struct shmemi_call call = collective_call(routine);
+    shmemi_span_begin(&call);
     shmemi_require(shmemi_broadcast(team, &args, root));
+    shmemi_span_end(&call);
 }
 
 void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
 {
     struct shmemi_copy_args args = {.source = shmemi_source_of(routine, source, nbytes), .nbytes = nbytes};
+    struct shmemi_call call = collective_call(routine);
+    shmemi_span_begin(&call);
     shmemi_require(shmemi_collect(routine, team, dest, &args));
+    shmemi_span_end(&call);
 }
 
 void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
@@ -31,7 +42,10 @@ void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *d
     struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
                                     .source = shmemi_source_of(routine, source, nbytes),
                                     .nbytes = nbytes};
+    struct shmemi_call call = collective_call(routine);
+    shmemi_span_begin(&call);
     shmemi_require(shmemi_fcollect(team, &args));
+    shmemi_span_end(&call);
 }
 
 void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
@@ -39,7 +53,10 @@ void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *d
     struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
                                     .source = shmemi_source_of(routine, source, bytes_of_all(team, nbytes)),
                                     .nbytes = nbytes};
+    struct shmemi_call call = collective_call(routine);
+    shmemi_span_begin(&call);
     shmemi_require(shmemi_alltoall(team, &args));
+    shmemi_span_end(&call);
 }
 
 /* Bytes from the first to the last of n elements that are so many elements apart; SIZE_MAX when they do not fit. */
@@ -69,7 +86,10 @@ void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *
     };
     struct shmemi_alltoall_strides unsigned_strides = {strides.size, strides.nelems, (size_t)strides.dest,
                                                        (size_t)strides.source};
+    struct shmemi_call call = collective_call(routine);
+    shmemi_span_begin(&call);
     shmemi_require(shmemi_alltoalls(team, &args, &unsigned_strides));
+    shmemi_span_end(&call);
 }
 
 /* Others may have to read the source: a private one is copied to dest, as for a reduction in place. */
@@ -89,13 +109,19 @@ static struct shmemi_reduce_args reduce_args(const char *routine, const struct s
 void shmemi_call_reduce(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
                         const void *source, size_t nreduce)
 {
+    struct shmemi_call call = collective_call(routine);
+    shmemi_span_begin(&call);
     struct shmemi_reduce_args args = reduce_args(routine, op, dest, source, nreduce);
     shmemi_require(shmemi_reduce(team, &args));
+    shmemi_span_end(&call);
 }
 
 void shmemi_call_scan(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
                       const void *source, size_t nelems, bool exclusive)
 {
+    struct shmemi_call call = collective_call(routine);
+    shmemi_span_begin(&call);
     struct shmemi_reduce_args args = reduce_args(routine, op, dest, source, nelems);
     shmemi_require(shmemi_scan(team, &args, exclusive));
+    shmemi_span_end(&call);
 }

@@ -25,6 +25,27 @@ int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int 
     return rc ? rc : shmemi_put_to_workspace(team, context, world_pe, (const void *)word, &number, sizeof number);
 }
 
+/* Waiting for another leader, or for one that it waits for. */
+struct leader_wait {
+    struct shmemi_call call;
+    int world_pe;
+};
+
+static void describe_leader(const struct shmemi_call *call, char *text, size_t size)
+{
+    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for",
+                  ((const struct leader_wait *)call)->world_pe);
+}
+
+static void await_leader(const struct shmemi_team *team, int leader, const _Atomic uint64_t *word, uint64_t number)
+{
+    struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader},
+                               shmemi_leader_world_pe(team, leader)};
+    shmemi_call_begin(&wait.call);
+    shmemi_await_word(word, number);
+    shmemi_call_end(&wait.call);
+}
+
 /* Dissemination: in each round the reach doubles. */
 int shmemi_leaders_sync(struct shmemi_team *team)
 {
@@ -38,7 +59,7 @@ int shmemi_leaders_sync(struct shmemi_team *team)
         int rc = shmemi_notify(team, &context, to, &state->mine->synced[round], number);
         if (rc)
             return rc;
-        shmemi_await_word(&state->mine->synced[round], number);
+        await_leader(team, (team->leaders.me + n - distance) % n, &state->mine->synced[round], number);
     }
     return shmemi_complete(&context);
 }

@@ -13,7 +13,8 @@ struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *add
         return memory;
     const struct shmemi_view *view = shmemi_reach(routine, address, nbytes, shmemi_job.pe, &memory.offset);
     memory.region = shmemi_region_of(address);
-    memory.host = view->mapped ? view->mapped + memory.offset : NULL;
+    char *host = shmemi_view_host(view);
+    memory.host = host ? host + memory.offset : NULL;
     return memory;
 }
 

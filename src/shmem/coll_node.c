@@ -29,6 +29,53 @@ __attribute__((noinline)) void shmemi_await_word(const _Atomic uint64_t *word, u
         shmemi_progress(&spins);
 }
 
+/* Waiting for a line of the operation with this number. */
+struct line_wait {
+    struct shmemi_call call;
+    const struct shmemi_team *team;
+    uint64_t number;
+};
+
+static bool has_arrived(const struct shmemi_team *team, int rank, uint64_t number)
+{
+    return atomic_load_explicit(arrival(team, rank, number), memory_order_relaxed) >= number;
+}
+
+/* In a tree a member arrives after its children: who has not arrived because one of them has not is left out. */
+static bool is_late(const struct shmemi_team *team, int rank, uint64_t number)
+{
+    bool late = rank != team->node.me && !has_arrived(team, rank, number);
+    struct shmemi_children children = shmemi_node_children(team, rank);
+    for (int child = children.first; child < children.end && late; child++)
+        late = child == team->node.me || has_arrived(team, child, number);
+    return late;
+}
+
+static void describe_line(const struct shmemi_call *call, char *text, size_t size)
+{
+    const struct line_wait *wait = (const struct line_wait *)call;
+    unsigned n = 0;
+    shmemi_append(text, size, "for ");
+    for (int rank = 0; rank < wait->team->node.n; rank++)
+        if (is_late(wait->team, rank, wait->number))
+            shmemi_append_pe(text, size, &n, shmemi_node_world_pe(wait->team, rank));
+    if (n)
+        shmemi_append(text, size, " to come");
+    else if (wait->team->leaders.n > 1)
+        shmemi_append(text, size, "PE %d, which exchanges with other nodes", shmemi_node_world_pe(wait->team, 0));
+    else
+        shmemi_append(text, size, "the others, who have come, to go on");
+}
+
+static __attribute__((noinline)) void await_line_for_long(const struct shmemi_team *team, const _Atomic uint64_t *word,
+                                                          uint64_t number)
+{
+    struct line_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_line}, team, number};
+    shmemi_call_begin(&wait.call);
+    shmemi_await_word(word, number);
+    shmemi_call_end(&wait.call);
+}
+
 static void await_line(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number)
 {
     for (int i = team->collective->spins ? QUICK_SPINS : 1; i > 0; i--) {
@@ -36,7 +83,7 @@ static void await_line(const struct shmemi_team *team, const _Atomic uint64_t *w
             return;
         __builtin_ia32_pause();
     }
-    shmemi_await_word(word, number);
+    await_line_for_long(team, word, number);
 }
 
 int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)

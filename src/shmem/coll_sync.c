@@ -36,7 +36,8 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
         return -ENOMEM;
     }
     for (int rank = 0; rank < team->node.n; rank++)
-        state->node[rank] = (void *)(shmemi_heap_region.view[shmemi_node_world_pe(team, rank)].mapped + workspace);
+        state->node[rank] =
+            (void *)(shmemi_view_host(&shmemi_heap_region.view[shmemi_node_world_pe(team, rank)]) + workspace);
     state->mine = (void *)(shmemi_heap_region.base + workspace);
     state->spins = !shmemi_cores_are_shared();
     state->number = state->known_entered = state->leaders_number = state->scan_number = number;
@@ -145,7 +146,11 @@ int shmemi_reduce_private(struct shmemi_team *team, const struct shmemi_op *op, 
 int shmemi_collective_agree(struct shmemi_team *team, enum shmemi_agree_op op, uint64_t *words, unsigned n)
 {
     enum shmemi_operation operation = op == SHMEMI_AGREE_AND ? SHMEMI_OP_and : SHMEMI_OP_max;
-    return shmemi_reduce_private(team, &shmemi_ops[operation][SHMEMI_KIND_U64], words, words, n * sizeof *words);
+    struct shmemi_call call = {.routine = "an agreement of a team", .activity = SHMEMI_AT_RUNTIME};
+    shmemi_span_begin(&call);
+    int rc = shmemi_reduce_private(team, &shmemi_ops[operation][SHMEMI_KIND_U64], words, words, n * sizeof *words);
+    shmemi_span_end(&call);
+    return rc;
 }
 
 void shmemi_sync_world(void)
@@ -153,8 +158,24 @@ void shmemi_sync_world(void)
     shmemi_require(shmemi_collective_sync(&shmemi_team_world));
 }
 
-void shmemi_barrier_world(void)
+void shmemi_barrier_in(const char *routine)
 {
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
+    shmemi_span_begin(&call);
     shmemi_quiet(&shmemi_default_context);
     shmemi_sync_world();
+    shmemi_span_end(&call);
+}
+
+void shmemi_barrier_world(void)
+{
+    shmemi_barrier_in("shmem_barrier_all");
+}
+
+void shmemi_sync_in(const char *routine, struct shmemi_team *team)
+{
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
+    shmemi_span_begin(&call);
+    shmemi_require(shmemi_collective_sync(team));
+    shmemi_span_end(&call);
 }

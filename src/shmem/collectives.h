@@ -88,7 +88,7 @@ static inline bool shmemi_is_private(const struct shmemi_symmetric *memory)
 /* Where a member's copy is mapped in this process as host memory, or NULL. */
 static inline char *shmemi_mapped_copy(const struct shmemi_symmetric *memory, int world_pe)
 {
-    char *mapped = memory->region->view[world_pe].mapped;
+    char *mapped = shmemi_view_host(&memory->region->view[world_pe]);
     return mapped ? mapped + memory->offset : NULL;
 }
 

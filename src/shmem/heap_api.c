@@ -47,7 +47,7 @@ static void *allocate_collectively(const char *routine, size_t size, size_t alig
 {
     void *address = allocate(routine, size, alignment);
     if (size)
-        shmemi_barrier_world();
+        shmemi_barrier_in(routine);
     return address;
 }
 
@@ -72,7 +72,7 @@ SHMEMI_API(void *, calloc, (size_t count, size_t size))
     if (address)
         memset(address, 0, bytes);
     if (bytes)
-        shmemi_barrier_world();
+        shmemi_barrier_in("shmem_calloc");
     return address;
 }
 
@@ -101,7 +101,7 @@ static void release(const char *routine, void *ptr)
 static void release_collectively(const char *routine, void *ptr)
 {
     shmemi_require_init(routine);
-    shmemi_barrier_world();
+    shmemi_barrier_in(routine);
     release(routine, ptr);
 }
 
@@ -128,9 +128,9 @@ static void *resize(const char *routine, void *ptr, size_t size)
         shmemi_region_of(ptr) == &shmemi_heap_region ? shmemi_heap_size_at(shmemi_heap, offset_of(ptr)) : 0;
     if (!old_size)
         shmemi_fatal("%s: %p is not the start of a block of the symmetric heap", routine, ptr);
-    shmemi_barrier_world();
+    shmemi_barrier_in(routine);
     void *address = shmemi_heap_resize(shmemi_heap, offset_of(ptr), size) ? move(routine, ptr, old_size, size) : ptr;
-    shmemi_barrier_world();
+    shmemi_barrier_in(routine);
     return address;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "base/settings.h"
 #include "shmem/coll_choice.h"
+#include "shmem/stats.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "transport/batch.h"
@@ -11,6 +12,8 @@
 #include "transport/node.h"
 #include "transport/prepared.h"
 #include "transport/service.h"
+#include "transport/sight.h"
+#include "transport/trace.h"
 #include "transport/ucx.h"
 
 #include <stdio.h>
@@ -35,6 +38,7 @@ bool shmemi_is_initialized(void)
 
 void shmemi_give_up(void)
 {
+    shmemi_trace_last();
     if (shmemi_log_abort)
         shmemi_log_abort(1);
     _exit(1);
@@ -96,6 +100,8 @@ static int open_library(void)
     if (!rc)
         rc = shmemi_node_join();
     if (!rc)
+        rc = shmemi_sight_open();
+    if (!rc)
         rc = shmemi_service_start();
     if (!rc)
         rc = shmemi_symmetric_open();
@@ -111,6 +117,7 @@ static void close_library(void)
     shmemi_prepared_close();
     shmemi_map_close();
     shmemi_symmetric_close();
+    shmemi_sight_close();
     shmemi_node_leave();
     shmemi_job_close();
     shmemi_job.n_pes = 0;
@@ -120,11 +127,15 @@ static void close_library(void)
  * may be gone. */
 static void finalize(void)
 {
-    if (library.depth == 1)
-        shmemi_teams_quiet();
-    shmemi_barrier_world();
-    if (--library.depth)
+    if (library.depth > 1) {
+        shmemi_barrier_in("shmem_finalize");
+        library.depth--;
         return;
+    }
+    shmemi_teams_quiet();
+    shmemi_quiet(SHMEM_CTX_DEFAULT);
+    shmemi_require(shmemi_report());
+    library.depth = 0;
     shmemi_require(shmemi_batch_close(SHMEM_CTX_DEFAULT));
     library.ends_itself = false;
     close_library();
@@ -135,7 +146,11 @@ static void finalize(void)
 static void finalize_at_exit(int status, void *argument)
 {
     (void)argument;
-    if (!library.depth || status || getpid() != library.pid)
+    if (!library.depth || getpid() != library.pid)
+        return;
+    if (status || !library.ends_itself)
+        shmemi_trace_last();
+    if (status)
         return;
     if (!library.ends_itself) {
         shmemi_error("the program ends without shmem_finalize");
@@ -169,6 +184,7 @@ static int initialize(int thread_level)
     library.thread_level = thread_level;
     watch_exit();
     shmemi_sync_world();
+    shmemi_sight_start();
     shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it", shmemi_job.pe, shmemi_job.n_pes, shmemi_job.node,
                  shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes);
     return 0;
@@ -226,6 +242,7 @@ SHMEMI_API(void, query_initialized, (int *initialized))
 SHMEMI_API(_Noreturn void, global_exit, (int status))
 {
     fflush(NULL);
+    shmemi_trace_last();
     if (shmemi_bootstrap)
         shmemi_bootstrap->abort(status);
     _exit(status);

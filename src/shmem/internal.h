@@ -11,6 +11,7 @@
 #include "shmmap/region.h"
 #include "transport/driver.h"
 #include "transport/job.h"
+#include "transport/sight.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -103,6 +104,23 @@ static inline void shmemi_require(int rc)
 /* The same for a word, which must be aligned to its size. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
+/* A transfer that may have to wait, for the watchdog and traces. */
+struct shmemi_transfer_call {
+    struct shmemi_call call;
+    const struct shmemi_view *view;
+    size_t offset, nbytes;
+};
+void shmemi_describe_transfer(const struct shmemi_call *call, char *text, size_t size);
+static inline __attribute__((always_inline)) struct shmemi_transfer_call
+shmemi_transfer_call(const char *routine, const struct shmemi_view *view, size_t offset, size_t nbytes)
+{
+    return (struct shmemi_transfer_call){
+        {.routine = routine, .activity = SHMEMI_AT_TRANSFER, .describe = shmemi_describe_transfer}, view, offset,
+        nbytes};
+}
+/* Append " of the symmetric heap" and the like. */
+void shmemi_append_address(char *text, size_t size, uint32_t region, size_t offset);
+
 /* The word of 2, 4 or 8 bytes at a local address, symmetric or private, in whatever memory, extended by zeros. Acquires:
  * what was ordered before the update that it sees is there too. */
 uint64_t shmemi_load_word(const char *routine, const void *address, unsigned size);
@@ -159,8 +177,9 @@ void shmemi_quiet(struct shmemi_context *context);
 
 /* Wait for all PEs, without completing anything. */
 void shmemi_sync_world(void);
-/* shmem_barrier_all. */
+/* shmem_barrier_all, and the barrier that another routine implies. */
 void shmemi_barrier_world(void);
+void shmemi_barrier_in(const char *routine);
 
 bool shmemi_is_initialized(void);
 /* End the job when it is not. */

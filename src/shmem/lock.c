@@ -88,11 +88,43 @@ static uint32_t load_node(const struct lock *lock)
     return __atomic_load_n(&lock->word->node, __ATOMIC_ACQUIRE);
 }
 
-static void wait_for_node(const struct lock *lock, uint32_t mask)
+/* Waiting for another PE to write into this PE's node, or for another thread to leave it. */
+struct lock_wait {
+    struct shmemi_call call;
+    const struct lock *lock;
+    int pe; /* -1: not known */
+};
+
+static void describe_lock(const struct shmemi_call *call, char *text, size_t size)
+{
+    const struct lock_wait *wait = (const struct lock_wait *)call;
+    const struct shmemi_region *region = shmemi_region_of(wait->lock->word);
+    shmemi_append(text, size, "the lock at ");
+    shmemi_append_address(text, size, region->id, (size_t)((const char *)wait->lock->word - region->base));
+    if (wait->pe == shmemi_job.pe)
+        shmemi_append(text, size, " is with another thread of this PE");
+    else if (wait->pe >= 0)
+        shmemi_append(text, size, " has PE %d before this one in its queue", wait->pe);
+    else
+        shmemi_append(text, size, " has a new PE in its queue that has not told its number");
+}
+
+static struct lock_wait make_wait(const struct lock *lock, int pe)
+{
+    return (struct lock_wait){{.activity = SHMEMI_AT_DETAIL, .describe = describe_lock}, lock, pe};
+}
+
+/* Which will be written by this PE, if that is known. */
+static void wait_for_node(const struct lock *lock, uint32_t mask, int pe)
 {
     unsigned spins = 0;
+    struct lock_wait wait = make_wait(lock, pe);
+    if (load_node(lock) & mask)
+        return;
+    shmemi_call_begin(&wait.call);
     while (!(load_node(lock) & mask))
         shmemi_progress(&spins);
+    shmemi_call_end(&wait.call);
 }
 
 /* A node that nobody has taken is known to no other PE: only the threads of this PE compete for it. */
@@ -113,34 +145,72 @@ static void wait_for_other_thread(const struct lock *lock)
     if (shmemi_thread_level() < SHMEM_THREAD_MULTIPLE)
         shmemi_fatal("%s: this PE holds the lock at %p already, or the lock was not zero before use", lock->routine,
                      (void *)lock->word);
+    struct lock_wait wait = make_wait(lock, shmemi_job.pe);
+    shmemi_call_begin(&wait.call);
     while (!take_node(lock))
         shmemi_progress(&spins);
+    shmemi_call_end(&wait.call);
 }
 
 /* ---- The routines ------------------------------------------------------------------------------------------------ */
 
+static struct shmemi_call lock_call(const struct lock *lock)
+{
+    return (struct shmemi_call){.routine = lock->routine, .activity = SHMEMI_AT_LOCK};
+}
+
+static void take(const struct lock *lock)
+{
+    if (!take_node(lock))
+        wait_for_other_thread(lock);
+    uint32_t predecessor = join_queue(lock);
+    if (!predecessor)
+        return;
+    add_to_node(lock, my_number() << SUCCESSOR_SHIFT, (int)predecessor - 1);
+    wait_for_node(lock, GRANTED, (int)predecessor - 1);
+}
+
+static void release(const struct lock *lock)
+{
+    shmemi_quiet(&shmemi_default_context);
+    if (load_node(lock) >> SUCCESSOR_SHIFT == 0 && replace_tail(lock, my_number(), 0)) {
+        leave_node(lock);
+        return;
+    }
+    wait_for_node(lock, ~0u << SUCCESSOR_SHIFT, -1);
+    uint32_t successor = load_node(lock) >> SUCCESSOR_SHIFT;
+    leave_node(lock);
+    add_to_node(lock, GRANTED, (int)successor - 1);
+}
+
+static int test(const struct lock *lock)
+{
+    if (take_node(lock)) {
+        if (replace_tail(lock, 0, my_number()))
+            return 0;
+        leave_node(lock);
+    }
+    shmemi_progress_between_tests();
+    return 1;
+}
+
 SHMEMI_API(void, set_lock, (long *address))
 {
     struct lock lock = find_lock("shmem_set_lock", address);
-    if (!take_node(&lock))
-        wait_for_other_thread(&lock);
-    uint32_t predecessor = join_queue(&lock);
-    if (!predecessor)
-        return;
-    add_to_node(&lock, my_number() << SUCCESSOR_SHIFT, (int)predecessor - 1);
-    wait_for_node(&lock, GRANTED);
+    struct shmemi_call call = lock_call(&lock);
+    shmemi_span_begin(&call);
+    take(&lock);
+    shmemi_span_end(&call);
 }
 
 SHMEMI_API(int, test_lock, (long *address))
 {
     struct lock lock = find_lock("shmem_test_lock", address);
-    if (take_node(&lock)) {
-        if (replace_tail(&lock, 0, my_number()))
-            return 0;
-        leave_node(&lock);
-    }
-    shmemi_progress_between_tests();
-    return 1;
+    struct shmemi_call call = lock_call(&lock);
+    shmemi_span_begin(&call);
+    int is_taken = test(&lock);
+    shmemi_span_end(&call);
+    return is_taken;
 }
 
 SHMEMI_API(void, clear_lock, (long *address))
@@ -148,13 +218,8 @@ SHMEMI_API(void, clear_lock, (long *address))
     struct lock lock = find_lock("shmem_clear_lock", address);
     if (!(load_node(&lock) & TAKEN))
         shmemi_fatal("shmem_clear_lock: this PE does not hold the lock at %p", (void *)address);
-    shmemi_quiet(&shmemi_default_context);
-    if (load_node(&lock) >> SUCCESSOR_SHIFT == 0 && replace_tail(&lock, my_number(), 0)) {
-        leave_node(&lock);
-        return;
-    }
-    wait_for_node(&lock, ~0u << SUCCESSOR_SHIFT);
-    uint32_t successor = load_node(&lock) >> SUCCESSOR_SHIFT;
-    leave_node(&lock);
-    add_to_node(&lock, GRANTED, (int)successor - 1);
+    struct shmemi_call call = lock_call(&lock);
+    shmemi_span_begin(&call);
+    release(&lock);
+    shmemi_span_end(&call);
 }

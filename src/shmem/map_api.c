@@ -17,7 +17,7 @@ SHMEMI_EXPORT void *shmmap(void *obj, size_t size, int type)
 {
     void *address = NULL;
     shmemi_require_init("shmmap");
-    shmemi_barrier_world();
+    shmemi_barrier_in("shmmap");
     int rc = shmemi_map(obj, size, type, &address);
     return rc ? NULL : address;
 }
@@ -27,7 +27,7 @@ SHMEMI_EXPORT void shmumap(void *ptr)
     if (!ptr)
         return;
     shmemi_require_init("shmumap");
-    shmemi_barrier_world();
+    shmemi_barrier_in("shmumap");
     if (shmemi_unmap(ptr))
         shmemi_give_up();
 }

@@ -3,19 +3,60 @@
  * Memory ordering [9.12]: per context, of the operations issued on it.
  */
 #include "shmem/internal.h"
+#include "transport/ring.h"
+
+/* Fence and quiet of a context that has something under way, or whose calls are counted. */
+struct completion_call {
+    struct shmemi_call call;
+    const struct shmemi_context *context;
+};
+
+static const char *const kind_names[SHMEMI_PENDING_KINDS] = {
+    [SHMEMI_PENDING_DIRECT] = "copies of GPU memory",
+    [SHMEMI_PENDING_UCX] = "operations of the network",
+    [SHMEMI_PENDING_STAGED] = "staged operations",
+};
+
+static void describe_completion(const struct shmemi_call *call, char *text, size_t size)
+{
+    const struct shmemi_context *context = ((const struct completion_call *)call)->context;
+    const char *separator = "for ";
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS; kind++) {
+        const struct shmemi_count *count = &context->pending.of[kind];
+        uint64_t issued = shmemi_count_issued(count);
+        if (shmemi_count_is_settled(count, issued))
+            continue;
+        shmemi_append(text, size, "%sthe %s that were issued before", separator, kind_names[kind]);
+        separator = ", and for ";
+    }
+    shmemi_describe_rings(text, size);
+}
+
+static __attribute__((noinline)) void complete(struct shmemi_context *context, const char *routine,
+                                               enum shmemi_activity activity,
+                                               int (*completion)(struct shmemi_context *context))
+{
+    struct completion_call call = {{.routine = routine, .activity = activity, .describe = describe_completion}, context};
+    if (shmemi_present_call && !shmemi_context_has_pending(context))
+        return; /* a part of another call, without anything to do */
+    shmemi_span_begin(&call.call);
+    if (shmemi_context_has_pending(context))
+        shmemi_require(completion(context));
+    shmemi_span_end(&call.call);
+}
 
 void shmemi_fence(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    if (shmemi_context_has_pending(context))
-        shmemi_require(shmemi_drivers_fence(context));
+    if (shmemi_context_has_pending(context) | shmemi_sight.is_on)
+        complete(context, "shmem_fence", SHMEMI_AT_FENCE, shmemi_drivers_fence);
 }
 
 void shmemi_quiet(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (shmemi_context_has_pending(context))
-        shmemi_require(shmemi_drivers_quiet(context));
+    if (shmemi_context_has_pending(context) | shmemi_sight.is_on)
+        complete(context, "shmem_quiet", SHMEMI_AT_QUIET, shmemi_drivers_quiet);
 }
 
 /* Completes more than is asked for, which the specification allows [9.12.3]. */

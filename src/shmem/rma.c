@@ -25,7 +25,10 @@ static __attribute__((noinline)) void put_long_way(void *dest, const void *sourc
         return;
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(source, nbytes);
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
+    shmemi_call_begin(&call.call);
     shmemi_require(view->driver->put(context, view, offset, &place, nbytes));
+    shmemi_call_end(&call.call);
 }
 
 static __attribute__((noinline)) void get_long_way(void *dest, const void *source, size_t nbytes, int pe,
@@ -36,7 +39,10 @@ static __attribute__((noinline)) void get_long_way(void *dest, const void *sourc
         return;
     const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(dest, nbytes);
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
+    shmemi_call_begin(&call.call);
     shmemi_require(view->driver->get(context, view, offset, &place, nbytes));
+    shmemi_call_end(&call.call);
 }
 
 static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
@@ -47,7 +53,10 @@ static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *s
         return;
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(source, nbytes);
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
+    shmemi_call_begin(&call.call);
     shmemi_require(view->driver->put_nbi(context, view, offset, &place, nbytes));
+    shmemi_call_end(&call.call);
 }
 
 static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
@@ -58,7 +67,10 @@ static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *s
         return;
     const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(dest, nbytes);
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
+    shmemi_call_begin(&call.call);
     shmemi_require(view->driver->get_nbi(context, view, offset, &place, nbytes));
+    shmemi_call_end(&call.call);
 }
 
 static inline __attribute__((always_inline)) void

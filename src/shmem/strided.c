@@ -50,7 +50,10 @@ void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest
     }
     const struct shmemi_view *view = shmemi_reach(routine, dest, extent(&shape, shape.dest_pitch), pe, &offset);
     struct shmemi_place place = shmemi_local_place(source, extent(&shape, shape.source_pitch));
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape.width * shape.rows);
+    shmemi_call_begin(&call.call);
     shmemi_require(view->driver->put_strided(context, view, offset, &place, &shape));
+    shmemi_call_end(&call.call);
 }
 
 void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest, const void *source,
@@ -66,7 +69,10 @@ void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest
     }
     const struct shmemi_view *view = shmemi_reach(routine, source, extent(&shape, shape.source_pitch), pe, &offset);
     struct shmemi_place place = shmemi_local_place(dest, extent(&shape, shape.dest_pitch));
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape.width * shape.rows);
+    shmemi_call_begin(&call.call);
     shmemi_require(view->driver->get_strided(context, view, offset, &place, &shape));
+    shmemi_call_end(&call.call);
 }
 
 /* clang-format off */

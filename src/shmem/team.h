@@ -90,6 +90,8 @@ uint64_t shmemi_collective_close(struct shmemi_team *team);
 
 /* Wait for all members. Stores before it are visible to the members after it; completes no transfer. */
 int shmemi_collective_sync(struct shmemi_team *team);
+/* The same as a public routine. */
+void shmemi_sync_in(const char *routine, struct shmemi_team *team);
 
 /* Combine words of private memory over the members; the result is the same everywhere. */
 enum shmemi_agree_op { SHMEMI_AGREE_AND, SHMEMI_AGREE_MAX };

@@ -9,6 +9,7 @@
 #include "transport/direct_list.h"
 #include "transport/job.h"
 #include "transport/service.h"
+#include "transport/sight.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -25,12 +26,21 @@ static const struct shmemi_driver *const table[] = {
 enum { N_DRIVERS = sizeof table / sizeof table[0] };
 
 /* Whose atomic operations are this PE's on the memory? */
-static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_share *share)
+static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_share *share,
+                          const struct shmemi_driver *driver)
 {
     const struct shmemi_memory *memory = view->place.memory;
-    if (!view->driver->is_direct || !share || !memory->reaches_agent)
+    if (!driver->is_direct || !share || !memory->reaches_agent)
         return false;
     return view->pe == shmemi_job.pe ? share->agent.exists : memory->reaches_agent(&view->place, &share->agent);
+}
+
+/* A driver that measures has to be asked each time: no short way. */
+static void serve(struct shmemi_view *view, unsigned number)
+{
+    view->driver = shmemi_sight_driver(table[number], number);
+    if (view->driver != table[number])
+        view->mapped = NULL;
 }
 
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share)
@@ -40,13 +50,18 @@ int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *shar
         if (rc == -ENOTSUP)
             continue;
         if (!rc) {
-            view->driver = table[i];
-            view->by_agent = reaches_agent(view, share);
+            view->by_agent = reaches_agent(view, share, table[i]);
+            serve(view, (unsigned)i);
         }
         return rc;
     }
     shmemi_error("no route to the %s memory of PE %d that SHMEM_GPU_ROUTE allows", view->place.memory->name, view->pe);
     return -ENOTSUP;
+}
+
+const char *shmemi_driver_name(unsigned number)
+{
+    return number < N_DRIVERS ? table[number]->name : NULL;
 }
 
 void shmemi_view_detach(struct shmemi_view *view)
@@ -141,12 +156,16 @@ void shmemi_progress(unsigned *spins)
         shmemi_direct_list_flush_all();
     if (shmemi_service_progress()) {
         *spins = 0;
+        if (__builtin_expect(shmemi_watch_is_on, 0))
+            shmemi_watch();
         return;
     }
     struct patience patience = patience_here();
     unsigned turns = ++*spins;
     if (turns < patience.spins)
         return;
+    if (__builtin_expect(shmemi_watch_is_on, 0))
+        shmemi_watch();
     if (turns < patience.spins + patience.yields)
         sched_yield();
     else

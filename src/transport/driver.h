@@ -22,8 +22,8 @@ struct shmemi_driver;
 
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
-    const struct shmemi_driver *driver;
-    char *mapped;              /* host address of the peer's copy in this process; NULL when there is none */
+    const struct shmemi_driver *driver; /* may be one that measures, in front of the one that is named (sight.h) */
+    char *mapped;              /* host address of the peer's copy for short ways; NULL: the driver has to be asked */
     struct shmemi_place place; /* shm, ipc: the peer's first byte as this process sees it */
     void *data;      /* the driver's own */
     size_t size;     /* of the region, in bytes */
@@ -151,9 +151,17 @@ extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of anothe
 extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
 extern const struct shmemi_driver shmemi_driver_naive;  /* staged without overlap: the baseline of the paper */
 
+/* Where the peer's copy lies in this process as host memory, for who does not count as a transfer; NULL: nowhere. */
+static inline char *shmemi_view_host(const struct shmemi_view *view)
+{
+    return view->place.memory == &shmemi_memory_host && view->driver->is_direct ? (char *)view->place.address : NULL;
+}
+
 /* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts: staged always does, unless
  * SHMEM_GPU_ROUTE=ipc or =shadow. */
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share);
+/* The name of the driver with this number in the table, which is the same on all PEs; NULL behind the last. */
+const char *shmemi_driver_name(unsigned number);
 void shmemi_view_detach(struct shmemi_view *view);
 
 /* Fence and quiet over all drivers that have something pending. */

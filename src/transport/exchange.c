@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "transport/job.h"
 #include "transport/node.h"
+#include "transport/sight.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -54,11 +55,32 @@ static int announce(int node, int kind, int round, uint64_t number)
                                                      (char *)exchange.workspace), &set, NULL);
 }
 
+struct leader_wait {
+    struct shmemi_call call;
+    int pe;
+};
+
+static void describe_leader(const struct shmemi_call *call, char *text, size_t size)
+{
+    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for",
+                  ((const struct leader_wait *)call)->pe);
+}
+
+/* The leader that tells of this round. */
+static int teller(int round)
+{
+    const int n = shmemi_job.n_nodes, distance = (1 << round) % n;
+    return shmemi_job.leaders[(shmemi_job.node + n - distance) % n];
+}
+
 static void await(int kind, int round, uint64_t number)
 {
     unsigned spins = 0;
+    struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader}, teller(round)};
+    shmemi_call_begin(&wait.call);
     while (atomic_load_explicit(&exchange.workspace->reached[kind][round], memory_order_acquire) < number)
         shmemi_progress(&spins);
+    shmemi_call_end(&wait.call);
 }
 
 static int leaders_barrier(void)
@@ -74,17 +96,24 @@ static int leaders_barrier(void)
     return shmemi_drivers_quiet(&exchange.context);
 }
 
-int shmemi_exchange_barrier(void)
+static int barrier(void)
 {
     int rc = 0;
-    if (shmemi_job.n_nodes == 1) {
-        shmemi_node_barrier();
-        return 0;
-    }
     shmemi_node_barrier();
+    if (shmemi_job.n_nodes == 1)
+        return 0;
     if (shmemi_job.node_rank == 0)
         rc = leaders_barrier();
     shmemi_node_barrier();
+    return rc;
+}
+
+int shmemi_exchange_barrier(void)
+{
+    struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
+    shmemi_span_begin(&call);
+    int rc = barrier();
+    shmemi_span_end(&call);
     return rc;
 }
 
@@ -129,7 +158,7 @@ static int leaders_agree(struct shmemi_verdict *verdict)
     return shmemi_drivers_quiet(&exchange.context);
 }
 
-int shmemi_exchange_agree(struct shmemi_verdict *verdict)
+static int agree(struct shmemi_verdict *verdict)
 {
     int rc = 0;
     shmemi_exchange_publish(verdict, sizeof *verdict);
@@ -143,6 +172,15 @@ int shmemi_exchange_agree(struct shmemi_verdict *verdict)
     shmemi_node_barrier();
     memcpy(verdict, shmemi_node.header->record, sizeof *verdict);
     shmemi_exchange_conclude();
+    return rc;
+}
+
+int shmemi_exchange_agree(struct shmemi_verdict *verdict)
+{
+    struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
+    shmemi_span_begin(&call);
+    int rc = agree(verdict);
+    shmemi_span_end(&call);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "transport/job.h"
+#include "transport/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -280,9 +281,37 @@ void shmemi_node_clear_doorbell(void)
         ;
 }
 
+static uint32_t barriers_of(int rank)
+{
+    return atomic_load_explicit(&shmemi_node_control(rank)->barriers, memory_order_relaxed);
+}
+
+static void describe_barrier(const struct shmemi_call *call, char *text, size_t size)
+{
+    (void)call;
+    unsigned n = 0;
+    uint32_t mine = barriers_of(shmemi_job.node_rank);
+    shmemi_append(text, size, "for ");
+    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++)
+        if ((int32_t)(barriers_of(rank) - mine) < 0)
+            shmemi_append_pe(text, size, &n, shmemi_job.node_pes[rank]);
+    shmemi_append(text, size, n ? " to come" : "the others to go on");
+}
+
+static void await_epoch_after(uint32_t epoch)
+{
+    unsigned spins = 0;
+    struct shmemi_call call = {.activity = SHMEMI_AT_DETAIL, .describe = describe_barrier};
+    shmemi_call_begin(&call);
+    while (atomic_load_explicit(&shmemi_node.header->epoch, memory_order_acquire) == epoch)
+        shmemi_progress(&spins);
+    shmemi_call_end(&call);
+}
+
 void shmemi_node_barrier(void)
 {
     struct shmemi_node_header *header = shmemi_node.header;
+    atomic_fetch_add_explicit(&shmemi_node_control(shmemi_job.node_rank)->barriers, 1, memory_order_relaxed);
     uint32_t epoch = atomic_load_explicit(&header->epoch, memory_order_acquire);
     uint32_t arrived = 1 + atomic_fetch_add_explicit(&header->arrived, 1, memory_order_acq_rel);
     if (arrived == (uint32_t)shmemi_job.node_n_pes) {
@@ -290,7 +319,5 @@ void shmemi_node_barrier(void)
         atomic_store_explicit(&header->epoch, epoch + 1, memory_order_release);
         return;
     }
-    unsigned spins = 0;
-    while (atomic_load_explicit(&header->epoch, memory_order_acquire) == epoch)
-        shmemi_progress(&spins);
+    await_epoch_after(epoch);
 }

@@ -86,6 +86,7 @@ struct shmemi_arrival {
     /* the service thread's own */
     struct shmemi_event event;
     struct shmemi_arrival *next;
+    uint64_t begin; /* shmemi_clock, for who measures; 0: nobody does */
 };
 
 /* Begin to work on an arrival. Service thread only. */

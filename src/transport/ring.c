@@ -7,6 +7,7 @@
 #include "transport/request.h"
 #include "transport/request_check.h"
 #include "transport/service.h"
+#include "transport/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -118,6 +119,19 @@ unsigned shmemi_ring_drain(void)
         done++;
     }
     return done;
+}
+
+void shmemi_describe_rings(char *text, size_t size)
+{
+    char list[128] = "";
+    unsigned n = 0;
+    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
+        const struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
+        if (__atomic_load_n(&ring->head, __ATOMIC_RELAXED) != atomic_load_explicit(&ring->tail, memory_order_relaxed))
+            shmemi_append_pe(list, sizeof list, &n, shmemi_job.node_pes[rank]);
+    }
+    if (n)
+        shmemi_append(text, size, "; requests lie untouched at %s", list);
 }
 
 bool shmemi_ring_announce_sleep(void)

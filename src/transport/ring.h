@@ -6,6 +6,7 @@
 #define SHMEMI_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Hand what lies in this PE's ring to shmemi_service_accept. Under the service lock. The number of requests. */
 unsigned shmemi_ring_drain(void);
@@ -18,5 +19,8 @@ void shmemi_ring_announce_awake(void);
 
 /* Free what the ring keeps. */
 void shmemi_ring_close(void);
+
+/* Append the PEs of the node that have not yet taken requests out of their rings, for the watchdog. */
+void shmemi_describe_rings(char *text, size_t size);
 
 #endif

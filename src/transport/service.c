@@ -17,7 +17,9 @@
 #include "transport/request.h"
 #include "transport/request_check.h"
 #include "transport/ring.h"
+#include "transport/sight.h"
 #include "transport/slots.h"
+#include "transport/trace.h"
 #include "transport/ucx.h"
 
 #include <errno.h>
@@ -75,8 +77,24 @@ int shmemi_request_check(const struct shmemi_request *request)
     return request->slot < shmemi_staging.slots ? 0 : -EINVAL;
 }
 
+static const char *const operations[] = {
+    [SHMEMI_REQUEST_PUT] = "put",
+    [SHMEMI_REQUEST_GET] = "get",
+    [SHMEMI_REQUEST_AMO] = "atomic",
+    [SHMEMI_REQUEST_SCATTER] = "batch of puts",
+};
+
+static void note_served(const struct shmemi_arrival *arrival)
+{
+    const struct shmemi_request *request = &arrival->request;
+    if (arrival->begin)
+        shmemi_sight_served(operations[request->type], arrival->begin, (int)request->origin, request->region,
+                            request->offset, request->rows * request->width);
+}
+
 static void settle(struct shmemi_arrival *arrival, int status)
 {
+    note_served(arrival);
     arrival->settle(arrival, status);
     shmemi_resolver.release();
 }
@@ -212,8 +230,11 @@ void shmemi_service_accept(struct shmemi_arrival *arrival)
 {
     const struct shmemi_request *request = &arrival->request;
     struct shmemi_place mine;
+    arrival->begin = __builtin_expect(shmemi_sight.is_on, 0) ? shmemi_clock() : 0;
     if (request->type == SHMEMI_REQUEST_SCATTER) {
-        arrival->settle(arrival, shmemi_batch_scatter(request, arrival->payload));
+        int status = shmemi_batch_scatter(request, arrival->payload);
+        note_served(arrival);
+        arrival->settle(arrival, status);
         return;
     }
     int rc = shmemi_resolver.resolve(request->region, request->offset, reach(request), &mine);
@@ -274,6 +295,15 @@ void shmemi_service_notice(void)
         shmemi_node_ring_doorbell(shmemi_job.node_rank);
 }
 
+uint64_t shmemi_service_cpu_time(void)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (!atomic_load(&service.running) || pthread_getcpuclockid(service.thread, &clock) || clock_gettime(clock, &used))
+        return 0;
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 static void sleep_until_event(void)
 {
     struct epoll_event event;
@@ -292,6 +322,7 @@ static void *service_main(void *argument)
 {
     (void)argument;
     unsigned idle = 0;
+    shmemi_trace_name_thread("service thread");
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         pthread_mutex_lock(&service.lock);
         unsigned done = progress_locked();

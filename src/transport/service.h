@@ -24,6 +24,9 @@ bool shmemi_service_has_room(void);
 /* Let the service thread look again: this PE has issued something that may need progress later. */
 void shmemi_service_notice(void);
 
+/* What the service thread has used of a processor, in nanoseconds; 0 when there is none. */
+uint64_t shmemi_service_cpu_time(void);
+
 /* An atomic operation on memory of this PE that is not the CPU's, where requests of other PEs do theirs: one agent per
  * word. Works in a job of one PE too. */
 int shmemi_service_amo(const struct shmemi_place *place, const struct shmemi_amo *amo, void *fetch_p);

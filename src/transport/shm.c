@@ -32,15 +32,25 @@ static void shm_detach(struct shmemi_view *view)
     view->mapped = NULL;
 }
 
+static void *address_at(const struct shmemi_view *view, size_t offset)
+{
+    return (char *)view->place.address + offset;
+}
+
+static struct shmemi_place place_at(const struct shmemi_view *view, size_t offset)
+{
+    return shmemi_place_host(address_at(view, offset));
+}
+
 static int shm_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
     (void)context;
     if (__builtin_expect(source->memory == &shmemi_memory_host, 1)) {
-        shmemi_copy_bytes(view->mapped + offset, (const void *)source->address, nbytes);
+        shmemi_copy_bytes(address_at(view, offset), (const void *)source->address, nbytes);
         return 0;
     }
-    struct shmemi_place dest = shmemi_place_host(view->mapped + offset);
+    struct shmemi_place dest = place_at(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     return shmemi_memory_copy(&dest, source, &shape);
 }
@@ -50,10 +60,10 @@ static int shm_get(struct shmemi_context *context, const struct shmemi_view *vie
 {
     (void)context;
     if (__builtin_expect(dest->memory == &shmemi_memory_host, 1)) {
-        shmemi_copy_bytes((void *)dest->address, view->mapped + offset, nbytes);
+        shmemi_copy_bytes((void *)dest->address, address_at(view, offset), nbytes);
         return 0;
     }
-    struct shmemi_place source = shmemi_place_host(view->mapped + offset);
+    struct shmemi_place source = place_at(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     return shmemi_memory_copy(dest, &source, &shape);
 }
@@ -62,7 +72,7 @@ static int shm_put_strided(struct shmemi_context *context, const struct shmemi_v
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     (void)context;
-    struct shmemi_place dest = shmemi_place_host(view->mapped + offset);
+    struct shmemi_place dest = place_at(view, offset);
     return shmemi_memory_copy(&dest, source, shape);
 }
 
@@ -70,7 +80,7 @@ static int shm_get_strided(struct shmemi_context *context, const struct shmemi_v
                            const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
     (void)context;
-    struct shmemi_place source = shmemi_place_host(view->mapped + offset);
+    struct shmemi_place source = place_at(view, offset);
     return shmemi_memory_copy(dest, &source, shape);
 }
 
@@ -78,7 +88,7 @@ static int shm_amo(struct shmemi_context *context, const struct shmemi_view *vie
                    const struct shmemi_amo *amo, void *fetch_p)
 {
     (void)context;
-    uint64_t old = shmemi_amo_apply(view->mapped + offset, amo);
+    uint64_t old = shmemi_amo_apply(address_at(view, offset), amo);
     if (fetch_p)
         memcpy(fetch_p, &old, amo->size);
     return 0;

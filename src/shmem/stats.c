@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shmem/stats.h"
+
+#include "base/settings.h"
+#include "shmem/collectives.h"
+#include "transport/service.h"
+#include "transport/sight.h"
+#include "transport/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    uint64_t count, bytes, ns;
+};
+
+/* What a PE has counted, as words that are combined. */
+struct counts {
+    struct entry transfer[SHMEMI_SIGHT_ROUTES_MAX][SHMEMI_TRANSFERS];
+    struct entry activity[SHMEMI_ACTIVITIES];
+    struct entry served;
+    uint64_t service_cpu;
+};
+
+struct summary {
+    struct counts sum, least, most;
+    int n_pes;
+};
+
+enum { COUNT_WORDS = sizeof(struct counts) / sizeof(uint64_t), PIECE_WORDS = SHMEMI_CARRIER_BYTES / sizeof(uint64_t) };
+
+/* ---- Taking the counts ------------------------------------------------------------------------------------------- */
+
+static struct entry taken(const struct shmemi_tally *tally)
+{
+    return (struct entry){atomic_load_explicit(&tally->count, memory_order_relaxed),
+                          atomic_load_explicit(&tally->bytes, memory_order_relaxed),
+                          atomic_load_explicit(&tally->ns, memory_order_relaxed)};
+}
+
+static void take_counts(struct counts *counts)
+{
+    for (int route = 0; route < SHMEMI_SIGHT_ROUTES_MAX; route++)
+        for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
+            counts->transfer[route][transfer] = taken(&shmemi_sight.transfer[route][transfer]);
+    for (int activity = 0; activity < SHMEMI_ACTIVITIES; activity++)
+        counts->activity[activity] = taken(&shmemi_sight.activity[activity]);
+    counts->served = taken(&shmemi_sight.served);
+    counts->service_cpu = shmemi_service_cpu_time();
+}
+
+static int combine(struct counts *result, const struct counts *mine, enum shmemi_operation operation)
+{
+    const struct shmemi_op *op = &shmemi_ops[operation][SHMEMI_KIND_U64];
+    int rc = 0;
+    for (size_t done = 0; done < COUNT_WORDS && !rc; done += PIECE_WORDS) {
+        size_t n = COUNT_WORDS - done < PIECE_WORDS ? COUNT_WORDS - done : PIECE_WORDS;
+        rc = shmemi_reduce_private(&shmemi_team_world, op, (uint64_t *)result + done, (const uint64_t *)mine + done,
+                                   n * sizeof(uint64_t));
+    }
+    return rc;
+}
+
+static int summarise(struct summary *summary, const struct counts *mine)
+{
+    summary->n_pes = shmemi_job.n_pes;
+    int rc = combine(&summary->sum, mine, SHMEMI_OP_sum);
+    if (!rc)
+        rc = combine(&summary->least, mine, SHMEMI_OP_min);
+    if (!rc)
+        rc = combine(&summary->most, mine, SHMEMI_OP_max);
+    return rc;
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+
+/* Rates are those of a PE while it is at it: bytes by the time of the calls. */
+static void print_line(FILE *out, const char *route, const char *name, const struct entry *sum, uint64_t least,
+                       uint64_t most, int n_pes)
+{
+    char rate[32] = "-";
+    if (!sum->count)
+        return;
+    if (sum->bytes && sum->ns)
+        snprintf(rate, sizeof rate, "%.1f", (double)sum->bytes * 1e3 / (double)sum->ns);
+    fprintf(out, "%-12s %-11s %12llu %16llu %12.3f %12.3f %12.3f %12s\n", route, name, (unsigned long long)sum->count,
+            (unsigned long long)sum->bytes, (double)least * 1e-6, (double)sum->ns * 1e-6 / n_pes, (double)most * 1e-6,
+            rate);
+}
+
+static void print_transfers(FILE *out, const struct summary *summary)
+{
+    const char *route;
+    for (unsigned i = 0; i < SHMEMI_SIGHT_ROUTES_MAX && (route = shmemi_driver_name(i)); i++)
+        for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
+            print_line(out, route, shmemi_transfer_name(transfer), &summary->sum.transfer[i][transfer],
+                       summary->least.transfer[i][transfer].ns, summary->most.transfer[i][transfer].ns, summary->n_pes);
+}
+
+static void print_summary(FILE *out, const char *of, const struct summary *summary)
+{
+    fprintf(out, "\nMapSHMEM statistics of %s\n%-12s %-11s %12s %16s %38s %12s\n%-12s %-11s %12s %16s %12s %12s %12s %12s\n",
+            of, "", "", "", "", "time of a PE in ms", "while in it", "route", "operation", "count", "bytes", "least",
+            "mean", "most", "MB/s");
+    print_transfers(out, summary);
+    for (int activity = SHMEMI_AT_BARRIER; activity < SHMEMI_ACTIVITIES; activity++)
+        print_line(out, "-", shmemi_activity_name(activity), &summary->sum.activity[activity],
+                   summary->least.activity[activity].ns, summary->most.activity[activity].ns, summary->n_pes);
+    print_line(out, "-", "served", &summary->sum.served, summary->least.served.ns, summary->most.served.ns,
+               summary->n_pes);
+    struct entry cpu = {.count = summary->sum.service_cpu > 0, .ns = summary->sum.service_cpu};
+    print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
+}
+
+/* In one piece, so that the lines of several PEs do not mix. */
+static void print(const char *of, const struct summary *summary)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    print_summary(out, of, summary);
+    fclose(out);
+    fwrite(text, 1, size, stderr);
+    free(text);
+}
+
+static void print_own(const struct counts *mine)
+{
+    char of[32];
+    struct summary summary = {*mine, *mine, *mine, 1};
+    snprintf(of, sizeof of, "PE %d", shmemi_job.pe);
+    print(of, &summary);
+}
+
+static int report_counts(void)
+{
+    char of[32];
+    static struct counts mine; /* as large as a small stack */
+    static struct summary summary;
+    take_counts(&mine);
+    int rc = summarise(&summary, &mine);
+    if (rc)
+        return rc;
+    snprintf(of, sizeof of, "%d PE%s", shmemi_job.n_pes, shmemi_job.n_pes == 1 ? "" : "s");
+    if (shmemi_job.pe == 0)
+        print(of, &summary);
+    if (shmemi_settings.stats == 2)
+        print_own(&mine);
+    return 0;
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+static int finish_trace(void)
+{
+    shmemi_trace_close();
+    int rc = shmemi_collective_sync(&shmemi_team_world);
+    if (!rc && shmemi_job.pe == 0 && shmemi_settings.trace[0])
+        shmemi_trace_merge();
+    return rc;
+}
+
+/* What one PE wants all have to take part in: that they find out instead of a barrier. */
+static int find_wishes(uint64_t *stats_p, uint64_t *trace_p)
+{
+    struct shmemi_call call = {.routine = "shmem_finalize", .activity = SHMEMI_AT_BARRIER};
+    uint64_t words[] = {(uint64_t)shmemi_settings.stats, shmemi_settings.trace[0] != '\0'};
+    shmemi_span_begin(&call);
+    int rc = shmemi_collective_agree(&shmemi_team_world, SHMEMI_AGREE_MAX, words, 2);
+    shmemi_span_end(&call);
+    *stats_p = words[0];
+    *trace_p = words[1];
+    return rc;
+}
+
+int shmemi_report(void)
+{
+    uint64_t stats = 0, trace = 0;
+    int rc = find_wishes(&stats, &trace);
+    if (!rc && stats)
+        rc = report_counts();
+    if (!rc && trace)
+        rc = finish_trace();
+    return rc;
+}
