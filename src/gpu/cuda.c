@@ -9,6 +9,7 @@
  */
 #include "base/log.h"
 #include "gpu/cuda_context.h"
+#include "gpu/cuda_timing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -346,6 +347,7 @@ static void cuda_close(void)
     shmemi_cuda_pinned_close();
     forget_buffers();
     shmemi_cuda_ipc_close();
+    shmemi_cuda_timings_close();
     shmemi_cuda_contexts_close();
 }
 
@@ -367,6 +369,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .copy = shmemi_cuda_copy,
     .copy_start = shmemi_cuda_copy_start,
     .event_test = shmemi_cuda_event_test,
+    .report_copies = shmemi_cuda_timings_report,
     .event_wait = shmemi_cuda_event_wait,
     .list_take = shmemi_cuda_list_take,
     .list_start = shmemi_cuda_list_start,

@@ -9,6 +9,7 @@
  * copies to and from a shadow context are cuda_relay.c's.
  */
 #include "gpu/cuda_relay.h"
+#include "gpu/cuda_timing.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -268,8 +269,8 @@ static int lane_enter(struct lane *lane, const struct shmemi_place *dest, const 
     return rc;
 }
 
-static int enqueue(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
-                   const struct shmemi_shape *shape)
+static int enqueue_untimed(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                           const struct shmemi_shape *shape)
 {
     if (__builtin_expect(shape->width * shape->rows >= SHMEMI_CUDA_PAGEABLE_MIN, 0)) {
         int copied = shmemi_cuda_copy_pageable(lane->context, lane->stream, dest, source, shape);
@@ -295,6 +296,16 @@ static inline bool is_relayed(const struct shmemi_place *dest, const struct shme
     if (__builtin_expect(!crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
         return false;
     return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
+}
+
+static int enqueue(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                   const struct shmemi_shape *shape)
+{
+    struct shmemi_cuda_timing *timing = shmemi_cuda_time(lane->context, lane->stream);
+    int rc = enqueue_untimed(lane, dest, source, shape);
+    if (__builtin_expect(timing != NULL, 0))
+        shmemi_cuda_timing_end(timing, rc, dest, source, shape);
+    return rc;
 }
 
 int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,

@@ -62,6 +62,7 @@
     X(cuEventDestroy)                                                                                                  \
     X(cuEventRecord)                                                                                                   \
     X(cuEventQuery)                                                                                                    \
+    X(cuEventElapsedTime)                                                                                              \
     X(cuEventSynchronize)                                                                                              \
     X(cuMemcpyAsync)                                                                                                   \
     X(cuMemcpyHtoDAsync)                                                                                               \

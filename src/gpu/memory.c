@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 bool shmemi_memory_probe;
+void (*shmemi_copy_observer)(const struct shmemi_device_copy *copy);
 int shmemi_memory_node_pes = 1;
 
 enum kind_state { KIND_UNTRIED, KIND_OPEN, KIND_ABSENT };
@@ -47,6 +48,13 @@ const struct shmemi_memory *shmemi_memory_of_type(int type)
         if (gpu_kinds[i]->type == type)
             return open_kind(i) ? gpu_kinds[i] : NULL;
     return NULL;
+}
+
+void shmemi_memory_report_copies(void)
+{
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->report_copies)
+            gpu_kinds[i]->report_copies();
 }
 
 const char *shmemi_memory_type_name(int type)

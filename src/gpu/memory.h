@@ -187,6 +187,9 @@ struct shmemi_memory {
                          int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
     void (*release_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
 
+    /* Tell shmemi_copy_observer of the copies that are complete. NULL when the kind tells of none. */
+    void (*report_copies)(void);
+
     /* Page-lock host memory for fast copies; failure is not fatal, copies only get slower. NULL when there is no need. */
     int (*pin)(void *address, size_t size);
     void (*unpin)(void *address, size_t size);
@@ -203,6 +206,21 @@ const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; o
 const char *shmemi_memory_class_name(enum shmemi_memory_class class);
 /* Why other PEs cannot open memory of the class, and what to do; empty when they can. */
 const char *shmemi_memory_class_remedy(enum shmemi_memory_class class);
+
+/* A copy as the device carried it out, by CLOCK_MONOTONIC in nanoseconds. */
+struct shmemi_device_copy {
+    const struct shmemi_memory *memory;
+    int device;     /* ordinal */
+    unsigned queue; /* number of the stream or the like, from 0 */
+    const char *direction;
+    uint64_t nbytes, begin, end;
+};
+
+/* Told of each copy of GPU memory of which the kind knows when the device began and ended it; set while nothing is
+ * under way, NULL: nobody wants to know. Called by any thread, some time after the end. */
+extern void (*shmemi_copy_observer)(const struct shmemi_device_copy *copy);
+/* Tell it of what is complete by now. */
+void shmemi_memory_report_copies(void);
 
 /* Close all opened kinds. */
 void shmemi_memory_close(void);

@@ -156,6 +156,7 @@ static int report_counts(void)
 
 static int finish_trace(void)
 {
+    shmemi_memory_report_copies();
     shmemi_trace_close();
     int rc = shmemi_collective_sync(&shmemi_team_world);
     if (!rc && shmemi_job.pe == 0 && shmemi_settings.trace[0])

@@ -163,6 +163,12 @@ void shmemi_sight_served(const char *operation, uint64_t begin, int origin, uint
     });
 }
 
+static void note_device_copy(const struct shmemi_device_copy *copy)
+{
+    shmemi_trace_copy(copy->memory->name, copy->device, copy->queue, copy->direction, copy->nbytes, copy->begin,
+                      copy->end);
+}
+
 /* ---- Begin and end ----------------------------------------------------------------------------------------------- */
 
 int shmemi_sight_open(void)
@@ -173,6 +179,7 @@ int shmemi_sight_open(void)
     shmemi_watch_open();
     shmemi_sight.is_on = traces || shmemi_settings.stats;
     shmemi_log_last_words = traces ? shmemi_trace_last : NULL;
+    shmemi_copy_observer = traces ? note_device_copy : NULL;
     return traces ? shmemi_trace_open() : 0;
 }
 
@@ -189,5 +196,6 @@ void shmemi_sight_close(void)
 {
     shmemi_watch_close();
     shmemi_log_last_words = NULL;
+    shmemi_copy_observer = NULL;
     shmemi_sight.is_on = false;
 }
