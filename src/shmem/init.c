@@ -133,7 +133,6 @@ static void finalize(void)
         return;
     }
     shmemi_teams_quiet();
-    shmemi_quiet(SHMEM_CTX_DEFAULT);
     shmemi_require(shmemi_report());
     library.depth = 0;
     shmemi_require(shmemi_batch_close(SHMEM_CTX_DEFAULT));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "shmem/stats.h"
 
 #include "base/settings.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct entry {
     uint64_t count, bytes, ns;
@@ -84,8 +86,8 @@ static void print_line(FILE *out, const char *route, const char *name, const str
         return;
     if (sum->bytes && sum->ns)
         snprintf(rate, sizeof rate, "%.1f", (double)sum->bytes * 1e3 / (double)sum->ns);
-    fprintf(out, "%-12s %-11s %12llu %16llu %12.3f %12.3f %12.3f %12s\n", route, name, (unsigned long long)sum->count,
-            (unsigned long long)sum->bytes, (double)least * 1e-6, (double)sum->ns * 1e-6 / n_pes, (double)most * 1e-6,
+    fprintf(out, "%-12s %-11s %12llu %16llu %13.1f %13.1f %13.1f %10s\n", route, name, (unsigned long long)sum->count,
+            (unsigned long long)sum->bytes, (double)least * 1e-3, (double)sum->ns * 1e-3 / n_pes, (double)most * 1e-3,
             rate);
 }
 
@@ -100,9 +102,10 @@ static void print_transfers(FILE *out, const struct summary *summary)
 
 static void print_summary(FILE *out, const char *of, const struct summary *summary)
 {
-    fprintf(out, "\nMapSHMEM statistics of %s\n%-12s %-11s %12s %16s %38s %12s\n%-12s %-11s %12s %16s %12s %12s %12s %12s\n",
-            of, "", "", "", "", "time of a PE in ms", "while in it", "route", "operation", "count", "bytes", "least",
-            "mean", "most", "MB/s");
+    fprintf(out, "MapSHMEM statistics of %s\n%-12s %-11s %12s %16s %41s %10s\n", of, "", "", "", "",
+            "microseconds of a PE", "while at it");
+    fprintf(out, "%-12s %-11s %12s %16s %13s %13s %13s %10s\n", "route", "operation", "count", "bytes", "least", "mean",
+            "most", "MB/s");
     print_transfers(out, summary);
     for (int activity = SHMEMI_AT_BARRIER; activity < SHMEMI_ACTIVITIES; activity++)
         print_line(out, "-", shmemi_activity_name(activity), &summary->sum.activity[activity],
@@ -113,8 +116,19 @@ static void print_summary(FILE *out, const char *of, const struct summary *summa
     print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
 }
 
-/* In one piece, so that the lines of several PEs do not mix. */
-static void print(const char *of, const struct summary *summary)
+/* A write for each line, with the same text in front: those of several PEs may mix. */
+static void write_lines(const char *front, char *text)
+{
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) && rest;) {
+        char whole[256];
+        int length = snprintf(whole, sizeof whole - 1, "%s%s\n", front, line);
+        ssize_t ignored = write(STDERR_FILENO, whole, (size_t)length < sizeof whole ? (size_t)length : sizeof whole - 1);
+        (void)ignored;
+    }
+}
+
+static void print(const char *front, const char *of, const struct summary *summary)
 {
     char *text = NULL;
     size_t size = 0;
@@ -123,16 +137,18 @@ static void print(const char *of, const struct summary *summary)
         return;
     print_summary(out, of, summary);
     fclose(out);
-    fwrite(text, 1, size, stderr);
+    write_lines(front, text);
     free(text);
 }
 
 static void print_own(const struct counts *mine)
 {
-    char of[32];
-    struct summary summary = {*mine, *mine, *mine, 1};
+    char of[32], front[64];
+    static struct summary summary;
+    summary = (struct summary){*mine, *mine, *mine, 1};
     snprintf(of, sizeof of, "PE %d", shmemi_job.pe);
-    print(of, &summary);
+    snprintf(front, sizeof front, "%s: ", of);
+    print(front, of, &summary);
 }
 
 static int report_counts(void)
@@ -146,7 +162,7 @@ static int report_counts(void)
         return rc;
     snprintf(of, sizeof of, "%d PE%s", shmemi_job.n_pes, shmemi_job.n_pes == 1 ? "" : "s");
     if (shmemi_job.pe == 0)
-        print(of, &summary);
+        print("", of, &summary);
     if (shmemi_settings.stats == 2)
         print_own(&mine);
     return 0;
@@ -170,6 +186,7 @@ static int find_wishes(uint64_t *stats_p, uint64_t *trace_p)
     struct shmemi_call call = {.routine = "shmem_finalize", .activity = SHMEMI_AT_BARRIER};
     uint64_t words[] = {(uint64_t)shmemi_settings.stats, shmemi_settings.trace[0] != '\0'};
     shmemi_span_begin(&call);
+    shmemi_quiet(&shmemi_default_context);
     int rc = shmemi_collective_agree(&shmemi_team_world, SHMEMI_AGREE_MAX, words, 2);
     shmemi_span_end(&call);
     *stats_p = words[0];

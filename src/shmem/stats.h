@@ -5,7 +5,7 @@
 #ifndef SHMEMI_STATS_H
 #define SHMEMI_STATS_H
 
-/* Collective, the last one of shmem_finalize, in place of its barrier. It costs no more than that when no PE measures.
+/* Collective: the barrier of shmem_finalize, and what follows from it. It costs no more than a barrier when no PE measures.
  * 0 or -errno, logged. */
 int shmemi_report(void);
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char HEAD[] = "[ ", TAIL[] = "\n]\n";
@@ -61,7 +62,7 @@ int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name)
     if (file->fd < 0)
         return fail(file, "make");
     if (pwrite(file->fd, HEAD, HEAD_BYTES, 0) != HEAD_BYTES)
-        return fail(file, "write");
+        fail(file, "write");
     file->length = HEAD_BYTES;
     return 0;
 }
@@ -156,6 +157,7 @@ static void remove_parts(const char *name)
 void shmemi_trace_files_merge(const char *name)
 {
     struct shmemi_trace_file whole = {.fd = -1};
+    struct stat status;
     if (is_apart(name))
         return;
     make_path(whole.path, name, -1);
@@ -170,9 +172,10 @@ void shmemi_trace_files_merge(const char *name)
         rc = take_part(&whole, name, pe);
     if (!rc)
         rc = write_at(&whole, TAIL, TAIL_BYTES, whole.length);
+    bool is_plain = !fstat(whole.fd, &status) && S_ISREG(status.st_mode);
     shmemi_trace_file_close(&whole);
-    if (rc)
-        unlink(whole.path);
-    else
+    if (!rc && !whole.failed)
         remove_parts(name);
+    else if (is_plain) /* and not, say, /dev/stdout */
+        unlink(whole.path);
 }

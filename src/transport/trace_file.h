@@ -18,7 +18,8 @@ struct shmemi_trace_file {
     char path[PATH_MAX];
 };
 
-/* Make this PE's part of the file with this name. -errno, logged. */
+/* Make this PE's part of the file with this name. -errno, logged, when there can be none; one that cannot be written is
+ * told like a later error. */
 int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name);
 /* Append elements, each with ",\n" in front; behind them there is room for the end of the array. -errno; the first
  * error is logged. */
