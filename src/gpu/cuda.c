@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "gpu/cuda_context.h"
 #include "gpu/cuda_timing.h"
+#include "gpu/cuda_stream.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -346,6 +347,7 @@ static void cuda_close(void)
     shmemi_cuda_pageable_close();
     shmemi_cuda_pinned_close();
     forget_buffers();
+    shmemi_cuda_streams_close();
     shmemi_cuda_ipc_close();
     shmemi_cuda_timings_close();
     shmemi_cuda_contexts_close();
@@ -384,4 +386,5 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .release_handle = shmemi_cuda_release,
     .pin = shmemi_cuda_pin,
     .unpin = shmemi_cuda_unpin,
+    .streams = &shmemi_cuda_streams,
 };

@@ -45,6 +45,13 @@ struct shmemi_cuda_context {
         bool is_tried;
         struct shmemi_cuda_relay *slots; /* NULL: there are none */
     } relay; /* of a shadow, under lock: cuda_relay.c */
+    struct {
+        atomic_bool is_prepared;
+        bool has_word_operations; /* cuStreamBatchMemOp on words of 8 bytes */
+        bool has_kernels;
+        bool has_host_atomics;            /* a kernel's additions to host memory are atomic with the CPUs' */
+        struct shmemi_cuda_context *next; /* prepared one */
+    } streams;                            /* of the program (cuda_stream.c) */
     struct shmemi_cuda_context *next;
 };
 
@@ -99,6 +106,9 @@ int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place 
                      const struct shmemi_shape *shape);
 int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
                            const struct shmemi_shape *shape, struct shmemi_event *event_p);
+/* Enqueue a copy in a stream of the current context. An object that is not NULL is that context's record. */
+int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                               CUstream stream);
 int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
 

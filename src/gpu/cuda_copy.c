@@ -374,6 +374,12 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
     return rc;
 }
 
+int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                               CUstream stream)
+{
+    return copy_linear(dest, source, nbytes, stream);
+}
+
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 static void release(struct shmemi_event *event)

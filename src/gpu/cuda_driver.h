@@ -28,8 +28,10 @@
     X(cuDevicePrimaryCtxRelease)                                                                                       \
     X(cuDevicePrimaryCtxGetState)                                                                                      \
     X(cuCtxGetCurrent)                                                                                                 \
+    X(cuCtxGetDevice)                                                                                                  \
     X(cuCtxPushCurrent)                                                                                                \
     X(cuCtxPopCurrent)                                                                                                 \
+    X(cuCtxSynchronize)                                                                                                \
     X(cuPointerGetAttribute)                                                                                           \
     X(cuPointerSetAttribute)                                                                                           \
     X(cuPointerGetAttributes)                                                                                          \
@@ -56,7 +58,7 @@
     X(cuStreamCreate)                                                                                                  \
     X(cuStreamDestroy)                                                                                                 \
     X(cuStreamSynchronize)                                                                                             \
-    X(cuStreamQuery)                                                                                                   \
+    X(cuStreamQuery) X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuStreamBatchMemOp)                                                                                                   \
     X(cuStreamWaitEvent)                                                                                               \
     X(cuEventCreate)                                                                                                   \
     X(cuEventDestroy)                                                                                                  \

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
-KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) KERNEL(combine_##kind) /* in the order of enum shmemi_kind */ #define SHMEMI_COMBINE_KERNEL(kind, SHMEMI_FOR_KERNELS(KERNEL) KERNEL(list) KERNEL(entry) KERNEL(relay_out) KERNEL(relay_in) KERNEL(relay_word_out) KERNEL(relay_word_in)
+KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) KERNEL(combine_##kind) /* in the order of enum shmemi_kind */ #define SHMEMI_COMBINE_KERNEL(kind, SHMEMI_FOR_KERNELS(KERNEL) KERNEL(list) KERNEL(entry) KERNEL(relay_out) KERNEL(relay_in) KERNEL(relay_word_out) KERNEL(relay_word_in) KERNEL(word_steps)
 
 /* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
 enum {
@@ -79,5 +79,54 @@ struct shmemi_combine_list {
     uint32_t n_sources, n_dests;
     uint64_t source[SHMEMI_COMBINE_ARRAYS], dest[SHMEMI_COMBINE_ARRAYS];
 };
+
+/* word_steps: what a stream does with words of 8 bytes that others see too, one step after the other. */
+enum shmemi_word_step {
+    SHMEMI_STEP_SET, /* what came before is visible to whoever sees the new value */
+    SHMEMI_STEP_ADD, /* the same */
+    SHMEMI_STEP_UNTIL_EQ, /* in the order of SHMEM_CMP_* */
+    SHMEMI_STEP_UNTIL_NE,
+    SHMEMI_STEP_UNTIL_GT,
+    SHMEMI_STEP_UNTIL_GE,
+    SHMEMI_STEP_UNTIL_LT,
+    SHMEMI_STEP_UNTIL_LE,
+};
+
+enum { SHMEMI_STEPS_MAX = 32 };
+
+struct shmemi_word_steps {
+    uint32_t n;
+    struct {
+        uint64_t address, value;
+        uint32_t step; /* enum shmemi_word_step */
+    } word[SHMEMI_STEPS_MAX];
+};
+
+#ifdef __CUDACC__
+#define SHMEMI_HOST_AND_DEVICE __host__ __device__
+#else
+#define SHMEMI_HOST_AND_DEVICE
+#endif
+
+/* Is a wait over? Which of two values is the greater is told by the sign of their difference, as the GPU's own waiting
+ * does: it holds for values less than 2^63 apart. */
+SHMEMI_HOST_AND_DEVICE static inline int shmemi_step_is_met(uint32_t step, uint64_t found, uint64_t value)
+{
+    int64_t above = (int64_t)(found - value);
+    switch (step) {
+    case SHMEMI_STEP_UNTIL_EQ:
+        return above == 0;
+    case SHMEMI_STEP_UNTIL_NE:
+        return above != 0;
+    case SHMEMI_STEP_UNTIL_GT:
+        return above > 0;
+    case SHMEMI_STEP_UNTIL_LE:
+        return above <= 0;
+    case SHMEMI_STEP_UNTIL_LT:
+        return above < 0;
+    default:
+        return above >= 0;
+    }
+}
 
 #endif

@@ -102,17 +102,22 @@ void shmemi_memory_discover(void)
             shmemi_memory_probe = true;
 }
 
-void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
+void shmemi_memory_find(const void *address, struct shmemi_place *place_p)
 {
+    *place_p = shmemi_place_host(address);
     for (int i = 0; i < N_GPU_KINDS; i++) {
         if (gpu_kinds[i]->owns && state_of(i) == KIND_OPEN && gpu_kinds[i]->owns(address)) {
-            *place_p = (struct shmemi_place){.memory = gpu_kinds[i], .address = (uintptr_t)address};
-            if (gpu_kinds[i]->adopt)
-                gpu_kinds[i]->adopt(place_p);
+            place_p->memory = gpu_kinds[i];
             return;
         }
     }
-    *place_p = shmemi_place_host(address);
+}
+
+void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
+{
+    shmemi_memory_find(address, place_p);
+    if (place_p->memory->adopt)
+        place_p->memory->adopt(place_p);
 }
 
 /* ---- Page-locked host memory ------------------------------------------------------------------------------------- */

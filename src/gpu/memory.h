@@ -13,6 +13,8 @@
 
 #include "gpu/arithmetic.h"
 
+#include "gpu/kernel_arguments.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -107,6 +109,47 @@ struct shmemi_agent {
     uint8_t device[16]; /* the same device in all processes */
 };
 
+/* A stream (CUDA) or queue (OpenCL) of the program's, for the length of a call. */
+struct shmemi_stream {
+    const struct shmemi_memory *memory;
+    void *handle; /* CUstream; cl_command_queue */
+    void *object; /* the kind's record of the context */
+
+    /* Queues: the events that come first, and where the event of what is enqueued goes, unless NULL. */
+    unsigned n_events;
+    void *const *events;
+    void **event_p;
+};
+
+/* A step of a stream (kernel_arguments.h) at a word. */
+struct shmemi_word {
+    struct shmemi_place place; /* aligned to 8 bytes */
+    uint64_t value;
+    enum shmemi_word_step step;
+};
+
+/* What a kind does in the order of its streams. All return at once: nothing waits for the stream. */
+struct shmemi_streams {
+    /* See what stream->handle is. -errno, logged, when nothing can be enqueued there. */
+    int (*open)(struct shmemi_stream *stream);
+
+    /* -ENOTSUP, quietly and with nothing enqueued: the stream cannot do it alone; take a turn. NULL: it never can.
+     * Host memory must be page-locked for the kind. A word that the stream has set is seen after what it did before;
+     * at most SHMEMI_STEPS_MAX words. */
+    int (*copy)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const struct shmemi_place *source,
+                size_t nbytes);
+    int (*take_steps)(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
+
+    /* A turn: the stream comes to it, and goes on when it has been ended. turn_state: 0 when the stream has come,
+     * -EAGAIN before, other -errno when it never will. status 0, or the -errno of what was to be done. */
+    int (*turn_begin)(const struct shmemi_stream *stream, void **turn_p);
+    int (*turn_state)(void *turn);
+    void (*turn_end)(void *turn, int status);
+
+    /* Wait until all streams have done what was enqueued. NULL: turns are all there is. */
+    void (*drain)(void);
+};
+
 struct shmemi_memory {
     const char *name;
     int type; /* OSHM_MEMTYPE_*, 0 for host */
@@ -193,6 +236,8 @@ struct shmemi_memory {
     /* Page-lock host memory for fast copies; failure is not fatal, copies only get slower. NULL when there is no need. */
     int (*pin)(void *address, size_t size);
     void (*unpin)(void *address, size_t size);
+
+    const struct shmemi_streams *streams; /* NULL when the kind has none */
 };
 
 extern const struct shmemi_memory shmemi_memory_host;
@@ -240,6 +285,9 @@ extern int shmemi_memory_node_pes;
 
 /* The place of a local address that is neither symmetric nor known to be host memory. */
 void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
+/* The same for what takes place in the order of a stream: synchronous calls of the program are not waited for, since
+ * they may wait for the stream. */
+void shmemi_memory_find(const void *address, struct shmemi_place *place_p);
 
 /* Copy between any two places, of any kinds, and return when the data is in place. Between two GPU kinds it goes
  * through host memory in pieces. */

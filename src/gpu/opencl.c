@@ -11,6 +11,7 @@
 #include "gpu/memory.h"
 #include "gpu/opencl_context.h"
 #include "gpu/opencl_library.h"
+#include "gpu/opencl_queue.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -592,4 +593,5 @@ const struct shmemi_memory shmemi_memory_opencl = {
     .copy_start = opencl_copy_start,
     .event_test = opencl_event_test,
     .event_wait = opencl_event_wait,
+    .streams = &shmemi_opencl_queues,
 };

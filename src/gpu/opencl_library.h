@@ -22,6 +22,7 @@
     X(clReleaseContext)                                                                                                \
     X(clCreateCommandQueue)                                                                                            \
     X(clReleaseCommandQueue)                                                                                           \
+    X(clGetCommandQueueInfo)                                                                                           \
     X(clCreateBuffer)                                                                                                  \
     X(clRetainMemObject)                                                                                               \
     X(clReleaseMemObject)                                                                                              \
@@ -34,10 +35,14 @@
     X(clEnqueueCopyBufferRect)                                                                                         \
     X(clEnqueueMapBuffer)                                                                                              \
     X(clEnqueueUnmapMemObject)                                                                                         \
+    X(clEnqueueMarkerWithWaitList)                                                                                     \
     X(clFlush)                                                                                                         \
     X(clFinish)                                                                                                        \
     X(clWaitForEvents)                                                                                                 \
     X(clGetEventInfo)                                                                                                  \
+    X(clCreateUserEvent)                                                                                               \
+    X(clSetEventCallback)                                                                                              \
+    X(clSetUserEventStatus)                                                                                            \
     X(clReleaseEvent)
 
 #define SHMEMI_OPENCL_FIELD(_name) __typeof__(&_name) _name;

@@ -14,6 +14,7 @@
 #include "transport/service.h"
 #include "transport/sight.h"
 #include "transport/trace.h"
+#include "transport/stream.h"
 #include "transport/ucx.h"
 
 #include <stdio.h>
@@ -113,6 +114,7 @@ static int open_library(void)
 static void close_library(void)
 {
     shmemi_teams_close();
+    shmemi_streams_close();
     shmemi_service_stop();
     shmemi_prepared_close();
     shmemi_map_close();
@@ -132,6 +134,7 @@ static void finalize(void)
         library.depth--;
         return;
     }
+    shmemi_streams_drain();
     shmemi_teams_quiet();
     shmemi_require(shmemi_report());
     library.depth = 0;

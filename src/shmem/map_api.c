@@ -7,6 +7,7 @@
 #include "shmmap/symmetric.h"
 
 #include "gpu/placement.h"
+#include "transport/stream.h"
 
 #include <assert.h>
 
@@ -27,6 +28,7 @@ SHMEMI_EXPORT void shmumap(void *ptr)
     if (!ptr)
         return;
     shmemi_require_init("shmumap");
+    shmemi_streams_drain();
     shmemi_barrier_in("shmumap");
     if (shmemi_unmap(ptr))
         shmemi_give_up();

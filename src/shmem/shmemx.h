@@ -85,6 +85,93 @@ typedef struct {
 
 void shmemx_heap_info(shmemx_heap_info_t *info);
 
+/* ---- Operations on CUDA streams and OpenCL queues -------------------------------------------------------------------
+ *
+ * shmemx_NAME_on_stream enqueues an operation in a CUDA stream and returns; shmemx_NAME_on_queue does so in an OpenCL
+ * command queue. The operation begins when all that is before it in the stream is complete, and what is enqueued later
+ * begins when the operation has come so far:
+ *
+ *   putmem             the source may be used again
+ *   getmem             the data are in dest
+ *   putmem_signal      as putmem; the signal is updated after the data have been delivered
+ *   signal_op          like putmem_signal without data: after the earlier puts of the stream to that PE
+ *   signal_wait_until  the comparison holds; data that were put with that signal are there
+ *   quiet              all earlier putmem, putmem_signal and signal_op of the stream have been delivered
+ *   sync_all           all PEs have come to their sync_all or barrier_all
+ *   barrier_all        quiet, then sync_all
+ *
+ * On the routes "local", "cuda-ipc" and "shm" (of memory that is page-locked, as the symmetric heap is) the GPU does
+ * all of it: no thread of the CPU waits or takes part, and putmem goes on when the data have been delivered. Elsewhere
+ * the stream waits while a thread of the library does the operation; so it does for SHMEM_SIGNAL_ADD, for host memory
+ * that is not page-locked, and in all OpenCL queues. To shmem_malloc'd buffers and mapped objects nothing special needs
+ * to be done; other host memory should come from cudaMallocHost or the like.
+ *
+ * Such operations belong to their stream, to no context: shmem_quiet and shmem_barrier_all do not complete them, and
+ * synchronising the stream does, except for delivery, which is quiet's. The other way round, they complete nothing that
+ * was issued outside of the stream. PE numbers are those of SHMEM_TEAM_WORLD. shmem_finalize and shmumap wait until all
+ * that was enqueued is complete.
+ *
+ * Every PE must enqueue its sync_all and barrier_all in the same order. They take place in this order one after the
+ * other, in whichever streams.
+ *
+ * GT, GE, LT and LE compare as the GPU does: the sign of the difference decides, so values must be less than 2^63 apart.
+ * Updates of a signal in mapped GPU memory by a stream (SHMEM_SIGNAL_SET) and by other means are not atomic with each
+ * other when they take place at the same time.
+ *
+ * Errors end the job. Any thread may call. Streams of any context; a stream that is being captured into a graph takes
+ * what the GPU does alone, except sync_all and barrier_all, and refuses the rest. Operations that wait hold up what
+ * shares a hardware queue with the stream: programs with more than eight streams set CUDA_DEVICE_MAX_CONNECTIONS.
+ *
+ *     for (int i = 1; i <= n; i++) {                        // a ring of halos, without a barrier
+ *         compute<<<grid, block, 0, stream>>>(u, i);
+ *         shmemx_putmem_signal_on_stream(halo[i % 2], edge, nbytes, &signal, i, SHMEM_SIGNAL_SET, next, stream);
+ *         shmemx_signal_wait_until_on_stream(&signal, SHMEM_CMP_GE, i, stream);
+ *         apply<<<grid, block, 0, stream>>>(u, my_halo[i % 2]);
+ *     }
+ *     cudaStreamSynchronize(stream);
+ *
+ * (The neighbour's data of step i + 2 cannot come before it has this PE's of step i + 1: two halves of a halo suffice
+ * where data go both ways.)
+ *
+ * Source: NVSHMEM's *_on_stream; Intel SHMEM's *_on_queue. */
+
+/* What cudaStream_t and CUstream, cl_command_queue and cl_event are. */
+typedef struct CUstream_st *shmemx_stream_t;
+typedef struct _cl_command_queue *shmemx_queue_t;
+typedef struct _cl_event *shmemx_event_t;
+
+void shmemx_putmem_on_stream(void *dest, const void *source, size_t nbytes, int pe, shmemx_stream_t stream);
+void shmemx_getmem_on_stream(void *dest, const void *source, size_t nbytes, int pe, shmemx_stream_t stream);
+void shmemx_putmem_signal_on_stream(void *dest, const void *source, size_t nbytes, uint64_t *sig_addr, uint64_t signal,
+                                    int sig_op, int pe, shmemx_stream_t stream);
+void shmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, shmemx_stream_t stream);
+void shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, shmemx_stream_t stream);
+void shmemx_quiet_on_stream(shmemx_stream_t stream);
+void shmemx_sync_all_on_stream(shmemx_stream_t stream);
+void shmemx_barrier_all_on_stream(shmemx_stream_t stream);
+
+/* The same on a queue: after the n_events events of the list, which may be NULL when there are none. *event, unless
+ * event is NULL, is the caller's to release, and complete when a stream would go on. In a queue that works out of order,
+ * only what waits for that event comes after the operation. When an event of the list has failed, the operation is not
+ * done, and its event fails. */
+void shmemx_putmem_on_queue(void *dest, const void *source, size_t nbytes, int pe, shmemx_queue_t queue,
+                            unsigned n_events, const shmemx_event_t *events, shmemx_event_t *event);
+void shmemx_getmem_on_queue(void *dest, const void *source, size_t nbytes, int pe, shmemx_queue_t queue,
+                            unsigned n_events, const shmemx_event_t *events, shmemx_event_t *event);
+void shmemx_putmem_signal_on_queue(void *dest, const void *source, size_t nbytes, uint64_t *sig_addr, uint64_t signal,
+                                   int sig_op, int pe, shmemx_queue_t queue, unsigned n_events,
+                                   const shmemx_event_t *events, shmemx_event_t *event);
+void shmemx_signal_op_on_queue(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, shmemx_queue_t queue,
+                               unsigned n_events, const shmemx_event_t *events, shmemx_event_t *event);
+void shmemx_signal_wait_until_on_queue(uint64_t *sig_addr, int cmp, uint64_t cmp_value, shmemx_queue_t queue,
+                                       unsigned n_events, const shmemx_event_t *events, shmemx_event_t *event);
+void shmemx_quiet_on_queue(shmemx_queue_t queue, unsigned n_events, const shmemx_event_t *events,
+                           shmemx_event_t *event);
+void shmemx_sync_all_on_queue(shmemx_queue_t queue, unsigned n_events, const shmemx_event_t *events,
+                              shmemx_event_t *event);
+void shmemx_barrier_all_on_queue(shmemx_queue_t queue, unsigned n_events, const shmemx_event_t *events,
+                                 shmemx_event_t *event);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,7 +20,7 @@ struct workspace {
     struct shmemi_verdict record[2][ROUNDS_MAX];
 };
 
-static_assert(sizeof(struct workspace) <= SHMEMI_EXCHANGE_BYTES, "the workspace must fit");
+static_assert(sizeof(struct workspace) <= SHMEMI_STREAM_WORDS_OFFSET, "the workspace must fit");
 static_assert(sizeof(struct shmemi_verdict) <= SHMEMI_RECORD_BYTES, "a verdict must fit into a record");
 
 enum { BARRIER, AGREE };
@@ -44,6 +44,11 @@ void shmemi_exchange_close(void)
 {
     exchange.views = NULL;
     exchange.workspace = NULL;
+}
+
+const struct shmemi_view *shmemi_exchange_view(int pe)
+{
+    return &exchange.views[pe];
 }
 
 /* Tell another leader that this one has come to a round. */

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 enum {
-    SHMEMI_EXCHANGE_BYTES = 64 << 10, /* of every heap, at its start */
+    SHMEMI_EXCHANGE_BYTES = 64 << 10,       /* of every heap, at its start */
+    SHMEMI_STREAM_WORDS_OFFSET = 32 << 10, /* of them: barriers in streams (stream_barrier.c) */
     SHMEMI_CAUSE_BYTES = 192,
 };
 
@@ -30,6 +31,9 @@ struct shmemi_verdict {
 /* views: of the heap region, one per PE; workspace: the start of this PE's heap. */
 void shmemi_exchange_open(const struct shmemi_view *views, void *workspace);
 void shmemi_exchange_close(void);
+
+/* A PE's heap, which begins with the words of the exchange. */
+const struct shmemi_view *shmemi_exchange_view(int pe);
 
 /* Wait for all PEs. */
 int shmemi_exchange_barrier(void);

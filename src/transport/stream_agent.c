@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/stream_agent.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct shmemi_context shmemi_stream_context;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool runs, stops;
+    struct shmemi_stream_work *posted; /* newest first; taken by the agent */
+    unsigned n_posted;                 /* and not done */
+
+    /* Work that sends: counted when posted, when done, and when known to be complete. */
+    _Atomic uint64_t sends_posted, sends_settled;
+    uint64_t sends_done; /* the agent's own */
+} agent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+/* Is it done? The program's own failures before the stream comes end no job: the stream tells of them. */
+static bool advance(struct shmemi_stream_work *work)
+{
+    int rc = work->has_come ? 0 : work->kind->turn_state(work->turn);
+    if (rc == -EAGAIN)
+        return false;
+    if (rc && rc != -ECANCELED)
+        shmemi_fatal("a stream with operations of the library has failed");
+    if (!rc) {
+        work->has_come = true;
+        rc = work->advance(work);
+        if (rc == -EAGAIN)
+            return false;
+        if (rc)
+            shmemi_fatal("an operation in a stream of the program has failed");
+    }
+    agent.sends_done += work->sends;
+    work->kind->turn_end(work->turn, rc);
+    return true;
+}
+
+/* Look at each work once. The number of those done, which are not in the list any more. */
+static unsigned advance_all(struct shmemi_stream_work **list)
+{
+    unsigned n_done = 0;
+    struct shmemi_stream_work **link = list;
+    while (*link) {
+        struct shmemi_stream_work *work = *link;
+        if (!advance(work)) {
+            link = &work->next;
+            continue;
+        }
+        *link = work->next;
+        free(work);
+        n_done++;
+    }
+    return n_done;
+}
+
+/* Move what has been posted to the end of the agent's list, oldest first. With the lock held. */
+static void take_posted(struct shmemi_stream_work **list)
+{
+    struct shmemi_stream_work *oldest = NULL;
+    while (agent.posted) {
+        struct shmemi_stream_work *work = agent.posted;
+        agent.posted = work->next;
+        work->next = oldest;
+        oldest = work;
+    }
+    while (*list)
+        list = &(*list)->next;
+    *list = oldest;
+}
+
+static void *agent_main(void *argument)
+{
+    struct shmemi_stream_work *list = NULL;
+    unsigned spins = 0;
+    (void)argument;
+    pthread_mutex_lock(&agent.lock);
+    while (!agent.stops) {
+        take_posted(&list);
+        if (!list) {
+            pthread_cond_wait(&agent.changed, &agent.lock);
+            continue;
+        }
+        pthread_mutex_unlock(&agent.lock);
+        unsigned n_done = advance_all(&list);
+        if (n_done)
+            spins = 0;
+        else
+            shmemi_progress(&spins);
+        pthread_mutex_lock(&agent.lock);
+        agent.n_posted -= n_done;
+        if (n_done)
+            pthread_cond_broadcast(&agent.changed);
+    }
+    pthread_mutex_unlock(&agent.lock);
+    return NULL;
+}
+
+/* With the lock held. */
+static int start(void)
+{
+    sigset_t all, before;
+    agent.stops = false;
+    sigfillset(&all); /* the program's signals are not for this thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc)
+        shmemi_error("the thread for operations in streams cannot be started: %s", strerror(rc));
+    agent.runs = !rc;
+    return -rc;
+}
+
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
+
+static void hand_over(struct shmemi_stream_work *work)
+{
+    work->next = agent.posted;
+    agent.posted = work;
+    agent.n_posted++;
+    pthread_cond_broadcast(&agent.changed);
+}
+
+int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work)
+{
+    struct shmemi_stream_work *copy = malloc(sizeof *copy);
+    if (!copy) {
+        shmemi_error("no memory for an operation in a stream");
+        return -ENOMEM;
+    }
+    *copy = *work;
+    copy->kind = stream->memory->streams;
+    copy->has_come = false;
+    if (copy->sends)
+        atomic_fetch_add(&agent.sends_posted, 1);
+    pthread_mutex_lock(&agent.lock);
+    int rc = agent.runs ? 0 : start();
+    if (!rc)
+        rc = copy->kind->turn_begin(stream, &copy->turn);
+    if (!rc)
+        hand_over(copy);
+    else
+        free(copy);
+    pthread_mutex_unlock(&agent.lock);
+    return rc;
+}
+
+bool shmemi_stream_agent_owes(void)
+{
+    return atomic_load(&agent.sends_posted) != atomic_load(&agent.sends_settled);
+}
+
+int shmemi_stream_agent_quiet(void)
+{
+    int rc = shmemi_drivers_quiet(&shmemi_stream_context);
+    if (!rc)
+        atomic_store(&agent.sends_settled, agent.sends_done);
+    return rc;
+}
+
+void shmemi_stream_agent_drain(void)
+{
+    pthread_mutex_lock(&agent.lock);
+    while (agent.n_posted)
+        pthread_cond_wait(&agent.changed, &agent.lock);
+    pthread_mutex_unlock(&agent.lock);
+}
+
+void shmemi_stream_agent_close(void)
+{
+    pthread_mutex_lock(&agent.lock);
+    bool runs = agent.runs;
+    agent.stops = true;
+    agent.runs = false;
+    pthread_cond_broadcast(&agent.changed);
+    pthread_mutex_unlock(&agent.lock);
+    if (runs)
+        pthread_join(agent.thread, NULL);
+    agent.sends_done = 0;
+    atomic_store(&agent.sends_posted, 0);
+    atomic_store(&agent.sends_settled, 0);
+    memset(&shmemi_stream_context, 0, sizeof shmemi_stream_context);
+}

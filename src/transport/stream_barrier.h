@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of operations in streams share.
+ */
+#ifndef SHMEMI_STREAM_BARRIER_H
+#define SHMEMI_STREAM_BARRIER_H
+
+#include "transport/stream.h"
+
+/* Steps of the stream at words; -ENOTSUP, with nothing enqueued, when it cannot do them alone (stream.c). */
+int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n);
+
+/* Forget the barriers so far (stream_barrier.c). */
+void shmemi_stream_barriers_close(void);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Operations on streams and queues: chains of dependent work without the CPU, signals with all comparisons, barriers in
+ * two lanes, in memory of all sorts, mixed with the calls of every day. A step that hangs is ended by an alarm.
+ */
+#include "on_check.h"
+
+#include <time.h>
+#include <unistd.h>
+
+enum { HOPS = 40, TRAIL = 4096, ADDS = 25, BARRIERS = 60, LIMIT = 100 };
+
+static const struct on_ops *on;
+static char *map;
+static uint64_t *words;              /* mapped */
+static uint64_t *heap_words;         /* symmetric heap */
+static uint64_t static_words[2];     /* static data */
+static char *heap, *heap_target;     /* of ON_BYTES */
+static int me, n_pes, next, previous;
+
+static uint32_t word_at(size_t offset)
+{
+    uint32_t word;
+    on->read(&word, offset, sizeof word);
+    return word;
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
+static void clear(void)
+{
+    static char zeros[ON_DATA];
+    shmem_barrier_all();
+    on->write(0, zeros, ON_DATA);
+    memset(heap_words, 0, 2 * sizeof *heap_words);
+    static_words[0] = static_words[1] = 0;
+    shmem_barrier_all();
+}
+
+/* ---- A chain of work that depends on each other, over all PEs ------------------------------------------------------ */
+
+/* A block of words goes around, and each PE adds its number at the place of the step: what arrives in the end tells
+ * which PEs it has been at. Two halves, so that a block is not overwritten while it is passed on; the neighbour's next
+ * one can come at once, and the one after that only after this PE's, by way of all PEs, or by the other signal. */
+static void check_ring(int lane, uint64_t *arrived, uint64_t *taken, size_t nbytes)
+{
+    size_t out = ON_DATA, in[2] = {ON_DATA + nbytes, ON_DATA + 2 * nbytes};
+    clear();
+    on->fill(lane, out, 0xffffffffu, nbytes / 4);
+    for (int i = 1; i <= HOPS; i++) {
+        on->fill(lane, out + 4 * (size_t)i, (uint32_t)me, 1);
+        if (i > 2)
+            on->wait(lane, taken, SHMEM_CMP_GE, (uint64_t)i - 2);
+        on->put_signal(lane, map + in[i % 2], map + out, nbytes, arrived, (uint64_t)i, SHMEM_SIGNAL_SET, next);
+        on->wait(lane, arrived, SHMEM_CMP_GE, (uint64_t)i);
+        on->copy(lane, out, in[i % 2], nbytes);
+        on->signal_op(lane, taken, (uint64_t)i, SHMEM_SIGNAL_SET, previous);
+    }
+    on->finish(lane);
+    for (int i = 0; i <= HOPS + 1; i++) {
+        uint32_t expected = (uint32_t)(((me - (HOPS - i) - 1) % n_pes + n_pes) % n_pes), found = word_at(out + 4 * (size_t)i);
+        if (i == 0 || i > HOPS)
+            expected = 0xffffffffu;
+        CHECK_THAT(found == expected, "chain of %zu bytes: step %d was taken by PE %u, expected %u", nbytes, i, found,
+                   expected);
+    }
+    CHECK(word_at(out + nbytes - 4) == 0xffffffffu);
+}
+
+/* ---- Waits ------------------------------------------------------------------------------------------------------- */
+
+static void check_wait(int lane, uint64_t *word, int cmp, uint64_t before, uint64_t value, uint64_t after)
+{
+    uint64_t *target = word;
+    if (before != after)
+        shmem_signal_set(target, before, next);
+    shmem_quiet();
+    shmem_barrier_all();
+    on->wait(lane, word, cmp, value);
+    on->fill(lane, ON_DATA, 77, 1);
+    on->mark(lane);
+    nap();
+    CHECK_THAT(!on->has_passed(lane), "a wait (comparison %d with %llu) is over while the word is %llu", cmp,
+               (unsigned long long)value, (unsigned long long)before);
+    shmem_barrier_all();
+    on->signal_op(1 - lane, target, after, SHMEM_SIGNAL_SET, next);
+    on->finish(lane);
+    on->finish(1 - lane);
+    CHECK(word_at(ON_DATA) == 77);
+    on->fill(lane, ON_DATA, 0, 1);
+    on->finish(lane);
+    shmem_barrier_all();
+}
+
+static void check_waits(uint64_t *word)
+{
+    uint64_t large = (uint64_t)1 << 40;
+    clear();
+    check_wait(0, word, SHMEM_CMP_EQ, 5, 7, 7);
+    check_wait(1, word, SHMEM_CMP_NE, 5, 5, 6);
+    check_wait(0, word, SHMEM_CMP_NE, 0, 0, large);
+    check_wait(1, word, SHMEM_CMP_GT, 6, 6, 7);
+    check_wait(0, word, SHMEM_CMP_GE, 6, 7, large);
+    check_wait(1, word, SHMEM_CMP_LT, 7, 7, 6);
+    check_wait(0, word, SHMEM_CMP_LE, large, large - 1, large - 1);
+}
+
+/* ---- Signals ----------------------------------------------------------------------------------------------------- */
+
+/* All PEs add to PE 0's word from both lanes, with and without data. */
+static void check_adds(uint64_t *word)
+{
+    uint64_t total = 2ull * ADDS * 3 * (uint64_t)n_pes;
+    clear();
+    for (int i = 0; i < ADDS; i++) {
+        for (int lane = 0; lane < ON_LANES; lane++) {
+            on->signal_op(lane, word, 1, SHMEM_SIGNAL_ADD, 0);
+            on->put_signal(lane, map + ON_DATA + 8 * (size_t)(me + 1), map + ON_DATA + ON_BYTES / 2, 8, word, 2,
+                           SHMEM_SIGNAL_ADD, 0);
+        }
+    }
+    if (me == 0) {
+        on->wait(0, word, SHMEM_CMP_EQ, total);
+        on->finish(0);
+    }
+    on->finish(0);
+    on->finish(1);
+    shmem_barrier_all();
+    if (me == 0) {
+        uint64_t found = shmem_signal_fetch(word);
+        CHECK_THAT(found == total, "the sum of additions is %llu, expected %llu", (unsigned long long)found,
+                   (unsigned long long)total);
+    }
+    shmem_barrier_all();
+}
+
+/* ---- Transfers of all memories, quiet ------------------------------------------------------------------------------ */
+
+static void check_transfer(char *target, const char *source, size_t nbytes, unsigned seed)
+{
+    char *back = check_malloc(nbytes);
+    memset(back, 0, nbytes);
+    shmem_barrier_all();
+    on->put(0, target, source, nbytes, next);
+    on->quiet(0);
+    on->finish(0);
+    shmem_barrier_all();
+    on->get(1, back, target, nbytes, me);
+    on->finish(1);
+    check_bytes("put on a lane, then get", back, nbytes, seed + (unsigned)previous);
+    memset(back, 0, nbytes);
+    on->get(0, back, target, nbytes, next);
+    on->finish(0);
+    check_bytes("get on a lane", back, nbytes, seed + (unsigned)me);
+    free(back);
+    shmem_barrier_all();
+}
+
+static void check_transfers(size_t nbytes)
+{
+    static char in_static_data[ON_DATA];
+    unsigned seed = (unsigned)nbytes % 251;
+    char *private = check_malloc(nbytes);
+    check_fill(private, nbytes, seed + (unsigned)me);
+    check_fill(heap, nbytes, seed + (unsigned)me);
+    shmem_barrier_all();
+    on->write(ON_DATA, private, nbytes);
+    check_transfer(map + ON_DATA + ON_BYTES / 2, map + ON_DATA, nbytes, seed);
+    check_transfer(map + ON_DATA + ON_BYTES / 2, heap, nbytes, seed);
+    check_transfer(map + ON_DATA + ON_BYTES / 2, private, nbytes, seed);
+    check_transfer(heap_target, map + ON_DATA, nbytes, seed);
+    check_transfer(heap_target, private, nbytes, seed);
+    if (nbytes <= sizeof in_static_data) {
+        check_transfer(in_static_data, map + ON_DATA, nbytes, seed);
+        check_transfer(in_static_data, heap, nbytes, seed);
+    }
+    on->put(0, map, map, 0, next);
+    on->get(0, map, map, 0, next);
+    free(private);
+}
+
+/* ---- Barriers ---------------------------------------------------------------------------------------------------- */
+
+/* Everybody's word is everywhere after the barrier; a second one lets all read before the next round. */
+static void check_barriers(int lane_of_second)
+{
+    size_t slots = ON_DATA, kept = ON_DATA + 4096;
+    clear();
+    for (int i = 1; i <= BARRIERS; i++) {
+        on->fill(0, slots + 4 * (size_t)n_pes, (uint32_t)(i * 100 + me), 1);
+        for (int pe = 0; pe < n_pes; pe++)
+            on->put(0, map + slots + 4 * (size_t)me, map + slots + 4 * (size_t)n_pes, 4, pe);
+        on->barrier(0);
+        on->copy(0, kept + (size_t)i * 4 * (size_t)n_pes, slots, 4 * (size_t)n_pes);
+        on->sync(lane_of_second);
+        if (lane_of_second)
+            on->sync(0); /* after it in the order of all barriers */
+    }
+    on->finish(0);
+    on->finish(1);
+    for (int i = 1; i <= BARRIERS; i++)
+        for (int pe = 0; pe < n_pes; pe++) {
+            uint32_t found = word_at(kept + ((size_t)i * (size_t)n_pes + (size_t)pe) * 4);
+            CHECK_THAT(found == (uint32_t)(i * 100 + pe), "after barrier %d the word of PE %d is %u", i, pe, found);
+        }
+}
+
+static void check_storm(void)
+{
+    shmem_barrier_all();
+    for (int i = 0; i < 200; i++) {
+        on->barrier(i % 3 == 0);
+        if (i % 5 == 0)
+            on->sync(1);
+    }
+    on->finish(0);
+    on->finish(1);
+    shmem_barrier_all();
+}
+
+/* The last PE is late: it holds up the others' lanes, not their CPUs. */
+static void check_barrier_waits(void)
+{
+    const int last = n_pes - 1;
+    clear();
+    if (me != last) {
+        on->barrier(0);
+        on->mark(0);
+        nap();
+        CHECK_THAT(!on->has_passed(0), "a barrier is over before PE %d has come to it", last);
+        shmem_signal_add(heap_words, 1, last);
+    } else {
+        shmem_signal_wait_until(heap_words, SHMEM_CMP_EQ, (uint64_t)last);
+        on->barrier(0);
+    }
+    on->finish(0);
+    shmem_barrier_all();
+}
+
+/* ---- With the calls of every day ----------------------------------------------------------------------------------- */
+
+static void check_mixed(void)
+{
+    enum { N = 64 };
+    long source[N], back[N];
+    clear();
+    on->wait(0, heap_words, SHMEM_CMP_EQ, 3);
+    on->put_signal(0, map + ON_DATA, map + ON_DATA + 8192, 4096, heap_words + 1, 1, SHMEM_SIGNAL_SET, next);
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < N; i++)
+            source[i] = round * 1000 + i + me;
+        shmem_putmem_nbi(map + ON_DATA + 16384, source, sizeof source, next);
+        shmem_barrier_all();
+        shmem_getmem(back, map + ON_DATA + 16384, sizeof back, me);
+        for (int i = 0; i < N; i++)
+            CHECK(back[i] == round * 1000 + i + previous);
+        shmem_barrier_all();
+    }
+    CHECK(shmem_signal_fetch(heap_words + 1) == 0);
+    shmem_barrier_all();
+    on->signal_op(1, heap_words, 3, SHMEM_SIGNAL_SET, next);
+    shmem_signal_wait_until(heap_words + 1, SHMEM_CMP_EQ, 1);
+    on->finish(0);
+    on->finish(1);
+    shmem_barrier_all();
+}
+
+char *on_check(const struct on_ops *ops, void *object)
+{
+    on = ops;
+    me = shmem_my_pe();
+    n_pes = shmem_n_pes();
+    next = (me + 1) % n_pes;
+    previous = (me + n_pes - 1) % n_pes;
+    alarm(LIMIT);
+    map = shmmap(object, ON_BYTES, ops->type);
+    CHECK_THAT(map, "shmmap: %s", shmemx_strerror());
+    words = (uint64_t *)map;
+    heap_words = check_shmem_malloc(2 * sizeof *heap_words);
+    heap = check_shmem_malloc(ON_BYTES);
+    heap_target = check_shmem_malloc(ON_BYTES);
+    check_ring(0, words, words + 1, TRAIL);
+    check_ring(1, heap_words, heap_words + 1, TRAIL);
+    check_ring(0, heap_words, words, 1 << 20);
+    check_ring(1, static_words, static_words + 1, TRAIL);
+    check_waits(words);
+    check_waits(heap_words);
+    check_waits(static_words);
+    check_adds(words);
+    check_adds(heap_words);
+    check_transfers(8);
+    check_transfers(4099);
+    check_transfers(1 << 20);
+    check_barriers(0);
+    check_barriers(1);
+    check_storm();
+    check_barrier_waits();
+    check_mixed();
+    alarm(LIMIT);
+    return map;
+}
