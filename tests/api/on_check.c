@@ -5,10 +5,11 @@
  */
 #include "on_check.h"
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { HOPS = 40, TRAIL = 4096, ADDS = 25, BARRIERS = 60, LIMIT = 100 };
+enum { HOPS = 40, TRAIL = 4096, ADDS = 25, BARRIERS = 60, SECONDS = 100 };
 
 static const struct on_ops *on;
 static char *map;
@@ -17,6 +18,28 @@ static uint64_t *heap_words;         /* symmetric heap */
 static uint64_t static_words[2];     /* static data */
 static char *heap, *heap_target;     /* of ON_BYTES */
 static int me, n_pes, next, previous;
+
+/* ---- A step that hangs ------------------------------------------------------------------------------------------- */
+
+static const char *volatile step = "shmmap";
+
+static void tell_step(int signal)
+{
+    static const char text[] = " hangs\n";
+    (void)signal;
+    if (write(STDERR_FILENO, step, strlen(step)) < 0 || write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(2);
+    _exit(1);
+}
+
+static void watch(void)
+{
+    const char *limit = getenv("ON_CHECK_SECONDS");
+    signal(SIGALRM, tell_step);
+    alarm(limit ? (unsigned)atoi(limit) : SECONDS);
+}
+
+#define STEP(_call) (step = #_call, _call)
 
 static uint32_t word_at(size_t offset)
 {
@@ -275,30 +298,30 @@ char *on_check(const struct on_ops *ops, void *object)
     n_pes = shmem_n_pes();
     next = (me + 1) % n_pes;
     previous = (me + n_pes - 1) % n_pes;
-    alarm(LIMIT);
+    watch();
     map = shmmap(object, ON_BYTES, ops->type);
     CHECK_THAT(map, "shmmap: %s", shmemx_strerror());
     words = (uint64_t *)map;
     heap_words = check_shmem_malloc(2 * sizeof *heap_words);
     heap = check_shmem_malloc(ON_BYTES);
     heap_target = check_shmem_malloc(ON_BYTES);
-    check_ring(0, words, words + 1, TRAIL);
-    check_ring(1, heap_words, heap_words + 1, TRAIL);
-    check_ring(0, heap_words, words, 1 << 20);
-    check_ring(1, static_words, static_words + 1, TRAIL);
-    check_waits(words);
-    check_waits(heap_words);
-    check_waits(static_words);
-    check_adds(words);
-    check_adds(heap_words);
-    check_transfers(8);
-    check_transfers(4099);
-    check_transfers(1 << 20);
-    check_barriers(0);
-    check_barriers(1);
-    check_storm();
-    check_barrier_waits();
-    check_mixed();
-    alarm(LIMIT);
+    STEP(check_ring(0, words, words + 1, TRAIL));
+    STEP(check_ring(1, heap_words, heap_words + 1, TRAIL));
+    STEP(check_ring(0, heap_words, words, 1 << 20));
+    STEP(check_ring(1, static_words, static_words + 1, TRAIL));
+    STEP(check_waits(words));
+    STEP(check_waits(heap_words));
+    STEP(check_waits(static_words));
+    STEP(check_adds(words));
+    STEP(check_adds(heap_words));
+    STEP(check_transfers(8));
+    STEP(check_transfers(4099));
+    STEP(check_transfers(1 << 20));
+    STEP(check_barriers(0));
+    STEP(check_barriers(1));
+    STEP(check_storm());
+    STEP(check_barrier_waits());
+    STEP(check_mixed());
+    step = "what comes after on_check";
     return map;
 }
