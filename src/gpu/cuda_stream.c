@@ -19,6 +19,8 @@
 static pthread_mutex_t used_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shmemi_cuda_context *used; /* contexts with streams that we have enqueued something in */
 
+static void reserve_turns(void);
+
 static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_attribute attribute)
 {
     int value = 0;
@@ -35,6 +37,7 @@ static void prepare(struct shmemi_cuda_context *context)
         context->streams.has_word_operations = has_attribute(context, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
         context->streams.has_host_atomics = has_attribute(context, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
         context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
+        reserve_turns();
         context->streams.next = used;
         used = context;
         atomic_store_explicit(&context->streams.is_prepared, true, memory_order_release);
@@ -72,6 +75,13 @@ static int stream_open(struct shmemi_stream *stream)
     if (!rc)
         stream->object = record;
     return rc;
+}
+
+static bool stream_is_recording(const struct shmemi_stream *stream)
+{
+    CUstreamCaptureStatus status;
+    CUresult result = shmemi_cuda.cuStreamIsCapturing(stream->handle, &status);
+    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || (result == CUDA_SUCCESS && status);
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
@@ -258,7 +268,6 @@ static int add_block(void)
     void *words = block ? aligned_alloc(page, (size + page - 1) / page * page) : NULL;
     int rc = words ? shmemi_memory_cuda.pin(words, size) : -ENOMEM;
     if (rc) {
-        shmemi_error("no page-locked memory for operations in streams");
         free(words);
         free(block);
         return rc;
@@ -274,6 +283,15 @@ static int add_block(void)
     block->next = turn_blocks;
     turn_blocks = block;
     return 0;
+}
+
+/* What fails is told when a turn is taken. */
+static void reserve_turns(void)
+{
+    pthread_mutex_lock(&turns_lock);
+    if (!turn_blocks)
+        (void)add_block();
+    pthread_mutex_unlock(&turns_lock);
 }
 
 static int take_turn(struct turn **turn_p)
@@ -296,25 +314,14 @@ static void give_turn(struct turn *turn)
     pthread_mutex_unlock(&turns_lock);
 }
 
-static bool is_captured(const struct shmemi_stream *stream)
-{
-    CUstreamCaptureStatus status;
-    CUresult result = shmemi_cuda.cuStreamIsCapturing(stream->handle, &status);
-    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || (result == CUDA_SUCCESS && status);
-}
-
 static int turn_begin(const struct shmemi_stream *stream, void **turn_p)
 {
     struct turn *turn;
-    if (is_captured(stream)) {
-        shmemi_error("stream %p is being captured, and a thread of the library takes part in this operation: it cannot "
-                     "become part of a graph",
-                     stream->handle);
-        return -EBUSY;
-    }
     int rc = take_turn(&turn);
-    if (rc)
+    if (rc) {
+        shmemi_error("no page-locked memory for operations in streams");
         return rc;
+    }
     turn->context = stream->object;
     turn->number++;
     struct shmemi_word words[] = {
@@ -399,6 +406,7 @@ void shmemi_cuda_streams_close(void)
 
 const struct shmemi_streams shmemi_cuda_streams = {
     .open = stream_open,
+    .is_recording = stream_is_recording,
     .copy = stream_copy,
     .take_steps = stream_take_steps,
     .turn_begin = turn_begin,

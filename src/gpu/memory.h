@@ -133,6 +133,9 @@ struct shmemi_streams {
     /* See what stream->handle is. -errno, logged, when nothing can be enqueued there. */
     int (*open)(struct shmemi_stream *stream);
 
+    /* Is what is enqueued being recorded, for any number of executions (CUDA graphs)? NULL: never. */
+    bool (*is_recording)(const struct shmemi_stream *stream);
+
     /* -ENOTSUP, quietly and with nothing enqueued: the stream cannot do it alone; take a turn. NULL: it never can.
      * Host memory must be page-locked for the kind. A word that the stream has set is seen after what it did before;
      * at most SHMEMI_STEPS_MAX words. */

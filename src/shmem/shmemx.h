@@ -103,8 +103,8 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * On the routes "local", "cuda-ipc" and "shm" (of memory that is page-locked, as the symmetric heap is) the GPU does
  * all of it: no thread of the CPU waits or takes part, and putmem goes on when the data have been delivered. Elsewhere
  * the stream waits while a thread of the library does the operation; so it does for SHMEM_SIGNAL_ADD, for host memory
- * that is not page-locked, and in all OpenCL queues. To shmem_malloc'd buffers and mapped objects nothing special needs
- * to be done; other host memory should come from cudaMallocHost or the like.
+ * that is not page-locked, and in all OpenCL queues. Host memory that is not symmetric should come
+ * from cudaMallocHost or the like.
  *
  * Such operations belong to their stream, to no context: shmem_quiet and shmem_barrier_all do not complete them, and
  * synchronising the stream does, except for delivery, which is quiet's. The other way round, they complete nothing that
@@ -118,20 +118,23 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * Updates of a signal in mapped GPU memory by a stream (SHMEM_SIGNAL_SET) and by other means are not atomic with each
  * other when they take place at the same time.
  *
- * Errors end the job. Any thread may call. Streams of any context; a stream that is being captured into a graph takes
- * what the GPU does alone, except sync_all and barrier_all, and refuses the rest. Operations that wait hold up what
+ * Errors end the job. Any thread may call. Streams of any context; into a stream that is being captured into a
+ * graph, what the GPU does alone can be enqueued, except sync_all and barrier_all; the rest ends the job. Operations that wait hold up what
  * shares a hardware queue with the stream: programs with more than eight streams set CUDA_DEVICE_MAX_CONNECTIONS.
  *
- *     for (int i = 1; i <= n; i++) {                        // a ring of halos, without a barrier
- *         compute<<<grid, block, 0, stream>>>(u, i);
- *         shmemx_putmem_signal_on_stream(halo[i % 2], edge, nbytes, &signal, i, SHMEM_SIGNAL_SET, next, stream);
- *         shmemx_signal_wait_until_on_stream(&signal, SHMEM_CMP_GE, i, stream);
- *         apply<<<grid, block, 0, stream>>>(u, my_halo[i % 2]);
+ *     for (int i = 1; i <= n; i++) {     // halos of a grid, cut into slices: no barrier, and the CPU waits nowhere
+ *         step<<<grid, block, 0, stream>>>(u, halo_above[i % 2], halo_below[i % 2]);
+ *         int half = (i + 1) % 2;
+ *         shmemx_putmem_signal_on_stream(halo_below[half], first_row, nbytes, &from_below, i,
+ *                                         SHMEM_SIGNAL_SET, above, stream);
+ *         shmemx_putmem_signal_on_stream(halo_above[half], last_row, nbytes, &from_above, i,
+ *                                         SHMEM_SIGNAL_SET, below, stream);
+ *         shmemx_signal_wait_until_on_stream(&from_above, SHMEM_CMP_GE, i, stream);
+ *         shmemx_signal_wait_until_on_stream(&from_below, SHMEM_CMP_GE, i, stream);
  *     }
  *     cudaStreamSynchronize(stream);
  *
- * (The neighbour's data of step i + 2 cannot come before it has this PE's of step i + 1: two halves of a halo suffice
- * where data go both ways.)
+ * (Halos come in two halves: a neighbour is at most one step ahead, since it waits for this PE's rows as well.)
  *
  * Source: NVSHMEM's *_on_stream; Intel SHMEM's *_on_queue. */
 

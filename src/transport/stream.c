@@ -9,7 +9,7 @@
 #include "transport/job.h"
 #include "transport/region_ids.h"
 #include "transport/stream_agent.h"
-#include "transport/stream_barrier.h"
+#include "transport/stream_internal.h"
 
 #include <errno.h>
 
@@ -28,6 +28,17 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p)
     if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed))
         atomic_store(&is_used[type], true);
     return rc;
+}
+
+int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
+{
+    const struct shmemi_streams *streams = stream->memory->streams;
+    if (!streams->is_recording || !streams->is_recording(stream))
+        return 0;
+    shmemi_error("stream %p is being captured into a graph, which this operation cannot be part of: it is a barrier, or "
+                 "a thread of the library takes part in it",
+                 stream->handle);
+    return -EBUSY;
 }
 
 /* ---- What the stream does alone ---------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "transport/stream_agent.h"
 
 #include "base/log.h"
+#include "transport/stream_internal.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -124,17 +125,30 @@ static int start(void)
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
+static int start_once(void)
+{
+    pthread_mutex_lock(&agent.lock);
+    int rc = agent.runs ? 0 : start();
+    pthread_mutex_unlock(&agent.lock);
+    return rc;
+}
+
 static void hand_over(struct shmemi_stream_work *work)
 {
+    pthread_mutex_lock(&agent.lock);
     work->next = agent.posted;
     agent.posted = work;
     agent.n_posted++;
     pthread_cond_broadcast(&agent.changed);
+    pthread_mutex_unlock(&agent.lock);
 }
 
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work)
 {
-    struct shmemi_stream_work *copy = malloc(sizeof *copy);
+    int rc = shmemi_stream_refuse_recording(stream);
+    struct shmemi_stream_work *copy = rc ? NULL : malloc(sizeof *copy);
+    if (rc)
+        return rc;
     if (!copy) {
         shmemi_error("no memory for an operation in a stream");
         return -ENOMEM;
@@ -144,15 +158,13 @@ int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct sh
     copy->has_come = false;
     if (copy->sends)
         atomic_fetch_add(&agent.sends_posted, 1);
-    pthread_mutex_lock(&agent.lock);
-    int rc = agent.runs ? 0 : start();
+    rc = start_once();
     if (!rc)
         rc = copy->kind->turn_begin(stream, &copy->turn);
     if (!rc)
         hand_over(copy);
     else
         free(copy);
-    pthread_mutex_unlock(&agent.lock);
     return rc;
 }
 

@@ -5,7 +5,7 @@
  * same on all PEs. A PE begins one after it has completed the one before, in whichever stream that was: so words only
  * grow, and a word that has reached a number tells that its writer has come to that barrier's round.
  */
-#include "transport/stream_barrier.h"
+#include "transport/stream_internal.h"
 
 #include "transport/exchange.h"
 #include "transport/job.h"
@@ -113,9 +113,12 @@ static int advance(struct shmemi_stream_work *work)
 
 int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
 {
-    int rc = -ENOTSUP;
+    int rc = shmemi_stream_refuse_recording(stream);
+    if (rc)
+        return rc;
     if (shmemi_job.n_pes == 1)
         return shmemi_stream_quiet(stream);
+    rc = -ENOTSUP;
     pthread_mutex_lock(&lock);
     struct shmemi_stream_work work = {.advance = advance, .number = n_barriers + 1, .completes = completes};
     if (!completes || !shmemi_stream_agent_owes())

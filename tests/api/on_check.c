@@ -84,7 +84,8 @@ static void check_ring(int lane, uint64_t *arrived, uint64_t *taken, size_t nbyt
     }
     on->finish(lane);
     for (int i = 0; i <= HOPS + 1; i++) {
-        uint32_t expected = (uint32_t)(((me - (HOPS - i) - 1) % n_pes + n_pes) % n_pes), found = word_at(out + 4 * (size_t)i);
+        uint32_t found = word_at(out + 4 * (size_t)i);
+        uint32_t expected = (uint32_t)(((me - (HOPS - i) - 1) % n_pes + n_pes) % n_pes);
         if (i == 0 || i > HOPS)
             expected = 0xffffffffu;
         CHECK_THAT(found == expected, "chain of %zu bytes: step %d was taken by PE %u, expected %u", nbytes, i, found,

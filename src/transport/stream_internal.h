@@ -2,13 +2,16 @@
  *
  * What the files of operations in streams share.
  */
-#ifndef SHMEMI_STREAM_BARRIER_H
-#define SHMEMI_STREAM_BARRIER_H
+#ifndef SHMEMI_STREAM_INTERNAL_H
+#define SHMEMI_STREAM_INTERNAL_H
 
 #include "transport/stream.h"
 
 /* Steps of the stream at words; -ENOTSUP, with nothing enqueued, when it cannot do them alone (stream.c). */
 int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n);
+
+/* -EBUSY, after a line, when the stream is being captured: each execution of the graph would be the same operation. */
+int shmemi_stream_refuse_recording(const struct shmemi_stream *stream);
 
 /* Forget the barriers so far (stream_barrier.c). */
 void shmemi_stream_barriers_close(void);
