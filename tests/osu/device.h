@@ -43,11 +43,9 @@ struct device_ops {
     void (*unlock)(void *host);
 
     /* NULL where the kind has no such calls. Words in device memory: a copy each, completed together; or one 2-D copy.
-     * Page-locked host memory. A stream, as the kind's own API has it, and the start of copies in it. */
+     * A stream, as the kind's own API has it, the start of copies in it, and the wait for all. */
     void (*copy_words)(const struct device_words *words);
     void (*copy_2d)(const struct device_words *words);
-    void *(*host_alloc)(size_t size);
-    void (*host_free)(void *memory);
     void *(*stream)(void);
     void (*enqueue)(const struct device_copy *copy, size_t size);
     void (*synchronize)(void);

@@ -45,8 +45,6 @@ struct cuda_copy_2d {
     X(cuMemFree_v2, (cuda_address_t address))                                                                          \
     X(cuMemHostRegister_v2, (void *host, size_t size, unsigned flags))                                                 \
     X(cuMemHostUnregister, (void *host))                                                                               \
-    X(cuMemAllocHost_v2, (void **memory, size_t size))                                                                 \
-    X(cuMemFreeHost, (void *memory))                                                                                   \
     X(cuMemcpy2DAsync_v2, (const struct cuda_copy_2d *copy, cuda_stream_t stream))                                     \
     X(cuMemcpyHtoD_v2, (cuda_address_t dest, const void *source, size_t size))                                         \
     X(cuMemcpyDtoH_v2, (void *dest, cuda_address_t source, size_t size))                                               \
@@ -198,18 +196,6 @@ static void cuda_copy_2d(const struct device_words *words)
     cuda_synchronize();
 }
 
-static void *cuda_host_alloc(size_t size)
-{
-    void *memory = NULL;
-    check(cuda.cuMemAllocHost_v2(&memory, size), "cuMemAllocHost");
-    return memory;
-}
-
-static void cuda_host_free(void *memory)
-{
-    check(cuda.cuMemFreeHost(memory), "cuMemFreeHost");
-}
-
 static void *cuda_stream(void)
 {
     return stream;
@@ -230,8 +216,6 @@ const struct device_ops device_cuda = {
     .unlock = cuda_unlock,
     .copy_words = cuda_copy_words,
     .copy_2d = cuda_copy_2d,
-    .host_alloc = cuda_host_alloc,
-    .host_free = cuda_host_free,
     .stream = cuda_stream,
     .enqueue = cuda_enqueue,
     .synchronize = cuda_synchronize,

@@ -104,9 +104,9 @@ static size_t smaller(size_t a, size_t b)
 
 static void *touched(size_t size)
 {
-    char *memory = malloc(size);
-    if (!memory)
-        osu_fail("malloc: no room for %zu bytes", size);
+    void *memory = NULL;
+    if (posix_memalign(&memory, 4096, size))
+        osu_fail("posix_memalign: no room for %zu bytes", size);
     memset(memory, 1, size);
     return memory;
 }
@@ -146,7 +146,10 @@ static int create_buffers(struct routes *routes)
         osu_memory_create(session, &buffers->remote, session->device, no_area, size, true))
         return -1;
     routes->pageable = touched(routes->private_size);
-    routes->pinned = session->device->host_alloc ? session->device->host_alloc(routes->private_size) : NULL;
+    if (session->device->lock) {
+        routes->pinned = touched(routes->private_size);
+        session->device->lock(routes->pinned, routes->private_size);
+    }
     routes->fetched = touched(ROUTES_WORDS * sizeof(long));
     share_facts(routes);
     return 0;
@@ -156,7 +159,8 @@ static void destroy_buffers(struct routes *routes)
 {
     free(routes->fetched);
     if (routes->pinned)
-        routes->session.device->host_free(routes->pinned);
+        routes->session.device->unlock(routes->pinned);
+    free(routes->pinned);
     free(routes->pageable);
     osu_memory_destroy(&routes->buffers.remote);
     osu_memory_destroy(&routes->buffers.local);

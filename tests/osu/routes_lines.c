@@ -182,7 +182,7 @@ static bool has_peer_2d(const struct routes *routes, size_t size)
 
 static bool has_pinned(const struct routes *routes, size_t size)
 {
-    return fits_private(routes, size) && routes->session.device->host_alloc;
+    return fits_private(routes, size) && routes->session.device->lock;
 }
 
 static void raw_put(const struct routes *routes, size_t size, long count)
