@@ -152,6 +152,18 @@ void strided()
     });
 }
 
+void on_stream()
+{
+    cudaStream_t stream;
+    cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    for (size_t size : {size_t{8}, size_t{1} << 20})
+        line("put on stream + sync", size, rounds(size), 1, [=] {
+            nvshmemx_putmem_on_stream(buffer, buffer, size, 1, stream);
+            cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        });
+    cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
+}
+
 /* Last: where the host API has no atomics, this ends the process. */
 void atomics()
 {
@@ -180,6 +192,7 @@ int main(int argc, char **argv)
     small();
     strided();
     line("barrier_all", 0, 50, 1, [] { nvshmem_barrier_all(); }, true);
+    on_stream();
     atomics();
     nvshmem_free(buffer);
     nvshmemx_hostlib_finalize();
