@@ -6,12 +6,19 @@
 #ifndef SHMEMI_KERNEL_ARGUMENTS_H
 #define SHMEMI_KERNEL_ARGUMENTS_H
 
-#include "gpu/arithmetic.h" "gpu/amo.h"
+#include "gpu/amo.h"
+#include "gpu/arithmetic.h"
 
 #include <stdint.h>
 
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
-KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) KERNEL(combine_##kind) /* in the order of enum shmemi_kind */ #define SHMEMI_COMBINE_KERNEL(kind, SHMEMI_FOR_KERNELS(KERNEL) KERNEL(list) KERNEL(entry) KERNEL(relay_out) KERNEL(relay_in) KERNEL(relay_word_out) KERNEL(relay_word_in) KERNEL(word_steps)
+#define SHMEMI_FOR_KERNELS(KERNEL)                                                                                     \
+    KERNEL(list) KERNEL(entry)                                                                                         \
+    KERNEL(relay_out) KERNEL(relay_in) KERNEL(relay_word_out) KERNEL(relay_word_in)                                    \
+    KERNEL(word_steps)                                                                                                 \
+    KERNEL(copy_rows)                                                                                                  \
+    SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
+#define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
 
 /* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
 enum {
