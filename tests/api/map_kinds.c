@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Every class of CUDA memory: the route to each PE is that of the table, contents arrive, objects that share an
- * allocation do not disturb each other, what is freed and allocated again is the new one, and nothing stays open. With
- * the argument "strict", under SHMEM_GPU_STRICT=1: slow classes are refused on every PE, with the cause.
+ * allocation do not disturb each other, what is freed and allocated again is the new one, and nothing stays open. Under
+ * SHMEM_GPU_STRICT=1: slow classes are refused on every PE, with the cause.
  */
 #include "cuda_user.h"
 
@@ -363,9 +363,10 @@ static void check_poor(void)
 
 static void check_strict(void)
 {
+    bool has_neighbours = !holds_everywhere(shmemi_job.node_n_pes == 1);
     for (int i = 0; i < N_CLASSES; i++) {
         const char *remedy = shmemi_memory_class_remedy(classes[i].class);
-        bool is_refused = remedy[0] && shmemi_job.node_n_pes > 1;
+        bool is_refused = remedy[0] && has_neighbours && shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO;
         CUdeviceptr base = 0;
         if (!holds_everywhere(classes[i].make(&base)))
             continue;
@@ -392,7 +393,7 @@ static bool open_device(void)
     return true;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     shmem_init();
     if (!open_device()) {
@@ -406,7 +407,7 @@ int main(int argc, char **argv)
     local = device_alloc(BYTES);
     for (int pe = 0; pe < shmem_n_pes(); pe++)
         relation[pe] = relation_to(pe);
-    if (argc > 1 && !strcmp(argv[1], "strict")) {
+    if (shmemi_settings.gpu_strict) {
         check_strict();
     } else {
         check_classes();
