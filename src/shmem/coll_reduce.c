@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Between this PE's own memory, of whatever kind, and private memory: one copy. */
 static int copy_own_small(struct shmemi_place dest, struct shmemi_place source, size_t nbytes)
@@ -35,11 +34,15 @@ static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_arg
     return rc;
 }
 
-/* ---- a part for each --------------------------------------------------------------------------------------------- */
+/* ---- a part for each ----------------------------------------------------------------------------------------------
+ *
+ * The CPU goes block by block. What is not mapped is fetched into one of two sets of buffers while the block in the other
+ * is combined and, if need be, sent to the dests. */
 
 enum {
-    BLOCK_BYTES = 16384,
-    FETCHES = 4, /* blocks that are fetched at a time */
+    BLOCK_BYTES = 16384,         /* of what is combined in place */
+    FAR_BLOCK_MOST = 256 << 10,  /* of what has to be fetched */
+    BUFFERS_MOST = 8 << 20,
 };
 
 /* One member's work on its part: `among` are those whose `from` it combines, into `to` of the first n_targets. */
@@ -49,8 +52,15 @@ struct pass {
     const struct shmemi_op *op;
     const struct shmemi_symmetric *from, *to;
     int n_targets;
-    struct shmemi_context context;
-    char *buffer; /* the sum, when own dest is not host memory, and what has been fetched */
+    struct shmemi_context context[2]; /* of the blocks with even, and with odd numbers */
+    size_t block_bytes;
+    char *buffer; /* two sets of a block from each of `among` and one for the sum; NULL: all is mapped */
+};
+
+/* Some bytes of the part. */
+struct block {
+    size_t at, nbytes;
+    int set;
 };
 
 static int pass_world_pe(const struct pass *pass, int i)
@@ -58,58 +68,89 @@ static int pass_world_pe(const struct pass *pass, int i)
     return shmemi_team_world_pe(pass->team, pass->among->pes[i]);
 }
 
-/* Bytes of a member's copy, in place when it is mapped, otherwise fetched by the next quiet. */
-static int see_block(struct pass *pass, int i, size_t at, size_t nbytes, int slot, const char **block_p)
+/* In a set of buffers; slot n is the sum's. */
+static char *buffer_at(const struct pass *pass, const struct block *block, int slot)
 {
-    const char *mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
-    char *fetched = pass->buffer + (size_t)slot * BLOCK_BYTES;
-    *block_p = mapped ? mapped + at : fetched;
-    return mapped ? 0 : shmemi_copy_from(&pass->context, fetched, pass->from, at, nbytes, pass_world_pe(pass, i));
+    return pass->buffer + (size_t)(block->set * (pass->among->n + 1) + slot) * pass->block_bytes;
 }
 
-/* This PE's own contribution comes first: its memory may be where the sum goes. */
-static int combine_block(struct pass *pass, char *sum, size_t at, size_t nbytes)
+/* Bytes of a member's copy, in place when it is mapped, otherwise where they are fetched to. */
+static const char *see_block(const struct pass *pass, const struct block *block, int i)
 {
-    const int n = pass->among->n, me = pass->among->me;
-    const char *left, *right[FETCHES];
-    int rc = see_block(pass, me, at, nbytes, FETCHES, &left);
-    for (int i = 1; i < n && !rc; i += FETCHES) {
-        int count = n - i < FETCHES ? n - i : FETCHES;
-        for (int k = 0; k < count && !rc; k++)
-            rc = see_block(pass, (me + i + k) % n, at, nbytes, k, &right[k]);
-        if (!rc)
-            rc = shmemi_complete(&pass->context);
-        for (int k = 0; k < count && !rc; k++) {
-            shmemi_combine(pass->op, sum, left, right[k], nbytes);
-            left = sum;
-        }
+    const char *mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
+    return mapped ? mapped + block->at : buffer_at(pass, block, i);
+}
+
+static int fetch_block(struct pass *pass, const struct block *block)
+{
+    const int n = pass->among->n;
+    int rc = shmemi_complete(&pass->context[block->set]); /* nobody needs what was in these buffers */
+    for (int k = 0; k < n && !rc; k++) {
+        int i = (pass->among->me + k) % n;
+        if (!shmemi_mapped_copy(pass->from, pass_world_pe(pass, i)))
+            rc = shmemi_copy_from(&pass->context[block->set], buffer_at(pass, block, i), pass->from, block->at,
+                                  block->nbytes, pass_world_pe(pass, i));
     }
     return rc;
 }
 
-static int deliver_block(struct pass *pass, const char *sum, size_t at, size_t nbytes)
+/* This PE's own contribution comes first: its memory may be where the sum goes. */
+static void combine_block(const struct pass *pass, const struct block *block, char *sum)
+{
+    const int n = pass->among->n, me = pass->among->me;
+    const char *left = see_block(pass, block, me);
+    for (int k = 1; k < n; k++) {
+        shmemi_combine(pass->op, sum, left, see_block(pass, block, (me + k) % n), block->nbytes);
+        left = sum;
+    }
+}
+
+static int deliver_block(struct pass *pass, const struct block *block, const char *sum)
 {
     const int me = pass->among->me;
     int rc = 0;
-    for (int i = 0; i < pass->n_targets && !rc; i++) {
-        int target = (me + i) % pass->n_targets;
+    for (int k = 0; k < pass->n_targets && !rc; k++) {
+        int target = (me + k) % pass->n_targets;
         if (target != me || !pass->to->host)
-            rc = shmemi_copy_to(&pass->context, pass->to, at, sum, nbytes, pass_world_pe(pass, target));
+            rc = shmemi_copy_to(&pass->context[block->set], pass->to, block->at, sum, block->nbytes,
+                                pass_world_pe(pass, target));
     }
-    return !rc && !pass->to->host ? shmemi_complete(&pass->context) : rc;
+    return rc;
 }
 
-static int do_part(struct pass *pass, const struct shmemi_part *part)
+static int do_block(struct pass *pass, const struct block *block)
 {
-    int rc = 0;
-    for (size_t at = part->start, nbytes; at < part->end && !rc; at += nbytes) {
-        char *sum = pass->to->host ? pass->to->host + at : pass->buffer + (FETCHES + 1) * BLOCK_BYTES;
-        nbytes = part->end - at < BLOCK_BYTES ? part->end - at : BLOCK_BYTES;
-        rc = combine_block(pass, sum, at, nbytes);
+    char *sum = pass->to->host ? pass->to->host + block->at : buffer_at(pass, block, pass->among->n);
+    int rc = shmemi_complete(&pass->context[block->set]);
+    if (rc)
+        return rc;
+    combine_block(pass, block, sum);
+    return deliver_block(pass, block, sum);
+}
+
+static struct block block_at(const struct pass *pass, const struct shmemi_part *part, size_t at, int set)
+{
+    size_t left = part->end - at;
+    return (struct block){at, left < pass->block_bytes ? left : pass->block_bytes, set};
+}
+
+static int do_blocks(struct pass *pass, const struct shmemi_part *part)
+{
+    struct block block = block_at(pass, part, part->start, 0);
+    int rc = fetch_block(pass, &block);
+    while (block.nbytes && !rc) {
+        struct block next = block_at(pass, part, block.at + block.nbytes, !block.set);
+        if (next.nbytes)
+            rc = fetch_block(pass, &next);
         if (!rc)
-            rc = deliver_block(pass, sum, at, nbytes);
+            rc = do_block(pass, &block);
+        block = next;
     }
-    return rc ? rc : shmemi_complete(&pass->context);
+    for (int set = 0; set < 2; set++) {
+        int rc_set = shmemi_complete(&pass->context[set]);
+        rc = rc ? rc : rc_set;
+    }
+    return rc;
 }
 
 static bool all_mapped(const struct pass *pass)
@@ -120,16 +161,31 @@ static bool all_mapped(const struct pass *pass)
     return mapped;
 }
 
+/* A block that fits the part and, with those of all members, the limit of the buffers. */
+static size_t far_block_bytes(size_t part_bytes, size_t n_buffers)
+{
+    size_t most = BUFFERS_MOST / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    size_t wanted = (part_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    if (wanted > FAR_BLOCK_MOST)
+        wanted = FAR_BLOCK_MOST;
+    if (most < BLOCK_BYTES)
+        most = BLOCK_BYTES;
+    return wanted < most ? wanted : most;
+}
+
 static int do_part_by_cpu(struct pass *pass, const struct shmemi_part *part)
 {
+    const size_t n_buffers = 2 * ((size_t)pass->among->n + 1);
+    pass->block_bytes = BLOCK_BYTES;
     if (!all_mapped(pass)) {
-        pass->buffer = aligned_alloc(SHMEMI_CACHE_LINE, (FETCHES + 2) * BLOCK_BYTES);
+        pass->block_bytes = far_block_bytes(part->end - part->start, n_buffers);
+        pass->buffer = aligned_alloc(SHMEMI_CACHE_LINE, n_buffers * pass->block_bytes);
         if (!pass->buffer) {
             shmemi_error("out of memory for a reduction");
             return -ENOMEM;
         }
     }
-    int rc = do_part(pass, part);
+    int rc = do_blocks(pass, part);
     free(pass->buffer);
     return rc;
 }
