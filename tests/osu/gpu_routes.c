@@ -20,7 +20,7 @@ static const char usage[] =
     "  -m MAX      bytes of the buffers (1G); lines that need more are left out\n"
     "  --csv FILE  the table as CSV, too, behind what the file has\n"
     "  --quick     few repetitions, to see that it works\n"
-    "Groups (all): direct small strided shadow staged nodes pageable atomics idle sizes\n";
+    "Groups (all): direct small strided shadow staged nodes pageable atomics streams idle sizes\n";
 
 static const struct osu_program program = {
     .name = "gpu_routes",

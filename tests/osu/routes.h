@@ -15,6 +15,7 @@
 enum {
     ROUTES_WORDS = 4096,        /* operations of a burst, elements of a strided put */
     ROUTES_DISTANCE = 64,       /* bytes between the words of a burst               */
+    ROUTES_ENQUEUED = 32,       /* calls on a stream before it is waited for        */
     ROUTES_CHECKED = 64 << 20,  /* larger blocks are not compared                   */
     ROUTES_HOST_MAX = 64 << 20, /* bytes of a block on the symmetric heap           */
     ROUTES_PRIVATE_MAX = 256 << 20, /* of a block of private host memory            */

@@ -118,6 +118,40 @@ static void fetch_add_burst(const struct routes *routes, size_t size, long count
     }
 }
 
+/* Only the calls are timed. */
+static double enqueue(struct routes *routes, size_t size, long count, void (*one)(const struct routes *, size_t))
+{
+    double total = 0;
+    shmem_barrier_all();
+    for (long i = 0; routes->session.me == 0 && i < count; i++) {
+        double start = osu_time();
+        for (int call = 0; call < ROUTES_ENQUEUED; call++)
+            one(routes, size);
+        total += osu_time() - start;
+        routes->session.device->synchronize();
+    }
+    return total;
+}
+
+static void stream_put(const struct routes *routes, size_t size)
+{
+    osu_put_on_stream(routes->buffers.remote.address, routes->buffers.local.address, size, 1,
+                      routes->session.device->stream());
+}
+
+static double put_enqueue(struct routes *routes, size_t size, long count)
+{
+    return enqueue(routes, size, count, stream_put);
+}
+
+static void put_on_stream(const struct routes *routes, size_t size, long count)
+{
+    for (long i = 0; i < count; i++) {
+        stream_put(routes, size);
+        routes->session.device->synchronize();
+    }
+}
+
 static double clock_us(clockid_t clock)
 {
     struct timespec now;
@@ -180,6 +214,16 @@ static bool has_peer_2d(const struct routes *routes, size_t size)
     return fits_words(routes, size) && routes->has_peer && routes->session.device->copy_2d;
 }
 
+static bool has_stream(const struct routes *routes, size_t size)
+{
+    return fits(routes, size) && OSU_CAN_MAP && routes->session.device->stream;
+}
+
+static bool has_peer_stream(const struct routes *routes, size_t size)
+{
+    return has_stream(routes, size) && routes->has_peer;
+}
+
 static bool has_pinned(const struct routes *routes, size_t size)
 {
     return fits_private(routes, size) && routes->session.device->lock;
@@ -222,6 +266,17 @@ static void raw_2d(const struct routes *routes, size_t size, long count)
     (void)size;
     for (long i = 0; i < count; i++)
         routes->session.device->copy_2d(&words);
+}
+
+static void stream_copy(const struct routes *routes, size_t size)
+{
+    struct device_copy copy = {routes->peer, routes->buffers.local.object, true, true};
+    routes->session.device->enqueue(&copy, size);
+}
+
+static double raw_enqueue(struct routes *routes, size_t size, long count)
+{
+    return enqueue(routes, size, count, stream_copy);
 }
 
 /* Host memory to a GPU: PE 1's if it has an address here. */
@@ -285,6 +340,9 @@ ALONE(fetch_add, "", fits_words)
 ALONE(add_burst, "", fits_words)
 ALONE(fetch_add_burst, "", fits_words)
 TOGETHER(idle, "", fits)
+TOGETHER(put_enqueue, "", has_stream)
+ALONE(put_on_stream, "", has_stream)
+TOGETHER(raw_enqueue, "raw copy", has_peer_stream)
 ALONE(host_put, "host put", fits_heap)
 ALONE(raw_put, "raw copy", has_peer)
 ALONE(raw_get, "raw copy", has_peer)

@@ -58,6 +58,15 @@ static inline int osu_my_device(int type)
     return -1;
 }
 
+static inline void osu_put_on_stream(void *dest, const void *source, size_t size, int pe, void *stream)
+{
+    (void)dest;
+    (void)source;
+    (void)size;
+    (void)pe;
+    (void)stream;
+}
+
 #else
 
 #include <shmemx.h>
@@ -97,6 +106,11 @@ static inline void osu_release(void *memory)
 static inline int osu_my_device(int type)
 {
     return shmemx_my_device(type);
+}
+
+static inline void osu_put_on_stream(void *dest, const void *source, size_t size, int pe, void *stream)
+{
+    shmemx_putmem_on_stream(dest, source, size, pe, stream);
 }
 
 #endif
