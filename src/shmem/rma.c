@@ -17,6 +17,29 @@ typedef void (*put_func_t)(void *dest, const void *source, size_t nbytes, int pe
 typedef void (*get_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
                            const char *routine);
 
+/* The way that is shortest for many small transfers to and from GPU memory: false when the driver has none for this one. */
+static inline bool is_collected(int rc)
+{
+    if (rc == -EAGAIN)
+        return false;
+    shmemi_require(rc);
+    return true;
+}
+
+static inline bool collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                               const struct shmemi_place *source, size_t nbytes)
+{
+    const struct shmemi_driver *driver = view->driver;
+    return driver->collect_put && is_collected(driver->collect_put(context, view, offset, source, nbytes));
+}
+
+static inline bool collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                               const struct shmemi_place *dest, size_t nbytes)
+{
+    const struct shmemi_driver *driver = view->driver;
+    return driver->collect_get && is_collected(driver->collect_get(context, view, offset, dest, nbytes));
+}
+
 static __attribute__((noinline)) void put_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                    struct shmemi_context *context, const char *routine)
 {
@@ -25,6 +48,8 @@ static __attribute__((noinline)) void put_long_way(void *dest, const void *sourc
         return;
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(source, nbytes);
+    if (place.memory == &shmemi_memory_host && collect_put(context, view, offset, &place, nbytes))
+        return;
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
     shmemi_require(view->driver->put(context, view, offset, &place, nbytes));
@@ -53,6 +78,8 @@ static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *s
         return;
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(source, nbytes);
+    if (collect_put(context, view, offset, &place, nbytes))
+        return;
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
     shmemi_require(view->driver->put_nbi(context, view, offset, &place, nbytes));
@@ -67,6 +94,8 @@ static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *s
         return;
     const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(dest, nbytes);
+    if (collect_get(context, view, offset, &place, nbytes))
+        return;
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
     shmemi_require(view->driver->get_nbi(context, view, offset, &place, nbytes));

@@ -35,7 +35,10 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
         return false;
     struct shmemi_amo amo = update_of(routine, signal);
     struct shmemi_place place = shmemi_local_place(source, nbytes);
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
+    shmemi_call_begin(&call.call);
     int rc = view->driver->put_signal(context, view, offset, &place, nbytes, word, word_offset, &amo, is_blocking);
+    shmemi_call_end(&call.call);
     if (rc == -ENOTSUP)
         return false;
     shmemi_require(rc);

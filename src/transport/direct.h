@@ -24,6 +24,10 @@ int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *source, size_t nbytes);
 int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *dest, size_t nbytes);
+int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, size_t nbytes);
+int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *dest, size_t nbytes);
 int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -41,8 +45,9 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 
 /* Every slot but the name, attach and detach. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,           \
-    .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
+    .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,                              \
+    .get_nbi = shmemi_direct_get_nbi, .collect_put = shmemi_direct_collect_put,                                        \
+    .collect_get = shmemi_direct_collect_get, .put_strided = shmemi_direct_put_strided,                            \
     .get_strided = shmemi_direct_get_strided, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi,              \
     .put_signal = shmemi_direct_put_signal, .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet
 

@@ -120,6 +120,20 @@ static int copy_now(struct shmemi_context *context, const struct shmemi_place *d
     return rc ? rc : shmemi_memory_copy(dest, source, shape);
 }
 
+int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_place dest = shmemi_view_place(view, offset);
+    return shmemi_direct_list_copy(context, &dest, source, nbytes);
+}
+
+int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *dest, size_t nbytes)
+{
+    struct shmemi_place source = shmemi_view_place(view, offset);
+    return shmemi_direct_list_copy(context, dest, &source, nbytes);
+}
+
 int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, size_t nbytes)
 {

@@ -115,6 +115,13 @@ struct shmemi_driver {
     int (*get_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
                    size_t nbytes);
 
+    /* put from host memory or put_nbi, and get_nbi, that are only noted down, to be carried out with others: the quickest
+     * way. -EAGAIN: not this one. NULL: there is no such way. */
+    int (*collect_put)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes);
+    int (*collect_get)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes);
+
     /* Rows with a pitch on either side; blocking as put and get are. dest and source in the shape are meant literally:
      * for put the peer is dest, for get it is source. */
     int (*put_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,

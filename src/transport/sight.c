@@ -111,6 +111,10 @@ MEASURE(put_strided, IPUT, shape->width * shape->rows,
 MEASURE(get_strided, IGET, shape->width * shape->rows,
         (const struct shmemi_place *dest, const struct shmemi_shape *shape), (dest, shape))
 MEASURE(amo, AMO, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
+MEASURE(put_signal, SIGNAL, size,
+        (const struct shmemi_place *source, size_t size, const struct shmemi_view *word_view, size_t word_offset,
+         const struct shmemi_amo *amo, bool is_blocking),
+        (source, size, word_view, word_offset, amo, is_blocking))
 MEASURE(amo_nbi, AMO_NBI, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
 
 /* What is not measured goes to the real driver at once. */
@@ -128,6 +132,9 @@ const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real
     face->get_strided = measure_get_strided;
     face->amo = measure_amo;
     face->amo_nbi = measure_amo_nbi;
+    face->put_signal = real->put_signal ? measure_put_signal : NULL;
+    face->collect_put = NULL;
+    face->collect_get = NULL;
     measuring[number].real = real;
     return face;
 }
