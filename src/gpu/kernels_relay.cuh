@@ -4,12 +4,13 @@
  * memory, the kernel on the other waits for each piece there and takes it.
  */
 
-static __device__ void mark(uint32_t *word, uint32_t ticket)
+/* After what this thread has written, and all threads of its block before the last barrier. */
+static __device__ void relay_mark(uint32_t *word, uint32_t ticket)
 {
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(ticket) : "memory");
 }
 
-static __device__ void await(const uint32_t *word, uint32_t ticket)
+static __device__ void relay_await(const uint32_t *word, uint32_t ticket)
 {
     uint32_t value;
     do
@@ -58,10 +59,9 @@ extern "C" __global__ void shmemi_kernel_relay_out(const struct shmemi_relay_cop
     for (uint64_t i = blockIdx.x; i * copy.piece < copy.nbytes; i += gridDim.x) {
         uint64_t offset = i * copy.piece;
         relay_bytes(copy.host + offset, copy.device + offset, relay_size(&copy, offset));
-        __threadfence_system();
         __syncthreads();
         if (threadIdx.x == 0)
-            mark((uint32_t *)copy.marks + i, copy.ticket);
+            relay_mark((uint32_t *)copy.marks + i, copy.ticket);
     }
 }
 
@@ -70,14 +70,13 @@ extern "C" __global__ void shmemi_kernel_relay_in(const struct shmemi_relay_copy
     for (uint64_t i = blockIdx.x; i * copy.piece < copy.nbytes; i += gridDim.x) {
         uint64_t offset = i * copy.piece;
         if (threadIdx.x == 0)
-            await((const uint32_t *)copy.marks + i, copy.ticket);
+            relay_await((const uint32_t *)copy.marks + i, copy.ticket);
         __syncthreads();
         relay_bytes(copy.device + offset, copy.host + offset, relay_size(&copy, offset));
     }
-    __threadfence_system();
     __syncthreads();
     if (threadIdx.x == 0)
-        mark((uint32_t *)copy.ends + blockIdx.x, copy.ticket);
+        relay_mark((uint32_t *)copy.ends + blockIdx.x, copy.ticket);
 }
 
 /* One thread. Words of 8 and 4 bytes are never seen half written. */
@@ -115,6 +114,5 @@ extern "C" __global__ void shmemi_kernel_relay_word_in(uint64_t dest, uint32_t n
     else
         for (uint32_t i = 0; i < nbytes; i++)
             ((volatile uint8_t *)dest)[i] = (uint8_t)(bytes >> 8 * i);
-    __threadfence_system();
-    mark((uint32_t *)end, ticket);
+    relay_mark((uint32_t *)end, ticket);
 }
