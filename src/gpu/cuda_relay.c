@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Three ways, by size. Up to 8 bytes: a kernel on either GPU, the bytes in one word with the ticket that the second
- * kernel waits for. Up to KERNELS_MAX: kernels that hand over pieces. Above, and when nobody waits for the copy: pieces
- * copied out and in by the copy engines, each as soon as it has come. Without kernels (no nvcc, or unaligned memory)
- * the copy engines do all.
- *
- * What is on the way lies in slots of page-locked memory, of which each shadow context has a few.
+ * A copy is cut into pieces. The copy engine of the one GPU copies a piece out to page-locked memory, that of the other
+ * copies it in as soon as an event says that it has come, while the next one is on its way out. The pieces lie in slots,
+ * of which each shadow context has a few.
  */
 #include "gpu/cuda_relay.h"
 
@@ -18,17 +15,7 @@
 enum {
     SLOTS = 4,
     SLOT_BYTES = 4 << 20,
-    WORD_MAX = 8,
-    UNALIGNED_MAX = 4 << 10, /* kernels copy single bytes then */
-    KERNELS_MAX = SLOT_BYTES,
-    KERNEL_PIECE_MIN = 1 << 10,
-    KERNEL_PIECE_MAX = 32 << 10,
-    KERNEL_BLOCKS_MAX = 32,
-    KERNEL_THREADS = 512,
-    ENGINE_PIECE_MIN = 128 << 10,
-    ENGINE_PIECE_MAX = 1 << 20,
-    ENGINE_PIECES_WANTED = 8,
-    MARKS = KERNELS_MAX / KERNEL_PIECE_MIN,
+    PIECE_MIN = 256 << 10,
     POLLS_BETWEEN_QUERIES = 1 << 14,
     POLLS_BETWEEN_YIELDS = 1 << 10,
 };
@@ -36,16 +23,15 @@ enum {
 /* In page-locked memory. */
 struct slot_memory {
     char data[SLOT_BYTES];
-    uint32_t marks[MARKS];
-    uint32_t ends[KERNEL_BLOCKS_MAX];
-    _Alignas(16) struct shmemi_relay_word word;
+    uint32_t ended; /* ticket of the last copy that has ended here */
+    char unused[4092]; /* the next one's data begin at a page */
 };
 
 struct slot {
     struct slot_memory *memory;
-    bool is_claimed;      /* by a thread that enqueues its copies, or waits for its kernels */
-    uint32_t last_ticket; /* no two copies through a slot have the same */
-    CUevent emptied;      /* NULL: it is empty; else what was enqueued last will be complete then */
+    bool is_claimed;      /* by a thread that enqueues copies */
+    uint32_t last_ticket; /* each copy that ends here has one of its own */
+    CUevent emptied;      /* NULL: it is empty; else it will be when this has come */
     struct shmemi_cuda_context *emptied_in;
 };
 
@@ -171,7 +157,7 @@ static int record(struct shmemi_cuda_context *context, CUstream stream, CUevent 
     return rc;
 }
 
-/* ---- By the copy engines ----------------------------------------------------------------------------------------- */
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
 static int copy_out(struct slot *slot, struct shmemi_cuda_context *context, uintptr_t source, size_t nbytes,
                     CUevent *filled_p)
@@ -192,8 +178,9 @@ static int copy_out(struct slot *slot, struct shmemi_cuda_context *context, uint
     return rc;
 }
 
+/* A ticket is told when the piece is in its place; 0: none. */
 static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintptr_t dest, size_t nbytes,
-                   CUevent filled)
+                   CUevent filled, uint32_t ticket)
 {
     bool pushed;
     CUstream stream;
@@ -205,6 +192,8 @@ static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintp
         rc = CUDA_CALL(cuStreamWaitEvent, stream, filled, 0);
     if (!rc)
         rc = CUDA_CALL(cuMemcpyHtoDAsync, dest, slot->memory->data, nbytes, stream);
+    if (!rc && ticket)
+        rc = CUDA_CALL(cuStreamWriteValue32, stream, (CUdeviceptr)&slot->memory->ended, ticket, 0);
     if (!rc)
         rc = record(context, stream, &slot->emptied);
     slot->emptied_in = context;
@@ -212,26 +201,36 @@ static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintp
     return rc;
 }
 
-static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes)
+/* What is known of a copy whose last piece has been enqueued. */
+struct tail {
+    struct slot *slot;
+    uint32_t ticket;
+};
+
+static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
+                      struct tail *tail)
 {
     CUevent filled;
     struct slot *slot = claim(ends->relay);
     int rc = copy_out(slot, ends->source, source, nbytes, &filled);
+    if (tail)
+        *tail = (struct tail){slot, slot->last_ticket = slot->last_ticket == UINT32_MAX ? 1 : slot->last_ticket + 1};
     if (!rc) {
-        rc = copy_in(slot, ends->dest, dest, nbytes, filled);
+        rc = copy_in(slot, ends->dest, dest, nbytes, filled, tail ? tail->ticket : 0);
         shmemi_cuda_event_give(ends->source, filled);
     }
     give_back(ends->relay, slot);
     return rc;
 }
 
-/* The first and last pieces are not overlapped with others, so they are not long; many pieces cost calls. */
-static size_t engine_piece(size_t nbytes)
+/* Small pieces cost calls and gaps, of large ones the first and the last are not overlapped. Where the gap is as long as
+ * 256 KiB take, the best size is the geometric mean of these and the whole. */
+static size_t piece_of(size_t nbytes)
 {
-    size_t piece = nbytes / ENGINE_PIECES_WANTED;
-    if (piece < ENGINE_PIECE_MIN)
-        return ENGINE_PIECE_MIN;
-    return piece > ENGINE_PIECE_MAX ? ENGINE_PIECE_MAX : piece / ENGINE_PIECE_MIN * ENGINE_PIECE_MIN;
+    size_t piece = PIECE_MIN;
+    while (piece < SLOT_BYTES && piece / PIECE_MIN * piece < nbytes)
+        piece *= 2;
+    return piece;
 }
 
 static void synchronize(struct shmemi_cuda_context *context)
@@ -246,13 +245,15 @@ static void synchronize(struct shmemi_cuda_context *context)
 }
 
 /* On failure nothing of it is under way any more. */
-static int enqueue_pieces(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes)
+static int enqueue_pieces(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
+                          struct tail *tail)
 {
-    const size_t piece = engine_piece(nbytes);
+    const size_t piece = piece_of(nbytes);
     int rc = 0;
     for (size_t done = 0; done < nbytes && !rc; done += piece) {
         size_t left = nbytes - done;
-        rc = copy_piece(ends, dest + done, source + done, left < piece ? left : piece);
+        bool is_last = left <= piece;
+        rc = copy_piece(ends, dest + done, source + done, is_last ? left : piece, is_last ? tail : NULL);
     }
     if (rc) {
         synchronize(ends->source);
@@ -261,30 +262,9 @@ static int enqueue_pieces(const struct relay_ends *ends, uintptr_t dest, uintptr
     return rc;
 }
 
-/* ---- By kernels -------------------------------------------------------------------------------------------------- */
+/* ---- Completion -------------------------------------------------------------------------------------------------- */
 
-/* Launch a kernel on this thread's stream of a context; first, if there is a slot, wait until that is empty. */
-static int launch(struct shmemi_cuda_context *context, enum shmemi_kernel kernel, unsigned blocks, unsigned threads,
-                  struct slot *slot, void **arguments)
-{
-    bool pushed;
-    CUstream stream;
-    CUfunction function;
-    int rc = shmemi_cuda_enter(context, &pushed);
-    if (rc)
-        return rc;
-    rc = shmemi_cuda_kernel(context, kernel, &function);
-    if (!rc)
-        rc = shmemi_cuda_stream(context, &stream);
-    if (!rc && slot)
-        rc = await_empty(slot, stream);
-    if (!rc)
-        rc = shmemi_cuda_launch(function, blocks, threads, stream, arguments);
-    shmemi_cuda_leave(pushed);
-    return rc;
-}
-
-/* Is the stream at its end, although the kernel has not said so? Then it has failed, or is just done. */
+/* Is this thread's stream at its end, although the end has not been told? Then something has failed, or is just done. */
 static int query(struct shmemi_cuda_context *context)
 {
     bool pushed;
@@ -301,9 +281,16 @@ static int query(struct shmemi_cuda_context *context)
     return rc;
 }
 
-static int await_end(const uint32_t *end, uint32_t ticket, struct shmemi_cuda_context *context)
+/* Later copies through the slot may have ended by now, too. */
+static bool has_ended(const struct slot *slot, uint32_t ticket)
 {
-    for (unsigned polls = 1; __atomic_load_n(end, __ATOMIC_ACQUIRE) != ticket; polls++) {
+    return (int32_t)(__atomic_load_n(&slot->memory->ended, __ATOMIC_ACQUIRE) - ticket) >= 0;
+}
+
+/* Polling the word takes less time than a call that waits. */
+static int await_end(const struct slot *slot, uint32_t ticket, struct shmemi_cuda_context *context)
+{
+    for (unsigned polls = 1; !has_ended(slot, ticket); polls++) {
         if (polls % POLLS_BETWEEN_QUERIES == 0) {
             int rc = query(context);
             if (rc != -EAGAIN)
@@ -313,87 +300,6 @@ static int await_end(const uint32_t *end, uint32_t ticket, struct shmemi_cuda_co
             sched_yield();
     }
     return 0;
-}
-
-/* When the second kernel cannot be launched: the first one has run to its end alone. */
-static int launch_both(const struct relay_ends *ends, enum shmemi_kernel out, enum shmemi_kernel in, unsigned blocks,
-                       unsigned threads, struct slot *slot, void **out_arguments, void **in_arguments)
-{
-    int rc = launch(ends->source, out, blocks, threads, slot, out_arguments);
-    if (rc)
-        return rc;
-    rc = launch(ends->dest, in, blocks, threads, NULL, in_arguments);
-    if (rc)
-        synchronize(ends->source);
-    return rc;
-}
-
-static int relay_word(const struct relay_ends *ends, struct slot *slot, uintptr_t dest, uintptr_t source,
-                      uint32_t nbytes)
-{
-    uint32_t ticket = ++slot->last_ticket;
-    uint64_t to = dest, from = source, host = (uintptr_t)&slot->memory->word, end = (uintptr_t)&slot->memory->ends[0];
-    void *out[] = {&from, &nbytes, &host, &ticket};
-    void *in[] = {&to, &nbytes, &host, &ticket, &end};
-    int rc = launch_both(ends, SHMEMI_KERNEL_relay_word_out, SHMEMI_KERNEL_relay_word_in, 1, 1, slot, out, in);
-    return rc ? rc : await_end(&slot->memory->ends[0], ticket, ends->dest);
-}
-
-static size_t kernel_piece(size_t nbytes)
-{
-    size_t piece = (nbytes / KERNEL_BLOCKS_MAX + KERNEL_PIECE_MIN - 1) / KERNEL_PIECE_MIN * KERNEL_PIECE_MIN;
-    if (piece < KERNEL_PIECE_MIN)
-        return KERNEL_PIECE_MIN;
-    return piece > KERNEL_PIECE_MAX ? KERNEL_PIECE_MAX : piece;
-}
-
-static int relay_pieces(const struct relay_ends *ends, struct slot *slot, uintptr_t dest, uintptr_t source,
-                        size_t nbytes)
-{
-    struct shmemi_relay_copy from = {
-        .device = source,
-        .host = (uintptr_t)slot->memory->data,
-        .marks = (uintptr_t)slot->memory->marks,
-        .ends = (uintptr_t)slot->memory->ends,
-        .nbytes = nbytes,
-        .piece = kernel_piece(nbytes),
-        .ticket = ++slot->last_ticket,
-    };
-    struct shmemi_relay_copy to = from;
-    to.device = dest;
-    void *out[] = {&from}, *in[] = {&to};
-    size_t n_pieces = (nbytes + from.piece - 1) / from.piece;
-    unsigned blocks = n_pieces < KERNEL_BLOCKS_MAX ? (unsigned)n_pieces : KERNEL_BLOCKS_MAX;
-    unsigned threads = from.piece / 16 < KERNEL_THREADS ? (unsigned)(from.piece / 16) : KERNEL_THREADS;
-    int rc = launch_both(ends, SHMEMI_KERNEL_relay_out, SHMEMI_KERNEL_relay_in, blocks, threads, slot, out, in);
-    for (unsigned i = 0; i < blocks && !rc; i++)
-        rc = await_end(&slot->memory->ends[i], from.ticket, ends->dest);
-    return rc;
-}
-
-/* Loaded already, as mostly, or to be had. */
-static bool has_kernels(struct shmemi_cuda_context *context, enum shmemi_kernel kernel)
-{
-    return atomic_load_explicit(&context->kernels.function[kernel], memory_order_acquire) ||
-           shmemi_cuda_has_kernels(context);
-}
-
-static bool suits_kernels(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes)
-{
-    bool is_aligned = (dest | source) % 16 == 0;
-    bool is_word = nbytes <= WORD_MAX;
-    return nbytes <= (is_aligned ? KERNELS_MAX : UNALIGNED_MAX) &&
-           has_kernels(ends->source, is_word ? SHMEMI_KERNEL_relay_word_out : SHMEMI_KERNEL_relay_out) &&
-           has_kernels(ends->dest, is_word ? SHMEMI_KERNEL_relay_word_in : SHMEMI_KERNEL_relay_in);
-}
-
-static int copy_by_kernels(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes)
-{
-    struct slot *slot = claim(ends->relay);
-    int rc = nbytes <= WORD_MAX ? relay_word(ends, slot, dest, source, (uint32_t)nbytes)
-                                : relay_pieces(ends, slot, dest, source, nbytes);
-    give_back(ends->relay, slot);
-    return rc;
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
@@ -408,24 +314,11 @@ static int find_ends(const struct shmemi_place *dest, const struct shmemi_place 
 int shmemi_cuda_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
 {
     struct relay_ends ends;
+    struct tail tail;
     int rc = find_ends(dest, source, &ends);
-    if (rc)
-        return rc;
-    if (suits_kernels(&ends, dest->address, source->address, nbytes))
-        return copy_by_kernels(&ends, dest->address, source->address, nbytes);
-    rc = enqueue_pieces(&ends, dest->address, source->address, nbytes);
-    if (rc)
-        return rc;
-    bool pushed;
-    CUstream stream;
-    rc = shmemi_cuda_enter(ends.dest, &pushed);
-    if (rc)
-        return rc;
-    rc = shmemi_cuda_stream(ends.dest, &stream);
     if (!rc)
-        rc = CUDA_CALL(cuStreamSynchronize, stream);
-    shmemi_cuda_leave(pushed);
-    return rc;
+        rc = enqueue_pieces(&ends, dest->address, source->address, nbytes, &tail);
+    return rc ? rc : await_end(tail.slot, tail.ticket, ends.dest);
 }
 
 int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
@@ -437,7 +330,7 @@ int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi
     bool pushed;
     int rc = find_ends(dest, source, &ends);
     if (!rc)
-        rc = enqueue_pieces(&ends, dest->address, source->address, nbytes);
+        rc = enqueue_pieces(&ends, dest->address, source->address, nbytes, NULL);
     if (rc)
         return rc;
     rc = shmemi_cuda_enter(ends.dest, &pushed);

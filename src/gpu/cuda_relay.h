@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Contiguous copies between a shadow context and another one. Between two GPUs without peer access the driver copies
- * through host memory of its own; so does this, in ways that are faster for short copies and for those of some
- * megabytes. Private to the files of the CUDA kind of memory.
+ * through host memory of its own; so does this, faster. Private to the files of the CUDA kind of memory.
  *
  * Each side works on the calling thread's stream of the context of its own memory, so that copies to and from one
  * object are in order with that thread's other copies.

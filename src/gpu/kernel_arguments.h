@@ -14,7 +14,6 @@
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
 #define SHMEMI_FOR_KERNELS(KERNEL)                                                                                     \
     KERNEL(list) KERNEL(entry)                                                                                         \
-    KERNEL(relay_out) KERNEL(relay_in) KERNEL(relay_word_out) KERNEL(relay_word_in)                                    \
     KERNEL(word_steps)                                                                                                 \
     KERNEL(copy_rows)                                                                                                  \
     SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
@@ -48,23 +47,6 @@ struct shmemi_list_run {
     uint32_t n, n_last;
     uint32_t lanes; /* threads that share an entry, a power of two up to 32 */
     uint32_t ticket;
-};
-
-/* relay: one GPU copies out to page-locked host memory piece by piece, another copies in what has come. Piece i is
- * there when its mark holds the ticket; block i of the second kernel has finished when its end holds it. Marks and ends
- * lie in host memory, and nobody resets them: no ticket is used twice. */
-struct shmemi_relay_copy {
-    uint64_t device; /* address of the memory on the GPU */
-    uint64_t host;   /* of the first piece, aligned to 16 bytes */
-    uint64_t marks, ends; /* arrays of uint32_t */
-    uint64_t nbytes;
-    uint64_t piece; /* bytes, a multiple of 16 */
-    uint32_t ticket;
-};
-
-/* Up to 8 bytes travel as two halves, each with the ticket beside it: 8 bytes arrive as a whole. */
-struct shmemi_relay_word {
-    uint32_t low, low_ticket, high, high_ticket;
 };
 
 /* copy_rows: as struct shmemi_shape; rows of dest do not overlap. unit, a power of two up to 16, divides both

@@ -9,4 +9,3 @@
 #include "gpu/kernels_rows.cuh"
 #include "gpu/kernels_combine.cuh"
 #include "gpu/kernels_list.cuh"
-#include "gpu/kernels_relay.cuh"

@@ -241,10 +241,24 @@ static void check_mapped(const struct class *class, char *address, CUdeviceptr m
     check_sizes(what, address, mine, nbytes);
 }
 
+/* When a route is forced that some memory cannot take, shmmap refuses that memory. */
+static bool route_is_exacting(void)
+{
+    bool is_forced = shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC || shmemi_settings.gpu_route == SHMEMI_ROUTE_SHADOW;
+    return is_forced && !holds_everywhere(shmem_n_pes() == 1);
+}
+
+static bool is_open(const struct class *class)
+{
+    return !shmemi_memory_class_remedy(class->class)[0] && shmemi_job.n_nodes == 1;
+}
+
 /* Two objects in one allocation, and none that overlaps. */
 static void check_class(const struct class *class)
 {
     CUdeviceptr base = 0;
+    if (route_is_exacting() && !is_open(class))
+        return;
     if (!holds_everywhere(class->make(&base))) {
         if (shmem_my_pe() == 0)
             printf("# %s: cannot be made here\n", shmemi_memory_class_name(class->class));
@@ -266,6 +280,8 @@ static void check_class(const struct class *class)
 static void check_again(const struct class *class)
 {
     CUdeviceptr base = 0;
+    if (route_is_exacting() && !is_open(class))
+        return;
     for (int round = 0; round < 3; round++) {
         if (!holds_everywhere(class->make(&base)))
             return;
@@ -336,7 +352,7 @@ static void check_poor(void)
     const int last = shmem_n_pes() - 1;
     struct rlimit before, limit;
     CUdeviceptr base = 0;
-    if (!holds_everywhere(make_from_pool(&base)))
+    if (last == 0 || !holds_everywhere(make_from_pool(&base)))
         return;
     getrlimit(RLIMIT_NOFILE, &before);
     limit = before;
@@ -411,9 +427,10 @@ int main(void)
         check_strict();
     } else {
         check_classes();
-        check_mixed();
-        if (shmem_n_pes() > 1)
+        if (!route_is_exacting()) {
+            check_mixed();
             check_poor();
+        }
     }
     USE(user.cuMemFree(local));
     if (!holds_everywhere(!n_failures)) {
