@@ -123,10 +123,14 @@ enum { SHMEMI_CUDA_PAGEABLE_MIN = 1 << 20 };
 int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
                               const struct shmemi_place *source, const struct shmemi_shape *shape);
 void shmemi_cuda_pageable_close(void);
+/* Host memory of which a part is page-locked and a part is not; complete on return. The context is current. */
+int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                           CUstream stream);
 
 /* cuda_pinned.c */
-/* Is this host memory page-locked, by whomever? */
+/* Is this host memory page-locked, by whomever? All of it, in one range? */
 bool shmemi_cuda_is_locked(const void *address);
+bool shmemi_cuda_is_locked_range(const void *address, size_t size);
 int shmemi_cuda_pin(void *address, size_t size);
 void shmemi_cuda_unpin(void *address, size_t size);
 void shmemi_cuda_pinned_close(void);

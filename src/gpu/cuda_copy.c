@@ -29,13 +29,31 @@ static inline bool crosses_contexts(const struct shmemi_place *dest, const struc
 
 /* ---- One copy, enqueued ------------------------------------------------------------------------------------------ */
 
+static inline CUresult copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source,
+                                      size_t nbytes, CUstream stream)
+{
+    if (is_cuda(dest))
+        return shmemi_cuda.cuMemcpyHtoDAsync(dest->address, (const void *)source->address, nbytes, stream);
+    return shmemi_cuda.cuMemcpyDtoHAsync((void *)dest->address, source->address, nbytes, stream);
+}
+
+/* The driver refuses host memory that begins in a page-locked range and goes on behind its end. */
+static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                     CUstream stream)
+{
+    CUresult result = copy_host_once(dest, source, nbytes, stream);
+    if (__builtin_expect(result == CUDA_SUCCESS, 1))
+        return 0;
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        return shmemi_cuda_copy_mixed(dest, source, nbytes, stream);
+    return shmemi_cuda_check(result, "cuMemcpyAsync(host memory)");
+}
+
 static int copy_linear(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                        CUstream stream)
 {
-    if (!is_cuda(source))
-        return CUDA_CALL(cuMemcpyHtoDAsync, dest->address, (const void *)source->address, nbytes, stream);
-    if (!is_cuda(dest))
-        return CUDA_CALL(cuMemcpyDtoHAsync, (void *)dest->address, source->address, nbytes, stream);
+    if (!is_cuda(source) || !is_cuda(dest))
+        return copy_host(dest, source, nbytes, stream);
     if (dest->object && dest->object == source->object)
         return CUDA_CALL(cuMemcpyDtoDAsync, dest->address, source->address, nbytes, stream);
     if (crosses_contexts(dest, source)) {
@@ -45,6 +63,19 @@ static int copy_linear(const struct shmemi_place *dest, const struct shmemi_plac
     }
     /* the context of one side is not known: the driver finds out */
     return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
+}
+
+/* Rows that the driver does not take as a rectangle, one by one: they overlap, or lie 2 GiB apart, and then are few. */
+static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
+                     CUstream stream)
+{
+    int rc = 0;
+    for (size_t row = 0; row < shape->rows && !rc; row++) {
+        rc = copy_linear(&dest, &source, shape->width, stream);
+        dest.address += shape->dest_pitch;
+        source.address += shape->source_pitch;
+    }
+    return rc;
 }
 
 static CUmemorytype type_for_rect(const struct shmemi_place *place)
@@ -69,7 +100,10 @@ static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place 
         .WidthInBytes = shape->width,
         .Height = shape->rows,
     };
-    return CUDA_CALL(cuMemcpy2DAsync, &rect, stream);
+    CUresult result = shmemi_cuda.cuMemcpy2DAsync(&rect, stream);
+    if (result == CUDA_ERROR_INVALID_VALUE && (!is_cuda(dest) || !is_cuda(source)))
+        return copy_rows(*dest, *source, shape, stream); /* page-locked in part */
+    return shmemi_cuda_check(result, "cuMemcpy2DAsync(&rect, stream)");
 }
 
 static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -91,19 +125,6 @@ static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi
         .Depth = 1,
     };
     return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
-}
-
-/* Rows that the driver does not take as a rectangle, one by one: they overlap, or lie 2 GiB apart, and then are few. */
-static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
-                     CUstream stream)
-{
-    int rc = 0;
-    for (size_t row = 0; row < shape->rows && !rc; row++) {
-        rc = copy_linear(&dest, &source, shape->width, stream);
-        dest.address += shape->dest_pitch;
-        source.address += shape->source_pitch;
-    }
-    return rc;
 }
 
 static inline bool is_rect(const struct shmemi_shape *shape)

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { BUFFER_ALIGNMENT = 1 << 21, BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD };
@@ -157,13 +158,13 @@ static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued
 /* Rows that are shorter, or overlap, are left to the driver. */
 enum { ROW_MIN = 4096 };
 
-static bool is_for_threads(const struct shmemi_place *host, const struct shmemi_shape *shape)
+static bool is_for_threads(const struct shmemi_place *host, size_t pitch, const struct shmemi_shape *shape)
 {
     bool has_rows = shape->rows > 1;
     if (has_rows && (shape->width < ROW_MIN || shape->dest_pitch < shape->width || shape->source_pitch < shape->width))
         return false;
     return host->memory == &shmemi_memory_host && shmemi_settings.copy_chunk &&
-           !shmemi_cuda_is_locked((const void *)host->address);
+           !shmemi_cuda_is_locked_range((const void *)host->address, (shape->rows - 1) * pitch + shape->width);
 }
 
 int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
@@ -171,7 +172,8 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
 {
     bool to_gpu = dest->memory == &shmemi_memory_cuda;
     const struct shmemi_place *host = to_gpu ? source : dest;
-    if (!is_for_threads(host, shape))
+    size_t host_pitch = to_gpu ? shape->source_pitch : shape->dest_pitch;
+    if (!is_for_threads(host, host_pitch, shape))
         return -ENOTSUP;
     struct transfer transfer = {
         .context = context,
@@ -184,7 +186,7 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
     struct shmemi_queued_copy copy = {
         .to_device = to_gpu,
         .host = (char *)host->address,
-        .host_pitch = to_gpu ? shape->source_pitch : shape->dest_pitch,
+        .host_pitch = host_pitch,
         .width = shape->width,
         .rows = shape->rows,
         .dma = &dma,
@@ -196,5 +198,44 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
     pool.tried = true;
     int rc = pool.queue ? copy_by_threads(&transfer, &copy) : -ENOTSUP;
     pthread_mutex_unlock(&pool.lock);
+    return rc;
+}
+
+/* ---- Host memory that is page-locked in part ---------------------------------------------------------------------
+ * Rare, and seldom large: through memory that is pageable as a whole. */
+
+enum { MIXED_BYTES = 64 << 10 };
+
+static int copy_mixed_piece(struct shmemi_place dest, struct shmemi_place source, char *between, size_t nbytes,
+                            CUstream stream)
+{
+    bool to_gpu = dest.memory == &shmemi_memory_cuda;
+    if (to_gpu)
+        memcpy(between, (const void *)source.address, nbytes);
+    int rc = to_gpu ? CUDA_CALL(cuMemcpyHtoDAsync, dest.address, between, nbytes, stream)
+                    : CUDA_CALL(cuMemcpyDtoHAsync, between, source.address, nbytes, stream);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamSynchronize, stream);
+    if (!rc && !to_gpu)
+        memcpy((void *)dest.address, between, nbytes);
+    return rc;
+}
+
+int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                           CUstream stream)
+{
+    char *between = malloc(MIXED_BYTES);
+    struct shmemi_place to = *dest, from = *source;
+    int rc = 0;
+    if (!between) {
+        shmemi_error("out of memory for a copy of memory that is page-locked in part");
+        return -ENOMEM;
+    }
+    for (size_t done = 0; done < nbytes && !rc; done += MIXED_BYTES) {
+        rc = copy_mixed_piece(to, from, between, nbytes - done < MIXED_BYTES ? nbytes - done : MIXED_BYTES, stream);
+        to.address += MIXED_BYTES;
+        from.address += MIXED_BYTES;
+    }
+    free(between);
     return rc;
 }

@@ -24,11 +24,23 @@ bool shmemi_cuda_is_locked(const void *address)
     return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
 }
 
+bool shmemi_cuda_is_locked_range(const void *address, size_t size)
+{
+    CUmemorytype type = 0;
+    CUdeviceptr start = 0, end = (CUdeviceptr)address + size;
+    size_t range = 0;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *values[] = {&type, &start, &range};
+    CUresult result = shmemi_cuda.cuPointerGetAttributes(3, names, values, (CUdeviceptr)address);
+    return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && end <= start + range;
+}
+
 /* Called with some context current; portable memory is page-locked for all. */
 static int register_range(void *address, size_t size)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
-    if (shmemi_cuda_is_locked(address))
+    if (shmemi_cuda_is_locked_range(address, size))
         return 0;
     struct pinned *range = malloc(sizeof *range);
     if (!range)

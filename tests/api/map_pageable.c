@@ -46,7 +46,7 @@ static void check_size(size_t size, int round, bool nonblocking)
 
 static void check_sizes(void)
 {
-    static const size_t sizes[] = {MIB - 1, MIB, MIB + 1, 5 * MIB + 4321};
+    static const size_t sizes[] = {MIB / 2 + 200, MIB - 1, MIB, MIB + 1, 5 * MIB + 4321};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int round = 0; round < ROUNDS && round < shmem_n_pes(); round++)
             check_size(sizes[i], round, (i + (size_t)round) % 2);
@@ -80,6 +80,11 @@ static bool check_device(const struct device_ops *ops)
     CHECK_THAT(there, "shmmap: %s", shmemx_strerror());
     check_sizes();
     check_rows();
+    CHECK(shmemx_prepare(out + 100, MIB / 2) == 0); /* a part of what is transferred */
+    CHECK(shmemx_prepare(back + 100, MIB / 2) == 0);
+    check_sizes();
+    check_rows();
+    CHECK(shmemx_release(out + 100) == 0 && shmemx_release(back + 100) == 0);
     CHECK(shmemx_prepare(out, ROOM) == 0);
     check_sizes();
     CHECK(shmemx_prepare(there, MIB) != 0); /* GPU memory cannot be prepared */

@@ -188,6 +188,24 @@ static void check_neighbours(struct room *room)
     CHECK(!shmemi_cuda_is_locked(first) && !shmemi_cuda_is_locked(second));
 }
 
+/* The program has page-locked some bytes of what is copied, at its beginning or inside. */
+static void check_partly_locked(struct room *room)
+{
+    static const size_t sizes[] = {5001, 9000, 70000, 900000, (3 << 20) + 1};
+    for (size_t before = 0; before <= 1000; before += 1000) {
+        char *out = room->host + 3 + before, *in = room->back + GUARD + 1 + before;
+        CHECK(!memory->pin(out, 5000) && !memory->pin(in, 5000));
+        CHECK(!shmemi_cuda_is_locked_range(out, 5001) && shmemi_cuda_is_locked_range(out, 5000));
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+            for (int way = 0; way < 3; way++)
+                check_size(room, sizes[i], way);
+        check_rows(room, 100, 3000, 28);
+        check_rows(room, 3000, 50, 1);
+        memory->unpin(out, 5000);
+        memory->unpin(in, 5000);
+    }
+}
+
 /* With no memory to lock the copies are right all the same; whether the driver keeps to the limit is its own affair. */
 static void check_limit(struct room *room)
 {
@@ -231,6 +249,10 @@ int main(void)
     check_all(&room); /* page-locked: to the GPU by the driver again */
     memory->unpin(room.host, ROOM);
     check_neighbours(&room);
+    check_partly_locked(&room);
+    shmemi_settings.copy_chunk = 0; /* by the driver */
+    check_partly_locked(&room);
+    shmemi_settings.copy_chunk = 1 << 20;
     check_limit(&room);
     check_refused_pin();
     memory->close();
