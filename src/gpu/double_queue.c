@@ -20,6 +20,7 @@ enum {
     BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD,
     PAGE = 4096,
     PIECE_MIN = 128 << 10, /* below it a DMA copy costs more to start than to do */
+    HELP_MAX = 256 << 10,  /* pieces that the caller copies itself when it has nothing to start */
     SPINS = 2000,          /* looks before a thread sleeps while a copy is under way: up to 100 us */
     STACK = 256 << 10,
 };
@@ -85,6 +86,11 @@ static void clear(struct fifo *fifo)
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
+static size_t size_of(const struct shmemi_piece *piece)
+{
+    return piece->width * piece->rows;
+}
+
 /* Small ones first, so that the other side can begin, and small ones last, so that it has little left to do. */
 static size_t piece_limit(const struct shmemi_double_queue *queue)
 {
@@ -112,7 +118,7 @@ static void assign(struct shmemi_double_queue *queue, unsigned buffer)
         queue->column = 0;
         queue->row += piece.rows;
     }
-    queue->assigned += piece.width * piece.rows;
+    queue->assigned += size_of(&piece);
     queue->piece[buffer] = piece;
 }
 
@@ -168,7 +174,8 @@ static void copy_piece(const struct shmemi_double_queue *queue, const struct shm
     }
 }
 
-/* Copy one piece. With the lock held, which is let go meanwhile. */
+/* Copy one piece. With the lock held, which is let go meanwhile. Whoever is at work wakes another, if there is more to
+ * do: waking takes time, and so they share it. */
 static void work(struct shmemi_double_queue *queue)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
@@ -176,7 +183,10 @@ static void work(struct shmemi_double_queue *queue)
     if (copy->to_device)
         assign(queue, buffer);
     queue->copying++;
+    bool wakes = queue->sleeping && has_work(queue);
     pthread_mutex_unlock(&queue->lock);
+    if (wakes)
+        pthread_cond_signal(&queue->work);
     copy_piece(queue, copy, buffer);
     pthread_mutex_lock(&queue->lock);
     queue->copying--;
@@ -254,12 +264,29 @@ static bool settle_moves(struct shmemi_double_queue *queue)
             fail(queue, rc);
         pthread_mutex_lock(&queue->lock);
         push(&queue->to_copy, buffer);
-        if (queue->sleeping && has_work(queue))
-            pthread_cond_signal(&queue->work);
+        bool wakes = queue->sleeping && has_work(queue);
         pthread_mutex_unlock(&queue->lock);
+        if (wakes)
+            pthread_cond_signal(&queue->work);
         settled = true;
     }
     return settled;
+}
+
+/* Copy a piece in a thread's place, if it is small: at the beginning, while the threads wake up, and at the end. During a
+ * large one the device would be left without work. */
+static bool help(struct shmemi_double_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool helps = has_work(queue);
+    if (helps && queue->copy->to_device)
+        helps = piece_limit(queue) <= HELP_MAX;
+    else if (helps)
+        helps = size_of(&queue->piece[queue->to_copy.buffer[queue->to_copy.first]]) <= HELP_MAX;
+    if (helps)
+        work(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return helps;
 }
 
 /* Nothing is under way and, unless something has failed, nothing is left to do. With the lock held. */
@@ -308,8 +335,8 @@ static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_
     queue->assigned = queue->row = queue->column = 0;
     queue->rc = 0;
     queue->copy = copy;
-    pthread_cond_broadcast(&queue->work);
     pthread_mutex_unlock(&queue->lock);
+    pthread_cond_signal(&queue->work);
 }
 
 static int end(struct shmemi_double_queue *queue)
@@ -328,6 +355,8 @@ int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shm
     while (!over) {
         bool moved = settle_moves(queue);
         moved |= start_moves(queue);
+        if (!moved)
+            moved = count_of(&queue->to_copy) && help(queue);
         if (!moved)
             over = await_progress(queue);
     }
