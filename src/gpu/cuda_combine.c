@@ -4,6 +4,7 @@
  * context, each element read and written in place, over NVLink or PCIe. One launch and its completion.
  */
 #include "gpu/cuda_context.h"
+#include "gpu/cuda_timing.h"
 
 enum { THREADS = 256, BLOCKS_MAX = 1024 };
 
@@ -114,7 +115,9 @@ static int launch(struct shmemi_cuda_context *context, const struct shmemi_combi
     if (rc)
         return rc;
     fill_list(combination, &list);
+    struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
     rc = shmemi_cuda_launch(function, blocks_for(&list), THREADS, stream, arguments);
+    shmemi_cuda_timing_end(timing, rc, "combination", 0);
     return rc ? rc : complete(context, stream, event_p);
 }
 

@@ -319,13 +319,19 @@ static inline bool is_relayed(const struct shmemi_place *dest, const struct shme
     return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
 }
 
+static const char *direction_of(const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    if (!is_cuda(source))
+        return "host to device";
+    return is_cuda(dest) ? "device to device" : "device to host";
+}
+
 static int enqueue(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
                    const struct shmemi_shape *shape)
 {
     struct shmemi_cuda_timing *timing = shmemi_cuda_time(lane->context, lane->stream);
     int rc = enqueue_untimed(lane, dest, source, shape);
-    if (__builtin_expect(timing != NULL, 0))
-        shmemi_cuda_timing_end(timing, rc, dest, source, shape);
+    shmemi_cuda_timing_end(timing, rc, direction_of(dest, source), shape->width * shape->rows);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "gpu/cuda_context.h"
+#include "gpu/cuda_timing.h"
 #include "gpu/list.h"
 
 #include <sched.h>
@@ -200,6 +201,15 @@ static int launch_entry(const struct cuda_list *member, struct shmemi_list_run *
     return rc ? rc : shmemi_cuda_launch(function, 1, threads, member->stream, arguments);
 }
 
+static int launch_timed(const struct cuda_list *member, struct shmemi_list_run *run)
+{
+    const struct shmemi_list *list = &member->list;
+    struct shmemi_cuda_timing *timing = shmemi_cuda_time(list->object, member->stream);
+    int rc = shmemi_list_length(list) == 1 ? launch_entry(member, run) : launch_list(member, run);
+    shmemi_cuda_timing_end(timing, rc, "list of small operations", list->copied);
+    return rc;
+}
+
 int shmemi_cuda_list_start(struct shmemi_list *list)
 {
     struct cuda_list *member = (struct cuda_list *)list;
@@ -219,7 +229,7 @@ int shmemi_cuda_list_start(struct shmemi_list *list)
         return rc;
     rc = shmemi_cuda_stream(list->object, &member->stream);
     if (!rc)
-        rc = shmemi_list_length(list) == 1 ? launch_entry(member, &run) : launch_list(member, &run);
+        rc = launch_timed(member, &run);
     member->polls = 0;
     shmemi_cuda_leave(pushed);
     return rc;

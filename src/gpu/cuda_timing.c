@@ -29,7 +29,7 @@ struct shmemi_cuda_timing {
     CUevent begin, end;
     uint64_t enqueued_at; /* host time; the copy cannot have begun before */
     uint64_t nbytes;
-    const char *direction;
+    const char *what;
 };
 
 static struct {
@@ -130,7 +130,7 @@ static void tell(const struct shmemi_cuda_timing *timing)
         .memory = &shmemi_memory_cuda,
         .device = timing->origin->context->device,
         .queue = queue_number(timing->stream),
-        .direction = timing->direction,
+        .what = timing->what,
         .nbytes = timing->nbytes,
         .begin = (uint64_t)begin,
         .end = (uint64_t)(begin + (double)duration * 1e6),
@@ -237,22 +237,16 @@ struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *
     return timing;
 }
 
-static const char *direction_of(const struct shmemi_place *dest, const struct shmemi_place *source)
+void shmemi_cuda_timing_end(struct shmemi_cuda_timing *timing, int rc, const char *what, uint64_t nbytes)
 {
-    if (source->memory != &shmemi_memory_cuda)
-        return "host to device";
-    return dest->memory == &shmemi_memory_cuda ? "device to device" : "device to host";
-}
-
-void shmemi_cuda_timing_end(struct shmemi_cuda_timing *timing, int rc, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
+    if (__builtin_expect(!timing, 1))
+        return;
     pthread_mutex_lock(&timings.lock);
     if (rc || !succeeds(shmemi_cuda.cuEventRecord(timing->end, timing->stream))) {
         retire(timing);
     } else {
-        timing->direction = direction_of(dest, source);
-        timing->nbytes = shape->width * shape->rows;
+        timing->what = what;
+        timing->nbytes = nbytes;
         timing->next = NULL;
         if (timings.newest)
             timings.newest->next = timing;

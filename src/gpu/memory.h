@@ -255,12 +255,12 @@ const char *shmemi_memory_class_name(enum shmemi_memory_class class);
 /* Why other PEs cannot open memory of the class, and what to do; empty when they can. */
 const char *shmemi_memory_class_remedy(enum shmemi_memory_class class);
 
-/* A copy as the device carried it out, by CLOCK_MONOTONIC in nanoseconds. */
+/* A copy, or a kernel in place of copies, as the device carried it out, by CLOCK_MONOTONIC in nanoseconds. */
 struct shmemi_device_copy {
     const struct shmemi_memory *memory;
     int device;     /* ordinal */
     unsigned queue; /* number of the stream or the like, from 0 */
-    const char *direction;
+    const char *what; /* its direction, or the kernel */
     uint64_t nbytes, begin, end;
 };
 

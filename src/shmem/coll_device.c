@@ -11,7 +11,7 @@
 static bool place_of(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p)
 {
     const struct shmemi_view *view = &memory->region->view[world_pe];
-    if (view->mapped || !view->driver->is_direct)
+    if (shmemi_view_host(view) || !view->driver->is_direct)
         return false;
     *place_p = view->place;
     place_p->address += memory->offset + at;

@@ -5,6 +5,7 @@
 #include "base/settings.h"
 #include "transport/trace.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -117,6 +118,21 @@ MEASURE(put_signal, SIGNAL, size,
         (source, size, word_view, word_offset, amo, is_blocking))
 MEASURE(amo_nbi, AMO_NBI, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
 
+/* A put and a signal; the time is the put's. */
+static int measure_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
+                              size_t word_offset, const struct shmemi_amo *amo, bool is_blocking)
+{
+    uint64_t begin = shmemi_clock();
+    int rc = behind(view)->real->put_signal(context, view, offset, source, nbytes, word_view, word_offset, amo,
+                                            is_blocking);
+    if (rc == -ENOTSUP)
+        return rc;
+    note(is_blocking ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_PUT_NBI, view, offset, nbytes, begin);
+    note(SHMEMI_TRANSFER_AMO, word_view, word_offset, amo->size, shmemi_clock());
+    return rc;
+}
+
 /* What is not measured goes to the real driver at once. */
 const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real, unsigned number)
 {
@@ -135,6 +151,7 @@ const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real
     face->put_signal = real->put_signal ? measure_put_signal : NULL;
     face->collect_put = NULL;
     face->collect_get = NULL;
+    face->put_signal = real->put_signal ? measure_put_signal : NULL;
     measuring[number].real = real;
     return face;
 }
@@ -172,7 +189,7 @@ void shmemi_sight_served(const char *operation, uint64_t begin, int origin, uint
 
 static void note_device_copy(const struct shmemi_device_copy *copy)
 {
-    shmemi_trace_copy(copy->memory->name, copy->device, copy->queue, copy->direction, copy->nbytes, copy->begin,
+    shmemi_trace_copy(copy->memory->name, copy->device, copy->queue, copy->what, copy->nbytes, copy->begin,
                       copy->end);
 }
 

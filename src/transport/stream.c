@@ -47,9 +47,10 @@ int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
 static bool lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view)
 {
     static atomic_bool failed;
-    if (!stream->memory->pin || !view->mapped || view->region != SHMEMI_REGION_HEAP || atomic_load(&failed))
+    void *host = shmemi_view_host(view);
+    if (!stream->memory->pin || !host || view->region != SHMEMI_REGION_HEAP || atomic_load(&failed))
         return false;
-    int rc = stream->memory->pin(view->mapped, view->size);
+    int rc = stream->memory->pin(host, view->size);
     if (rc)
         atomic_store(&failed, true);
     return !rc;
