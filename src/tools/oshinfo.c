@@ -6,6 +6,7 @@
 #include "base/settings.h"
 #include "gpu/memory.h"
 #include "shmem/shmemx.h"
+#include "tools/route_matrix.h"
 #include "transport/routes.h"
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 
 #include "config.h"
 
-enum { ROUTE_CHARS = 12, OBJECT_BYTES = 4096, MATRIX_PES_MAX = 64 };
+enum { OBJECT_BYTES = 4096 };
 
 static const char usage[] = "usage: oshinfo [--settings | --routes | --version]\n"
                             "  --settings  only the settings\n"
@@ -48,34 +49,6 @@ static void print_build(void)
     print_devices(OSHM_MEMTYPE_OPENCL);
 }
 
-/* Every PE writes its row of names into PE 0's table, which prints it. */
-static void print_matrix(const char *title, const void *address)
-{
-    int me = shmem_my_pe(), n = shmem_n_pes();
-    char *table = shmem_calloc((size_t)n * (size_t)n, ROUTE_CHARS);
-    if (!table)
-        return;
-    for (int pe = 0; pe < n; pe++) {
-        char name[ROUTE_CHARS] = "";
-        strncpy(name, shmemx_route(address, pe), sizeof name - 1);
-        shmem_putmem(table + ((size_t)me * (size_t)n + (size_t)pe) * ROUTE_CHARS, name, sizeof name, 0);
-    }
-    shmem_barrier_all();
-    if (me == 0) {
-        printf("\n%s, route from PE (row) to PE (column):\n%6s", title, "");
-        for (int pe = 0; pe < n; pe++)
-            printf(" %11d", pe);
-        for (int from = 0; from < n; from++) {
-            printf("\n%6d", from);
-            for (int to = 0; to < n; to++)
-                printf(" %11s", table + ((size_t)from * (size_t)n + (size_t)to) * ROUTE_CHARS);
-        }
-        printf("\n");
-        fflush(stdout);
-    }
-    shmem_free(table);
-}
-
 /* What goes where, unless SHMEM_GPU_ROUTE forces a route. */
 static void print_table(void)
 {
@@ -105,7 +78,7 @@ static void print_gpu_matrix(int type)
     if (*least == 0) {
         void *address = shmmap(object, OBJECT_BYTES, type);
         if (address)
-            print_matrix(title, address);
+            print_route_matrix(title, address);
         shmumap(address);
     } else if (shmem_my_pe() == 0) {
         printf("\n%s: not every PE has a device\n", title);
@@ -119,16 +92,11 @@ static void print_gpu_matrix(int type)
 static void print_routes(void)
 {
     static int static_word;
-    if (shmem_n_pes() > MATRIX_PES_MAX) {
-        if (shmem_my_pe() == 0)
-            printf("\nroutes: shown for up to %d PEs\n", MATRIX_PES_MAX);
-        return;
-    }
     void *heap = shmem_malloc(8);
     if (shmem_my_pe() == 0)
         print_table();
-    print_matrix("symmetric heap", heap);
-    print_matrix("static data", &static_word);
+    print_route_matrix("symmetric heap", heap);
+    print_route_matrix("static data", &static_word);
     shmem_free(heap);
     print_gpu_matrix(OSHM_MEMTYPE_CUDA);
     print_gpu_matrix(OSHM_MEMTYPE_OPENCL);
