@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Events tell times relative to each other, so each context has one whose time on the host's clock is known, its origin.
- * Differences are floats in milliseconds: an origin that is too old would make them coarse, and is replaced when no
+ * Events tell times relative to each other, so each context has one whose time on the host's clock is known, its
+ * origin. Differences are floats in milliseconds: an origin that is too old would make them coarse, and is replaced when no
  * copy refers to it.
  */
 #include "gpu/cuda_timing.h"

@@ -123,7 +123,8 @@ static void write_lines(const char *front, char *text)
     for (char *line; (line = strsep(&rest, "\n")) && rest;) {
         char whole[256];
         int length = snprintf(whole, sizeof whole - 1, "%s%s\n", front, line);
-        ssize_t ignored = write(STDERR_FILENO, whole, (size_t)length < sizeof whole ? (size_t)length : sizeof whole - 1);
+        size_t most = sizeof whole - 1, written = (size_t)length < most ? (size_t)length : most;
+        ssize_t ignored = write(STDERR_FILENO, whole, written);
         (void)ignored;
     }
 }

@@ -5,8 +5,8 @@
 #ifndef SHMEMI_STATS_H
 #define SHMEMI_STATS_H
 
-/* Collective: the barrier of shmem_finalize, and what follows from it. It costs no more than a barrier when no PE measures.
- * 0 or -errno, logged. */
+/* Collective: the barrier of shmem_finalize, and what follows from it. It costs no more than a barrier when no PE
+ * measures. 0 or -errno, logged. */
 int shmemi_report(void);
 
 #endif

@@ -200,7 +200,8 @@ void shmemi_trace_span(const char *name, const char *category, uint64_t begin, u
     end_record();
 }
 
-static void put_request_end(const struct shmemi_trace_transfer *request, const char *phase, uint64_t number, uint64_t at)
+static void put_request_end(const struct shmemi_trace_transfer *request, const char *phase, uint64_t number,
+                            uint64_t at)
 {
     begin_event(phase, request->name, 0);
     put_category(request->category);

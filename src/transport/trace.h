@@ -4,8 +4,8 @@
  * PE is a process in it, a thread a thread; requests of other PEs and copies by a GPU have tracks of their own.
  *
  * While the program runs every PE writes a file of its own, NAME.PE.json for NAME.json, through a buffer of fixed size.
- * What is in the file is complete JSON after each write, so that a program that is killed leaves one too. At the end PE 0
- * puts them together; with %p in the name, which stands for the PE, they stay apart.
+ * What is in the file is complete JSON after each write, so that a program that is killed leaves one too. At the end
+ * PE 0 puts them together; with %p in the name, which stands for the PE, they stay apart.
  *
  * All may be called by any thread; what is recorded while there is no trace is dropped.
  */
