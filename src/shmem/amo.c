@@ -47,9 +47,13 @@ void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *d
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
     struct shmemi_place place = shmemi_local_place(fetch_p, amo->size);
+    if (__builtin_expect(view->mapped && place.memory == &shmemi_memory_host, 1)) {
+        shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
+        return;
+    }
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
     shmemi_call_begin(&call.call);
-    if (__builtin_expect(place.memory == &shmemi_memory_host, 1))
+    if (place.memory == &shmemi_memory_host)
         shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
     else
         shmemi_require(fetch_to_place(context, view, offset, amo, &place));

@@ -198,10 +198,13 @@ static int find_wishes(uint64_t *stats_p, uint64_t *trace_p)
 int shmemi_report(void)
 {
     uint64_t stats = 0, trace = 0;
+    struct shmemi_call call = {.routine = "shmem_finalize", .activity = SHMEMI_AT_RUNTIME};
     int rc = find_wishes(&stats, &trace);
+    shmemi_call_begin(&call);
     if (!rc && stats)
         rc = report_counts();
     if (!rc && trace)
         rc = finish_trace();
+    shmemi_call_end(&call);
     return rc;
 }

@@ -104,7 +104,10 @@ static void put(const struct call *call, void *dest, const void *source, size_t 
         return;
     }
     struct shmemi_stream_transfer put = transfer(call->routine, dest, source, nbytes, pe);
+    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, put.view, put.offset, nbytes);
+    shmemi_call_begin(&frame.call);
     shmemi_require(shmemi_stream_put(&call->stream, &put));
+    shmemi_call_end(&frame.call);
 }
 
 static void get(const struct call *call, void *dest, const void *source, size_t nbytes, int pe)
@@ -114,7 +117,10 @@ static void get(const struct call *call, void *dest, const void *source, size_t 
         return;
     }
     struct shmemi_stream_transfer get = transfer(call->routine, source, dest, nbytes, pe);
+    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, get.view, get.offset, nbytes);
+    shmemi_call_begin(&frame.call);
     shmemi_require(shmemi_stream_get(&call->stream, &get));
+    shmemi_call_end(&frame.call);
 }
 
 static void put_signal(const struct call *call, void *dest, const void *source, size_t nbytes,
@@ -123,7 +129,10 @@ static void put_signal(const struct call *call, void *dest, const void *source, 
     struct shmemi_stream_transfer payload;
     if (nbytes)
         payload = transfer(call->routine, dest, source, nbytes, pe);
+    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, signal.view, signal.offset, nbytes);
+    shmemi_call_begin(&frame.call);
     shmemi_require(shmemi_stream_signal(&call->stream, nbytes ? &payload : NULL, &signal));
+    shmemi_call_end(&frame.call);
 }
 
 static void wait_until(const struct call *call, struct shmemi_stream_signal signal)

@@ -91,6 +91,12 @@ static void note(enum shmemi_transfer transfer, const struct shmemi_view *view, 
     });
 }
 
+void shmemi_sight_enqueued(const struct shmemi_view *view, size_t offset, size_t nbytes, uint64_t begin)
+{
+    if (begin)
+        note(SHMEMI_TRANSFER_ON_STREAM, view, offset, nbytes, begin);
+}
+
 /* MEASURE(slot, transfer, bytes, parameters, arguments): parameters and arguments follow context, view and offset. */
 #define UNPACK(...) __VA_ARGS__
 #define MEASURE(slot, transfer, nbytes, parameters, arguments)                                                         \
@@ -207,11 +213,22 @@ int shmemi_sight_open(void)
     return traces ? shmemi_trace_open() : 0;
 }
 
+/* The service thread may be counting already. */
+static void clear(struct shmemi_tally *tally)
+{
+    atomic_store_explicit(&tally->count, 0, memory_order_relaxed);
+    atomic_store_explicit(&tally->bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&tally->ns, 0, memory_order_relaxed);
+}
+
 void shmemi_sight_start(void)
 {
-    memset(shmemi_sight.transfer, 0, sizeof shmemi_sight.transfer);
-    memset(shmemi_sight.activity, 0, sizeof shmemi_sight.activity);
-    memset(&shmemi_sight.served, 0, sizeof shmemi_sight.served);
+    for (int route = 0; route < SHMEMI_SIGHT_ROUTES_MAX; route++)
+        for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
+            clear(&shmemi_sight.transfer[route][transfer]);
+    for (int activity = 0; activity < SHMEMI_ACTIVITIES; activity++)
+        clear(&shmemi_sight.activity[activity]);
+    clear(&shmemi_sight.served);
     if (shmemi_settings.trace[0])
         shmemi_trace_start();
 }

@@ -50,6 +50,13 @@ const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real
 const char *shmemi_transfer_name(enum shmemi_transfer transfer);
 const char *shmemi_activity_name(enum shmemi_activity activity);
 
+/* A transfer has been enqueued in a stream of the program; begin: 0 when nothing is measured. */
+static inline uint64_t shmemi_sight_begin(void)
+{
+    return __builtin_expect(shmemi_sight.is_on, 0) ? shmemi_clock() : 0;
+}
+void shmemi_sight_enqueued(const struct shmemi_view *view, size_t offset, size_t nbytes, uint64_t begin);
+
 /* A request of another PE has been carried out; begin: when it came. */
 void shmemi_sight_served(const char *operation, uint64_t begin, int origin, uint32_t region, uint64_t offset,
                          uint64_t nbytes);

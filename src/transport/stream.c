@@ -8,6 +8,7 @@
 #include "transport/exchange.h"
 #include "transport/job.h"
 #include "transport/region_ids.h"
+#include "transport/sight.h"
 #include "transport/stream_agent.h"
 #include "transport/stream_internal.h"
 
@@ -152,8 +153,11 @@ static int do_quiet(struct shmemi_stream_work *work)
 
 int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put)
 {
+    uint64_t begin = shmemi_sight_begin();
     struct shmemi_place dest = place_at(put->view, put->offset);
     int rc = copy(stream, put->view, &dest, &put->local, put->nbytes);
+    if (!rc)
+        shmemi_sight_enqueued(put->view, put->offset, put->nbytes, begin);
     if (rc != -ENOTSUP)
         return rc;
     return shmemi_stream_agent_post(stream,
@@ -162,8 +166,11 @@ int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_st
 
 int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get)
 {
+    uint64_t begin = shmemi_sight_begin();
     struct shmemi_place source = place_at(get->view, get->offset);
     int rc = copy(stream, get->view, &get->local, &source, get->nbytes);
+    if (!rc)
+        shmemi_sight_enqueued(get->view, get->offset, get->nbytes, begin);
     if (rc != -ENOTSUP)
         return rc;
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
@@ -175,12 +182,15 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
 {
     struct shmemi_stream_work work = {.advance = do_signal, .signal = *signal, .sends = true};
     if (payload) {
+        uint64_t begin = shmemi_sight_begin();
         struct shmemi_place dest = place_at(payload->view, payload->offset);
         int rc = copy(stream, payload->view, &dest, &payload->local, payload->nbytes);
         if (rc && rc != -ENOTSUP)
             return rc;
         if (rc)
             work.transfer = *payload;
+        else
+            shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     }
     bool is_exact = signal->step == SHMEMI_STEP_SET || signal->view->place.memory == &shmemi_memory_host;
     if (!work.transfer.nbytes && is_exact && !shmemi_stream_agent_owes()) {

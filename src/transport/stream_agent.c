@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "transport/stream_internal.h"
+#include "transport/trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -86,6 +87,7 @@ static void *agent_main(void *argument)
     struct shmemi_stream_work *list = NULL;
     unsigned spins = 0;
     (void)argument;
+    shmemi_trace_name_thread("stream agent");
     pthread_mutex_lock(&agent.lock);
     while (!agent.stops) {
         take_posted(&list);

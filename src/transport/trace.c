@@ -28,7 +28,7 @@ static struct {
     pthread_mutex_t lock;
     atomic_bool is_open;
     struct shmemi_trace_file file;
-    uint64_t zero; /* shmemi_clock at ts 0; 0: not known yet, nothing is recorded */
+    _Atomic uint64_t zero; /* shmemi_clock at ts 0; 0: not known yet, nothing is recorded */
     uint64_t written_at;
     size_t used;
     char buffer[BUFFER_BYTES];
