@@ -14,6 +14,9 @@ AC_DEFUN([MAPSHMEM_CHECK_UCX], [
     CPPFLAGS="$CPPFLAGS $UCX_CFLAGS"
     AC_COMPUTE_INT([ucx_major], [UCP_API_MAJOR], [#include <ucp/api/ucp_version.h>], [ucx_major=0])
     AC_COMPUTE_INT([ucx_minor], [UCP_API_MINOR], [#include <ucp/api/ucp_version.h>], [ucx_minor=0])
+    AC_CHECK_DECL([UCP_EP_ATTR_FIELD_TRANSPORTS], [ucx_tells_transports=yes], [ucx_tells_transports=no],
+                  [[#include <ucp/api/ucp.h>]])
+    AM_CONDITIONAL([UCX_TELLS_TRANSPORTS], [test $ucx_tells_transports = yes])
     CPPFLAGS=$mapshmem_save_CPPFLAGS
     AS_IF([test $ucx_major -lt 1 || { test $ucx_major -eq 1 && test $ucx_minor -lt 13; }],
           [AC_MSG_ERROR([UCX 1.13 or newer is required; found $ucx_major.$ucx_minor])])

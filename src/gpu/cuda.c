@@ -339,6 +339,14 @@ static const char *cuda_handicap(const struct shmemi_allocation *allocation)
                                      : "the library was built without device kernels: build where nvcc is";
 }
 
+static void cuda_adopt_thread(const struct shmemi_place *place)
+{
+    const struct shmemi_cuda_context *context = place->object;
+    CUcontext current = NULL;
+    if (!shmemi_cuda_is_over && shmemi_cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current)
+        shmemi_cuda.cuCtxPushCurrent(context->context);
+}
+
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
 static void cuda_close(void)
@@ -384,6 +392,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .export_handle = shmemi_cuda_export,
     .import_handle = shmemi_cuda_import,
     .release_handle = shmemi_cuda_release,
+    .adopt_thread = cuda_adopt_thread,
     .pin = shmemi_cuda_pin,
     .unpin = shmemi_cuda_unpin,
     .streams = &shmemi_cuda_streams,

@@ -236,6 +236,10 @@ struct shmemi_memory {
     /* Tell shmemi_copy_observer of the copies that are complete. NULL when the kind tells of none. */
     void (*report_copies)(void);
 
+    /* Make a context of this memory current in a thread that has none, so that other libraries can work with the memory
+     * there. For threads of the library's own. NULL when there is no need. */
+    void (*adopt_thread)(const struct shmemi_place *place);
+
     /* Page-lock host memory for fast copies; failure is not fatal, copies only get slower. NULL when there is no need. */
     int (*pin)(void *address, size_t size);
     void (*unpin)(void *address, size_t size);

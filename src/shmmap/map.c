@@ -20,6 +20,7 @@
 #include "transport/piece_costs.h"
 #include "transport/prepared.h"
 #include "transport/routes.h"
+#include "transport/ucx.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -202,6 +203,18 @@ static void judge_routes(struct attempt *attempt, int rc)
         refuse(attempt, -ENOTSUP, slow);
 }
 
+/* Let the other nodes reach the object by one-sided operations, if the network can. */
+static void expose(struct attempt *attempt)
+{
+    char reason[SHMEMI_CAUSE_BYTES] = "";
+    const struct shmemi_region *region = attempt->region;
+    int rc = 0;
+    if (shmemi_job.n_nodes > 1)
+        rc = shmemi_gdr_expose(region->id, &region->allocation, region->size, reason, sizeof reason);
+    if (rc)
+        refuse(attempt, rc, reason);
+}
+
 /* Take a place in the window and open the peers' copies. All PEs get here or none, so the exchange is complete. */
 static void attach(struct attempt *attempt)
 {
@@ -218,6 +231,8 @@ static void attach(struct attempt *attempt)
     shmemi_slow_route_begin();
     if (!rc && can_share)
         export_object(attempt, &share, &descriptors);
+    if (!rc)
+        expose(attempt);
     if (attempt->memory->find_agent)
         attempt->memory->find_agent(&region->place, &share.agent);
     rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
@@ -228,6 +243,8 @@ static void attach(struct attempt *attempt)
 /* Let go of the other PEs' copies. They may be freed only when nobody has them open any more. Collective. */
 static void detach(struct shmemi_region *region)
 {
+    if (shmemi_job.n_nodes > 1)
+        shmemi_ucx_hide(region->id);
     shmemi_region_detach(region);
     shmemi_node_barrier();
 }

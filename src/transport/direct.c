@@ -50,10 +50,11 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
     return 0;
 }
 
-/* Is the route free, or forced to be this one? */
+/* Is the route free, or forced to be this one? gdr is a matter of other nodes. */
 static bool is_allowed(enum shmemi_gpu_route route)
 {
-    return shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO || shmemi_settings.gpu_route == (int)route;
+    return shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO || shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR ||
+           shmemi_settings.gpu_route == (int)route;
 }
 
 static int ipc_attach(struct shmemi_view *view, const struct shmemi_share *share)

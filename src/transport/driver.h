@@ -155,6 +155,7 @@ extern const struct shmemi_driver shmemi_driver_ipc;    /* GPU memory of this no
 extern const struct shmemi_driver shmemi_driver_shadow; /* the same by a context on its GPU: "cuda-shadow" */
 extern const struct shmemi_driver shmemi_driver_local;  /* this PE's own GPU memory */
 extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of another node */
+extern const struct shmemi_driver shmemi_driver_gdr;    /* GPU memory of another node, where UCX does RMA on it */
 extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
 extern const struct shmemi_driver shmemi_driver_naive;  /* staged without overlap: the baseline of the paper */
 

@@ -49,6 +49,8 @@ static struct {
     _Atomic(struct shmemi_arrival *) oldest; /* copies under way, in order; others may look whether there are any */
     struct shmemi_arrival *newest;
     unsigned copies; /* in that list */
+    struct shmemi_place adopted; /* under the lock */
+    atomic_bool has_to_adopt;
     bool networked;
 } service = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 
@@ -316,6 +318,25 @@ static void sleep_until_event(void)
     atomic_store_explicit(&service.sleeps, false, memory_order_relaxed);
     shmemi_ring_announce_awake();
     shmemi_node_clear_doorbell();
+}
+
+void shmemi_service_adopt(const struct shmemi_place *place)
+{
+    pthread_mutex_lock(&service.lock);
+    service.adopted = *place;
+    pthread_mutex_unlock(&service.lock);
+    atomic_store_explicit(&service.has_to_adopt, true, memory_order_release);
+}
+
+/* On the service thread. */
+static void adopt(void)
+{
+    if (!atomic_exchange_explicit(&service.has_to_adopt, false, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&service.lock);
+    struct shmemi_place place = service.adopted;
+    pthread_mutex_unlock(&service.lock);
+    place.memory->adopt_thread(&place);
 }
 
 static void *service_main(void *argument)

@@ -18,6 +18,9 @@ void shmemi_service_stop(void);
  * it. The number of things done. */
 unsigned shmemi_service_progress(void);
 
+/* UCX will work with memory of this place on the service thread. */
+void shmemi_service_adopt(const struct shmemi_place *place);
+
 /* May more requests be accepted, or are enough copies under way? Under the service lock. */
 bool shmemi_service_has_room(void);
 

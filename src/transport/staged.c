@@ -23,15 +23,20 @@
 
 enum { LOOKAHEAD = 4 }; /* copies that this side has under way for a transfer */
 
+/* Does the user insist on another route to GPU memory? */
+static bool is_forbidden(bool same_node)
+{
+    return shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC || shmemi_settings.gpu_route == SHMEMI_ROUTE_SHADOW ||
+           (shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR && !same_node);
+}
+
 /* Takes everything, unless the user insists on a direct route to GPU memory. */
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     (void)share;
-    bool is_direct_only =
-        shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC || shmemi_settings.gpu_route == SHMEMI_ROUTE_SHADOW;
-    if (is_direct_only && view->place.memory != &shmemi_memory_host)
-        return -ENOTSUP;
     bool same_node = shmemi_job_node_rank_of(view->pe) >= 0;
+    if (is_forbidden(same_node) && view->place.memory != &shmemi_memory_host)
+        return -ENOTSUP;
     view->data = (void *)(same_node ? &shmemi_link_ring : &shmemi_link_ucx);
     return 0;
 }

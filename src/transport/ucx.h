@@ -9,6 +9,8 @@
 #ifndef SHMEMI_UCX_H
 #define SHMEMI_UCX_H
 
+#include "gpu/memory.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,11 @@ void shmemi_ucx_close(void);
 /* Let other nodes reach this PE's copy of a host memory region; undone by shmemi_ucx_close or hide. */
 int shmemi_ucx_expose(uint32_t region, void *address, size_t size);
 void shmemi_ucx_hide(uint32_t region);
+
+/* The same for a mapped object of this PE, where the driver "gdr" can be used or is forced. -ENOTSUP, with a phrase in
+ * reason: it is forced and cannot be. */
+int shmemi_gdr_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
+                      size_t reason_size);
 
 /* Register host memory with the network, for transfers from and to it (UCP_OP_ATTR_FIELD_MEMH). NULL when there is no
  * network, or it refuses: that is told once, and transfers go on without. unregister takes NULL too. */

@@ -6,6 +6,8 @@
  *   ucx_key.c      remote keys: expose a region, fetch a peer's key at the first access
  *   ucx_rma.c      the driver: put, get, atomics, fence, quiet
  *   ucx_bounce.c   the driver's transfers from and to GPU memory, through pinned host buffers
+ *   ucx_gdr.c      the driver gdr: GPU memory by one-sided operations
+ *   ucx_transports.c  the transports of an endpoint; ucx_transports_none.c where UCX does not tell
  *   ucx_request.c  the link, the origin's end: requests as active messages
  *   ucx_arrival.c  the link, the owner's end
  *   ucx_staging.c  the staging slots, registered
@@ -53,7 +55,8 @@ extern struct shmemi_ucx shmemi_ucx;
 
 /* A peer's copy of a region: view->data. Allocated by attach, filled in by the first operation. */
 struct shmemi_ucx_target {
-    atomic_bool ready; /* the rest is valid */
+    atomic_bool ready;      /* the rest is valid */
+    atomic_bool by_request; /* gdr: not reached after all (ucx_gdr.c) */
     ucp_ep_h endpoint;
     ucp_rkey_h key;
     uint64_t address;
@@ -85,9 +88,12 @@ void shmemi_ucx_turn(unsigned *spins);
 /* ---- ucx_key.c --------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_key_open(void);
+/* shmemi_ucx_expose for memory of a type. Logs nothing; status text in *cause_p on failure. */
+int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p);
 /* Destroy keys and unmap regions; the workers still exist. */
 void shmemi_ucx_key_close(void);
-/* Fetch the peer's key. Any thread; returns when the target is ready. */
+/* Fetch the peer's key. Any thread; returns when the target is ready. -ENOTSUP, not logged: the peer does not expose
+ * its copy of a mapped object. */
 int shmemi_ucx_target_open(const struct shmemi_view *view);
 void shmemi_ucx_target_close(struct shmemi_ucx_target *target);
 
@@ -102,15 +108,41 @@ static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const str
 
 /* ---- ucx_rma.c --------------------------------------------------------------------------------------------------- */
 
-/* Rows in host memory and in the peer's copy. Pitches are ignored when there is one row. */
+/* The local end of a transfer. */
+struct shmemi_ucx_local {
+    char *address;
+    ucs_memory_type_t type;
+};
+
+/* Rows in memory that UCX reaches, host memory if not said otherwise, and in the peer's copy. Pitches are ignored when
+ * there is one row. */
 struct shmemi_ucx_rows {
     size_t width;
     size_t rows;
     size_t offset; /* in the peer's copy */
     size_t peer_pitch;
     char *memory;
+    ucs_memory_type_t type;
     size_t memory_pitch;
 };
+
+/* A view of a PE of another node with a target as its data; -ENOTSUP for PEs of this one. */
+int shmemi_ucx_attach_view(struct shmemi_view *view);
+void shmemi_ucx_detach_view(struct shmemi_view *view);
+/* The view as the driver of requests knows it. */
+struct shmemi_view shmemi_ucx_request_view(const struct shmemi_view *view);
+/* Many short rows cost less as a request, which the owner unpacks. */
+bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape);
+
+/* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. */
+int shmemi_ucx_start_put(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local source,
+                         size_t nbytes, struct shmemi_ucx_batch *batch);
+int shmemi_ucx_start_get(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local dest,
+                         size_t nbytes, struct shmemi_ucx_batch *batch);
+/* Wait for the batch; the first error of the two. */
+int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
+/* After an operation that is not complete on return. */
+void shmemi_ucx_note_pending(struct shmemi_context *context);
 
 /* Start to transfer rows; they are complete (put: locally) when the batch is. */
 int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
@@ -122,6 +154,11 @@ int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shm
 int shmemi_ucx_flush(void);
 /* Free what atomics keep. */
 void shmemi_ucx_words_close(void);
+
+/* ---- ucx_transports.c -------------------------------------------------------------------------------------------- */
+
+/* Does the endpoint reach its peer's memory by RDMA? False when UCX does not tell. With the initiator lock held. */
+bool shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
 /* ---- ucx_bounce.c ------------------------------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
  */
 #include "base/log.h"
 #include "transport/job.h"
+#include "transport/region_ids.h"
 #include "transport/ucx_internal.h"
 
 #include <errno.h>
@@ -60,14 +61,14 @@ static struct shmemi_ucx_target *ready_targets; /* under the initiator lock */
 
 /* ---- Owner ------------------------------------------------------------------------------------------------------- */
 
-static ucs_status_t map_host(void *address, size_t size, ucp_mem_h *memory_p)
+static ucs_status_t map_memory(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p)
 {
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
         .address = address,
         .length = size,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
+        .memory_type = type,
     };
     return ucp_mem_map(shmemi_ucx.context, &params, memory_p);
 }
@@ -78,7 +79,7 @@ void *shmemi_ucx_register(void *address, size_t size)
     ucp_mem_h memory = NULL;
     if (!atomic_load(&shmemi_ucx.is_open))
         return NULL;
-    ucs_status_t status = map_host(address, size, &memory);
+    ucs_status_t status = map_memory(address, size, UCS_MEMORY_TYPE_HOST, &memory);
     if (status == UCS_OK)
         return memory;
     if (!atomic_flag_test_and_set(&warned))
@@ -93,18 +94,15 @@ void shmemi_ucx_unregister(void *handle)
         ucp_mem_unmap(shmemi_ucx.context, handle);
 }
 
-static int map_memory(struct exposure *exposure)
+static int make_key(struct exposure *exposure, ucs_memory_type_t type, const char **cause_p)
 {
-    ucs_status_t status = map_host(exposure->address, exposure->size, &exposure->memory);
+    ucs_status_t status = map_memory(exposure->address, exposure->size, type, &exposure->memory);
     if (status == UCS_OK) {
         status = ucp_rkey_pack(shmemi_ucx.context, exposure->memory, &exposure->key, &exposure->key_size);
         if (status != UCS_OK)
             ucp_mem_unmap(shmemi_ucx.context, exposure->memory);
     }
-    if (status == UCS_OK)
-        return 0;
-    shmemi_error("cannot register %zu bytes at %p with the network: %s; is the limit of locked memory (ulimit -l) "
-                 "high enough?", exposure->size, exposure->address, ucs_status_string(status));
+    *cause_p = ucs_status_string(status);
     return shmemi_ucx_errno(status);
 }
 
@@ -116,15 +114,16 @@ static struct exposure **find(uint32_t region)
     return link;
 }
 
-int shmemi_ucx_expose(uint32_t region, void *address, size_t size)
+int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p)
 {
     struct exposure *exposure = calloc(1, sizeof *exposure);
+    *cause_p = "out of memory";
     if (!exposure)
         return -ENOMEM;
     exposure->region = region;
     exposure->address = address;
     exposure->size = size;
-    int rc = map_memory(exposure);
+    int rc = make_key(exposure, type, cause_p);
     if (rc) {
         free(exposure);
         return rc;
@@ -134,6 +133,16 @@ int shmemi_ucx_expose(uint32_t region, void *address, size_t size)
     exposures = exposure;
     pthread_mutex_unlock(&shmemi_ucx.service_lock);
     return 0;
+}
+
+int shmemi_ucx_expose(uint32_t region, void *address, size_t size)
+{
+    const char *cause;
+    int rc = shmemi_ucx_expose_typed(region, address, size, UCS_MEMORY_TYPE_HOST, &cause);
+    if (rc)
+        shmemi_error("cannot register %zu bytes at %p with the network: %s; is the limit of locked memory (ulimit -l) "
+                     "high enough?", size, address, cause);
+    return rc;
 }
 
 static void unmap(struct exposure *exposure)
@@ -180,7 +189,7 @@ static void answer_key(const struct key_request *request, const struct exposure 
         .token = request->token,
         .address = exposure ? (uintptr_t)exposure->address : 0,
         .size = exposure ? exposure->size : 0,
-        .status = exposure ? 0 : -EINVAL,
+        .status = exposure ? 0 : request->region < SHMEMI_REGION_FIRST_MAPPED ? -EINVAL : -ENOTSUP,
         .key_size = (uint32_t)key_size,
     };
     if (exposure)
@@ -218,7 +227,7 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
         return UCS_OK;
     }
     const struct exposure *exposure = *find(request.region);
-    if (!exposure)
+    if (!exposure && request.region < SHMEMI_REGION_FIRST_MAPPED)
         shmemi_error("PE %u asks for region %u, which this PE does not expose", request.origin, request.region);
     answer_key(&request, exposure, param->reply_ep);
     return UCS_OK;
@@ -285,6 +294,8 @@ static int await(const struct shmemi_view *view)
         }
         shmemi_ucx_turn(&spins);
     }
+    if (fetch.answer.status == -ENOTSUP)
+        return -ENOTSUP;
     if (fetch.answer.status) {
         shmemi_error("PE %d does not let this PE reach its region %u", view->pe, view->region);
         return fetch.answer.status;

@@ -20,12 +20,9 @@
 
 /* ---- Attach ------------------------------------------------------------------------------------------------------ */
 
-static int ucx_attach(struct shmemi_view *view, const struct shmemi_share *share)
+int shmemi_ucx_attach_view(struct shmemi_view *view)
 {
-    (void)share;
-    const struct shmemi_memory *memory = view->place.memory;
-    if ((memory && memory != &shmemi_memory_host) || shmemi_job_node_rank_of(view->pe) >= 0 ||
-        !atomic_load(&shmemi_ucx.is_open))
+    if (shmemi_job_node_rank_of(view->pe) >= 0 || !atomic_load(&shmemi_ucx.is_open))
         return -ENOTSUP;
     struct shmemi_ucx_target *target = calloc(1, sizeof *target);
     if (!target) {
@@ -37,16 +34,23 @@ static int ucx_attach(struct shmemi_view *view, const struct shmemi_share *share
     return 0;
 }
 
-static void ucx_detach(struct shmemi_view *view)
+void shmemi_ucx_detach_view(struct shmemi_view *view)
 {
     shmemi_ucx_target_close(view->data);
     view->data = NULL;
 }
 
+static int ucx_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    (void)share;
+    const struct shmemi_memory *memory = view->place.memory;
+    return memory && memory != &shmemi_memory_host ? -ENOTSUP : shmemi_ucx_attach_view(view);
+}
+
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
 /* After an operation that is not complete on return. The service thread looks after it if nobody else does. */
-static void note_pending(struct shmemi_context *context)
+void shmemi_ucx_note_pending(struct shmemi_context *context)
 {
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_UCX);
     uint64_t before = shmemi_count_issue(&shmemi_ucx.operations);
@@ -56,38 +60,40 @@ static void note_pending(struct shmemi_context *context)
 
 /* Parameters of a transfer between a peer's copy and these bytes. What the program has prepared need not be registered
  * again. */
-static void transfer_param(struct shmemi_ucx_batch *batch, const void *local, size_t nbytes,
+static void transfer_param(struct shmemi_ucx_batch *batch, const struct shmemi_ucx_local *local_end, size_t nbytes,
                            ucp_request_param_t *param_p)
 {
+    const void *local = local_end->address;
     shmemi_ucx_batch_param(batch, param_p);
+    param_p->memory_type = local_end->type;
     param_p->memh = shmemi_prepared_handle(local, nbytes);
     if (param_p->memh)
         param_p->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
 }
 
-static int start_put(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
-                     struct shmemi_ucx_batch *batch)
+int shmemi_ucx_start_put(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local source,
+                         size_t nbytes, struct shmemi_ucx_batch *batch)
 {
     ucp_request_param_t param;
-    transfer_param(batch, source, nbytes, &param);
+    transfer_param(batch, &source, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_ptr_t request =
-        ucp_put_nbx(target->endpoint, source, nbytes, target->address + offset, target->key, &param);
+        ucp_put_nbx(target->endpoint, source.address, nbytes, target->address + offset, target->key, &param);
     int rc = shmemi_ucx_batch_add(batch, request, "put");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
 
-static int start_get(const struct shmemi_ucx_target *target, size_t offset, void *dest, size_t nbytes,
-                     struct shmemi_ucx_batch *batch)
+int shmemi_ucx_start_get(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local dest,
+                         size_t nbytes, struct shmemi_ucx_batch *batch)
 {
     ucp_request_param_t param;
-    transfer_param(batch, dest, nbytes, &param);
+    transfer_param(batch, &dest, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_ptr_t request =
-        ucp_get_nbx(target->endpoint, dest, nbytes, target->address + offset, target->key, &param);
+        ucp_get_nbx(target->endpoint, dest.address, nbytes, target->address + offset, target->key, &param);
     int rc = shmemi_ucx_batch_add(batch, request, "get");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
@@ -98,15 +104,19 @@ static bool is_dense(const struct shmemi_ucx_rows *rows)
     return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
 }
 
+static struct shmemi_ucx_local row_of(const struct shmemi_ucx_rows *rows, size_t row)
+{
+    return (struct shmemi_ucx_local){rows->memory + row * rows->memory_pitch, rows->type};
+}
+
 int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
                         struct shmemi_ucx_batch *batch)
 {
     int rc = 0;
     if (is_dense(rows))
-        return start_put(target, rows->offset, rows->memory, rows->width * rows->rows, batch);
+        return shmemi_ucx_start_put(target, rows->offset, row_of(rows, 0), rows->width * rows->rows, batch);
     for (size_t i = 0; i < rows->rows && !rc; i++)
-        rc = start_put(target, rows->offset + i * rows->peer_pitch, rows->memory + i * rows->memory_pitch, rows->width,
-                       batch);
+        rc = shmemi_ucx_start_put(target, rows->offset + i * rows->peer_pitch, row_of(rows, i), rows->width, batch);
     return rc;
 }
 
@@ -115,24 +125,23 @@ int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shm
 {
     int rc = 0;
     if (is_dense(rows))
-        return start_get(target, rows->offset, rows->memory, rows->width * rows->rows, batch);
+        return shmemi_ucx_start_get(target, rows->offset, row_of(rows, 0), rows->width * rows->rows, batch);
     for (size_t i = 0; i < rows->rows && !rc; i++)
-        rc = start_get(target, rows->offset + i * rows->peer_pitch, rows->memory + i * rows->memory_pitch, rows->width,
-                       batch);
+        rc = shmemi_ucx_start_get(target, rows->offset + i * rows->peer_pitch, row_of(rows, i), rows->width, batch);
     return rc;
 }
 
 /* Rows below this size cost less as part of a request, which the owner unpacks, than as a message of their own. */
 enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
 
-static bool is_better_packed(const struct shmemi_shape *shape)
+bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape)
 {
     bool is_dense = shape->dest_pitch == shape->width && shape->source_pitch == shape->width;
     return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !is_dense;
 }
 
 /* The view as the driver of requests knows it. */
-static struct shmemi_view request_view(const struct shmemi_view *view)
+struct shmemi_view shmemi_ucx_request_view(const struct shmemi_view *view)
 {
     struct shmemi_view copy = *view;
     copy.data = (void *)&shmemi_link_ucx;
@@ -144,7 +153,12 @@ static bool is_host(const struct shmemi_place *place)
     return place->memory == &shmemi_memory_host;
 }
 
-static int finish(int rc, struct shmemi_ucx_batch *batch)
+static struct shmemi_ucx_local host_bytes(const struct shmemi_place *place)
+{
+    return (struct shmemi_ucx_local){(char *)place->address, UCS_MEMORY_TYPE_HOST};
+}
+
+int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
 {
     int waited = shmemi_ucx_batch_wait_all(batch);
     return rc ? rc : waited;
@@ -157,8 +171,8 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
-    if (is_better_packed(shape)) {
-        struct shmemi_view by_request = request_view(view);
+    if (shmemi_ucx_is_better_packed(shape)) {
+        struct shmemi_view by_request = shmemi_ucx_request_view(view);
         return shmemi_driver_staged.put_strided(context, &by_request, offset, source, shape);
     }
     int rc = shmemi_ucx_target_of(view, &target);
@@ -166,7 +180,7 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
         return rc;
     if (!is_host(source)) {
         rc = shmemi_ucx_bounce_put(target, offset, source, shape);
-        note_pending(context);
+        shmemi_ucx_note_pending(context);
         return rc;
     }
     struct shmemi_ucx_rows rows = {
@@ -177,8 +191,8 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
         .memory = (char *)source->address,
         .memory_pitch = shape->source_pitch,
     };
-    rc = finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
-    note_pending(context);
+    rc = shmemi_ucx_finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
+    shmemi_ucx_note_pending(context);
     return rc;
 }
 
@@ -189,8 +203,8 @@ static int get_strided(struct shmemi_context *context, const struct shmemi_view 
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
-    if (is_better_packed(shape)) {
-        struct shmemi_view by_request = request_view(view);
+    if (shmemi_ucx_is_better_packed(shape)) {
+        struct shmemi_view by_request = shmemi_ucx_request_view(view);
         return shmemi_driver_staged.get_strided(context, &by_request, offset, dest, shape);
     }
     int rc = shmemi_ucx_target_of(view, &target);
@@ -206,13 +220,13 @@ static int get_strided(struct shmemi_context *context, const struct shmemi_view 
         .memory = (char *)dest->address,
         .memory_pitch = shape->dest_pitch,
     };
-    return finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
+    return shmemi_ucx_finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
 }
 
 static int batch_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                      const struct shmemi_place *source, size_t nbytes)
 {
-    struct shmemi_view by_request = request_view(view);
+    struct shmemi_view by_request = shmemi_ucx_request_view(view);
     return shmemi_batch_put(context, &by_request, offset, (const void *)source->address, nbytes);
 }
 
@@ -243,8 +257,8 @@ static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view 
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
-    rc = start_put(target, offset, (const void *)source->address, nbytes, &context->network);
-    note_pending(context);
+    rc = shmemi_ucx_start_put(target, offset, host_bytes(source), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
     return rc;
 }
 
@@ -259,8 +273,8 @@ static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view 
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
-    rc = start_get(target, offset, (void *)dest->address, nbytes, &context->network);
-    note_pending(context);
+    rc = shmemi_ucx_start_get(target, offset, host_bytes(dest), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
     return rc;
 }
 
@@ -326,7 +340,7 @@ static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, c
     ucs_status_ptr_t request = start_atomic(target, offset, amo, &word, true, &param);
     int rc = shmemi_ucx_batch_add(&batch, request, "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    rc = finish(rc, &batch);
+    rc = shmemi_ucx_finish(rc, &batch);
     if (!rc)
         memcpy(fetch_p, &word.result, amo->size);
     return rc;
@@ -389,7 +403,7 @@ static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_t
         free_word(word);
     int rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    note_pending(context);
+    shmemi_ucx_note_pending(context);
     return rc;
 }
 
@@ -454,7 +468,7 @@ int shmemi_ucx_flush(void)
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     int rc = shmemi_ucx_batch_add(&batch, ucp_worker_flush_nbx(shmemi_ucx.initiator, &param), "quiet");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    rc = finish(rc, &batch);
+    rc = shmemi_ucx_finish(rc, &batch);
     if (rc)
         return rc;
     shmemi_count_settle(&shmemi_ucx.operations, operations);
@@ -487,7 +501,7 @@ void shmemi_ucx_words_close(void)
 const struct shmemi_driver shmemi_driver_ucx = {
     .name = "ucx",
     .attach = ucx_attach,
-    .detach = ucx_detach,
+    .detach = shmemi_ucx_detach_view,
     .put = ucx_put,
     .get = ucx_get,
     .put_nbi = ucx_put_nbi,

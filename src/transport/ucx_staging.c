@@ -2,7 +2,6 @@
  *
  * The staging slots as UCX sees them: registered once, when the first request needs them.
  */
-#include "base/log.h"
 #include "transport/request.h"
 #include "transport/ucx_internal.h"
 
@@ -15,19 +14,7 @@ static struct {
 static void register_staging(void)
 {
     const size_t sets = 2; /* requests come over a network in jobs of several nodes only */
-    ucp_mem_map_params_t params = {
-        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .address = shmemi_staging.memory,
-        .length = sets * shmemi_staging.slots * shmemi_staging.chunk,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
-    ucs_status_t status = ucp_mem_map(shmemi_ucx.context, &params, &staging.handle);
-    if (status == UCS_OK)
-        return;
-    staging.handle = NULL;
-    shmemi_warn("the staging slots (%zu bytes) cannot be registered with the network: %s; is the limit of locked "
-                "memory (ulimit -l) high enough?", params.length, ucs_status_string(status));
+    staging.handle = shmemi_ucx_register(shmemi_staging.memory, sets * shmemi_staging.slots * shmemi_staging.chunk);
 }
 
 /* An operation's data is in a slot. */
@@ -42,8 +29,7 @@ void shmemi_ucx_name_staging(ucp_request_param_t *param)
 
 void shmemi_ucx_staging_close(void)
 {
-    if (staging.handle)
-        ucp_mem_unmap(shmemi_ucx.context, staging.handle);
+    shmemi_ucx_unregister(staging.handle);
     staging.handle = NULL;
     staging.once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }
