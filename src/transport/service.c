@@ -345,6 +345,7 @@ static void *service_main(void *argument)
     unsigned idle = 0;
     shmemi_trace_name_thread("service thread");
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
+        adopt();
         pthread_mutex_lock(&service.lock);
         unsigned done = progress_locked();
         pthread_mutex_unlock(&service.lock);
