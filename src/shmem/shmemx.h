@@ -48,8 +48,8 @@ void shmemx_unmap(void *ptr);
 /* Text of the last refusal of shmmap on this PE; never NULL, empty when there was none. */
 const char *shmemx_strerror(void);
 
-/* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "cuda-shadow", "staged", "naive",
- * "local"), or NULL when addr is not symmetric. */
+/* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "cuda-shadow", "gdr", "staged",
+ * "naive", "local"), or NULL when addr is not symmetric. */
 const char *shmemx_route(const void *addr, int pe);
 
 /* Index of the device that this PE should use: the PEs of a node are spread over its devices, nearest first. For

@@ -4,8 +4,8 @@
  * registers its mapped objects with UCX as memory of their type; a peer's key is fetched when it is first needed.
  *
  * It is used where that is native: the GPU's driver lets network adapters into its memory, which the kernel's modules
- * tell, and the connection to the peer is RDMA, which UCX tells. Otherwise UCX would copy through host memory, less well
- * than "staged" does. SHMEM_GPU_ROUTE=gdr forces it with any transport, as long as UCX knows the memory at all.
+ * tell, and the connection to the peer is RDMA, which UCX tells. Otherwise UCX would copy through host memory, and less
+ * well than "staged" does. SHMEM_GPU_ROUTE=gdr forces it with any transport, as long as UCX knows the memory at all.
  *
  * Atomic operations are the owner's, by requests, and so are many short rows. When a peer turns out to be out of reach,
  * everything goes by requests.
@@ -76,10 +76,11 @@ int shmemi_gdr_expose(uint32_t region, const struct shmemi_allocation *allocatio
     return is_forced() ? -ENOTSUP : 0;
 }
 
+/* Forced, it takes what it cannot serve, too: shmemi_gdr_expose has refused that by name. */
 static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     const struct shmemi_memory *memory = view->place.memory;
-    if (share || !memory || !is_wanted() || hindrance(memory))
+    if (share || !memory || !is_wanted() || (hindrance(memory) && !is_forced()))
         return -ENOTSUP;
     return shmemi_ucx_attach_view(view);
 }
