@@ -4,8 +4,7 @@
  */
 #include "base/settings.h"
 #include "transport/driver.h"
-#include "transport/pieces.h"
-#include "transport/request.h"
+#include "transport/staged.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -110,12 +110,6 @@ static inline void *shmemi_staging_slot(unsigned slot)
  * answer has arrived. */
 void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state);
 
-/* Transfers of the driver "staged" in pieces of at most so many bytes, which fit a slot. */
-int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most);
-int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most);
-
 /* Send a batch of small puts to the PE of a view. Returns when the payload may be reused; quiet completes it. */
 int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
                           size_t size);

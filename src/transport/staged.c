@@ -17,11 +17,12 @@
 #include "transport/request.h"
 #include "transport/service.h"
 #include "transport/slots.h"
+#include "transport/staged.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { LOOKAHEAD = 4 }; /* copies that this side has under way for a transfer */
+enum { LOOKAHEAD = SHMEMI_STAGED_LOOKAHEAD };
 
 /* Does the user insist on another route to GPU memory? */
 static bool is_forbidden(bool same_node)
@@ -53,15 +54,16 @@ static int failed_at(const struct shmemi_view *view)
 }
 
 /* Wait for the answer of a slot that this thread holds. */
-static int wait_for_answer(const struct shmemi_view *view, unsigned slot)
+int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot)
 {
     return shmemi_slot_wait(slot) ? failed_at(view) : 0;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static struct shmemi_request request_for(const struct shmemi_view *view, enum shmemi_request_type type, size_t offset,
-                                         const struct shmemi_piece *piece, size_t peer_pitch, unsigned slot)
+struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum shmemi_request_type type,
+                                            size_t offset, const struct shmemi_piece *piece, size_t peer_pitch,
+                                            unsigned slot)
 {
     return (struct shmemi_request){
         .job_key = shmemi_job.key,
@@ -77,19 +79,19 @@ static struct shmemi_request request_for(const struct shmemi_view *view, enum sh
 }
 
 /* After requests of this context were sent that quiet has to ask for. */
-static void note_pending(struct shmemi_context *context)
+void shmemi_staged_note_pending(struct shmemi_context *context)
 {
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_STAGED);
 }
 
-static int send_request(const struct shmemi_view *view, const struct shmemi_request *request)
+int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request)
 {
     const struct shmemi_link *link = view->data;
     return link->send(view->pe, request);
 }
 
 /* A free slot, waiting for nothing of this thread's own. */
-static unsigned await_slot(struct shmemi_context *context)
+unsigned shmemi_staged_await_slot(struct shmemi_context *context)
 {
     unsigned spins = 0;
     int slot;
@@ -99,11 +101,11 @@ static unsigned await_slot(struct shmemi_context *context)
 }
 
 /* Send a request whose answer, if any, quiet brings to its place, or whoever needs the slot. */
-static int send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
-                          const struct shmemi_place *dest, const struct shmemi_shape *shape)
+int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
+                                 const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
     shmemi_slot_leave(request->slot, dest, shape);
-    int rc = send_request(view, request);
+    int rc = shmemi_staged_send(view, request);
     if (rc)
         shmemi_slot_free(request->slot);
     return rc;
@@ -130,7 +132,7 @@ static int send_oldest(const struct shmemi_view *view, struct loading *loading)
     int rc = event->memory->event_wait(event);
     shmemi_slot_leave(request->slot, NULL, NULL);
     if (!rc)
-        rc = send_request(view, request);
+        rc = shmemi_staged_send(view, request);
     if (rc)
         shmemi_slot_free(request->slot);
     return rc;
@@ -184,7 +186,8 @@ static int load_piece(struct shmemi_context *context, const struct shmemi_view *
         shmemi_slot_free(slot);
         return rc;
     }
-    loading->piece[last].request = request_for(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
+    loading->piece[last].request =
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
     loading->count++;
     return 0;
 }
@@ -193,22 +196,37 @@ static int load_piece(struct shmemi_context *context, const struct shmemi_view *
 static int send_slotless(const struct shmemi_view *view, struct shmemi_request *request)
 {
     request->slot = shmemi_slotless_begin();
-    int rc = send_request(view, request);
+    int rc = shmemi_staged_send(view, request);
     if (rc)
         shmemi_slotless_cancel(request->slot);
     return rc;
 }
 
-static int put_inline(const struct shmemi_view *view, size_t offset, const struct shmemi_place *source,
-                      const struct shmemi_shape *shape)
+/* Copy a few bytes out. A GPU copies into a slot faster than into memory that is not page-locked. */
+static int copy_out(struct shmemi_context *context, void *bytes, const struct shmemi_place *source,
+                    const struct shmemi_shape *shape)
+{
+    struct shmemi_place dest = shmemi_place_host(bytes);
+    struct shmemi_shape dense = *shape;
+    dense.dest_pitch = shape->width;
+    int slot = source->memory->pin ? shmemi_slot_claim(context) : -EAGAIN;
+    if (slot < 0)
+        return source->memory->copy(&dest, source, &dense);
+    dest = shmemi_place_host(shmemi_staging_slot((unsigned)slot));
+    int rc = source->memory->copy(&dest, source, &dense);
+    if (!rc)
+        memcpy(bytes, (const void *)dest.address, shape->width * shape->rows);
+    shmemi_slot_free((unsigned)slot);
+    return rc;
+}
+
+static int put_inline(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
     struct shmemi_request request =
-        request_for(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, SHMEMI_SLOT_NONE);
-    struct shmemi_place data = shmemi_place_host(request.u.data);
-    struct shmemi_shape dense = *shape;
-    dense.dest_pitch = shape->width;
-    int rc = shmemi_memory_copy(&data, source, &dense);
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, SHMEMI_SLOT_NONE);
+    int rc = copy_out(context, request.u.data, source, shape);
     if (rc)
         return rc;
     request.inline_size = (uint8_t)(shape->width * shape->rows);
@@ -220,7 +238,7 @@ static int put_whole(struct shmemi_context *context, const struct shmemi_view *v
                      const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
-    unsigned slot = await_slot(context);
+    unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
     struct shmemi_shape dense = *shape;
     dense.dest_pitch = shape->width;
@@ -229,8 +247,9 @@ static int put_whole(struct shmemi_context *context, const struct shmemi_view *v
         shmemi_slot_free(slot);
         return rc;
     }
-    struct shmemi_request request = request_for(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, slot);
-    return send_and_leave(view, &request, NULL, NULL);
+    struct shmemi_request request =
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, slot);
+    return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
 }
 
 static struct shmemi_cutter put_cutter(const struct shmemi_shape *shape, size_t most)
@@ -268,12 +287,12 @@ int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shm
 {
     int rc;
     if (fits_inline(shape))
-        rc = put_inline(view, offset, source, shape);
+        rc = put_inline(context, view, offset, source, shape);
     else if (shape->width * shape->rows <= most)
         rc = put_whole(context, view, offset, source, shape);
     else
         rc = put_pieces(context, view, offset, source, shape, most);
-    note_pending(context);
+    shmemi_staged_note_pending(context);
     return rc;
 }
 
@@ -289,11 +308,11 @@ int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_vi
                           size_t size)
 {
     struct shmemi_piece piece = {.width = size, .rows = 1};
-    unsigned slot = await_slot(context);
+    unsigned slot = shmemi_staged_await_slot(context);
     memcpy(shmemi_staging_slot(slot), payload, size);
-    struct shmemi_request request = request_for(view, SHMEMI_REQUEST_SCATTER, 0, &piece, 0, slot);
-    int rc = send_and_leave(view, &request, NULL, NULL);
-    note_pending(context);
+    struct shmemi_request request = shmemi_staged_request(view, SHMEMI_REQUEST_SCATTER, 0, &piece, 0, slot);
+    int rc = shmemi_staged_send_and_leave(view, &request, NULL, NULL);
+    shmemi_staged_note_pending(context);
     return rc;
 }
 
@@ -311,7 +330,7 @@ static int load_and_leave(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *source, const struct shmemi_cutter *cutter,
                           const struct shmemi_piece *piece)
 {
-    unsigned slot = await_slot(context);
+    unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_event event;
     struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
     from.address += piece->mine;
@@ -321,7 +340,8 @@ static int load_and_leave(struct shmemi_context *context, const struct shmemi_vi
         shmemi_slot_free(slot);
         return rc;
     }
-    struct shmemi_request request = request_for(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
+    struct shmemi_request request =
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
     shmemi_slot_leave_loading(slot, &event, view, &request);
     return 0;
 }
@@ -338,189 +358,8 @@ static int staged_put_nbi(struct shmemi_context *context, const struct shmemi_vi
     int rc = 0;
     while (!rc && shmemi_next_piece(&cutter, &piece))
         rc = load_and_leave(context, view, offset, source, &cutter, &piece);
-    note_pending(context);
+    shmemi_staged_note_pending(context);
     shmemi_service_notice();
-    return rc;
-}
-
-/* ---- get --------------------------------------------------------------------------------------------------------- */
-
-/* Requests whose answer is awaited, then copies of answers to their place, each oldest first. */
-struct asking {
-    const struct shmemi_place *dest;
-    const struct shmemi_cutter *cutter;
-    struct {
-        struct shmemi_piece piece;
-        unsigned slot;
-    } request[SHMEMI_STAGING_SLOTS_MAX];
-    unsigned head, count;
-    struct {
-        struct shmemi_event event;
-        unsigned slot;
-    } landing[LOOKAHEAD];
-    unsigned first, landings;
-};
-
-static int finish_landing(struct asking *asking)
-{
-    struct shmemi_event *event = &asking->landing[asking->first].event;
-    int rc = event->memory->event_wait(event);
-    shmemi_slot_free(asking->landing[asking->first].slot);
-    asking->first = (asking->first + 1) % LOOKAHEAD;
-    asking->landings--;
-    return rc;
-}
-
-static int land(struct asking *asking, const struct shmemi_piece *piece, unsigned slot)
-{
-    struct shmemi_place to = *asking->dest, staging = shmemi_place_host(shmemi_staging_slot(slot));
-    unsigned last = (asking->first + asking->landings) % LOOKAHEAD;
-    to.address += piece->mine;
-    struct shmemi_shape shape = {.width = piece->width,
-                                 .rows = piece->rows,
-                                 .dest_pitch = asking->cutter->my_pitch,
-                                 .source_pitch = piece->width};
-    int rc = to.memory->copy_start(&to, &staging, &shape, &asking->landing[last].event);
-    if (rc) {
-        shmemi_slot_free(slot);
-        return rc;
-    }
-    asking->landing[last].slot = slot;
-    asking->landings++;
-    return 0;
-}
-
-/* Wait for the oldest answer and start to copy it to its place. */
-static int take_oldest(const struct shmemi_view *view, struct asking *asking)
-{
-    const struct shmemi_piece *piece = &asking->request[asking->head].piece;
-    unsigned slot = asking->request[asking->head].slot;
-    asking->head = (asking->head + 1) % SHMEMI_STAGING_SLOTS_MAX;
-    asking->count--;
-    int rc = wait_for_answer(view, slot);
-    if (rc)
-        return rc;
-    if (asking->landings == LOOKAHEAD)
-        rc = finish_landing(asking);
-    int rc_land = land(asking, piece, slot);
-    return rc ? rc : rc_land;
-}
-
-/* A free slot; while there is none, bring home what was asked for. */
-static int claim_for_answer(struct shmemi_context *context, const struct shmemi_view *view, struct asking *asking,
-                            unsigned *slot_p)
-{
-    unsigned spins = 0;
-    int slot, rc = 0;
-    while ((slot = shmemi_slot_claim(context)) < 0) {
-        if (asking->landings)
-            rc = finish_landing(asking);
-        else if (asking->count)
-            rc = take_oldest(view, asking);
-        else
-            shmemi_progress(&spins);
-        if (rc)
-            return rc;
-    }
-    *slot_p = (unsigned)slot;
-    return 0;
-}
-
-static int ask_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_piece *piece, struct asking *asking)
-{
-    unsigned slot = 0;
-    int rc = claim_for_answer(context, view, asking, &slot);
-    if (rc)
-        return rc;
-    struct shmemi_request request =
-        request_for(view, SHMEMI_REQUEST_GET, offset, piece, asking->cutter->peer_pitch, slot);
-    rc = send_request(view, &request);
-    if (rc) {
-        shmemi_slot_free(slot);
-        return rc;
-    }
-    unsigned last = (asking->head + asking->count++) % SHMEMI_STAGING_SLOTS_MAX;
-    asking->request[last].piece = *piece;
-    asking->request[last].slot = slot;
-    return 0;
-}
-
-/* Copy the single answer without an event. */
-static int get_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
-    unsigned slot = await_slot(context);
-    struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
-    struct shmemi_request request =
-        request_for(view, SHMEMI_REQUEST_GET, offset, &piece, shape->source_pitch, slot);
-    struct shmemi_shape dense = *shape;
-    dense.source_pitch = shape->width;
-    int rc = send_request(view, &request);
-    if (!rc) {
-        rc = wait_for_answer(view, slot);
-        if (rc)
-            return rc;
-        rc = dest->memory->copy(dest, &staging, &dense);
-    }
-    shmemi_slot_free(slot);
-    return rc;
-}
-
-int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most)
-{
-    struct shmemi_cutter cutter = {.width = shape->width,
-                                   .rows = shape->rows,
-                                   .peer_pitch = shape->source_pitch,
-                                   .my_pitch = shape->dest_pitch,
-                                   .most = most};
-    struct asking asking = {.dest = dest, .cutter = &cutter};
-    struct shmemi_piece piece;
-    int rc = 0;
-    if (shape->width * shape->rows <= most)
-        return get_whole(context, view, offset, dest, shape);
-    while (!rc && shmemi_next_piece(&cutter, &piece))
-        rc = ask_piece(context, view, offset, &piece, &asking);
-    while (asking.count || asking.landings) {
-        int rc_take = asking.count ? take_oldest(view, &asking) : finish_landing(&asking);
-        rc = rc ? rc : rc_take;
-    }
-    return rc;
-}
-
-static int staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    size_t most = shmemi_piece_choose(view, dest->memory, shape->width * shape->rows);
-    return shmemi_staged_get_in_pieces(context, view, offset, dest, shape, most);
-}
-
-static int staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return staged_get_strided(context, view, offset, dest, &shape);
-}
-
-/* Returns when all is asked for. */
-static int staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_cutter cutter = {
-        .width = nbytes, .rows = 1, .most = shmemi_piece_choose(view, dest->memory, nbytes)};
-    struct shmemi_piece piece;
-    int rc = 0;
-    while (!rc && shmemi_next_piece(&cutter, &piece)) {
-        struct shmemi_place to = *dest;
-        to.address += piece.mine;
-        struct shmemi_shape shape = shmemi_shape_linear(piece.width);
-        struct shmemi_request request =
-            request_for(view, SHMEMI_REQUEST_GET, offset, &piece, 0, await_slot(context));
-        rc = send_and_leave(view, &request, &to, &shape);
-    }
-    note_pending(context);
     return rc;
 }
 
@@ -530,7 +369,7 @@ static struct shmemi_request request_for_word(const struct shmemi_view *view, si
                                               const struct shmemi_amo *amo, unsigned slot)
 {
     struct shmemi_piece word = {.width = amo->size, .rows = 1};
-    struct shmemi_request request = request_for(view, SHMEMI_REQUEST_AMO, offset, &word, 0, slot);
+    struct shmemi_request request = shmemi_staged_request(view, SHMEMI_REQUEST_AMO, offset, &word, 0, slot);
     request.u.amo.op = amo->op;
     request.u.amo.size = amo->size;
     request.u.amo.operand = amo->operand;
@@ -541,14 +380,14 @@ static struct shmemi_request request_for_word(const struct shmemi_view *view, si
 static int staged_amo_fetch(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                             const struct shmemi_amo *amo, void *fetch_p)
 {
-    unsigned slot = await_slot(context);
+    unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_request request = request_for_word(view, offset, amo, slot);
-    int rc = send_request(view, &request);
+    int rc = shmemi_staged_send(view, &request);
     if (rc) {
         shmemi_slot_free(slot);
         return rc;
     }
-    rc = wait_for_answer(view, slot);
+    rc = shmemi_staged_wait(view, slot);
     if (rc)
         return rc;
     memcpy(fetch_p, shmemi_staging_slot(slot), amo->size);
@@ -563,7 +402,7 @@ static int staged_amo(struct shmemi_context *context, const struct shmemi_view *
         return staged_amo_fetch(context, view, offset, amo, fetch_p);
     struct shmemi_request request = request_for_word(view, offset, amo, SHMEMI_SLOT_NONE);
     int rc = send_slotless(view, &request);
-    note_pending(context);
+    shmemi_staged_note_pending(context);
     return rc;
 }
 
@@ -572,9 +411,9 @@ static int staged_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 {
     struct shmemi_place dest = shmemi_place_host(fetch_p);
     struct shmemi_shape shape = shmemi_shape_linear(amo->size);
-    struct shmemi_request request = request_for_word(view, offset, amo, await_slot(context));
-    int rc = send_and_leave(view, &request, &dest, &shape);
-    note_pending(context);
+    struct shmemi_request request = request_for_word(view, offset, amo, shmemi_staged_await_slot(context));
+    int rc = shmemi_staged_send_and_leave(view, &request, &dest, &shape);
+    shmemi_staged_note_pending(context);
     return rc;
 }
 
@@ -589,11 +428,11 @@ const struct shmemi_driver shmemi_driver_staged = {
     .attach = staged_attach,
     .detach = staged_detach,
     .put = staged_put,
-    .get = staged_get,
+    .get = shmemi_staged_get,
     .put_nbi = staged_put_nbi,
-    .get_nbi = staged_get_nbi,
+    .get_nbi = shmemi_staged_get_nbi,
     .put_strided = staged_put_strided,
-    .get_strided = staged_get_strided,
+    .get_strided = shmemi_staged_get_strided,
     .amo = staged_amo,
     .amo_nbi = staged_amo_nbi,
     .fence = staged_quiet,
