@@ -173,12 +173,13 @@ static int update_by_copies(const struct shmemi_place *place, const struct shmem
     uint64_t word = 0, before;
     struct shmemi_place here = shmemi_place_host(&word);
     struct shmemi_shape shape = shmemi_shape_linear(amo->size);
-    int rc = place->memory->copy(&here, place, &shape);
+    const bool depends_on_old = amo->op != SHMEMI_AMO_SET;
+    int rc = depends_on_old ? place->memory->copy(&here, place, &shape) : 0;
     if (rc)
         return rc;
     before = word;
     *old_p = shmemi_amo_apply(&word, amo);
-    return word == before ? 0 : place->memory->copy(place, &here, &shape);
+    return depends_on_old && word == before ? 0 : place->memory->copy(place, &here, &shape);
 }
 
 /* With the service lock held. */
