@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Staging slots at their origin: claimed and freed, left with a request, left while they are still being filled, by
+ * events that complete late or fail and a link that fails; quiet waits for all of it and tells what went wrong.
+ */
+#include "transport/slots.h"
+
+#include "transport/job.h"
+#include "transport/node.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 4096, SLOTS = 4, PEER = 3 };
+
+/* ---- A kind of memory whose copies complete when the test says so, and a link that remembers --------------------- */
+
+static atomic_int event_result; /* of event_test: -EAGAIN, 0, or an error */
+static atomic_int send_result, sent, last_slot, last_pe;
+
+static int late_event_test(struct shmemi_event *event)
+{
+    (void)event;
+    return atomic_load(&event_result);
+}
+
+static const struct shmemi_memory late_memory = {.name = "late", .event_test = late_event_test};
+
+static int note_send(int pe, const struct shmemi_request *request)
+{
+    atomic_store(&last_pe, pe);
+    atomic_store(&last_slot, request->slot);
+    atomic_fetch_add(&sent, 1);
+    return atomic_load(&send_result);
+}
+
+static const struct shmemi_link recorder = {.send = note_send};
+static const struct shmemi_view view = {.pe = PEER, .data = (void *)&recorder};
+
+static void start(void)
+{
+    static char staging[SLOTS * CHUNK];
+    shmemi_node.header = aligned_alloc(SHMEMI_CACHE_LINE, sizeof *shmemi_node.header + sizeof(struct shmemi_control));
+    CHECK(shmemi_node.header);
+    memset(shmemi_node.header, 0, sizeof *shmemi_node.header + sizeof(struct shmemi_control));
+    shmemi_staging = (struct shmemi_staging){.chunk = CHUNK, .slots = SLOTS, .memory = staging};
+    shmemi_slots_open();
+}
+
+static unsigned leave_loading(struct shmemi_context *context)
+{
+    int slot = shmemi_slot_claim(context);
+    CHECK(slot >= 0);
+    struct shmemi_event event = {.memory = &late_memory};
+    struct shmemi_request request = {.slot = (uint16_t)slot, .type = SHMEMI_REQUEST_PUT, .width = 1, .rows = 1};
+    shmemi_slot_leave_loading((unsigned)slot, &event, &view, &request);
+    return (unsigned)slot;
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
+
+static void check_claims(void)
+{
+    struct shmemi_context context = {0};
+    for (int i = 0; i < SLOTS; i++)
+        CHECK(shmemi_slot_claim(&context) == i);
+    CHECK(shmemi_slot_claim(&context) == -EAGAIN);
+    shmemi_slot_free(2);
+    CHECK(shmemi_slot_claim(&context) == 2);
+    for (unsigned i = 0; i < SLOTS; i++)
+        shmemi_slot_free(i);
+    CHECK(shmemi_slots_complete(&context) == 0);
+}
+
+/* The request goes out once, when the event has completed, and not before. */
+static void check_loading(void)
+{
+    struct shmemi_context context = {0};
+    atomic_store(&event_result, -EAGAIN);
+    atomic_store(&sent, 0);
+    CHECK(!shmemi_slots_are_loading());
+    unsigned slot = leave_loading(&context);
+    CHECK(shmemi_slots_are_loading());
+    CHECK(shmemi_slots_progress() == 0 && atomic_load(&sent) == 0);
+    atomic_store(&event_result, 0);
+    CHECK(shmemi_slots_progress() == 1);
+    CHECK(atomic_load(&sent) == 1 && atomic_load(&last_slot) == (int)slot && atomic_load(&last_pe) == PEER);
+    CHECK(!shmemi_slots_are_loading() && shmemi_slots_progress() == 0 && atomic_load(&sent) == 1);
+    shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FREE);
+    CHECK(shmemi_slots_complete(&context) == 0);
+}
+
+static void check_all_loading(void)
+{
+    struct shmemi_context context = {0};
+    atomic_store(&event_result, -EAGAIN);
+    atomic_store(&sent, 0);
+    for (int i = 0; i < SLOTS; i++)
+        leave_loading(&context);
+    CHECK(shmemi_slot_claim(&context) == -EAGAIN);
+    atomic_store(&event_result, 0);
+    CHECK(shmemi_slots_progress() == SLOTS && atomic_load(&sent) == SLOTS);
+    for (uint16_t i = 0; i < SLOTS; i++)
+        shmemi_request_settle(i, SHMEMI_SLOT_FREE);
+    CHECK(shmemi_slots_complete(&context) == 0);
+}
+
+/* What fails is told at the quiet of its own context, once, and leaves the slot free. */
+static void check_failure(int event, int send)
+{
+    struct shmemi_context context = {0}, other = {0};
+    atomic_store(&event_result, event);
+    atomic_store(&send_result, send);
+    unsigned slot = leave_loading(&context);
+    CHECK(shmemi_slots_progress() == 1);
+    atomic_store(&send_result, 0);
+    CHECK(shmemi_slots_complete(&other) == 0);
+    CHECK(shmemi_slots_complete(&context) == -EIO);
+    CHECK(shmemi_slots_complete(&context) == 0);
+    CHECK(shmemi_slot_claim(&context) == (int)slot);
+    shmemi_slot_free(slot);
+}
+
+static void check_refused_by_owner(void)
+{
+    struct shmemi_context context = {0};
+    atomic_store(&event_result, 0);
+    unsigned slot = leave_loading(&context);
+    CHECK(shmemi_slots_progress() == 1);
+    shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FAILED);
+    CHECK(shmemi_slots_complete(&context) == -EIO);
+}
+
+/* Another thread fills, sends and settles while this one is quiet. */
+static void *make_progress(void *stop)
+{
+    int before = atomic_load(&sent);
+    for (int turns = 0; !atomic_load((atomic_bool *)stop); turns++) {
+        if (turns == 1000)
+            atomic_store(&event_result, 0);
+        shmemi_slots_progress();
+        if (atomic_load(&sent) > before) {
+            before = atomic_load(&sent);
+            shmemi_request_settle((uint16_t)atomic_load(&last_slot), SHMEMI_SLOT_FREE);
+        }
+    }
+    return NULL;
+}
+
+static void check_quiet_waits(void)
+{
+    struct shmemi_context context = {0};
+    atomic_bool stop = false;
+    pthread_t thread;
+    atomic_store(&event_result, -EAGAIN);
+    int before = atomic_load(&sent);
+    leave_loading(&context);
+    CHECK(!pthread_create(&thread, NULL, make_progress, &stop));
+    CHECK(shmemi_slots_complete(&context) == 0);
+    CHECK(atomic_load(&sent) == before + 1);
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+    start();
+    check_claims();
+    check_loading();
+    check_all_loading();
+    check_failure(-EIO, 0);
+    check_failure(0, -ECONNRESET);
+    check_refused_by_owner();
+    check_quiet_waits();
+    free(shmemi_node.header);
+    return 0;
+}
