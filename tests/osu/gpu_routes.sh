@@ -131,6 +131,10 @@ measure_nvshmem() {
     local home
     : >"$out/nvshmem.csv"
     if [ $nvshmem = no ] || [ "$device" != cuda ]; then return; fi
+    if ! awk -F, '$5 == 2 { two = 1 } END { exit !two }' "$out/lines.csv"; then
+        echo "# NVSHMEM: not measured, its PEs need a GPU each"
+        return
+    fi
     home=$(nvshmem_home) || { echo "# NVSHMEM: not found"; return; }
     if ! build_nvshmem "$home" >"$out/nvshmem.log" 2>&1; then
         echo "# NVSHMEM: $home: does not build, see nvshmem.log"
@@ -199,8 +203,8 @@ measure_nvshmem
 routes pageable 256 $(setting SHMEM_COPY_THREADS && echo SHMEM_COPY_THREADS=8) -- pageable
 if [ "$device" = cuda ] && route shadow; then routes shadow 256 SHMEM_GPU_ROUTE=shadow -- shadow sizes; fi
 routes staged 256 SHMEM_GPU_ROUTE=staged -- staged sizes
-routes naive 64 SHMEM_GPU_ROUTE=naive -- sizes
 routes nodes 64 SHMEM_NODE_SIZE=1 -- nodes idle sizes
+routes naive 64 SHMEM_GPU_ROUTE=naive -- sizes
 join_peers
 print_table
 for line in ${failed[@]+"${failed[@]}"}; do echo "# failed: $line"; done

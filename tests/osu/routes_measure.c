@@ -8,17 +8,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 15, BLOCKS_OF_HUGE = 9, QUICK_BLOCKS = 3, HUGE_SIZE = 512 << 20 };
+enum { BLOCKS = 15, BLOCKS_OF_SLOW = 9, QUICK_BLOCKS = 3, BLOCK_US = 40000, SLOW_US = 100000 };
 
-/* Operations of a block. */
-static long rounds(const struct routes *routes, const struct routes_line *line)
+static int told_rounds; /* symmetric: by PE 0 to PE 1 */
+
+/* How often a line's operation is done. */
+struct effort {
+    long rounds; /* in a block */
+    int blocks;
+};
+
+static long most_rounds(const struct routes_line *line)
 {
     static const struct {
         size_t most;
         long rounds;
     } table[] = {{64 << 10, 50}, {1 << 20, 20}, {4 << 20, 10}, {64 << 20, 4}};
-    if (routes->quick)
-        return 1;
     if (line->operations > 1)
         return 2;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -26,13 +31,6 @@ static long rounds(const struct routes *routes, const struct routes_line *line)
             return table[i].rounds;
     }
     return 1;
-}
-
-static int blocks(const struct routes *routes, const struct routes_line *line)
-{
-    if (routes->quick)
-        return QUICK_BLOCKS;
-    return line->size >= HUGE_SIZE ? BLOCKS_OF_HUGE : BLOCKS;
 }
 
 /* Both PEs: microseconds of `count` operations, on PE 0. */
@@ -46,6 +44,22 @@ static double once(struct routes *routes, const struct routes_way *way, size_t s
     double start = osu_time();
     way->act(routes, size, count);
     return osu_time() - start;
+}
+
+/* Both PEs: few repetitions of what is slow. PE 0 knows how long the slower way takes. */
+static struct effort choose_effort(const struct routes *routes, const struct routes_line *line, double us)
+{
+    long rounds = most_rounds(line);
+    if (routes->session.me == 0) {
+        while (rounds > 1 && us * (double)rounds > BLOCK_US)
+            rounds /= 2;
+        shmem_int_p(&told_rounds, us > SLOW_US ? 0 : (int)rounds, 1);
+        told_rounds = us > SLOW_US ? 0 : (int)rounds;
+    }
+    shmem_barrier_all();
+    struct effort effort = {.rounds = told_rounds ? told_rounds : 1, .blocks = told_rounds ? BLOCKS : BLOCKS_OF_SLOW};
+    shmem_barrier_all(); /* before the next line tells */
+    return routes->quick ? (struct effort){1, QUICK_BLOCKS} : effort;
 }
 
 static int by_value(const void *a, const void *b)
@@ -86,19 +100,19 @@ struct routes_result routes_measure(struct routes *routes, const struct routes_l
     double ours[BLOCKS], peer[BLOCKS];
     bool compared = has_peer(routes, line);
     struct routes_result result = {.peer = NAN, .right = is_right(routes, line)};
-    long count = rounds(routes, line);
-    int n = blocks(routes, line);
 
     if (line->unit == UNIT_PERCENT) {
         result.ours = once(routes, line->ours, line->size, 1);
         return result;
     }
-    once(routes, line->ours, line->size, count);
-    if (compared)
-        once(routes, line->peer, line->size, count);
-    for (int block = 0; block < n; block++) {
-        ours[block] = once(routes, line->ours, line->size, count) / (double)count;
-        peer[block] = compared ? once(routes, line->peer, line->size, count) / (double)count : NAN;
+    double ours_us = once(routes, line->ours, line->size, 1);
+    double peer_us = compared ? once(routes, line->peer, line->size, 1) : 0;
+    struct effort effort = choose_effort(routes, line, ours_us > peer_us ? ours_us : peer_us);
+    int n = effort.blocks;
+    for (int block = -1; block < n; block++) { /* the first is a warm-up */
+        int at = block < 0 ? 0 : block;
+        ours[at] = once(routes, line->ours, line->size, effort.rounds) / (double)effort.rounds;
+        peer[at] = compared ? once(routes, line->peer, line->size, effort.rounds) / (double)effort.rounds : NAN;
     }
     shmem_barrier_all();
     result.ours = in_unit(line, median(ours, n));
