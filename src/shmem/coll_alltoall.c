@@ -71,7 +71,7 @@ int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *ar
         struct shmemi_place source =
             shmemi_own_place(&args->source, (size_t)to * strides->nelems * shape.source_pitch);
         size_t offset = args->dest.offset + (size_t)me * strides->nelems * shape.dest_pitch;
-        rc = view->driver->put_strided(&context, view, offset, &source, &shape);
+        rc = view->driver->put_strided_nbi(&context, view, offset, &source, &shape);
     }
     if (!rc)
         rc = shmemi_complete(&context);

@@ -197,6 +197,7 @@ const struct shmemi_driver shmemi_driver_cma = {
     .put_nbi = cma_put,
     .get_nbi = cma_get_nbi,
     .put_strided = cma_put_strided,
+    .put_strided_nbi = cma_put_strided,
     .get_strided = cma_get_strided,
     .amo = cma_amo,
     .amo_nbi = cma_amo_nbi,

@@ -82,16 +82,15 @@ static bool can_start(const struct shmemi_place *dest, const struct shmemi_place
 }
 
 static int start(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
-                 size_t nbytes)
+                 const struct shmemi_shape *shape)
 {
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     if (!can_start(dest, source))
-        return shmemi_memory_copy(dest, source, &shape);
+        return shmemi_memory_copy(dest, source, shape);
     const struct shmemi_memory *memory = dest->memory == &shmemi_memory_host ? source->memory : dest->memory;
     struct shmemi_copy *copy = malloc(sizeof *copy);
     if (!copy)
-        return shmemi_memory_copy(dest, source, &shape);
-    int rc = memory->copy_start(dest, source, &shape, &copy->event);
+        return shmemi_memory_copy(dest, source, shape);
+    int rc = memory->copy_start(dest, source, shape, &copy->event);
     if (rc) {
         free(copy);
         return rc;
@@ -106,8 +105,9 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
 static int start_or_collect(struct shmemi_context *context, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes)
 {
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     int rc = shmemi_direct_list_copy(context, dest, source, nbytes);
-    return rc == -EAGAIN ? start(context, dest, source, nbytes) : rc;
+    return rc == -EAGAIN ? start(context, dest, source, &shape) : rc;
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
@@ -170,6 +170,14 @@ int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmem
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
     return copy_now(context, &dest, source, shape);
+}
+
+int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                  const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    struct shmemi_place dest = shmemi_view_place(view, offset);
+    int rc = shmemi_direct_list_flush(context);
+    return rc ? rc : start(context, &dest, source, shape);
 }
 
 int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

@@ -128,6 +128,9 @@ struct shmemi_driver {
                        const struct shmemi_place *source, const struct shmemi_shape *shape);
     int (*get_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                        const struct shmemi_place *dest, const struct shmemi_shape *shape);
+    /* The source stays as it is until quiet. */
+    int (*put_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                           const struct shmemi_place *source, const struct shmemi_shape *shape);
 
     /* fetch_p is NULL when no old value is wanted; such an operation may still be under way on return. */
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,

@@ -118,6 +118,7 @@ const struct shmemi_driver shmemi_driver_naive = {
     .put_nbi = naive_put,
     .get_nbi = naive_get,
     .put_strided = naive_put_strided,
+    .put_strided_nbi = naive_put_strided,
     .get_strided = naive_get_strided,
     .amo = naive_amo,
     .amo_nbi = naive_amo_nbi,

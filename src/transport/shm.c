@@ -110,6 +110,7 @@ const struct shmemi_driver shmemi_driver_shm = {
     .put_nbi = shm_put,
     .get_nbi = shm_get,
     .put_strided = shm_put_strided,
+    .put_strided_nbi = shm_put_strided,
     .get_strided = shm_get_strided,
     .amo = shm_amo,
     .amo_nbi = shm_amo,

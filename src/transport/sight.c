@@ -115,6 +115,8 @@ MEASURE(put_nbi, PUT_NBI, size, (const struct shmemi_place *source, size_t size)
 MEASURE(get_nbi, GET_NBI, size, (const struct shmemi_place *dest, size_t size), (dest, size))
 MEASURE(put_strided, IPUT, shape->width * shape->rows,
         (const struct shmemi_place *source, const struct shmemi_shape *shape), (source, shape))
+MEASURE(put_strided_nbi, IPUT, shape->width * shape->rows,
+        (const struct shmemi_place *source, const struct shmemi_shape *shape), (source, shape))
 MEASURE(get_strided, IGET, shape->width * shape->rows,
         (const struct shmemi_place *dest, const struct shmemi_shape *shape), (dest, shape))
 MEASURE(amo, AMO, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
@@ -151,6 +153,7 @@ const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real
     face->put_nbi = measure_put_nbi;
     face->get_nbi = measure_get_nbi;
     face->put_strided = measure_put_strided;
+    face->put_strided_nbi = measure_put_strided_nbi;
     face->get_strided = measure_get_strided;
     face->amo = measure_amo;
     face->amo_nbi = measure_amo_nbi;

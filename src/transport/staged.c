@@ -432,6 +432,7 @@ const struct shmemi_driver shmemi_driver_staged = {
     .put_nbi = staged_put_nbi,
     .get_nbi = shmemi_staged_get_nbi,
     .put_strided = staged_put_strided,
+    .put_strided_nbi = staged_put_strided,
     .get_strided = shmemi_staged_get_strided,
     .amo = staged_amo,
     .amo_nbi = staged_amo_nbi,

@@ -507,6 +507,7 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .put_nbi = ucx_put_nbi,
     .get_nbi = ucx_get_nbi,
     .put_strided = put_strided,
+    .put_strided_nbi = put_strided,
     .get_strided = get_strided,
     .amo = ucx_amo,
     .amo_nbi = ucx_amo_nbi,
