@@ -157,6 +157,93 @@ static void check_all(const struct object *dest, const struct object *source)
     }
 }
 
+/* ---- bytes, at odd addresses ------------------------------------------------------------------------------------- */
+
+enum { ODD = 13, BYTES_MOST = 5001 };
+
+static unsigned char byte_of(size_t pe, size_t i)
+{
+    return (unsigned char)(pe * 41 + i * 3 + (i >> 8) + 1);
+}
+
+static void write_bytes(const struct object *object, size_t at, size_t n)
+{
+    if (object->ops)
+        object->ops->write(object->buffer, at, scratch, n);
+    else
+        memcpy((char *)object->words + at, scratch, n);
+}
+
+static void prepare_bytes(const struct object *dest, const struct object *source, size_t dest_bytes,
+                          size_t source_bytes)
+{
+    unsigned char *bytes = (unsigned char *)scratch;
+    memset(bytes, 0xa5, dest_bytes + 2 * ODD);
+    write_bytes(dest, 0, dest_bytes + 2 * ODD);
+    for (size_t i = 0; i < source_bytes; i++)
+        bytes[i] = byte_of(my_pe, i);
+    write_bytes(source, ODD, source_bytes);
+    shmem_sync_all();
+}
+
+/* Block i of dest holds n bytes of the PE i (or of the root), from byte `from` of its source on. */
+static void check_blocks(const char *what, const struct object *dest, size_t blocks, size_t n, size_t root, size_t from)
+{
+    const unsigned char *bytes = (const unsigned char *)scratch;
+    size_t all = blocks * n;
+    if (dest->ops)
+        dest->ops->read(scratch, dest->buffer, 0, all + 2 * ODD);
+    else
+        memcpy(scratch, dest->words, all + 2 * ODD);
+    check_untouched(what, bytes, ODD, 0xa5);
+    for (size_t i = 0; i < all; i++) {
+        unsigned char expected = byte_of(blocks == 1 ? root : i / n, from + i % n);
+        CHECK_THAT(bytes[ODD + i] == expected, "%s of %zu bytes into %s: byte %zu is %#x, expected %#x", what, n,
+                   dest->ops ? dest->ops->name : "the heap", i, bytes[ODD + i], expected);
+    }
+    check_untouched(what, bytes + ODD + all, ODD, 0xa5);
+}
+
+static void check_odd(const struct object *dest, const struct object *source, size_t n)
+{
+    char *to = (char *)dest->words + ODD;
+    const char *from = (const char *)source->words + ODD;
+    const size_t root = n % n_pes;
+    prepare_bytes(dest, source, n, n);
+    shmem_broadcastmem(SHMEM_TEAM_WORLD, to, from, n, (int)root);
+    check_blocks("broadcastmem", dest, 1, n, root, 0);
+    if (n_pes == 1)
+        return;
+    prepare_bytes(dest, source, n * n_pes, n);
+    shmem_fcollectmem(SHMEM_TEAM_WORLD, to, from, n);
+    check_blocks("fcollectmem", dest, n_pes, n, 0, 0);
+    prepare_bytes(dest, source, n * n_pes, n);
+    shmem_collectmem(SHMEM_TEAM_WORLD, to, from, n);
+    check_blocks("collectmem", dest, n_pes, n, 0, 0);
+    prepare_bytes(dest, source, n * n_pes, n * n_pes);
+    shmem_alltoallmem(SHMEM_TEAM_WORLD, to, from, n);
+    check_blocks("alltoallmem", dest, n_pes, n, 0, my_pe * n);
+}
+
+/* dest is the source of the root, too. */
+static void check_in_place(const struct object *object, size_t n)
+{
+    prepare(object, object, n, n);
+    shmem_uint64_broadcast(SHMEM_TEAM_WORLD, object->words, object->words, n, 0);
+    read_words(object, n);
+    for (size_t i = 0; i < n; i++)
+        expect("broadcast in place", object, i, value(0, i));
+}
+
+static void check_bytes_of_all(const struct object *dest, const struct object *source)
+{
+    static const size_t odd_lengths[] = {1, 7, 333, 2049, BYTES_MOST};
+    for (size_t i = 0; i < sizeof odd_lengths / sizeof odd_lengths[0]; i++)
+        check_odd(dest, source, odd_lengths[i]);
+    for (int i = 1; i < N_LENGTHS; i++)
+        check_in_place(dest, lengths[i]);
+}
+
 static struct object make(const struct device_ops *ops, size_t n)
 {
     struct object object = {.ops = ops, .buffer = ops->alloc(n * sizeof(uint64_t))};
@@ -179,8 +266,11 @@ static bool check_kind(const struct device_ops *ops)
         return false;
     struct object mapped[] = {make(ops, n), make(ops, n)}, heap = {.words = check_shmem_malloc(n * sizeof(uint64_t))};
     check_all(&mapped[0], &mapped[1]);
+    check_bytes_of_all(&mapped[0], &mapped[1]);
     check_all(&mapped[0], &heap);
+    check_bytes_of_all(&mapped[0], &heap);
     check_all(&heap, &mapped[1]);
+    check_bytes_of_all(&heap, &mapped[1]);
     discard(&mapped[0]);
     discard(&mapped[1]);
     shmem_free(heap.words);
