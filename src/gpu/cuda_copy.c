@@ -133,7 +133,7 @@ static inline bool is_rect(const struct shmemi_shape *shape)
            shape->dest_pitch <= PITCH_MAX && shape->source_pitch <= PITCH_MAX;
 }
 
-enum { THREADS = 256, BLOCKS_MAX = 1024, UNIT_MAX = 16 };
+enum { THREADS = 256, BLOCKS_MAX = 1024, UNIT_MAX = 16, ROWS_FOR_KERNEL = 8192 };
 
 static int launch_rows(struct shmemi_cuda_context *context, struct shmemi_row_copy *copy, CUstream stream)
 {
@@ -167,24 +167,27 @@ static int copy_rows_by_kernel(const struct shmemi_place *dest, const struct shm
     return launch_rows(dest->object, &copy, stream);
 }
 
-static int copy_irregular(const struct shmemi_place *dest, const struct shmemi_place *source,
-                          const struct shmemi_shape *shape, CUstream stream)
+/* The copy engines take as long for a short row as for a longer one; a kernel does not mind. */
+static bool is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
+                          const struct shmemi_shape *shape)
 {
-    int rc = -ENOTSUP;
-    if (is_cuda(dest) && is_cuda(source))
-        rc = copy_rows_by_kernel(dest, source, shape, stream);
-    return rc == -ENOTSUP ? copy_rows(*dest, *source, shape, stream) : rc;
+    return is_cuda(dest) && is_cuda(source) && (shape->rows >= ROWS_FOR_KERNEL || !is_rect(shape));
 }
 
 static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
                       const struct shmemi_shape *shape, CUstream stream)
 {
+    int rc = -ENOTSUP;
     if (shape->rows == 1)
         return copy_linear(dest, source, shape->width, stream);
     if (shape->dest_pitch == shape->width && shape->source_pitch == shape->width)
         return copy_linear(dest, source, shape->width * shape->rows, stream);
+    if (is_for_kernel(dest, source, shape))
+        rc = copy_rows_by_kernel(dest, source, shape, stream);
+    if (rc != -ENOTSUP)
+        return rc;
     if (!is_rect(shape))
-        return copy_irregular(dest, source, shape, stream);
+        return copy_rows(*dest, *source, shape, stream);
     if (crosses_contexts(dest, source))
         return copy_rect_across(dest, source, shape, stream);
     return copy_rect(dest, source, shape, stream);

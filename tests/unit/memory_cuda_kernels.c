@@ -164,6 +164,19 @@ static void check_rows(void)
     }
 }
 
+/* More rows than are left to the copy engines. */
+static void check_many_rows(void)
+{
+    for (size_t width = 1; width <= 4; width++) {
+        struct shmemi_shape shape = {width, 9000, 8, 5};
+        load_arrays(SHMEMI_KIND_U8, (unsigned)width);
+        CHECK(!memory->copy(&array[1], &array[0], &shape));
+        for (size_t row = 0; row < shape.rows; row++)
+            memcpy(model[1] + row * shape.dest_pitch, model[0] + row * shape.source_pitch, shape.width);
+        CHECK(arrays_are_right());
+    }
+}
+
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
 
 static double now(void)
@@ -186,37 +199,16 @@ static double time_combine(const struct shmemi_combination *combination)
     return best;
 }
 
-static void print_times(void)
+static void print_sum_times(const struct shmemi_place *place, const char *where)
 {
-    const size_t most = (size_t)64 << 20;
-    struct shmemi_place place[2];
-    for (int i = 0; i < 2; i++)
-        place[i] = (struct shmemi_place){memory, array[0].object, device_alloc(most)};
-    for (size_t nbytes = 8; nbytes <= most; nbytes *= 8) {
+    for (size_t nbytes = 8; nbytes <= (size_t)64 << 20; nbytes *= 8) {
         struct shmemi_combination sum = {SHMEMI_OP_sum, SHMEMI_KIND_F64, SHMEMI_COMBINE_ALL, 8, nbytes / 8,
                                          place,         place,           2,                  2};
-        double real = time_combine(&sum);
-        sum.kind = SHMEMI_KIND_I8, sum.size = 1, sum.nelems = nbytes;
-        printf("# sum of 2 arrays to both, %zu bytes: double %.1f us, char %.1f us\n", nbytes, real,
-               time_combine(&sum));
+        printf("# %s, sum of 2 arrays of %zu bytes to both: %.1f us\n", where, nbytes, time_combine(&sum));
     }
-    for (int i = 0; i < 2; i++)
-        USE(user.cuMemFree(place[i].address));
 }
 
-static double time_copy(const struct shmemi_place *dest, const struct shmemi_place *source, struct shmemi_shape shape)
-{
-    double best = 1e30;
-    for (int i = 0; i < 30; i++) {
-        double start = now();
-        CHECK(!memory->copy(dest, source, &shape));
-        double took = now() - start;
-        best = took < best ? took : best;
-    }
-    return best;
-}
-
-/* The driver's 2-D copy, and the kernel by its own launch. */
+/* The kernel, by a launch of our own. */
 static double time_rows_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
                                struct shmemi_shape shape)
 {
@@ -239,22 +231,65 @@ static double time_rows_kernel(const struct shmemi_place *dest, const struct shm
     return best;
 }
 
-static void print_row_times(void)
+/* Through the driver, as a rectangle. */
+static double time_rect(const struct shmemi_place *dest, const struct shmemi_place *source, struct shmemi_shape shape)
 {
-    static const size_t widths[] = {4, 8, 16, 64, 1024}, rows[] = {64, 4096, 65536, 1 << 20};
-    const size_t most = (size_t)3 << 30;
-    struct shmemi_place place[2];
-    for (int i = 0; i < 2; i++)
-        place[i] = (struct shmemi_place){memory, array[0].object, device_alloc(most)};
-    for (int w = 0; w < 5; w++)
-        for (int r = 0; r < 4; r++) {
+    CUDA_MEMCPY2D rect = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = source->address, .srcPitch = shape.source_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dest->address, .dstPitch = shape.dest_pitch,
+        .WidthInBytes = shape.width, .Height = shape.rows,
+    };
+    CUstream stream;
+    double best = 1e30;
+    CHECK(!shmemi_cuda_stream(dest->object, &stream));
+    for (int i = 0; i < 30; i++) {
+        double start = now();
+        USE(shmemi_cuda.cuMemcpy2DAsync(&rect, stream));
+        USE(shmemi_cuda.cuStreamSynchronize(stream));
+        double took = now() - start;
+        best = took < best ? took : best;
+    }
+    return best;
+}
+
+static void print_row_times(const struct shmemi_place *dest, const struct shmemi_place *source, const char *where)
+{
+    static const size_t widths[] = {8, 64, 1024}, rows[] = {64, 1024, 4096, 8192, 16384, 65536, 1 << 20};
+    for (int w = 0; w < 3; w++)
+        for (int r = 0; r < 7; r++) {
             struct shmemi_shape shape = {widths[w], rows[r], 2 * widths[w], 2 * widths[w]};
-            double copy = time_copy(&place[0], &place[1], shape);
-            printf("# %zu rows of %zu bytes, pitch %zu: 2-D copy %.1f us, kernel %.1f us\n", rows[r], widths[w],
-                   shape.dest_pitch, copy, time_rows_kernel(&place[0], &place[1], shape));
+            printf("# %s, %zu rows of %zu bytes: 2-D copy %.1f us, kernel %.1f us\n", where, rows[r], widths[w],
+                   time_rect(dest, source, shape), time_rows_kernel(dest, source, shape));
         }
-    for (int i = 0; i < 2; i++)
-        USE(user.cuMemFree(place[i].address));
+}
+
+/* Memory of another device that this context reaches; 0 when there is none. */
+static CUdeviceptr allocate_on_peer(CUcontext mine, size_t size)
+{
+    CUresult (*enable)(CUcontext, unsigned);
+    CUcontext theirs;
+    CUdeviceptr pointer = 0;
+    *(void **)&enable = dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuCtxEnablePeerAccess");
+    if (memory->device_count() < 2 || shmemi_cuda.cuDevicePrimaryCtxRetain(&theirs, 1) != CUDA_SUCCESS)
+        return 0;
+    USE(user.cuCtxSetCurrent(theirs));
+    USE(user.cuMemAlloc(&pointer, size));
+    USE(user.cuCtxSetCurrent(mine));
+    return enable && enable(theirs, 0) == CUDA_SUCCESS ? pointer : 0;
+}
+
+static void print_times(CUcontext context)
+{
+    const size_t most = (size_t)2 << 30;
+    struct shmemi_place here[2] = {{memory, array[0].object, device_alloc(most)},
+                                   {memory, array[0].object, device_alloc(most)}};
+    struct shmemi_place pair[2] = {here[0], {memory, array[0].object, allocate_on_peer(context, most)}};
+    print_sum_times(here, "one device");
+    print_row_times(&here[1], &here[0], "one device");
+    if (!pair[1].address)
+        return;
+    print_sum_times(pair, "two devices");
+    print_row_times(&pair[1], &pair[0], "to another device");
 }
 
 static void make_arrays(void)
@@ -285,10 +320,9 @@ int main(int argc, char **argv)
     check_ops();
     check_refusals();
     check_rows();
-    if (argc > 1 && !strcmp(argv[1], "time")) {
-        print_times();
-        print_row_times();
-    }
+    check_many_rows();
+    if (argc > 1 && !strcmp(argv[1], "time"))
+        print_times(primary);
     memory->close();
     printf("# %d failures\n", n_failures);
     return n_failures ? 1 : 0;
