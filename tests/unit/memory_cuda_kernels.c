@@ -231,6 +231,19 @@ static double time_rows_kernel(const struct shmemi_place *dest, const struct shm
     return best;
 }
 
+/* As the library copies. */
+static double time_copy(const struct shmemi_place *dest, const struct shmemi_place *source, struct shmemi_shape shape)
+{
+    double best = 1e30;
+    for (int i = 0; i < 30; i++) {
+        double start = now();
+        CHECK(!memory->copy(dest, source, &shape));
+        double took = now() - start;
+        best = took < best ? took : best;
+    }
+    return best;
+}
+
 /* Through the driver, as a rectangle. */
 static double time_rect(const struct shmemi_place *dest, const struct shmemi_place *source, struct shmemi_shape shape)
 {
@@ -263,6 +276,23 @@ static void print_row_times(const struct shmemi_place *dest, const struct shmemi
         }
 }
 
+/* Dense rows of page-locked host memory: the kernel against the library's copy. */
+static void print_host_row_times(const struct shmemi_place *device)
+{
+    static const size_t rows[] = {64, 1024, 4096, 65536};
+    void *locked = NULL;
+    USE(user.cuMemAllocHost(&locked, (size_t)8 << 16));
+    struct shmemi_place host = shmemi_place_host(locked), mapped = {memory, device->object, (uintptr_t)locked};
+    for (int r = 0; r < 4; r++) {
+        struct shmemi_shape in = {8, rows[r], 64, 8}, out = {8, rows[r], 8, 64};
+        printf("# host, %zu rows of 8 bytes, dense there: to the device: copy %.1f us, kernel %.1f us; from it: copy %.1f"
+               " us, kernel %.1f us\n",
+               rows[r], time_copy(device, &host, in), time_rows_kernel(device, &mapped, in),
+               time_copy(&host, device, out), time_rows_kernel(&mapped, device, out));
+    }
+    USE(user.cuMemFreeHost(locked));
+}
+
 /* Memory of another device that this context reaches; 0 when there is none. */
 static CUdeviceptr allocate_on_peer(CUcontext mine, size_t size)
 {
@@ -286,6 +316,7 @@ static void print_times(CUcontext context)
     struct shmemi_place pair[2] = {here[0], {memory, array[0].object, allocate_on_peer(context, most)}};
     print_sum_times(here, "one device");
     print_row_times(&here[1], &here[0], "one device");
+    print_host_row_times(&here[0]);
     if (!pair[1].address)
         return;
     print_sum_times(pair, "two devices");
