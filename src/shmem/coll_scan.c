@@ -51,7 +51,10 @@ static int scan_flat(struct scan *scan, size_t nbytes)
 
 /* ---- a part for each --------------------------------------------------------------------------------------------- */
 
-enum { BLOCK_BYTES = 16384 };
+enum {
+    BLOCK_BYTES = 16384,        /* stays in the cache */
+    FAR_BLOCK_MOST = 256 << 10, /* when each block costs a round trip to every rank */
+};
 
 /* The sum of the ranks so far, and room for the next one and for a block that is not mapped. */
 struct running {
@@ -79,17 +82,30 @@ static int add_rank(struct scan *scan, struct running *running, int rank, size_t
     return rc ? rc : shmemi_complete(&scan->context);
 }
 
+static size_t block_bytes(const struct scan *scan, size_t part_bytes)
+{
+    bool mapped = true;
+    for (int rank = 0; rank < scan->team->node.n && mapped; rank++)
+        mapped = shmemi_mapped_copy(scan->source, shmemi_node_world_pe(scan->team, rank));
+    if (mapped || part_bytes < BLOCK_BYTES)
+        return BLOCK_BYTES;
+    if (part_bytes > FAR_BLOCK_MOST)
+        return FAR_BLOCK_MOST;
+    return (part_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+}
+
 static int scan_part_by_cpu(struct scan *scan, const struct shmemi_part *part)
 {
-    char *buffer = aligned_alloc(SHMEMI_CACHE_LINE, 3 * BLOCK_BYTES);
+    const size_t block = block_bytes(scan, part->end - part->start);
+    char *buffer = aligned_alloc(SHMEMI_CACHE_LINE, 3 * block);
     int rc = 0;
     if (!buffer) {
         shmemi_error("out of memory for a scan");
         return -ENOMEM;
     }
     for (size_t at = part->start, nbytes; at < part->end && !rc; at += nbytes) {
-        struct running running = {buffer, buffer + BLOCK_BYTES, buffer + 2 * BLOCK_BYTES};
-        nbytes = part->end - at < BLOCK_BYTES ? part->end - at : BLOCK_BYTES;
+        struct running running = {buffer, buffer + block, buffer + 2 * block};
+        nbytes = part->end - at < block ? part->end - at : block;
         memset(running.sum, 0, nbytes);
         for (int rank = 0; rank < scan->team->node.n && !rc; rank++)
             rc = add_rank(scan, &running, rank, at, nbytes);

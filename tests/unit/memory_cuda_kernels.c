@@ -285,8 +285,8 @@ static void print_host_row_times(const struct shmemi_place *device)
     struct shmemi_place host = shmemi_place_host(locked), mapped = {memory, device->object, (uintptr_t)locked};
     for (int r = 0; r < 4; r++) {
         struct shmemi_shape in = {8, rows[r], 64, 8}, out = {8, rows[r], 8, 64};
-        printf("# host, %zu rows of 8 bytes, dense there: to the device: copy %.1f us, kernel %.1f us; from it: copy %.1f"
-               " us, kernel %.1f us\n",
+        printf("# host, %zu rows of 8 bytes, dense there: to the device: copy %.1f us, kernel %.1f us; from it: copy "
+               "%.1f us, kernel %.1f us\n",
                rows[r], time_copy(device, &host, in), time_rows_kernel(device, &mapped, in),
                time_copy(&host, device, out), time_rows_kernel(&mapped, device, out));
     }
