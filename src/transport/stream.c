@@ -48,10 +48,10 @@ int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
 static bool lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view)
 {
     static atomic_bool failed;
-    void *host = shmemi_view_host(view);
-    if (!stream->memory->pin || !host || view->region != SHMEMI_REGION_HEAP || atomic_load(&failed))
+    char *base = shmemi_view_host(view);
+    if (!stream->memory->pin || !base || view->region != SHMEMI_REGION_HEAP || atomic_load(&failed))
         return false;
-    int rc = stream->memory->pin(host, view->size);
+    int rc = stream->memory->pin(base, view->size);
     if (rc)
         atomic_store(&failed, true);
     return !rc;
@@ -176,6 +176,13 @@ int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_st
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
 }
 
+/* Additions by the stream are atomic with the others' where the GPU adds at the memory for those, too. */
+static bool is_atomic(const struct shmemi_stream_signal *signal)
+{
+    return signal->step == SHMEMI_STEP_SET || signal->view->by_agent ||
+           signal->view->place.memory == &shmemi_memory_host;
+}
+
 /* After a put of the agent that may be under way, the stream itself cannot tell when the signal may go. */
 int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                          const struct shmemi_stream_signal *signal)
@@ -192,8 +199,7 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
         else
             shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     }
-    bool is_exact = signal->step == SHMEMI_STEP_SET || signal->view->place.memory == &shmemi_memory_host;
-    if (!work.transfer.nbytes && is_exact && !shmemi_stream_agent_owes()) {
+    if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_owes()) {
         int rc = shmemi_stream_steps(stream, signal, 1);
         if (rc != -ENOTSUP)
             return rc;

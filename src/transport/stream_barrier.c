@@ -75,7 +75,8 @@ static int by_stream(const struct shmemi_stream *stream, uint64_t number)
 
 static uint64_t *own_word(size_t offset)
 {
-    return (uint64_t *)(shmemi_view_host(shmemi_exchange_view(shmemi_job.pe)) + SHMEMI_STREAM_WORDS_OFFSET + offset);
+    char *heap = shmemi_view_host(shmemi_exchange_view(shmemi_job.pe));
+    return (uint64_t *)(heap + SHMEMI_STREAM_WORDS_OFFSET + offset);
 }
 
 static bool has_reached(size_t offset, uint64_t number)
