@@ -18,6 +18,7 @@
 
 static pthread_mutex_t used_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shmemi_cuda_context *used; /* contexts with streams that we have enqueued something in */
+static atomic_uint n_times_closed;
 
 static void reserve_turns(void);
 
@@ -45,7 +46,7 @@ static void prepare(struct shmemi_cuda_context *context)
     pthread_mutex_unlock(&used_lock);
 }
 
-static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
+static int look_up_record(CUcontext context, struct shmemi_cuda_context **record_p)
 {
     CUdevice device;
     CUcontext popped;
@@ -58,6 +59,26 @@ static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
     if (!rc && !atomic_load_explicit(&(*record_p)->streams.is_prepared, memory_order_acquire))
         prepare(*record_p);
     shmemi_cuda.cuCtxPopCurrent(&popped);
+    return rc;
+}
+
+/* This thread's last answer serves as long as the records live. */
+static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
+{
+    static _Thread_local struct {
+        struct shmemi_cuda_context *record;
+        unsigned n_closed;
+    } last;
+    unsigned n_closed = atomic_load_explicit(&n_times_closed, memory_order_acquire);
+    if (last.record && last.n_closed == n_closed && last.record->context == context && !last.record->is_gone) {
+        *record_p = last.record;
+        return 0;
+    }
+    int rc = look_up_record(context, record_p);
+    if (!rc) {
+        last.record = *record_p;
+        last.n_closed = n_closed;
+    }
     return rc;
 }
 
@@ -394,6 +415,7 @@ static void drain(void)
 
 void shmemi_cuda_streams_close(void)
 {
+    atomic_fetch_add(&n_times_closed, 1);
     used = NULL;
     free_turns = NULL;
     while (turn_blocks) {

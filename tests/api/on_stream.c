@@ -20,6 +20,8 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2, CAPTURE_RELAXED = 2, N
     X(cuDeviceGet, (int *device, int ordinal))                                                                         \
     X(cuDevicePrimaryCtxRetain, (cuda_context_t * context, int device))                                                \
     X(cuCtxSetCurrent, (cuda_context_t context))                                                                       \
+    X(cuCtxCreate_v2, (cuda_context_t * context, unsigned flags, int device))                                          \
+    X(cuCtxDestroy_v2, (cuda_context_t context))                                                                       \
     X(cuStreamCreate, (shmemx_stream_t * stream, unsigned flags))                                                      \
     X(cuStreamSynchronize, (shmemx_stream_t stream))                                                                   \
     X(cuStreamBeginCapture_v2, (shmemx_stream_t stream, int mode))                                                     \
@@ -44,6 +46,8 @@ static struct {
 static shmemx_stream_t lanes[ON_LANES];
 static cuda_event_t marks[ON_LANES];
 static cuda_address_t buffer;
+static cuda_context_t primary;
+static int device;
 
 #define TRY(_call)                                                                                                     \
     do {                                                                                                               \
@@ -62,12 +66,10 @@ static bool load(void)
 
 static bool open_device(int index)
 {
-    int device;
-    cuda_context_t context;
     if (index < 0 || !load() || cuda.cuInit(0) || cuda.cuDeviceGet(&device, index))
         return false;
-    TRY(cuda.cuDevicePrimaryCtxRetain(&context, device));
-    TRY(cuda.cuCtxSetCurrent(context));
+    TRY(cuda.cuDevicePrimaryCtxRetain(&primary, device));
+    TRY(cuda.cuCtxSetCurrent(primary));
     for (int i = 0; i < ON_LANES; i++) {
         TRY(cuda.cuStreamCreate(&lanes[i], STREAM_NON_BLOCKING));
         TRY(cuda.cuEventCreate(&marks[i], EVENT_DISABLE_TIMING));
@@ -207,6 +209,32 @@ static void check_unmapped(char *map)
     shmem_barrier_all();
 }
 
+/* A stream of a context that the program made, which has none of the mapped memory. */
+static void check_other_context(char *map)
+{
+    cuda_context_t other;
+    shmemx_stream_t stream;
+    uint64_t *word = (uint64_t *)map;
+    fill(0, 0, 0, 2);
+    fill(0, ON_DATA + 4096, 500 + (uint32_t)shmem_my_pe(), 1024);
+    finish(0);
+    TRY(cuda.cuCtxCreate_v2(&other, 0, device));
+    TRY(cuda.cuStreamCreate(&stream, STREAM_NON_BLOCKING));
+    TRY(cuda.cuCtxSetCurrent(primary));
+    shmem_barrier_all();
+    shmemx_putmem_signal_on_stream(map + ON_DATA, map + ON_DATA + 4096, 4096, word, 3, SHMEM_SIGNAL_SET,
+                                   check_target(1), stream);
+    shmemx_signal_wait_until_on_stream(word, SHMEM_CMP_EQ, 3, stream);
+    shmemx_getmem_on_stream(map + ON_DATA + 8192, map + ON_DATA, 4096, check_target(1), stream);
+    shmemx_barrier_all_on_stream(stream);
+    TRY(cuda.cuStreamSynchronize(stream));
+    CHECK(first_word(ON_DATA) == 500 + (uint32_t)check_origin(1));
+    CHECK(first_word(ON_DATA + 8192) == 500 + (uint32_t)shmem_my_pe());
+    TRY(cuda.cuCtxDestroy_v2(other));
+    TRY(cuda.cuCtxSetCurrent(primary));
+    shmem_barrier_all();
+}
+
 /* Puts and signals of a direct route become part of a graph. */
 static void check_graph(char *map)
 {
@@ -260,6 +288,7 @@ int main(void)
     char *map = on_check(&ops, (void *)buffer);
     check_unmapped(map);
     check_graph(map);
+    check_other_context(map);
     check_drain(map);
     return check_end();
 }
