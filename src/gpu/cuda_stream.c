@@ -12,6 +12,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
@@ -82,18 +83,20 @@ static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
     return rc;
 }
 
-static int stream_open(struct shmemi_stream *stream)
+static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
     CUcontext context;
     struct shmemi_cuda_context *record;
     CUresult result = shmemi_cuda.cuStreamGetCtx(stream->handle, &context);
     if (result != CUDA_SUCCESS) {
-        shmemi_error("%p is not a CUDA stream of this process, or CUDA has not been started in this thread: %s",
-                     stream->handle, shmemi_cuda_error_text(result));
+        snprintf(reason, reason_size, "%p is not a stream of this process, or this thread has no CUDA context: %s",
+                 stream->handle, shmemi_cuda_error_text(result));
         return shmemi_cuda_errno(result);
     }
     int rc = record_of(context, &record);
-    if (!rc)
+    if (rc)
+        snprintf(reason, reason_size, "the context of stream %p cannot be used", stream->handle);
+    else
         stream->object = record;
     return rc;
 }

@@ -130,8 +130,8 @@ struct shmemi_word {
 
 /* What a kind does in the order of its streams. All return at once: nothing waits for the stream. */
 struct shmemi_streams {
-    /* See what stream->handle is. -errno, logged, when nothing can be enqueued there. */
-    int (*open)(struct shmemi_stream *stream);
+    /* See what stream->handle is. -errno, and a cause in reason, when nothing can be enqueued there. */
+    int (*open)(struct shmemi_stream *stream, char *reason, size_t reason_size);
 
     /* Is what is enqueued being recorded, for any number of executions (CUDA graphs)? NULL: never. */
     bool (*is_recording)(const struct shmemi_stream *stream);

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { COMING = 1, COME = 0 }; /* below: the error that kept the queue from coming */
@@ -22,7 +23,7 @@ struct turn {
 
 static struct shmemi_opencl *const cl = &shmemi_opencl;
 
-static int queue_open(struct shmemi_stream *stream)
+static int queue_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
     cl_context context = NULL;
     cl_int status = CL_INVALID_COMMAND_QUEUE;
@@ -30,7 +31,8 @@ static int queue_open(struct shmemi_stream *stream)
         status = cl->clGetCommandQueueInfo(stream->handle, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     stream->object = context;
     if (status != CL_SUCCESS)
-        shmemi_error("%p is not an OpenCL command queue: %s", stream->handle, shmemi_opencl_error_name(status));
+        snprintf(reason, reason_size, "%p is not a command queue: %s", stream->handle,
+                 shmemi_opencl_error_name(status));
     return shmemi_opencl_errno(status);
 }
 

@@ -15,10 +15,11 @@ struct call {
 
 static struct call on(const char *routine, int type, void *handle)
 {
+    char reason[200] = "";
     struct call call = {.routine = routine};
     shmemi_require_init(routine);
-    if (shmemi_stream_open(type, handle, &call.stream))
-        shmemi_fatal("%s: the stream or queue cannot be used", routine);
+    if (shmemi_stream_open(type, handle, &call.stream, reason, sizeof reason))
+        shmemi_fatal("%s: %s", routine, reason);
     return call;
 }
 

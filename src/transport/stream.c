@@ -13,19 +13,19 @@
 #include "transport/stream_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 static atomic_bool is_used[SHMEMI_MEMTYPES];
 
-int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p)
+int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, char *reason, size_t reason_size)
 {
     const struct shmemi_memory *memory = shmemi_memory_of_type(type);
     if (!memory || !memory->streams) {
-        shmemi_error("operations in %s: there is no %s on this machine, or in this build",
-                     type == SHMEMI_MEMTYPE_CUDA ? "streams" : "queues", shmemi_memory_type_name(type));
+        snprintf(reason, reason_size, "there is no %s on this machine, or in this build", shmemi_memory_type_name(type));
         return -ENODEV;
     }
     *stream_p = (struct shmemi_stream){.memory = memory, .handle = handle};
-    int rc = memory->streams->open(stream_p);
+    int rc = memory->streams->open(stream_p, reason, reason_size);
     if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed))
         atomic_store(&is_used[type], true);
     return rc;

@@ -26,8 +26,8 @@ struct shmemi_stream_signal {
     enum shmemi_word_step step;
 };
 
-/* The stream of a kind of memory; handle as the program has it. -ENODEV when there is no such kind here. */
-int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p);
+/* The stream of a kind of memory; handle as the program has it. -errno, with a cause in reason, when there is none. */
+int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, char *reason, size_t reason_size);
 
 /* The stream goes on when the source of a put may be reused, or the data of a get are there. */
 int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put);

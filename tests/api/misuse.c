@@ -31,6 +31,16 @@ static void put_to_null(void)
     shmem_putmem(NULL, &word, 8, 0);
 }
 
+static void null_queue(void)
+{
+    shmemx_quiet_on_queue(NULL, 0, NULL, NULL);
+}
+
+static void stream_without_cuda(void)
+{
+    shmemx_barrier_all_on_stream(NULL);
+}
+
 static void pe_too_large(void)
 {
     shmem_int_p((int *)&word, 1, shmem_n_pes());
@@ -225,6 +235,8 @@ static const struct {
     {"invalid_team", invalid_team, 0},
     {"free_of_static", free_of_static, 1},
     {"unmap_of_heap", unmap_of_heap, 1},
+    {"null_queue", null_queue, 0},
+    {"stream_without_cuda", stream_without_cuda, 0},
 };
 enum { N_CASES = sizeof cases / sizeof cases[0] };
 
