@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "transport/stream_agent.h"
 
 #include "base/log.h"
+#include "transport/service.h"
 #include "transport/stream_internal.h"
 #include "transport/trace.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct shmemi_context shmemi_stream_context;
 
@@ -82,10 +86,24 @@ static void take_posted(struct shmemi_stream_work **list)
     *list = oldest;
 }
 
+/* Between two looks at work that cannot go on. Sleeps rather than yields: a thread of the program that waits for its
+ * stream spins, and when both have but one core a yield costs a slice of time. */
+static void rest(unsigned *turns)
+{
+    enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
+    const unsigned spins = shmemi_cores_are_shared() ? SPINS_ON_SHARED_CORES : SPINS;
+    if (shmemi_service_progress()) {
+        *turns = 0;
+        return;
+    }
+    if (++*turns > spins)
+        nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? 20000 : 200000}, NULL);
+}
+
 static void *agent_main(void *argument)
 {
     struct shmemi_stream_work *list = NULL;
-    unsigned spins = 0;
+    unsigned turns = 0;
     (void)argument;
     shmemi_trace_name_thread("stream agent");
     pthread_mutex_lock(&agent.lock);
@@ -98,9 +116,9 @@ static void *agent_main(void *argument)
         pthread_mutex_unlock(&agent.lock);
         unsigned n_done = advance_all(&list);
         if (n_done)
-            spins = 0;
+            turns = 0;
         else
-            shmemi_progress(&spins);
+            rest(&turns);
         pthread_mutex_lock(&agent.lock);
         agent.n_posted -= n_done;
         if (n_done)
@@ -110,15 +128,33 @@ static void *agent_main(void *argument)
     return NULL;
 }
 
+/* A PE that its launcher has bound to a single core has its own thread spin there while it waits for the stream: the
+ * agent is not held to that core. The kernel leaves out what the PE may not use at all. */
+static void leave_single_core(pthread_attr_t *attributes)
+{
+    enum { CPUS_OF_A_CORE = 2 };
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) || CPU_COUNT(&cpus) > CPUS_OF_A_CORE)
+        return;
+    memset(&cpus, 0xff, sizeof cpus);
+    pthread_attr_setaffinity_np(attributes, sizeof cpus, &cpus);
+}
+
 /* With the lock held. */
 static int start(void)
 {
     sigset_t all, before;
+    pthread_attr_t attributes;
     agent.stops = false;
+    pthread_attr_init(&attributes);
+    leave_single_core(&attributes);
     sigfillset(&all); /* the program's signals are not for this thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
+    int rc = pthread_create(&agent.thread, &attributes, agent_main, NULL);
+    if (rc == EINVAL) /* none of these processors */
+        rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
     if (rc)
         shmemi_error("the thread for operations in streams cannot be started: %s", strerror(rc));
     agent.runs = !rc;
