@@ -39,7 +39,26 @@ static void watch(void)
     alarm(limit ? (unsigned)atoi(limit) : SECONDS);
 }
 
-#define STEP(_call) (step = #_call, _call)
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void tell_time(double since)
+{
+    if (me == 0 && getenv("ON_CHECK_VERBOSE"))
+        fprintf(stderr, "%s: %.3f s\n", step, seconds() - since);
+}
+
+#define STEP(_call)                                                                                                    \
+    do {                                                                                                               \
+        double _since = seconds();                                                                                     \
+        step = #_call;                                                                                                 \
+        _call;                                                                                                         \
+        tell_time(_since);                                                                                             \
+    } while (0)
 
 static uint32_t word_at(size_t offset)
 {

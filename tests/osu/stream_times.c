@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Times of operations on CUDA streams between PE 0 and the last PE, beside the driver's own copy on the same stream.
- * Medians in microseconds. Build: oshcc -O2 -o stream_times stream_times.c -ldl; run: oshrun -n 2 ./stream_times
+ * Medians in microseconds. Build: oshcc -O2 -o stream_times stream_times.c -ldl; run:
+ * oshrun -n 2 ./stream_times [LARGEST_SIZE]
  */
 #include <shmemx.h>
 
@@ -162,10 +163,10 @@ static void measure_pair(const char *what, void (*call)(void))
     shmem_barrier_all();
 }
 
-static void one_sided(void)
+static void one_sided(size_t largest)
 {
     static const size_t sizes[] = {8, 64 << 10, 1 << 20, 32 << 20};
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= largest; i++) {
         size = sizes[i];
         if (theirs)
             measure("cuMemcpyDtoDAsync to the peer", raw);
@@ -178,7 +179,7 @@ static void one_sided(void)
     measure("shmemx_signal_op_on_stream, add, GPU word", signal_add);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static int absent;
     shmem_init();
@@ -200,7 +201,7 @@ int main(void)
                "in a row");
     shmem_barrier_all();
     if (me == 0)
-        one_sided();
+        one_sided(argc > 1 ? strtoul(argv[1], NULL, 0) : BYTES);
     if (shmem_n_pes() == 2) {
         pong_word = (uint64_t *)map + 1;
         measure_pair("signal there and back, GPU words", pong);
