@@ -53,26 +53,6 @@ static bool is_round(int round)
     return (int64_t)1 << round < shmemi_job.n_pes;
 }
 
-/* ---- By the stream ----------------------------------------------------------------------------------------------- */
-
-static int by_stream(const struct shmemi_stream *stream, uint64_t number)
-{
-    struct shmemi_stream_signal steps[2 * ROUNDS_MAX + 2];
-    const int me = shmemi_job.pe;
-    unsigned n = 0;
-    if (shmemi_job.n_nodes > 1)
-        return -ENOTSUP;
-    steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_UNTIL_GE, number - 1);
-    for (int round = 0; is_round(round); round++) {
-        steps[n++] = at_word(partner(round), reached(round), SHMEMI_STEP_SET, number);
-        steps[n++] = at_word(me, reached(round), SHMEMI_STEP_UNTIL_GE, number);
-    }
-    steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_SET, number);
-    return shmemi_stream_steps(stream, steps, n);
-}
-
-/* ---- By the agent ------------------------------------------------------------------------------------------------ */
-
 static uint64_t *own_word(size_t offset)
 {
     char *heap = shmemi_view_host(shmemi_exchange_view(shmemi_job.pe));
@@ -83,6 +63,27 @@ static bool has_reached(size_t offset, uint64_t number)
 {
     return __atomic_load_n(own_word(offset), __ATOMIC_ACQUIRE) >= number;
 }
+
+/* ---- By the stream ----------------------------------------------------------------------------------------------- */
+
+static int by_stream(const struct shmemi_stream *stream, uint64_t number)
+{
+    struct shmemi_stream_signal steps[2 * ROUNDS_MAX + 2];
+    const int me = shmemi_job.pe;
+    unsigned n = 0;
+    if (shmemi_job.n_nodes > 1)
+        return -ENOTSUP;
+    if (!has_reached(offsetof(struct words, completed), number - 1))
+        steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_UNTIL_GE, number - 1);
+    for (int round = 0; is_round(round); round++) {
+        steps[n++] = at_word(partner(round), reached(round), SHMEMI_STEP_SET, number);
+        steps[n++] = at_word(me, reached(round), SHMEMI_STEP_UNTIL_GE, number);
+    }
+    steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_SET, number);
+    return shmemi_stream_steps(stream, steps, n);
+}
+
+/* ---- By the agent ------------------------------------------------------------------------------------------------ */
 
 static int announce(int round, uint64_t number)
 {
