@@ -183,7 +183,7 @@ static bool is_atomic(const struct shmemi_stream_signal *signal)
            signal->view->place.memory == &shmemi_memory_host;
 }
 
-/* After a put of the agent that may be under way, the stream itself cannot tell when the signal may go. */
+/* After a put of the agent to that PE that may be under way, the stream itself cannot tell when the signal may go. */
 int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                          const struct shmemi_stream_signal *signal)
 {
@@ -199,7 +199,7 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
         else
             shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     }
-    if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_owes()) {
+    if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_owes(signal->view->pe)) {
         int rc = shmemi_stream_steps(stream, signal, 1);
         if (rc != -ENOTSUP)
             return rc;
@@ -218,7 +218,7 @@ int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_s
 /* What streams do alone is complete when they go on. A queue's events are due even so. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream)
 {
-    if (!shmemi_stream_agent_owes() && !stream->n_events && !stream->event_p)
+    if (!shmemi_stream_agent_owes_any() && !stream->n_events && !stream->event_p)
         return 0;
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_quiet});
 }

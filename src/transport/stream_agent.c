@@ -3,6 +3,7 @@
 #include "transport/stream_agent.h"
 
 #include "base/log.h"
+#include "transport/job.h"
 #include "transport/service.h"
 #include "transport/stream_internal.h"
 #include "transport/trace.h"
@@ -17,6 +18,12 @@
 
 struct shmemi_context shmemi_stream_context;
 
+/* Work that sends to a PE: counted when posted, when done, and when known to be complete. */
+struct sends {
+    _Atomic uint64_t posted, settled;
+    uint64_t done; /* the agent's own */
+};
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -25,10 +32,14 @@ static struct {
     struct shmemi_stream_work *posted; /* newest first; taken by the agent */
     unsigned n_posted;                 /* and not done */
 
-    /* Work that sends: counted when posted, when done, and when known to be complete. */
-    _Atomic uint64_t sends_posted, sends_settled;
-    uint64_t sends_done; /* the agent's own */
+    _Atomic(struct sends *) sends; /* to each PE; NULL before the thread is made */
 } agent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static struct sends *sends_of(const struct shmemi_stream_work *work)
+{
+    const struct shmemi_view *view = work->transfer.view ? work->transfer.view : work->signal.view;
+    return &atomic_load(&agent.sends)[view->pe];
+}
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
@@ -48,7 +59,8 @@ static bool advance(struct shmemi_stream_work *work)
         if (rc)
             shmemi_fatal("an operation in a stream of the program has failed");
     }
-    agent.sends_done += work->sends;
+    if (work->sends)
+        sends_of(work)->done++;
     work->kind->turn_end(work->turn, rc);
     return true;
 }
@@ -140,6 +152,17 @@ static void leave_single_core(pthread_attr_t *attributes)
     pthread_attr_setaffinity_np(attributes, sizeof cpus, &cpus);
 }
 
+static int make_sends(void)
+{
+    struct sends *sends = calloc((size_t)shmemi_job.n_pes, sizeof *sends);
+    if (!sends) {
+        shmemi_error("no memory for operations in streams");
+        return -ENOMEM;
+    }
+    atomic_store(&agent.sends, sends);
+    return 0;
+}
+
 /* With the lock held. */
 static int start(void)
 {
@@ -166,7 +189,9 @@ static int start(void)
 static int start_once(void)
 {
     pthread_mutex_lock(&agent.lock);
-    int rc = agent.runs ? 0 : start();
+    int rc = agent.sends ? 0 : make_sends();
+    if (!rc && !agent.runs)
+        rc = start();
     pthread_mutex_unlock(&agent.lock);
     return rc;
 }
@@ -194,9 +219,9 @@ int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct sh
     *copy = *work;
     copy->kind = stream->memory->streams;
     copy->has_come = false;
-    if (copy->sends)
-        atomic_fetch_add(&agent.sends_posted, 1);
     rc = start_once();
+    if (!rc && copy->sends)
+        atomic_fetch_add(&sends_of(copy)->posted, 1);
     if (!rc)
         rc = copy->kind->turn_begin(stream, &copy->turn);
     if (!rc)
@@ -206,16 +231,26 @@ int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct sh
     return rc;
 }
 
-bool shmemi_stream_agent_owes(void)
+bool shmemi_stream_agent_owes(int pe)
 {
-    return atomic_load(&agent.sends_posted) != atomic_load(&agent.sends_settled);
+    struct sends *sends = atomic_load(&agent.sends);
+    return sends && atomic_load(&sends[pe].posted) != atomic_load(&sends[pe].settled);
+}
+
+bool shmemi_stream_agent_owes_any(void)
+{
+    for (int pe = 0; pe < shmemi_job.n_pes && atomic_load(&agent.sends); pe++)
+        if (shmemi_stream_agent_owes(pe))
+            return true;
+    return false;
 }
 
 int shmemi_stream_agent_quiet(void)
 {
+    struct sends *sends = atomic_load(&agent.sends);
     int rc = shmemi_drivers_quiet(&shmemi_stream_context);
-    if (!rc)
-        atomic_store(&agent.sends_settled, agent.sends_done);
+    for (int pe = 0; pe < shmemi_job.n_pes && !rc; pe++)
+        atomic_store(&sends[pe].settled, sends[pe].done);
     return rc;
 }
 
@@ -237,8 +272,6 @@ void shmemi_stream_agent_close(void)
     pthread_mutex_unlock(&agent.lock);
     if (runs)
         pthread_join(agent.thread, NULL);
-    agent.sends_done = 0;
-    atomic_store(&agent.sends_posted, 0);
-    atomic_store(&agent.sends_settled, 0);
+    free(atomic_exchange(&agent.sends, NULL));
     memset(&shmemi_stream_context, 0, sizeof shmemi_stream_context);
 }

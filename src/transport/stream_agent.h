@@ -31,8 +31,9 @@ extern struct shmemi_context shmemi_stream_context;
 /* Enqueue a turn for a copy of the work. */
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work);
 
-/* Has work been posted that sends, and is not known to be complete? */
-bool shmemi_stream_agent_owes(void);
+/* Has work been posted that sends to the PE, or to any, and is not known to be complete? */
+bool shmemi_stream_agent_owes(int pe);
+bool shmemi_stream_agent_owes_any(void);
 /* Complete all that was sent before; called by advance. */
 int shmemi_stream_agent_quiet(void);
 
