@@ -120,10 +120,6 @@ MEASURE(put_strided_nbi, IPUT, shape->width * shape->rows,
 MEASURE(get_strided, IGET, shape->width * shape->rows,
         (const struct shmemi_place *dest, const struct shmemi_shape *shape), (dest, shape))
 MEASURE(amo, AMO, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
-MEASURE(put_signal, SIGNAL, size,
-        (const struct shmemi_place *source, size_t size, const struct shmemi_view *word_view, size_t word_offset,
-         const struct shmemi_amo *amo, bool is_blocking),
-        (source, size, word_view, word_offset, amo, is_blocking))
 MEASURE(amo_nbi, AMO_NBI, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
 
 /* A put and a signal; the time is the put's. */
@@ -160,7 +156,6 @@ const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real
     face->put_signal = real->put_signal ? measure_put_signal : NULL;
     face->collect_put = NULL;
     face->collect_get = NULL;
-    face->put_signal = real->put_signal ? measure_put_signal : NULL;
     measuring[number].real = real;
     return face;
 }
