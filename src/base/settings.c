@@ -310,7 +310,7 @@ int shmemi_settings_read(void)
     if (!rc)
         rc = check_range("SHMEM_COPY_CHUNK", shmemi_settings.copy_chunk, 0, (size_t)64 << 20);
     if (!rc)
-        rc = check_range("SHMEM_GPU_BATCH", shmemi_settings.gpu_batch, 0, 2048);
+        rc = check_range("SHMEM_GPU_BATCH", shmemi_settings.gpu_batch, 0, 4096);
     if (!rc)
         rc = check_range("SHMEM_GPU_BATCH_SIZE", shmemi_settings.gpu_batch_size, 1, (size_t)32 << 10);
     if (!rc)

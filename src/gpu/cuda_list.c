@@ -2,7 +2,8 @@
  *
  * Lists of small operations on CUDA memory. Each context has a pool of them in one piece of page-locked memory, which
  * kernels read and write by the same addresses as the CPU. A kernel's last store is the list's ticket: the CPU polls that
- * word, and asks the driver only now and then whether the kernel has failed.
+ * word, and asks the driver only now and then whether the kernel has failed. Of single operations, transfers from and to
+ * host memory are quicker as copies, and the old value of an atomic operation brings the ticket along.
  */
 #include "gpu/cuda_list.h"
 
@@ -16,7 +17,7 @@
 
 enum {
     LISTS = 16,
-    ENTRIES = 2048,
+    ENTRIES = 4096,
     BYTES = 128 << 10,
     LINE = 128, /* words of different lists do not share one */
     BLOCK_THREADS = 128,
@@ -24,12 +25,23 @@ enum {
     POLLS_PER_QUERY = 4096,
 };
 
+/* What the device writes at the end; page-locked. */
+struct ending {
+    uint32_t done;
+    _Alignas(16) uint64_t answer[2]; /* halves of an old value below, the ticket above */
+};
+
+/* How the end is seen: the ticket in done, or in the answer, or by the stream alone. */
+enum way { WAY_LIST, WAY_UPDATE, WAY_COPY };
+
 struct cuda_list {
     struct shmemi_list list; /* the first member */
     CUdeviceptr arrivals;
-    uint32_t *done; /* page-locked */
+    struct ending *ending;
     uint32_t ticket;
-    CUstream stream; /* of the kernel under way */
+    enum way way;    /* of what is under way */
+    uint32_t result; /* WAY_UPDATE: where in the list's bytes the old value goes */
+    CUstream stream;
     unsigned polls;
 };
 
@@ -62,8 +74,8 @@ static void set_up(struct shmemi_cuda_lists *lists, struct shmemi_cuda_context *
             .capacity = ENTRIES,
             .bytes_capacity = BYTES,
         };
-        member->done = (uint32_t *)locked;
-        *member->done = 0;
+        member->ending = (struct ending *)locked;
+        *member->ending = (struct ending){0};
         member->arrivals = lists->arrivals + (size_t)i * LINE;
         if (i < LISTS) {
             member->list.next = lists->free;
@@ -190,22 +202,76 @@ static int launch_list(const struct cuda_list *member, struct shmemi_list_run *r
     return shmemi_cuda_launch(function, blocks, BLOCK_THREADS, member->stream, arguments);
 }
 
+static bool is_transfer(const struct shmemi_list_entry *entry)
+{
+    return entry->op >= SHMEMI_ENTRY_COPY;
+}
+
+static unsigned threads_for(const struct shmemi_list_entry *entry)
+{
+    return entry->op == SHMEMI_ENTRY_COPY && entry->nbytes > 512 ? BLOCK_THREADS : 32;
+}
+
 static int launch_entry(const struct cuda_list *member, struct shmemi_list_run *run)
 {
     CUfunction function;
-    const struct shmemi_list *list = &member->list;
-    struct shmemi_list_entry entry = list->entries[list->n ? 0 : list->capacity - 1];
+    struct shmemi_list_entry entry = member->list.entries[0];
     void *arguments[] = {run, &entry};
-    unsigned threads = entry.op == SHMEMI_ENTRY_COPY && entry.nbytes > 512 ? BLOCK_THREADS : 32;
-    int rc = shmemi_cuda_kernel(list->object, SHMEMI_KERNEL_entry, &function);
-    return rc ? rc : shmemi_cuda_launch(function, 1, threads, member->stream, arguments);
+    int rc = shmemi_cuda_kernel(member->list.object, SHMEMI_KERNEL_entry, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, threads_for(&entry), member->stream, arguments);
 }
 
-static int launch_timed(const struct cuda_list *member, struct shmemi_list_run *run)
+/* The atomic operation is the last entry, or else the only one. */
+static int launch_update(struct cuda_list *member, struct shmemi_list_run *run)
+{
+    CUfunction function;
+    const struct shmemi_list *list = &member->list;
+    struct shmemi_list_entry first = list->entries[0];
+    struct shmemi_list_entry update = list->n_last ? list->entries[list->capacity - 1] : first;
+    void *arguments[] = {run, &first, &update};
+    run->n = list->n_last ? list->n : 0;
+    member->way = WAY_UPDATE;
+    member->result = update.result;
+    int rc = shmemi_cuda_kernel(list->object, SHMEMI_KERNEL_update, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, run->n ? threads_for(&first) : 32, member->stream, arguments);
+}
+
+static bool is_in_bytes(const struct shmemi_list *list, uint64_t address)
+{
+    return address - (uintptr_t)list->bytes < list->bytes_capacity;
+}
+
+/* From the list's own memory, or to it. */
+static int copy_entry(struct cuda_list *member)
+{
+    struct shmemi_list_entry *entry = &member->list.entries[0];
+    member->way = WAY_COPY;
+    if (entry->op == SHMEMI_ENTRY_STORE)
+        return CUDA_CALL(cuMemcpyHtoDAsync, entry->dest, &entry->source, entry->nbytes, member->stream);
+    if (is_in_bytes(&member->list, entry->source))
+        return CUDA_CALL(cuMemcpyHtoDAsync, entry->dest, (const void *)entry->source, entry->nbytes, member->stream);
+    return CUDA_CALL(cuMemcpyDtoHAsync, (void *)entry->dest, entry->source, entry->nbytes, member->stream);
+}
+
+static int launch(struct cuda_list *member, struct shmemi_list_run *run)
+{
+    const struct shmemi_list *list = &member->list;
+    const struct shmemi_list_entry *first = &list->entries[0];
+    member->way = WAY_LIST;
+    if (list->n > 1 || list->n_last > 1)
+        return launch_list(member, run);
+    if (list->n_last || !is_transfer(first))
+        return launch_update(member, run);
+    if (first->op == SHMEMI_ENTRY_STORE || is_in_bytes(list, first->source) || is_in_bytes(list, first->dest))
+        return copy_entry(member);
+    return launch_entry(member, run);
+}
+
+static int launch_timed(struct cuda_list *member, struct shmemi_list_run *run)
 {
     const struct shmemi_list *list = &member->list;
     struct shmemi_cuda_timing *timing = shmemi_cuda_time(list->object, member->stream);
-    int rc = shmemi_list_length(list) == 1 ? launch_entry(member, run) : launch_list(member, run);
+    int rc = launch(member, run);
     shmemi_cuda_timing_end(timing, rc, "list of small operations", list->copied);
     return rc;
 }
@@ -216,7 +282,8 @@ int shmemi_cuda_list_start(struct shmemi_list *list)
     struct shmemi_list_run run = {
         .entries = (uintptr_t)list->entries,
         .bytes = (uintptr_t)list->bytes,
-        .done = (uintptr_t)member->done,
+        .done = (uintptr_t)&member->ending->done,
+        .answer = (uintptr_t)member->ending->answer,
         .arrivals = member->arrivals,
         .capacity = list->capacity,
         .n = list->n,
@@ -235,12 +302,33 @@ int shmemi_cuda_list_start(struct shmemi_list *list)
     return rc;
 }
 
-static bool is_done(const struct cuda_list *member)
+/* The old value is in both halves, or not yet. */
+static bool is_answered(const struct cuda_list *member)
 {
-    return __atomic_load_n(member->done, __ATOMIC_ACQUIRE) == member->ticket;
+    uint64_t low = __atomic_load_n(&member->ending->answer[0], __ATOMIC_ACQUIRE);
+    uint64_t high = __atomic_load_n(&member->ending->answer[1], __ATOMIC_ACQUIRE);
+    if (low >> 32 != member->ticket || high >> 32 != member->ticket)
+        return false;
+    uint64_t old = (uint32_t)low | high << 32;
+    if (member->result != SHMEMI_ENTRY_NO_RESULT)
+        memcpy(member->list.bytes + member->result, &old, sizeof old);
+    return true;
 }
 
-/* The kernel may have failed. When the stream is done the ticket is there, or never will be. */
+static bool is_done(const struct cuda_list *member)
+{
+    switch (member->way) {
+    case WAY_LIST:
+        return __atomic_load_n(&member->ending->done, __ATOMIC_ACQUIRE) == member->ticket;
+    case WAY_UPDATE:
+        return is_answered(member);
+    case WAY_COPY:
+        return false;
+    }
+    return false;
+}
+
+/* A kernel may have failed. When the stream is done the ticket is there, or never will be. */
 static int ask_driver(const struct cuda_list *member)
 {
     bool pushed;
@@ -252,7 +340,7 @@ static int ask_driver(const struct cuda_list *member)
     if (result == CUDA_ERROR_NOT_READY)
         return -EAGAIN;
     rc = shmemi_cuda_check(result, "cuStreamQuery(stream of small operations)");
-    if (rc || is_done(member))
+    if (rc || member->way == WAY_COPY || is_done(member))
         return rc;
     shmemi_error("a kernel for small operations has ended without doing its work");
     return -EIO;
@@ -263,7 +351,9 @@ int shmemi_cuda_list_test(struct shmemi_list *list)
     struct cuda_list *member = (struct cuda_list *)list;
     if (is_done(member))
         return 0;
-    return ++member->polls % POLLS_PER_QUERY ? -EAGAIN : ask_driver(member);
+    if (member->way != WAY_COPY && ++member->polls % POLLS_PER_QUERY)
+        return -EAGAIN;
+    return ask_driver(member);
 }
 
 /* ---- Atomic operations ------------------------------------------------------------------------------------------- */

@@ -82,9 +82,14 @@ template <typename word> static __device__ uint64_t update(const struct shmemi_l
     }
 }
 
-static __device__ void update_word(const struct shmemi_list_entry &entry, uint64_t bytes)
+static __device__ uint64_t update_word(const struct shmemi_list_entry &entry)
 {
-    uint64_t old = entry.nbytes == 4 ? update<unsigned>(entry) : update<unsigned long long>(entry);
+    return entry.nbytes == 4 ? update<unsigned>(entry) : update<unsigned long long>(entry);
+}
+
+static __device__ void update_and_keep(const struct shmemi_list_entry &entry, uint64_t bytes)
+{
+    uint64_t old = update_word(entry);
     if (entry.result != SHMEMI_ENTRY_NO_RESULT)
         *(volatile uint64_t *)(bytes + entry.result) = old;
 }
@@ -100,32 +105,28 @@ static __device__ void carry_out(const struct shmemi_list_entry &entry, uint64_t
     else if (entry.op == SHMEMI_ENTRY_STORE)
         store_bytes(entry.dest, entry.source, entry.nbytes);
     else
-        update_word(entry, bytes);
+        update_and_keep(entry, bytes);
+}
+
+/* What the threads of the block have written is seen before what this thread writes from now on. */
+static __device__ void order_after_block(void)
+{
+    __syncthreads();
+    if (threadIdx.x == 0)
+        __threadfence_system();
 }
 
 /* True in the block that gets here as the last one: then the entries of all blocks have taken effect. */
 static __device__ bool is_last_block(uint64_t arrivals)
 {
     __shared__ bool is_last;
-    __threadfence_system();
-    __syncthreads();
+    order_after_block();
     if (threadIdx.x == 0) {
         is_last = gridDim.x == 1 || atomicInc((unsigned *)arrivals, gridDim.x - 1) == gridDim.x - 1;
         __threadfence_system();
     }
     __syncthreads();
     return is_last;
-}
-
-/* By one block: with the fence, what was done before is seen before the ticket. */
-static __device__ void tell_done(const struct shmemi_list_run &run)
-{
-    __threadfence_system();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence_system();
-        *(volatile uint32_t *)run.done = run.ticket;
-    }
 }
 
 extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
@@ -136,14 +137,37 @@ extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
         carry_out(entries[i], run.bytes, thread % run.lanes, run.lanes);
     if (!is_last_block(run.arrivals))
         return;
-    for (uint32_t i = threadIdx.x; i < run.n_last; i += blockDim.x)
-        carry_out(entries[run.capacity - 1 - i], run.bytes, 0, 1);
-    tell_done(run);
+    if (run.n_last) {
+        for (uint32_t i = threadIdx.x; i < run.n_last; i += blockDim.x)
+            carry_out(entries[run.capacity - 1 - i], run.bytes, 0, 1);
+        order_after_block();
+    }
+    if (threadIdx.x == 0)
+        *(volatile uint32_t *)run.done = run.ticket;
 }
 
 /* One block. The entry comes with the launch, so that nothing has to be read from the host's memory first. */
 extern "C" __global__ void shmemi_kernel_entry(const struct shmemi_list_run run, const struct shmemi_list_entry entry)
 {
     carry_out(entry, run.bytes, threadIdx.x, blockDim.x);
-    tell_done(run);
+    order_after_block();
+    if (threadIdx.x == 0)
+        *(volatile uint32_t *)run.done = run.ticket;
+}
+
+/* A transfer, if any, and after it an atomic operation. The old value is the answer: once it is there the operation has
+ * taken effect. It needs no fence, since each of its halves brings the ticket along. */
+extern "C" __global__ void shmemi_kernel_update(const struct shmemi_list_run run, const struct shmemi_list_entry first,
+                                                const struct shmemi_list_entry update)
+{
+    if (run.n) {
+        carry_out(first, run.bytes, threadIdx.x, blockDim.x);
+        order_after_block();
+    }
+    if (threadIdx.x)
+        return;
+    const uint64_t old = update_word(update);
+    volatile uint64_t *const answer = (volatile uint64_t *)run.answer;
+    answer[0] = (uint64_t)run.ticket << 32 | (uint32_t)old;
+    answer[1] = (uint64_t)run.ticket << 32 | old >> 32;
 }

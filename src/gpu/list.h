@@ -36,6 +36,7 @@ struct shmemi_list {
     struct shmemi_list *next;
     struct shmemi_list *next_waiting, **link_waiting;
     struct shmemi_context *context;
+    uint32_t look_at; /* entries up to which more are only added; at most capacity */
     bool was_seen;
 };
 

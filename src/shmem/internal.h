@@ -89,6 +89,12 @@ static inline struct shmemi_place shmemi_local_place(const void *address, size_t
     struct shmemi_place place;
     if (__builtin_expect(shmemi_is_host(address), 1))
         return shmemi_place_host(address);
+    const struct shmemi_region *region = shmemi_region_of(address);
+    if (region && shmemi_region_holds(region, (size_t)((const char *)address - region->base), nbytes)) {
+        place = region->place;
+        place.address += (uintptr_t)((const char *)address - region->base);
+        return place;
+    }
     if (shmemi_place_of(address, nbytes, &place))
         shmemi_give_up();
     return place;

@@ -11,7 +11,7 @@
 #include <sched.h>
 
 enum {
-    GROWTH = 8,       /* of the length at which a list is started while nothing is under way */
+    GROWTH = 16,      /* of the length at which a list is started while nothing is under way */
     LOOK_EVERY = 32,  /* operations, whether something is */
     SWEEP_MS = 10,    /* between looks at lists that wait */
     IDLE_SWEEPS = 50, /* without any, after which looking stops */
@@ -107,7 +107,6 @@ static int launch(struct shmemi_context *context)
     context->lists.started++;
     if (context->lists.patience < UINT32_MAX / GROWTH)
         context->lists.patience *= GROWTH;
-    context->lists.look_at = context->lists.patience;
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_DIRECT);
     return 0;
 }
@@ -151,6 +150,13 @@ static bool is_idle(struct shmemi_context *context)
 
 /* ---- Collecting, with the context locked ------------------------------------------------------------------------- */
 
+/* Up to so many operations nothing but adding is to be done. */
+static void look_again_at(struct shmemi_list *list, uint32_t length)
+{
+    uint32_t limit = shmemi_settings.gpu_batch < list->capacity ? (uint32_t)shmemi_settings.gpu_batch : list->capacity;
+    list->look_at = length < limit ? length : limit;
+}
+
 /* A list for the memory of this place, with room for an entry and so many bytes. NULL: there is none now. */
 static struct shmemi_list *take(struct shmemi_context *context, const struct shmemi_place *place, int *rc_p)
 {
@@ -165,6 +171,8 @@ static struct shmemi_list *take(struct shmemi_context *context, const struct shm
     *rc_p = list ? 0 : -EAGAIN;
     if (list) {
         context->lists.collecting = list;
+        list->look_at = 0;
+        look_again_at(list, context->lists.patience);
         shmemi_pending_expect(&context->pending, SHMEMI_PENDING_DIRECT);
         begin_waiting(context, list);
     }
@@ -181,12 +189,14 @@ static inline struct shmemi_list *list_for(struct shmemi_context *context, const
     return take(context, place, rc_p);
 }
 
-static __attribute__((noinline)) int start_if_idle(struct shmemi_context *context, uint32_t length)
+static __attribute__((noinline)) int start_if_due_now(struct shmemi_context *context)
 {
-    if (context->lists.is_patient)
-        return 0;
-    if (!is_idle(context)) {
-        context->lists.look_at = length + LOOK_EVERY;
+    struct shmemi_list *list = context->lists.collecting;
+    uint32_t length = shmemi_list_length(list);
+    if (length >= shmemi_settings.gpu_batch || length == list->capacity)
+        return start(context);
+    if (context->lists.is_patient || !is_idle(context)) {
+        look_again_at(list, context->lists.is_patient ? UINT32_MAX : length + LOOK_EVERY);
         return 0;
     }
     if (context->lists.patience == 0)
@@ -195,12 +205,10 @@ static __attribute__((noinline)) int start_if_idle(struct shmemi_context *contex
 }
 
 /* After an operation has been added. */
-static inline int start_if_due(struct shmemi_context *context)
+static inline __attribute__((always_inline)) int start_if_due(struct shmemi_context *context,
+                                                              const struct shmemi_list *list)
 {
-    uint32_t length = shmemi_list_length(context->lists.collecting);
-    if (__builtin_expect(length >= shmemi_settings.gpu_batch, 0))
-        return start(context);
-    return __builtin_expect(length < context->lists.look_at, 1) ? 0 : start_if_idle(context, length);
+    return __builtin_expect(shmemi_list_length(list) < list->look_at, 1) ? 0 : start_if_due_now(context);
 }
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
@@ -214,8 +222,8 @@ static inline const struct shmemi_place *device_side(const struct shmemi_place *
     return is_alone && side->object && side->memory->list_take ? side : NULL;
 }
 
-static inline __attribute__((always_inline)) void
-add_copy(struct shmemi_list *list, const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
+static void add_copy(struct shmemi_list *list, const struct shmemi_place *dest, const struct shmemi_place *source,
+                     size_t nbytes)
 {
     if (source->memory == &shmemi_memory_host)
         shmemi_list_put(list, dest->address, (const void *)source->address, nbytes);
@@ -225,19 +233,39 @@ add_copy(struct shmemi_list *list, const struct shmemi_place *dest, const struct
         shmemi_list_copy(list, dest->address, source->address, nbytes);
 }
 
-int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, size_t nbytes)
+static __attribute__((noinline)) int copy_by_new_list(struct shmemi_context *context, const struct shmemi_place *dest,
+                                                      const struct shmemi_place *source, size_t nbytes)
 {
     const struct shmemi_place *side = device_side(dest, source);
     int rc;
-    if (!side || nbytes > shmemi_settings.gpu_batch_size || !shmemi_settings.gpu_batch)
+    if (!side || !shmemi_settings.gpu_batch)
+        return -EAGAIN;
+    struct shmemi_list *list = list_for(context, side, nbytes, &rc);
+    if (!list)
+        return rc;
+    add_copy(list, dest, source, nbytes);
+    return start_if_due(context, list);
+}
+
+/* The quick case first: a list for this device is being collected, and has room. */
+int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, size_t nbytes)
+{
+    int rc;
+    if (__builtin_expect(nbytes > shmemi_settings.gpu_batch_size, 0))
         return -EAGAIN;
     lock(context);
-    struct shmemi_list *list = list_for(context, side, nbytes, &rc);
-    if (__builtin_expect(list != NULL, 1)) {
-        add_copy(list, dest, source, nbytes);
-        rc = start_if_due(context);
-    }
+    struct shmemi_list *list = context->lists.collecting;
+    if (!list)
+        rc = copy_by_new_list(context, dest, source, nbytes);
+    else if (list->object == dest->object && list->object == source->object) {
+        shmemi_list_copy(list, dest->address, source->address, nbytes);
+        rc = start_if_due(context, list);
+    } else if (list->object == dest->object && nbytes <= sizeof(uint64_t) && source->memory == &shmemi_memory_host) {
+        shmemi_list_store(list, dest->address, (const void *)source->address, nbytes);
+        rc = start_if_due(context, list);
+    } else
+        rc = copy_by_new_list(context, dest, source, nbytes);
     unlock(context);
     return rc;
 }
@@ -265,7 +293,7 @@ int shmemi_direct_list_amo(struct shmemi_context *context, const struct shmemi_p
     struct shmemi_list *list = await_list(context, word, sizeof(uint64_t), &rc);
     if (list) {
         shmemi_list_amo(list, word->address, amo, fetch_p);
-        rc = start_if_due(context);
+        rc = start_if_due(context, list);
     }
     unlock(context);
     return rc;
@@ -277,7 +305,7 @@ static bool is_finished(struct shmemi_context *context, uint64_t number)
     collect(context);
     bool finished = context->lists.finished >= number;
     if (!context->lists.oldest && !context->lists.collecting)
-        context->lists.patience = context->lists.look_at = 0;
+        context->lists.patience = 0;
     unlock(context);
     return finished;
 }

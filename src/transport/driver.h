@@ -71,7 +71,6 @@ struct shmemi_context {
         struct shmemi_list *oldest, *newest;       /* started */
         uint64_t started, finished;
         uint32_t patience; /* operations to collect when nothing is under way; grows with each list */
-        uint32_t look_at;  /* operations after which to look whether something is */
         int failed;        /* first error, reported at the next quiet */
     } lists;               /* direct: small operations; locked, is_patient excepted (direct_list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */

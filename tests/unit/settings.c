@@ -171,7 +171,7 @@ static void check_wrong_values(void)
     check_refused("SHMEM_LOG", "loud");
     check_refused("SHMEM_STAGING_SLOTS", "1");
     check_refused("SHMEM_STAGING_SLOTS", "65");
-    check_refused("SHMEM_GPU_BATCH", "2049");
+    check_refused("SHMEM_GPU_BATCH", "4097");
     check_refused("SHMEM_GPU_BATCH_SIZE", "33k");
     check_refused("SHMEM_GPU_BATCH_SIZE", "0");
     check_refused("SHMEM_STAGING_CHUNK", "100");
