@@ -338,6 +338,24 @@ int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shme
     return rc ? rc : complete(context, number);
 }
 
+int shmemi_direct_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
+                                const struct shmemi_place *source, size_t nbytes)
+{
+    const struct shmemi_place *side = device_side(dest, source);
+    if (!side || nbytes > shmemi_settings.gpu_batch_size)
+        return -EAGAIN;
+    lock(context);
+    int rc = start(context);
+    struct shmemi_list *list = rc ? NULL : list_for(context, side, nbytes, &rc);
+    if (list) {
+        add_copy(list, dest, source, nbytes);
+        rc = start(context);
+    }
+    uint64_t number = context->lists.started;
+    unlock(context);
+    return rc ? rc : complete(context, number);
+}
+
 int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struct shmemi_place *dest,
                                      const struct shmemi_place *source, size_t nbytes,
                                      const struct shmemi_place *word, const struct shmemi_amo *amo)

@@ -21,6 +21,10 @@
 int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes);
 
+/* The same, complete on return; whatever else the context has collected comes before it. */
+int shmemi_direct_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
+                                const struct shmemi_place *source, size_t nbytes);
+
 /* An atomic operation by lists, on a view that has them (view->by_agent). The old value arrives at quiet. Waits for a list
  * if none is free. */
 int shmemi_direct_list_amo(struct shmemi_context *context, const struct shmemi_place *word,

@@ -148,7 +148,9 @@ int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return copy_now(context, dest, &source, &shape);
+    /* a list's bytes are page-locked, which makes the copy to them quicker than to most other memory */
+    int rc = dest->memory == &shmemi_memory_host ? shmemi_direct_list_copy_now(context, dest, &source, nbytes) : -EAGAIN;
+    return rc == -EAGAIN ? copy_now(context, dest, &source, &shape) : rc;
 }
 
 int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

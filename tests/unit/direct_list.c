@@ -333,6 +333,19 @@ static void check_gets(void)
         CHECK((i % 2 ? out : here)[i] == (uint64_t)i * 3);
 }
 
+/* A blocking get sees what the context has collected before. */
+static void check_get_now(void)
+{
+    struct shmemi_context context;
+    struct shmemi_place dest = shmemi_place_host(&out[5]);
+    reset(&context);
+    context.lists.is_patient = true;
+    put_value(&context, 3, 33);
+    CHECK(!shmemi_direct_get(&context, &view, 24, &dest, 8) && out[5] == 33 && !device.n_copies);
+    CHECK(device.n_started == 2);
+    finish(&context);
+}
+
 static void check_amos(void)
 {
     struct shmemi_context context;
@@ -473,6 +486,7 @@ int main(void)
     check_what_fits();
     check_bytes();
     check_gets();
+    check_get_now();
     check_amos();
     check_signals();
     check_contention();
