@@ -163,6 +163,10 @@ struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place)
     if (list)
         lists->free = list->next;
     pthread_mutex_unlock(&lists->lock);
+    if (list && shmemi_cuda_stream(list->object, &((struct cuda_list *)list)->stream)) {
+        shmemi_cuda_list_give(list);
+        return NULL;
+    }
     return list;
 }
 
@@ -294,9 +298,7 @@ int shmemi_cuda_list_start(struct shmemi_list *list)
     int rc = shmemi_cuda_enter(list->object, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(list->object, &member->stream);
-    if (!rc)
-        rc = launch_timed(member, &run);
+    rc = launch_timed(member, &run);
     member->polls = 0;
     shmemi_cuda_leave(pushed);
     return rc;
@@ -378,7 +380,9 @@ int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *am
     pthread_mutex_lock(&lists->amo_lock);
     shmemi_list_empty(list);
     shmemi_list_amo(list, word->address, amo, old_p);
-    int rc = shmemi_cuda_list_start(list);
+    int rc = shmemi_cuda_stream(list->object, &lists->member[LISTS].stream);
+    if (!rc)
+        rc = shmemi_cuda_list_start(list);
     if (!rc)
         rc = wait_for(list);
     if (!rc)

@@ -200,7 +200,7 @@ struct shmemi_memory {
 
     /* Lists of small operations (list.h); all four are NULL when the kind has none. take gives an empty list for memory
      * with the object of this place; NULL when all are in use, or this build or device cannot: copies serve then. start
-     * returns at once; it comes after what this thread has started for the object before. test: 0 when all is in place,
+     * returns at once; it comes after what the thread that has taken the list has started for the object before. test: 0 when all is in place,
      * -EAGAIN, or another -errno; after either of the others the list is given back, or filled and started anew. */
     struct shmemi_list *(*list_take)(const struct shmemi_place *place);
     int (*list_start)(struct shmemi_list *list);

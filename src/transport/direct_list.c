@@ -365,7 +365,8 @@ int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struc
     if (!side || side->object != word->object || nbytes > shmemi_settings.gpu_batch_size)
         return -EAGAIN;
     lock(context);
-    struct shmemi_list *list = list_for(context, side, nbytes, &rc);
+    /* without a transfer it is to come after a copy of this thread, so the list must be this thread's */
+    struct shmemi_list *list = nbytes ? list_for(context, side, nbytes, &rc) : take(context, side, &rc);
     if (list && shmemi_list_length(list) + 2 > list->capacity)
         list = take(context, side, &rc);
     if (list) {

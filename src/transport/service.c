@@ -36,6 +36,7 @@ enum {
     COPIES_MAX = 256, /* under way; further requests wait where they are */
     AT_ONCE_MAX = 64 << 10, /* bytes of a copy that is better waited for than watched */
     IDLE_ROUNDS_BEFORE_SLEEP = 200,
+    ROUNDS_PER_SWEEP = 8192,
     PENDING_POLL_MS = 1, /* while this PE's own operations are under way on the network */
 };
 
@@ -343,7 +344,7 @@ static void adopt(void)
 static void *service_main(void *argument)
 {
     (void)argument;
-    unsigned idle = 0;
+    unsigned idle = 0, rounds = 0;
     shmemi_trace_name_thread("service thread");
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         adopt();
@@ -354,6 +355,8 @@ static void *service_main(void *argument)
         bool copying = oldest_copy() || shmemi_slots_are_loading();
         if (service.networked && shmemi_ucx_has_pending())
             done += shmemi_ucx_progress();
+        if (++rounds % ROUNDS_PER_SWEEP == 0)
+            shmemi_direct_list_flush_old(); /* there may be no time to sleep */
         if (done) {
             idle = 0;
         } else if (copying || ++idle < IDLE_ROUNDS_BEFORE_SLEEP) {
