@@ -269,6 +269,7 @@ const struct shmemi_driver shmemi_driver_gdr = {
     .put_nbi = gdr_put_nbi,
     .get_nbi = gdr_get_nbi,
     .put_strided = gdr_put_strided,
+    .put_strided_nbi = gdr_put_strided,
     .get_strided = gdr_get_strided,
     .amo = gdr_amo,
     .amo_nbi = gdr_amo_nbi,
