@@ -20,10 +20,6 @@
 /* Eager payloads from this size on are worth a receive slot, which is page-locked for the GPU. */
 enum { SLOT_THRESHOLD = 4 << 10 };
 
-/* Payloads that are received by rendezvous at a time: all take part in the same bandwidth, so one after the other, or
- * nearly so, the first arrive earlier and are copied in while others travel. */
-enum { RECEIVING_MIN = 2, RECEIVING_BYTES = 1 << 20 };
-
 struct list {
     struct incoming *first, **end;
 };
@@ -50,8 +46,7 @@ static struct {
     struct list waiting; /* for a receive slot */
     unsigned *free_slots, n_free_slots;
     bool has_slots;
-    unsigned n_receiving; /* by rendezvous */
-    size_t receiving;     /* bytes of these */
+    struct shmemi_ucx_receiving receiving;
 } owner;
 
 /* ---- Receiving --------------------------------------------------------------------------------------------------- */
@@ -214,8 +209,8 @@ static void finish_receive(struct incoming *incoming, ucs_status_t status)
                      ucs_status_string(status));
         incoming->refusal = shmemi_ucx_errno(status);
     }
-    owner.n_receiving--;
-    owner.receiving -= incoming->size;
+    owner.receiving.count--;
+    owner.receiving.bytes -= incoming->size;
     append(&owner.ready, incoming);
 }
 
@@ -228,8 +223,8 @@ static void on_received(void *request, ucs_status_t status, size_t length, void 
 
 static void start_receive(struct incoming *incoming)
 {
-    owner.n_receiving++;
-    owner.receiving += incoming->size;
+    owner.receiving.count++;
+    owner.receiving.bytes += incoming->size;
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
         .cb.recv_am = on_received,
@@ -246,8 +241,7 @@ static void start_receive(struct incoming *incoming)
 /* Is it the turn of the first that waits? */
 static bool is_turn(const struct incoming *incoming)
 {
-    return !incoming->rendezvous || owner.n_receiving < RECEIVING_MIN ||
-           owner.receiving + incoming->size <= RECEIVING_BYTES;
+    return !incoming->rendezvous || shmemi_ucx_may_receive(&owner.receiving, incoming->size);
 }
 
 static void serve_waiting(void)
@@ -346,6 +340,5 @@ void shmemi_ucx_arrival_close(void)
     free(owner.free_slots);
     owner.free_slots = NULL;
     owner.has_slots = false;
-    owner.n_receiving = 0;
-    owner.receiving = 0;
+    owner.receiving = (struct shmemi_ucx_receiving){0};
 }

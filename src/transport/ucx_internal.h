@@ -171,6 +171,20 @@ void shmemi_ucx_bounce_close(void);
 
 /* ---- ucx_request.c, ucx_arrival.c, ucx_staging.c ----------------------------------------------------------------- */
 
+/* Payloads that a worker receives by rendezvous at a time. All take part in the same bandwidth, so one after the other,
+ * or nearly so, the first arrive earlier and are copied on while others travel. */
+enum { SHMEMI_UCX_RECEIVING_MIN = 2, SHMEMI_UCX_RECEIVING_BYTES = 1 << 20 };
+
+struct shmemi_ucx_receiving {
+    unsigned count;
+    size_t bytes;
+};
+
+static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *receiving, size_t size)
+{
+    return receiving->count < SHMEMI_UCX_RECEIVING_MIN || receiving->bytes + size <= SHMEMI_UCX_RECEIVING_BYTES;
+}
+
 /* The header of an answer; the data of a GET or AMO follows. */
 struct shmemi_ucx_answer {
     uint64_t job_key;

@@ -35,6 +35,8 @@ struct expectation {
     uint8_t type;
     uint32_t pe;
     size_t size;
+    void *descriptor;         /* of UCX, of an answer that has come and is to be received */
+    struct expectation *next; /* of those */
 };
 
 /* A request on its way. */
@@ -49,6 +51,8 @@ static struct {
     uint32_t *slotless;       /* requests without slot, by PE and set: not yet answered */
     struct outgoing *unused;
     struct shmemi_ucx_batch sends;
+    struct expectation *first, **end; /* answers to be received, in the order of arrival */
+    struct shmemi_ucx_receiving receiving;
     atomic_uint unanswered;
 } origin;
 
@@ -218,28 +222,82 @@ const struct shmemi_link shmemi_link_ucx = {.send = ucx_send};
 
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
+static void receive_next(void);
+
+static uint16_t slot_of(const struct expectation *expectation)
+{
+    return (uint16_t)(expectation - origin.slot);
+}
+
+static void finish_data(struct expectation *expectation, bool is_failed)
+{
+    origin.receiving.count--;
+    origin.receiving.bytes -= expectation->size;
+    settle_own(slot_of(expectation), is_failed);
+}
+
 static void on_data(void *request, ucs_status_t status, size_t length, void *user_data)
 {
     (void)length;
     ucp_request_free(request);
-    settle_own((uint16_t)(uintptr_t)user_data, status != UCS_OK);
+    finish_data(user_data, status != UCS_OK);
+    receive_next();
 }
 
-static ucs_status_t receive_data(uint16_t slot, void *descriptor)
+static void start_data(struct expectation *expectation)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
         .cb.recv_am = on_data,
-        .user_data = (void *)(uintptr_t)slot,
+        .user_data = expectation,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
+    origin.receiving.count++;
+    origin.receiving.bytes += expectation->size;
     shmemi_ucx_name_staging(&param);
-    origin.slot[slot].waiting = false; /* the answer has come; on_data settles */
-    ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.initiator, descriptor, shmemi_staging_slot(slot),
-                                                    origin.slot[slot].size, &param);
+    ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.initiator, expectation->descriptor,
+                                                    shmemi_staging_slot(slot_of(expectation)), expectation->size,
+                                                    &param);
     if (!request || UCS_PTR_IS_ERR(request))
-        settle_own(slot, UCS_PTR_IS_ERR(request));
+        finish_data(expectation, UCS_PTR_IS_ERR(request));
+}
+
+static void receive_next(void)
+{
+    struct expectation *expectation;
+    while ((expectation = origin.first) && shmemi_ucx_may_receive(&origin.receiving, expectation->size)) {
+        origin.first = expectation->next;
+        if (!origin.first)
+            origin.end = &origin.first;
+        start_data(expectation);
+    }
+}
+
+static ucs_status_t receive_data(struct expectation *expectation, void *descriptor)
+{
+    expectation->waiting = false; /* the answer has come; finish_data settles */
+    expectation->descriptor = descriptor;
+    expectation->next = NULL;
+    *origin.end = expectation;
+    origin.end = &expectation->next;
+    receive_next();
     return UCS_INPROGRESS;
+}
+
+/* Answers of a PE that is lost are not received any more. */
+static void refuse_data_of(uint32_t pe)
+{
+    struct expectation **link = &origin.first, *expectation;
+    while ((expectation = *link)) {
+        if (expectation->pe != pe) {
+            link = &expectation->next;
+            continue;
+        }
+        *link = expectation->next;
+        ucp_am_data_release(shmemi_ucx.initiator, expectation->descriptor);
+        settle_own(slot_of(expectation), true);
+    }
+    origin.end = link;
 }
 
 /* Inside progress of the initiator worker. */
@@ -261,7 +319,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
         return UCS_OK;
     }
     if (length && param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
-        return receive_data(answer.slot, data);
+        return receive_data(&origin.slot[answer.slot], data);
     if (length)
         memcpy(shmemi_staging_slot(answer.slot), data, length);
     settle_own(answer.slot, answer.status != 0);
@@ -270,6 +328,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
 
 void shmemi_ucx_request_peer_lost(int pe)
 {
+    refuse_data_of((uint32_t)pe);
     for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
         if (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe)
             settle_own((uint16_t)slot, true);
@@ -287,6 +346,9 @@ unsigned shmemi_ucx_request_pending(void)
 
 int shmemi_ucx_request_open(void)
 {
+    origin.first = NULL;
+    origin.end = &origin.first;
+    origin.receiving = (struct shmemi_ucx_receiving){0};
     origin.slotless = calloc((size_t)shmemi_job.n_pes * SHMEMI_SLOTLESS_SETS, sizeof *origin.slotless);
     if (!origin.slotless) {
         shmemi_error("out of memory for the requests to %d PEs", shmemi_job.n_pes);
