@@ -368,6 +368,7 @@ static int look_for_failure(const struct shmemi_cuda_context *context)
 {
     bool pushed;
     CUstream own;
+    shmemi_cuda_contexts_check();
     int rc = shmemi_cuda_enter(context, &pushed);
     if (rc)
         return rc;
