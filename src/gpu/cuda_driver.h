@@ -58,7 +58,7 @@
     X(cuStreamCreate)                                                                                                  \
     X(cuStreamDestroy)                                                                                                 \
     X(cuStreamSynchronize)                                                                                             \
-    X(cuStreamQuery) X(cuStreamWriteValue32) X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuStreamBatchMemOp)                                                                                                   \
+    X(cuStreamQuery) X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuStreamBatchMemOp)                                                                                                   \
     X(cuStreamWaitEvent)                                                                                               \
     X(cuEventCreate)                                                                                                   \
     X(cuEventDestroy)                                                                                                  \
