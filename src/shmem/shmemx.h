@@ -23,7 +23,8 @@ extern "C" {
  * address for every communication routine; no CPU instruction may read or write it. The buffer stays the user's: its
  * own pointer is valid for kernels and other libraries, and it must not be freed before shmumap. Kernels that write
  * the source, or read the destination, of a transfer must be ordered with it by the program (stream or queue
- * synchronisation, and shmem_quiet or shmem_barrier_all).
+ * synchronisation, and shmem_quiet or shmem_barrier_all). So must synchronous calls that write memory of pools or of
+ * cuMemCreate: CUDA lets cudaMemset, and cudaMemcpy from pageable memory, return before the data is there.
  *
  * Returns NULL on every PE when any PE refuses; nothing is changed then, and shmemx_strerror tells the PE and cause.
  * Refused are: an unknown type, one that this machine or build lacks, size 0, sizes or types that differ between PEs,

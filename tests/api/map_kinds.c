@@ -167,6 +167,7 @@ static void write_device(CUdeviceptr pointer, size_t nbytes, unsigned seed)
 {
     fill(expected, nbytes, seed);
     USE(user.cuMemcpyHtoD(pointer, expected, nbytes));
+    USE(shmemi_cuda.cuStreamSynchronize(CU_STREAM_LEGACY)); /* the call may return before the data is there */
 }
 
 static void check_device(const char *what, CUdeviceptr pointer, size_t nbytes, unsigned seed)

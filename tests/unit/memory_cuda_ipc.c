@@ -381,6 +381,7 @@ static void write_at(CUdeviceptr pointer, size_t size, unsigned seed)
 {
     fill(host_a, size, seed);
     USE(user.cuMemcpyHtoD(pointer, host_a, size));
+    USE(shmemi_cuda.cuStreamSynchronize(CU_STREAM_LEGACY)); /* the call may return before the data is there */
 }
 
 static bool holds(CUdeviceptr pointer, size_t size, unsigned seed)
