@@ -117,7 +117,7 @@ int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_pla
                         const struct shmemi_shape *shape, CUstream stream);
 
 /* cuda_pageable.c: large copies between pageable host memory and this kind, by copy threads */
-enum { SHMEMI_CUDA_PAGEABLE_MIN = 1 << 20 };
+enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* below it the driver is done before the threads are awake */
 /* The copy is complete on return. -ENOTSUP, quietly, when it is none of these, or no threads can be had: the driver
  * copies then. Copies of several threads come one after the other. The context is current. */
 int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,

@@ -19,9 +19,11 @@
 enum {
     BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD,
     PAGE = 4096,
-    PIECE_MIN = 128 << 10, /* below it a DMA copy costs more to start than to do */
-    HELP_MAX = 256 << 10,  /* pieces that the caller copies itself when it has nothing to start */
-    SPINS = 2000,          /* looks before a thread sleeps while a copy is under way: up to 100 us */
+    PIECE_MIN = 128 << 10,  /* below it a DMA copy costs more to start than to do */
+    HELP_MAX = 256 << 10,   /* pieces that the caller copies itself when it has nothing to start */
+    WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for each of so many bytes */
+    SPINS = 2000,           /* looks before one asks, with the lock, whether there is still something to come */
+    YIELD_MASK = 127,       /* after so many looks and one others may have the core */
     STACK = 256 << 10,
 };
 
@@ -136,12 +138,26 @@ static bool has_work(const struct shmemi_double_queue *queue)
            !(queue->copy->to_device && all_assigned(queue));
 }
 
-/* Look a little longer before sleeping, since waking takes as long as a piece. */
-static void spin(struct shmemi_double_queue *queue)
+/* Will there be something to copy soon? With the lock held. */
+static bool work_may_come(const struct shmemi_double_queue *queue)
+{
+    return queue->copy && !queue->rc && !(queue->copy->to_device && all_assigned(queue));
+}
+
+static void look(const struct fifo *fifo)
+{
+    for (int i = 1; i <= SPINS && !count_of(fifo); i++) {
+        shmemi_pause();
+        if (!(i & YIELD_MASK))
+            sched_yield();
+    }
+}
+
+/* During a copy nobody sleeps: to wake a thread costs the caller more than to start a DMA copy. */
+static void await_buffer(struct shmemi_double_queue *queue)
 {
     pthread_mutex_unlock(&queue->lock);
-    for (int i = 0; i < SPINS && !count_of(&queue->to_copy); i++)
-        shmemi_pause();
+    look(&queue->to_copy);
     pthread_mutex_lock(&queue->lock);
 }
 
@@ -149,10 +165,10 @@ static void spin(struct shmemi_double_queue *queue)
 static bool await_work(struct shmemi_double_queue *queue)
 {
     while (!has_work(queue) && !queue->closing) {
-        if (queue->copy)
-            spin(queue);
-        if (has_work(queue) || queue->closing)
-            break;
+        if (work_may_come(queue)) {
+            await_buffer(queue);
+            continue;
+        }
         queue->sleeping++;
         pthread_cond_wait(&queue->work, &queue->lock);
         queue->sleeping--;
@@ -174,16 +190,16 @@ static void copy_piece(const struct shmemi_double_queue *queue, const struct shm
     }
 }
 
-/* Copy one piece. With the lock held, which is let go meanwhile. Whoever is at work wakes another, if there is more to
- * do: waking takes time, and so they share it. */
-static void work(struct shmemi_double_queue *queue)
+/* Copy one piece. With the lock held, which is let go meanwhile. Threads wake others if there is more to do: waking takes
+ * time, which the caller has not. */
+static void work(struct shmemi_double_queue *queue, bool is_caller)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
     unsigned buffer = pop(&queue->to_copy);
     if (copy->to_device)
         assign(queue, buffer);
     queue->copying++;
-    bool wakes = queue->sleeping && has_work(queue);
+    bool wakes = !is_caller && queue->sleeping && has_work(queue);
     pthread_mutex_unlock(&queue->lock);
     if (wakes)
         pthread_cond_signal(&queue->work);
@@ -201,7 +217,7 @@ static void *run(void *argument)
     pthread_setname_np(pthread_self(), "shmem-copy"); /* as tools show it */
     pthread_mutex_lock(&queue->lock);
     while (await_work(queue))
-        work(queue);
+        work(queue, false);
     pthread_mutex_unlock(&queue->lock);
     return NULL;
 }
@@ -264,10 +280,7 @@ static bool settle_moves(struct shmemi_double_queue *queue)
             fail(queue, rc);
         pthread_mutex_lock(&queue->lock);
         push(&queue->to_copy, buffer);
-        bool wakes = queue->sleeping && has_work(queue);
         pthread_mutex_unlock(&queue->lock);
-        if (wakes)
-            pthread_cond_signal(&queue->work);
         settled = true;
     }
     return settled;
@@ -284,7 +297,7 @@ static bool help(struct shmemi_double_queue *queue)
     else if (helps)
         helps = size_of(&queue->piece[queue->to_copy.buffer[queue->to_copy.first]]) <= HELP_MAX;
     if (helps)
-        work(queue);
+        work(queue, true);
     pthread_mutex_unlock(&queue->lock);
     return helps;
 }
@@ -310,8 +323,7 @@ static bool await_progress(struct shmemi_double_queue *queue)
     shmemi_pause();
     if (count_of(&queue->moving))
         return false;
-    for (int i = 0; i < SPINS && !count_of(&queue->to_move); i++)
-        shmemi_pause();
+    look(&queue->to_move);
     pthread_mutex_lock(&queue->lock);
     while (is_idle(queue)) {
         queue->caller_sleeps = true;
@@ -336,7 +348,8 @@ static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_
     queue->rc = 0;
     queue->copy = copy;
     pthread_mutex_unlock(&queue->lock);
-    pthread_cond_signal(&queue->work);
+    for (unsigned i = 0; i < queue->n_threads && i <= queue->total / WAKING_BYTES; i++)
+        pthread_cond_signal(&queue->work);
 }
 
 static int end(struct shmemi_double_queue *queue)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Large transfers between private host memory, which is pageable until it is prepared, and mapped device memory of this
- * PE and of others: put, get, nonblocking, rows. On CUDA they go by copy threads from 1 MiB on. Runs with each kind of
+ * PE and of others: put, get, nonblocking, rows. On CUDA they go by copy threads from 4 MiB on. Runs with each kind of
  * device that is here.
  */
 #include "check.h"
@@ -46,7 +46,7 @@ static void check_size(size_t size, int round, bool nonblocking)
 
 static void check_sizes(void)
 {
-    static const size_t sizes[] = {MIB / 2 + 200, MIB - 1, MIB, MIB + 1, 5 * MIB + 4321};
+    static const size_t sizes[] = {MIB / 2 + 200, MIB + 1, 4 * MIB - 1, 4 * MIB, 5 * MIB + 4321};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int round = 0; round < ROUNDS && round < shmem_n_pes(); round++)
             check_size(sizes[i], round, (i + (size_t)round) % 2);
@@ -55,7 +55,7 @@ static void check_sizes(void)
 /* Blocks of long rows, with gaps on both sides. */
 static void check_rows(void)
 {
-    enum { WIDTH = 10000, N = 150, THERE = WIDTH + 400, HERE = WIDTH + 3 };
+    enum { WIDTH = 10000, N = 420, THERE = WIDTH + 400, HERE = WIDTH + 3 };
     int origin = check_origin(1);
     check_fill(out, (size_t)HERE * N, (unsigned)shmem_my_pe());
     clear((size_t)THERE * N);

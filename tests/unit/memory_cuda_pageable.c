@@ -69,7 +69,7 @@ static void check_size(struct room *room, size_t size, int way)
 
 static void check_sizes(struct room *room)
 {
-    static const size_t sizes[] = {(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (2 << 20) + 4095, (9 << 20) + 77, 70 << 20};
+    static const size_t sizes[] = {(1 << 20) + 1, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, (9 << 20) + 77, 70 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int way = 0; way < 3; way++)
             check_size(room, sizes[i], way);
@@ -115,7 +115,7 @@ static int thread_count(void)
 static void check_all(struct room *room)
 {
     check_sizes(room);
-    check_rows(room, 4096, 1001, 40);
+    check_rows(room, 4096, 1101, 40);
     check_rows(room, 70000, 300, 1);
     check_rows(room, (3 << 20) + 5, 7, 4096);
     check_rows(room, 100, 20000, 28); /* short rows, as before */
@@ -191,7 +191,7 @@ static void check_neighbours(struct room *room)
 /* The program has page-locked some bytes of what is copied, at its beginning or inside. */
 static void check_partly_locked(struct room *room)
 {
-    static const size_t sizes[] = {5001, 9000, 70000, 900000, (3 << 20) + 1};
+    static const size_t sizes[] = {5001, 9000, 70000, 900000, (6 << 20) + 1};
     for (size_t before = 0; before <= 1000; before += 1000) {
         char *out = room->host + 3 + before, *in = room->back + GUARD + 1 + before;
         CHECK(!memory->pin(out, 5000) && !memory->pin(in, 5000));
