@@ -5,10 +5,10 @@
  *
  * It is used where that is native: the GPU's driver lets network adapters into its memory, which the kernel's modules
  * tell, and the connection to the peer is RDMA, which UCX tells. Otherwise UCX would copy through host memory, and less
- * well than "staged" does. SHMEM_GPU_ROUTE=gdr forces it with any transport, as long as UCX knows the memory at all.
+ * well than "staged" does; with UCX 1.22 over tcp, processes crashed on it. So SHMEM_GPU_ROUTE=gdr is refused there.
  *
  * Atomic operations are the owner's, by requests, and so are many short rows. When a peer turns out to be out of reach,
- * everything goes by requests.
+ * everything goes by requests, or fails if gdr is forced.
  */
 #include "base/log.h"
 #include "base/settings.h"
@@ -53,6 +53,8 @@ static const char *hindrance(const struct shmemi_memory *memory)
         return "SHMEM_GPU_ROUTE=gdr is for CUDA memory only";
     if (!knows_type(UCS_MEMORY_TYPE_CUDA))
         return "SHMEM_GPU_ROUTE=gdr needs a UCX with CUDA support, and UCX_TLS must not exclude it";
+    if (!has_peer_memory())
+        return "SHMEM_GPU_ROUTE=gdr needs a kernel module that lets adapters into the GPU, as nvidia_peermem";
     return NULL;
 }
 
@@ -85,12 +87,13 @@ static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share
     return shmemi_ucx_attach_view(view);
 }
 
+/* Who forces gdr is believed when UCX does not tell. */
 static bool is_native(const struct shmemi_ucx_target *target)
 {
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    bool is_rdma = shmemi_ucx_is_rdma(target->endpoint);
+    enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(target->endpoint);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    return is_rdma;
+    return rdma == SHMEMI_UCX_RDMA || (rdma == SHMEMI_UCX_RDMA_UNKNOWN && is_forced());
 }
 
 /* -ENOTSUP: the operation has to go by request. */
@@ -103,12 +106,13 @@ static int reach(const struct shmemi_view *view, const struct shmemi_ucx_target 
     int rc = shmemi_ucx_target_of(view, target_p);
     if (is_known)
         return rc;
-    if (!rc && !is_forced() && !is_native(target))
+    if (!rc && !is_native(target))
         rc = -ENOTSUP;
     if (rc != -ENOTSUP)
         return rc;
     if (is_forced()) {
-        shmemi_error("PE %d does not let this PE reach its region %u by gdr", view->pe, view->region);
+        shmemi_error("PE %d cannot be reached by gdr: its region %u is not registered there, or the connection is not "
+                     "RDMA; leave the choice to SHMEM_GPU_ROUTE=auto", view->pe, view->region);
         return -EACCES;
     }
     shmemi_debug("gdr: region %u of PE %d is reached by requests", view->region, view->pe);

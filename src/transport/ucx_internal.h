@@ -157,8 +157,10 @@ void shmemi_ucx_words_close(void);
 
 /* ---- ucx_transports.c -------------------------------------------------------------------------------------------- */
 
-/* Does the endpoint reach its peer's memory by RDMA? False when UCX does not tell. With the initiator lock held. */
-bool shmemi_ucx_is_rdma(ucp_ep_h endpoint);
+enum shmemi_ucx_rdma { SHMEMI_UCX_NO_RDMA, SHMEMI_UCX_RDMA, SHMEMI_UCX_RDMA_UNKNOWN };
+
+/* Does the endpoint reach its peer's memory by RDMA? With the initiator lock held. */
+enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
 /* ---- ucx_bounce.c ------------------------------------------------------------------------------------------------ */
 

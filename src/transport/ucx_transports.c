@@ -14,7 +14,7 @@ static bool is_rdma(const char *transport)
     return !strncmp(transport, "rc_", 3) || !strncmp(transport, "dc_", 3);
 }
 
-bool shmemi_ucx_is_rdma(ucp_ep_h endpoint)
+enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint)
 {
     ucp_transport_entry_t entries[TRANSPORTS_MAX];
     ucp_ep_attr_t attributes = {
@@ -23,8 +23,8 @@ bool shmemi_ucx_is_rdma(ucp_ep_h endpoint)
     };
     bool found = false;
     if (ucp_ep_query(endpoint, &attributes) != UCS_OK)
-        return false;
+        return SHMEMI_UCX_RDMA_UNKNOWN;
     for (unsigned i = 0; i < attributes.transports.num_entries && !found; i++)
         found = is_rdma(entries[i].transport_name);
-    return found;
+    return found ? SHMEMI_UCX_RDMA : SHMEMI_UCX_NO_RDMA;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * SHMEM_GPU_ROUTE=gdr between nodes, here played ones: memory that UCX does not know is refused on all PEs with the
- * cause; on what it knows, transfers of all lengths and shapes, atomic operations and fences are right.
+ * SHMEM_GPU_ROUTE=gdr between nodes, here played ones: memory that UCX does not know, or that no adapter reaches, is
+ * refused on all PEs with the cause; on the rest, transfers of all lengths and shapes, atomic operations and fences are
+ * right.
  */
 #include "check.h"
 #include "map_check.h"
