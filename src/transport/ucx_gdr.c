@@ -46,6 +46,25 @@ static bool knows_type(ucs_memory_type_t type)
     return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK && attributes.memory_types >> type & 1;
 }
 
+/* Is the connection RDMA? Who forces gdr is believed when UCX does not tell. */
+static bool is_native(ucp_ep_h endpoint)
+{
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(endpoint);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rdma == SHMEMI_UCX_RDMA || (rdma == SHMEMI_UCX_RDMA_UNKNOWN && is_forced());
+}
+
+/* The first PE of another node stands for all. */
+static bool is_connected_natively(void)
+{
+    ucp_ep_h endpoint;
+    int pe = 0;
+    while (pe < shmemi_job.n_pes && shmemi_job_node_rank_of(pe) >= 0)
+        pe++;
+    return pe < shmemi_job.n_pes && !shmemi_ucx_endpoint(pe, &endpoint) && is_native(endpoint);
+}
+
 /* Why not; NULL: it can be used. */
 static const char *hindrance(const struct shmemi_memory *memory)
 {
@@ -55,6 +74,8 @@ static const char *hindrance(const struct shmemi_memory *memory)
         return "SHMEM_GPU_ROUTE=gdr needs a UCX with CUDA support, and UCX_TLS must not exclude it";
     if (!has_peer_memory())
         return "SHMEM_GPU_ROUTE=gdr needs a kernel module that lets adapters into the GPU, as nvidia_peermem";
+    if (!is_connected_natively())
+        return "SHMEM_GPU_ROUTE=gdr needs a network with RDMA between the nodes";
     return NULL;
 }
 
@@ -87,29 +108,21 @@ static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share
     return shmemi_ucx_attach_view(view);
 }
 
-/* Who forces gdr is believed when UCX does not tell. */
-static bool is_native(const struct shmemi_ucx_target *target)
-{
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(target->endpoint);
-    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    return rdma == SHMEMI_UCX_RDMA || (rdma == SHMEMI_UCX_RDMA_UNKNOWN && is_forced());
-}
-
 /* -ENOTSUP: the operation has to go by request. */
 static int reach(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
 {
     struct shmemi_ucx_target *target = view->data;
     if (atomic_load_explicit(&target->by_request, memory_order_relaxed))
         return -ENOTSUP;
-    bool is_known = atomic_load_explicit(&target->ready, memory_order_acquire);
     int rc = shmemi_ucx_target_of(view, target_p);
-    if (is_known)
-        return rc;
-    if (!rc && !is_native(target))
+    if (!rc && atomic_load_explicit(&target->is_native, memory_order_relaxed))
+        return 0;
+    if (!rc && !is_native(target->endpoint))
         rc = -ENOTSUP;
-    if (rc != -ENOTSUP)
+    if (rc != -ENOTSUP) {
+        atomic_store_explicit(&target->is_native, !rc, memory_order_relaxed);
         return rc;
+    }
     if (is_forced()) {
         shmemi_error("PE %d cannot be reached by gdr: its region %u is not registered there, or the connection is not "
                      "RDMA; leave the choice to SHMEM_GPU_ROUTE=auto", view->pe, view->region);

@@ -57,6 +57,7 @@ extern struct shmemi_ucx shmemi_ucx;
 struct shmemi_ucx_target {
     atomic_bool ready;      /* the rest is valid */
     atomic_bool by_request; /* gdr: not reached after all (ucx_gdr.c) */
+    atomic_bool is_native;  /* gdr: known to be reached by RDMA */
     ucp_ep_h endpoint;
     ucp_rkey_h key;
     uint64_t address;
