@@ -2,8 +2,8 @@
  *
  * Lists of small operations on CUDA memory. Each context has a pool of them in one piece of page-locked memory, which
  * kernels read and write by the same addresses as the CPU. A kernel's last store is the list's ticket: the CPU polls that
- * word, and asks the driver only now and then whether the kernel has failed. Of single operations, transfers from and to
- * host memory are quicker as copies, and the old value of an atomic operation brings the ticket along.
+ * word, and asks the driver only now and then whether the kernel has failed. A single transfer is quicker as a
+ * copy, and the old value of a single atomic operation brings the ticket along.
  */
 #include "gpu/cuda_list.h"
 
@@ -160,8 +160,10 @@ struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place)
         return NULL;
     pthread_mutex_lock(&lists->lock);
     struct shmemi_list *list = lists->free;
-    if (list)
+    if (list) {
         lists->free = list->next;
+        list->next = NULL;
+    }
     pthread_mutex_unlock(&lists->lock);
     if (list && shmemi_cuda_stream(list->object, &((struct cuda_list *)list)->stream)) {
         shmemi_cuda_list_give(list);
@@ -216,15 +218,6 @@ static unsigned threads_for(const struct shmemi_list_entry *entry)
     return entry->op == SHMEMI_ENTRY_COPY && entry->nbytes > 512 ? BLOCK_THREADS : 32;
 }
 
-static int launch_entry(const struct cuda_list *member, struct shmemi_list_run *run)
-{
-    CUfunction function;
-    struct shmemi_list_entry entry = member->list.entries[0];
-    void *arguments[] = {run, &entry};
-    int rc = shmemi_cuda_kernel(member->list.object, SHMEMI_KERNEL_entry, &function);
-    return rc ? rc : shmemi_cuda_launch(function, 1, threads_for(&entry), member->stream, arguments);
-}
-
 /* The atomic operation is the last entry, or else the only one. */
 static int launch_update(struct cuda_list *member, struct shmemi_list_run *run)
 {
@@ -245,7 +238,7 @@ static bool is_in_bytes(const struct shmemi_list *list, uint64_t address)
     return address - (uintptr_t)list->bytes < list->bytes_capacity;
 }
 
-/* From the list's own memory, or to it. */
+/* Of host memory the list's own bytes take part. */
 static int copy_entry(struct cuda_list *member)
 {
     struct shmemi_list_entry *entry = &member->list.entries[0];
@@ -254,7 +247,9 @@ static int copy_entry(struct cuda_list *member)
         return CUDA_CALL(cuMemcpyHtoDAsync, entry->dest, &entry->source, entry->nbytes, member->stream);
     if (is_in_bytes(&member->list, entry->source))
         return CUDA_CALL(cuMemcpyHtoDAsync, entry->dest, (const void *)entry->source, entry->nbytes, member->stream);
-    return CUDA_CALL(cuMemcpyDtoHAsync, (void *)entry->dest, entry->source, entry->nbytes, member->stream);
+    if (is_in_bytes(&member->list, entry->dest))
+        return CUDA_CALL(cuMemcpyDtoHAsync, (void *)entry->dest, entry->source, entry->nbytes, member->stream);
+    return CUDA_CALL(cuMemcpyDtoDAsync, entry->dest, entry->source, entry->nbytes, member->stream);
 }
 
 static int launch(struct cuda_list *member, struct shmemi_list_run *run)
@@ -264,11 +259,7 @@ static int launch(struct cuda_list *member, struct shmemi_list_run *run)
     member->way = WAY_LIST;
     if (list->n > 1 || list->n_last > 1)
         return launch_list(member, run);
-    if (list->n_last || !is_transfer(first))
-        return launch_update(member, run);
-    if (first->op == SHMEMI_ENTRY_STORE || is_in_bytes(list, first->source) || is_in_bytes(list, first->dest))
-        return copy_entry(member);
-    return launch_entry(member, run);
+    return list->n_last || !is_transfer(first) ? launch_update(member, run) : copy_entry(member);
 }
 
 static int launch_timed(struct cuda_list *member, struct shmemi_list_run *run)
@@ -330,6 +321,13 @@ static bool is_done(const struct cuda_list *member)
     return false;
 }
 
+/* The list that its context has started next came after it on the same stream, and has ended. */
+static bool is_outlived(const struct cuda_list *member)
+{
+    const struct cuda_list *next = (const struct cuda_list *)member->list.next;
+    return next && next->list.memory == &shmemi_memory_cuda && next->stream == member->stream && is_done(next);
+}
+
 /* A kernel may have failed. When the stream is done the ticket is there, or never will be. */
 static int ask_driver(const struct cuda_list *member)
 {
@@ -351,7 +349,7 @@ static int ask_driver(const struct cuda_list *member)
 int shmemi_cuda_list_test(struct shmemi_list *list)
 {
     struct cuda_list *member = (struct cuda_list *)list;
-    if (is_done(member))
+    if (is_done(member) || (member->way == WAY_COPY && is_outlived(member)))
         return 0;
     if (member->way != WAY_COPY && ++member->polls % POLLS_PER_QUERY)
         return -EAGAIN;

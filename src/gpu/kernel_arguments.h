@@ -13,7 +13,7 @@
 
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
 #define SHMEMI_FOR_KERNELS(KERNEL)                                                                                     \
-    KERNEL(list) KERNEL(entry) KERNEL(update)                                                                          \
+    KERNEL(list) KERNEL(update)                                                                                        \
     KERNEL(word_steps)                                                                                                 \
     KERNEL(copy_rows)                                                                                                  \
     SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
@@ -37,8 +37,8 @@ struct shmemi_list_entry {
 };
 
 /* list: n entries at once, in no order; then, when all of them have taken effect, the n_last ones that stand at the end
- * of the array, from the back. At the very end the ticket is stored at done. entry: the same with one entry. update: an
- * entry, if n is not 0, and then an atomic operation; its answer tells the end. */
+ * of the array, from the back. At the very end the ticket is stored at done. update: an entry, if n is
+ * not 0, and then an atomic operation; its answer tells the end. */
 struct shmemi_list_run {
     uint64_t entries;  /* address of the array */
     uint64_t bytes;    /* address of the bytes that results are relative to */

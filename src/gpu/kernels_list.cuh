@@ -146,17 +146,9 @@ extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
         *(volatile uint32_t *)run.done = run.ticket;
 }
 
-/* One block. The entry comes with the launch, so that nothing has to be read from the host's memory first. */
-extern "C" __global__ void shmemi_kernel_entry(const struct shmemi_list_run run, const struct shmemi_list_entry entry)
-{
-    carry_out(entry, run.bytes, threadIdx.x, blockDim.x);
-    order_after_block();
-    if (threadIdx.x == 0)
-        *(volatile uint32_t *)run.done = run.ticket;
-}
-
-/* A transfer, if any, and after it an atomic operation. The old value is the answer: once it is there the operation has
- * taken effect. It needs no fence, since each of its halves brings the ticket along. */
+/* One block: a transfer, if any, and after it an atomic operation. They come with the launch, so that nothing has to be
+ * read from the host's memory first. The old value is the answer: once it is there the operation has taken effect. It
+ * needs no fence, since each of its halves brings the ticket along. */
 extern "C" __global__ void shmemi_kernel_update(const struct shmemi_list_run run, const struct shmemi_list_entry first,
                                                 const struct shmemi_list_entry update)
 {

@@ -33,7 +33,7 @@ struct shmemi_list {
     uint64_t copied; /* bytes of all copies */
 
     /* Of whoever has taken it. */
-    struct shmemi_list *next;
+    struct shmemi_list *next; /* of the same context, started later; NULL: none */
     struct shmemi_list *next_waiting, **link_waiting;
     struct shmemi_context *context;
     uint32_t look_at; /* entries up to which more are only added; at most capacity */

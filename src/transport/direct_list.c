@@ -11,8 +11,7 @@
 #include <sched.h>
 
 enum {
-    GROWTH = 16,      /* of the length at which a list is started while nothing is under way */
-    LOOK_EVERY = 32,  /* operations, whether something is */
+    GROWTH = 512,     /* of the length at which a list is started while nothing is under way */
     SWEEP_MS = 10,    /* between looks at lists that wait */
     IDLE_SWEEPS = 50, /* without any, after which looking stops */
 };
@@ -196,7 +195,7 @@ static __attribute__((noinline)) int start_if_due_now(struct shmemi_context *con
     if (length >= shmemi_settings.gpu_batch || length == list->capacity)
         return start(context);
     if (context->lists.is_patient || !is_idle(context)) {
-        look_again_at(list, context->lists.is_patient ? UINT32_MAX : length + LOOK_EVERY);
+        look_again_at(list, context->lists.is_patient ? UINT32_MAX : 2 * length);
         return 0;
     }
     if (context->lists.patience == 0)
