@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Lists of small operations on CUDA memory. Each context has a pool of them in one piece of page-locked memory, which
- * kernels read and write by the same addresses as the CPU. A kernel's last store is the list's ticket: the CPU polls that
- * word, and asks the driver only now and then whether the kernel has failed. A single transfer is quicker as a
+ * kernels read and write by the same addresses as the CPU. A kernel's last store is the list's ticket: the CPU polls
+ * that word, and asks the driver only now and then whether the kernel has failed. A single transfer is quicker as a
  * copy, and the old value of a single atomic operation brings the ticket along.
  */
 #include "gpu/cuda_list.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of small operations on CUDA memory, carried out by the library's kernels. Private to the files of the CUDA kind of
- * memory; what the functions do: memory.h.
+ * Lists of small operations on CUDA memory, carried out by the library's kernels. Private to the files of the CUDA
+ * kind of memory; what the functions do: memory.h.
  */
 #ifndef SHMEMI_CUDA_LIST_H
 #define SHMEMI_CUDA_LIST_H

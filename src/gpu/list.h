@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of small operations that a device carries out all at once: what is in them, and how they are filled. The kind of
- * memory has made the list, with its arrays in memory that the device reads and writes (memory.h, list_take). Host memory
- * takes part through the list's own bytes: sources are copied in when an operation is added, and what is fetched is copied
- * out when the list is complete. Nothing here is locked: a list belongs to whoever has taken it.
+ * Lists of small operations that a device carries out all at once: what is in them, and how they are filled. The kind
+ * of memory has made the list, with its arrays in memory that the device reads and writes (memory.h, list_take). Host
+ * memory takes part through the list's own bytes: sources are copied in when an operation is added, and what is
+ * fetched is copied out when the list is complete. Nothing here is locked: a list belongs to whoever has taken it.
  */
 #ifndef SHMEMI_LIST_H
 #define SHMEMI_LIST_H
@@ -125,7 +125,8 @@ static inline struct shmemi_list_entry shmemi_list_amo_entry(uintptr_t word, con
 }
 
 /* fetch_p is NULL when no old value is wanted. */
-static inline void shmemi_list_amo(struct shmemi_list *list, uintptr_t word, const struct shmemi_amo *amo, void *fetch_p)
+static inline void shmemi_list_amo(struct shmemi_list *list, uintptr_t word, const struct shmemi_amo *amo,
+                                   void *fetch_p)
 {
     struct shmemi_list_entry *entry = &list->entries[list->n++];
     *entry = shmemi_list_amo_entry(word, amo);

@@ -17,7 +17,8 @@ typedef void (*put_func_t)(void *dest, const void *source, size_t nbytes, int pe
 typedef void (*get_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
                            const char *routine);
 
-/* The way that is shortest for many small transfers to and from GPU memory: false when the driver has none for this one. */
+/* The way that is shortest for many small transfers to and from GPU memory: false when the driver has none for this
+ * one. */
 static inline bool is_collected(int rc)
 {
     if (rc == -EAGAIN)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic operations on GPU memory that this process has an address for. One agent works on each word: the atomic unit at
- * the memory, where the owner's GPU has kernels of this library and this PE's kernels get there; otherwise the owner, who
- * asks that unit too or, without kernels, loads, modifies and stores for everybody.
+ * Atomic operations on GPU memory that this process has an address for. One agent works on each word: the atomic unit
+ * at the memory, where the owner's GPU has kernels of this library and this PE's kernels get there; otherwise the
+ * owner, who asks that unit too or, without kernels, loads, modifies and stores for everybody.
  */
 #include "transport/direct.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Small operations on GPU memory that this process has an address for, collected into lists that a kernel carries out all
- * at once (gpu/list.h).
+ * Small operations on GPU memory that this process has an address for, collected into lists that a kernel carries out
+ * all at once (gpu/list.h).
  *
- * A context collects into one list at a time. The list is started when nothing else of the context is under way and it
- * has reached a length that grows from 1, so that a single operation leaves at once and many of them share kernels; when it
- * is full; before other operations of the context on GPU memory; when a thread begins to wait in the library; and after
- * some milliseconds, by the service thread. Operations of a list take effect in no order, lists one after the other.
- * Quiet waits for all of them.
+ * A context collects into one list at a time. The list is started when nothing else of the context is under way and
+ * it has reached a length that grows from 1, so that a single operation leaves at once and many of them share
+ * kernels; when it is full; before other operations of the context on GPU memory; when a thread begins to wait in the
+ * library; and after some milliseconds, by the service thread. Operations of a list take effect in no order, lists
+ * one after the other. Quiet waits for all of them.
  *
  * Any thread. 0 or -errno, logged; -EAGAIN: nothing was done, the caller has to do without a list.
  */
@@ -16,8 +16,8 @@
 
 #include "transport/driver.h"
 
-/* A transfer of at most SHMEMI_GPU_BATCH_SIZE bytes. Of host memory the source may be reused on return; dest of a get is
- * filled at quiet. */
+/* A transfer of at most SHMEMI_GPU_BATCH_SIZE bytes. Of host memory the source may be reused on return; dest of a get
+ * is filled at quiet. */
 int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes);
 
@@ -25,8 +25,8 @@ int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_
 int shmemi_direct_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
                                 const struct shmemi_place *source, size_t nbytes);
 
-/* An atomic operation by lists, on a view that has them (view->by_agent). The old value arrives at quiet. Waits for a list
- * if none is free. */
+/* An atomic operation by lists, on a view that has them (view->by_agent). The old value arrives at quiet. Waits for a
+ * list if none is free. */
 int shmemi_direct_list_amo(struct shmemi_context *context, const struct shmemi_place *word,
                            const struct shmemi_amo *amo, void *fetch_p);
 /* The same, and the old value is there on return. */

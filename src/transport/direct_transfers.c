@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfers to and from GPU memory that this process has an address for: one copy by the memory kind, without the owner.
- * Nonblocking ones are started and collected at quiet; small ones go into lists, and so do blocking puts from host memory.
+ * Transfers to and from GPU memory that this process has an address for: one copy by the memory kind, without the
+ * owner. Nonblocking ones are started and collected at quiet; small ones go into lists, and so do blocking puts from
+ * host memory.
  */
 #include "transport/direct.h"
 
@@ -149,7 +150,9 @@ int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *
     struct shmemi_place source = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     /* a list's bytes are page-locked, which makes the copy to them quicker than to most other memory */
-    int rc = dest->memory == &shmemi_memory_host ? shmemi_direct_list_copy_now(context, dest, &source, nbytes) : -EAGAIN;
+    int rc = -EAGAIN;
+    if (dest->memory == &shmemi_memory_host)
+        rc = shmemi_direct_list_copy_now(context, dest, &source, nbytes);
     return rc == -EAGAIN ? copy_now(context, dest, &source, &shape) : rc;
 }
 
@@ -220,7 +223,7 @@ int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi
     int rc = put_signal(context, &dest, source, nbytes, &word, amo);
     if (rc || !is_blocking)
         return rc;
-    return shmemi_direct_quiet(context); /* the source is free then, and the context need not remember which copy it was */
+    return shmemi_direct_quiet(context); /* the source is free then */
 }
 
 int shmemi_direct_quiet(struct shmemi_context *context)

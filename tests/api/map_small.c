@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many small operations on mapped GPU memory: storms of nonblocking transfers between every two memories, order by fence
- * and by signals, atomic operations of all PEs and threads at once, sessions, and delivery without a further call. The
- * library may gather such operations, and may carry out those between two fences in any order.
+ * Many small operations on mapped GPU memory: storms of nonblocking transfers between every two memories, order by
+ * fence and by signals, atomic operations of all PEs and threads at once, sessions, and delivery without a further
+ * call. The library may gather such operations, and may carry out those between two fences in any order.
  */
 #include "check.h"
 #include "map_check.h"
@@ -11,7 +11,8 @@
 #include <shmemx.h>
 #include <unistd.h>
 
-enum { STORM = 700, SIZE_MAX_HERE = 5000, AREA = 1 << 20, WORDS = 64, ADDS = 300, THREADS = 4, ROUNDS = 12, UNTOUCHED = 0x5a };
+enum { STORM = 700, SIZE_MAX_HERE = 5000, AREA = 1 << 20, UNTOUCHED = 0x5a };
+enum { WORDS = 64, ADDS = 300, THREADS = 4, ROUNDS = 12 };
 
 /* Memory with a symmetric address, and how to look at it. */
 struct area {

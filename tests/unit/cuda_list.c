@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of small operations on CUDA memory: transfers of all lengths and alignments and all atomic operations against a
- * model on the CPU, what comes last, exact sums of many threads, the pool of lists. With the argument "short" less of each:
- * for compute-sanitizer. Skipped (77) without a CUDA device, and in a build without kernels.
+ * Lists of small operations on CUDA memory: transfers of all lengths and alignments and all atomic operations against
+ * a model on the CPU, what comes last, exact sums of many threads, the pool of lists. With the argument "short" less
+ * of each: for compute-sanitizer. Skipped (77) without a CUDA device, and in a build without kernels.
  */
 #include "cuda_user.h"
 #include "gpu/list.h"
@@ -121,8 +121,8 @@ static void check_transfers(bool at_random, int n_lists, bool puts)
     }
 }
 
-/* Both ends at each offset from 16 bytes, lengths around those that are copied in another way; each in a list of its own
- * too, which goes by another kernel. */
+/* Both ends at each offset from 16 bytes, lengths around those that are copied in another way; each in a list of its
+ * own too, which goes by another kernel. */
 static void check_alignments(bool alone)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 31, 63, 64, 65, 100, 255, 600, 1024};
