@@ -16,6 +16,7 @@
 #define SYMBOL(_name) {STRING(_name), offsetof(struct shmemi_cuda, _name)},
 
 struct shmemi_cuda shmemi_cuda;
+CUresult (*shmemi_cuda_load_function)(CUfunction function);
 bool shmemi_cuda_is_over;
 
 static const struct {
@@ -47,6 +48,7 @@ int shmemi_cuda_load(void)
         }
         *(void **)((char *)&shmemi_cuda + symbols[i].offset) = function;
     }
+    *(void **)&shmemi_cuda_load_function = dlsym(library, "cuFuncLoad");
     if (!waits_for_exit)
         waits_for_exit = !atexit(note_exit);
     return 0;

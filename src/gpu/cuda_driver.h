@@ -93,6 +93,9 @@ struct shmemi_cuda {
 };
 extern struct shmemi_cuda shmemi_cuda;
 
+/* cuFuncLoad; NULL where the driver is older, which loads a function when it is looked up. */
+extern CUresult (*shmemi_cuda_load_function)(CUfunction function);
+
 /* The process is ending and the driver may be gone: calling it could crash. */
 extern bool shmemi_cuda_is_over;
 

@@ -61,6 +61,18 @@ int shmemi_cuda_kernel(struct shmemi_cuda_context *context, enum shmemi_kernel k
     return 0;
 }
 
+void shmemi_cuda_kernels_load(struct shmemi_cuda_context *context)
+{
+    CUfunction function;
+    for (int kernel = 0; kernel < SHMEMI_KERNELS; kernel++) {
+        if (shmemi_cuda_kernel(context, (enum shmemi_kernel)kernel, &function))
+            return;
+        CUresult result = shmemi_cuda_load_function ? shmemi_cuda_load_function(function) : CUDA_SUCCESS;
+        if (result != CUDA_SUCCESS)
+            shmemi_debug("cuFuncLoad(%s): %s", names[kernel], shmemi_cuda_error_text(result));
+    }
+}
+
 bool shmemi_cuda_has_kernels(struct shmemi_cuda_context *context)
 {
     bool pushed;

@@ -39,6 +39,7 @@ static void prepare(struct shmemi_cuda_context *context)
         context->streams.has_word_operations = has_attribute(context, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
         context->streams.has_host_atomics = has_attribute(context, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
         context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
+        shmemi_cuda_kernels_load(context);
         reserve_turns();
         context->streams.next = used;
         used = context;

@@ -215,22 +215,25 @@ static bool is_pocl(void)
     return strstr(name, "Portable Computing Language") != NULL;
 }
 
-/* What comes first has failed: the operation is not done, and tells so. */
-static void check_failed_event(char *map)
+/* What comes first has failed: the operation is not done, and tells so. In a queue of its own and in host memory: what
+ * OpenCL does with what follows in that queue differs. */
+static void check_failed_event(void)
 {
+    static long target = 5, source = 6;
     cl_int error;
+    cl_device_id device;
     cl_event failed = clCreateUserEvent(context, &error), result;
     TRY(error);
-    fill(0, ON_DATA, 5, 1);
-    finish(0);
-    shmemx_putmem_on_queue(map + ON_DATA, map + ON_DATA + 64, 4, shmem_my_pe(), lanes[0], 1, &failed, &result);
+    TRY(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL));
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &error);
+    TRY(error);
+    shmemx_putmem_on_queue(&target, &source, sizeof target, shmem_my_pe(), queue, 1, &failed, &result);
     TRY(clSetUserEventStatus(failed, -5));
     clWaitForEvents(1, &result);
     CHECK(state_of(result) < 0);
-    CHECK(first_word(ON_DATA) == 5);
+    CHECK(target == 5);
     TRY(clReleaseEvent(result));
     TRY(clReleaseEvent(failed));
-    shmem_barrier_all();
 }
 
 /* Nothing is finished by the program: shmumap and shmem_finalize see to what was enqueued. */
@@ -258,8 +261,8 @@ int main(void)
     }
     char *map = on_check(&ops, &buffer);
     check_events(map);
-    if (!is_pocl())
-        check_failed_event(map);
     check_drain(map);
+    if (!is_pocl())
+        check_failed_event();
     return check_end();
 }
