@@ -235,14 +235,24 @@ static void check_other_context(char *map)
     shmem_barrier_all();
 }
 
+/* Does every PE reach the next one directly? */
+static bool all_are_direct(const char *map)
+{
+    static int others; /* symmetric: some PE does not */
+    const char *route = shmemx_route(map, check_target(1));
+    for (int pe = 0; strcmp(route, "cuda-ipc") && strcmp(route, "local") && pe < shmem_n_pes(); pe++)
+        shmem_int_p(&others, 1, pe);
+    shmem_barrier_all();
+    return !others;
+}
+
 /* Puts and signals of a direct route become part of a graph. */
 static void check_graph(char *map)
 {
     cuda_graph_t graph;
     cuda_graph_exec_t exec;
     uint64_t *word = (uint64_t *)map;
-    const char *route = shmemx_route(map, check_target(1));
-    if (strcmp(route, "cuda-ipc") && strcmp(route, "local"))
+    if (!all_are_direct(map))
         return;
     TRY(cuda.cuStreamBeginCapture_v2(lanes[0], CAPTURE_RELAXED));
     put_signal(0, map + ON_DATA, map + ON_DATA + 4096, 4096, word, 9, SHMEM_SIGNAL_SET, check_target(1));
