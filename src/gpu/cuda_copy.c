@@ -133,7 +133,7 @@ static inline bool is_rect(const struct shmemi_shape *shape)
            shape->dest_pitch <= PITCH_MAX && shape->source_pitch <= PITCH_MAX;
 }
 
-enum { THREADS = 256, BLOCKS_MAX = 1024, UNIT_MAX = 16, ROWS_FOR_KERNEL = 8192 };
+enum { THREADS = 256, BLOCKS_MAX = 1024, UNIT_MAX = 16, ROWS_FOR_KERNEL = 8192, WIDTH_FOR_KERNEL = 64 };
 
 static int launch_rows(struct shmemi_cuda_context *context, struct shmemi_row_copy *copy, CUstream stream)
 {
@@ -167,11 +167,13 @@ static int copy_rows_by_kernel(const struct shmemi_place *dest, const struct shm
     return launch_rows(dest->object, &copy, stream);
 }
 
-/* The copy engines take as long for a short row as for a longer one; a kernel does not mind. */
+/* The copy engines take as long for a short row as for a longer one. A kernel does not mind, but is slower to start, and
+ * slower over NVLink when rows are long. */
 static bool is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
                           const struct shmemi_shape *shape)
 {
-    return is_cuda(dest) && is_cuda(source) && (shape->rows >= ROWS_FOR_KERNEL || !is_rect(shape));
+    bool are_many = shape->rows >= ROWS_FOR_KERNEL && shape->width <= WIDTH_FOR_KERNEL;
+    return is_cuda(dest) && is_cuda(source) && (are_many || !is_rect(shape));
 }
 
 static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,

@@ -39,6 +39,7 @@ static uint64_t word_of(const struct memory *memory, size_t i)
 
 /* ---- every type: each PE on a word of its own, all at the same time ---------------------------------------------- */
 
+/* Operations on a word that do not commute are ordered by a fence. */
 /* clang-format off */
 #define EXPECT(NAME, what, found, expected)                                                                            \
     CHECK_THAT((found) == (expected), "shmem_" #NAME "_atomic_" what " on %s of PE %d", where, pe)
@@ -63,8 +64,11 @@ static uint64_t word_of(const struct memory *memory, size_t i)
     {                                                                                                                  \
         TYPE *word = at, old = 0;                                                                                      \
         shmem_##NAME##_atomic_set(word, (TYPE)-2, pe);                                                                 \
+        shmem_fence();                                                                                                 \
         shmem_##NAME##_atomic_inc(word, pe);                                                                           \
+        shmem_fence();                                                                                                 \
         shmem_##NAME##_atomic_add(word, 5, pe);                                                                        \
+        shmem_fence();                                                                                                 \
         shmem_quiet();                                                                                                 \
         EXPECT(NAME, "fetch_add", shmem_##NAME##_atomic_fetch_add(word, 6, pe), 4);                                    \
         EXPECT(NAME, "fetch_inc", shmem_##NAME##_atomic_fetch_inc(word, pe), 10);                                      \
@@ -86,8 +90,11 @@ static uint64_t word_of(const struct memory *memory, size_t i)
     {                                                                                                                  \
         TYPE *word = at, old = 0;                                                                                      \
         shmem_##NAME##_atomic_set(word, 12, pe);                                                                       \
+        shmem_fence();                                                                                                 \
         shmem_##NAME##_atomic_or(word, 3, pe);                                                                         \
+        shmem_fence();                                                                                                 \
         shmem_##NAME##_atomic_and(word, 13, pe);                                                                       \
+        shmem_fence();                                                                                                 \
         shmem_##NAME##_atomic_xor(word, 5, pe);                                                                        \
         shmem_quiet();                                                                                                 \
         EXPECT(NAME, "fetch_or", shmem_##NAME##_atomic_fetch_or(word, 16, pe), 8);                                     \
