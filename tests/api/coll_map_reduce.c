@@ -12,7 +12,7 @@
 enum { ELEMENT = 32, LONGEST = 5000, FEW = 33, BYTES = (LONGEST + 4) * ELEMENT + CHECK_GUARD };
 
 struct setting {
-    const char *collective, *route;
+    const char *collective, *route; /* the route counts only if the environment names none */
 };
 
 /* The first with all forms, the others with some. */
@@ -149,14 +149,15 @@ static bool check_kind(const struct device_ops *ops, bool is_thorough)
     return true;
 }
 
-static bool check_setting(int i)
+static bool check_setting(const struct setting *setting, bool keeps_route, bool is_thorough)
 {
-    setenv("SHMEM_COLLECTIVE", settings[i].collective, 1);
-    setenv("SHMEM_GPU_ROUTE", settings[i].route, 1);
+    setenv("SHMEM_COLLECTIVE", setting->collective, 1);
+    if (!keeps_route)
+        setenv("SHMEM_GPU_ROUTE", setting->route, 1);
     shmem_init();
     sync_words = shmem_calloc(SHMEM_REDUCE_SYNC_SIZE, sizeof *sync_words);
     work = check_shmem_malloc((LONGEST / 2 + 1) * ELEMENT);
-    bool opencl = check_kind(&device_opencl, i == 0), cuda = check_kind(&device_cuda, i == 0);
+    bool opencl = check_kind(&device_opencl, is_thorough), cuda = check_kind(&device_cuda, is_thorough);
     shmem_free(work);
     shmem_free(sync_words);
     return opencl || cuda;
@@ -164,9 +165,10 @@ static bool check_setting(int i)
 
 int main(void)
 {
+    const bool keeps_route = getenv("SHMEM_GPU_ROUTE");
     scratch = check_malloc(BYTES);
     for (int i = 0; i < N_SETTINGS; i++) {
-        if (!check_setting(i)) {
+        if (!check_setting(&settings[i], keeps_route, i == 0)) {
             if (shmem_my_pe() == 0)
                 printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
             shmem_finalize();

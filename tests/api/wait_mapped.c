@@ -140,12 +140,13 @@ static void check_device(void)
     device->free(object);
 }
 
-/* How many kinds of device there are. */
+/* How many kinds of device there are. route: NULL leaves it to the environment. */
 static int check_route(const char *route)
 {
     static const struct device_ops *const kinds[] = {&device_opencl, &device_cuda};
     int n_checked = 0;
-    setenv("SHMEM_GPU_ROUTE", route, 1);
+    if (route)
+        setenv("SHMEM_GPU_ROUTE", route, 1);
     shmem_init();
     for (int i = 0; i < 2; i++) {
         device = kinds[i];
@@ -157,13 +158,21 @@ static int check_route(const char *route)
     return n_checked;
 }
 
+/* Over the route that the environment names; without one over the staged and the direct one. */
+static int check_routes(void)
+{
+    if (getenv("SHMEM_GPU_ROUTE"))
+        return check_route(NULL);
+    if (!check_route("staged"))
+        return 0;
+    shmem_finalize();
+    return check_route("auto");
+}
+
 int main(void)
 {
-    if (check_route("staged")) {
-        shmem_finalize();
-        check_route("auto");
+    if (check_routes())
         return check_end();
-    }
     if (shmem_my_pe() == 0)
         puts("no device of any kind on this machine");
     shmem_finalize();
