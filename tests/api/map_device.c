@@ -20,9 +20,16 @@ void osu_fail(const char *format, ...)
     FAIL("%s", text);
 }
 
+/* A forced route that only CUDA memory has leaves the other kinds out: they would be refused. */
+static bool is_left_out(const struct device_ops *device)
+{
+    const char *route = getenv("SHMEM_GPU_ROUTE");
+    return device->type != OSHM_MEMTYPE_CUDA && route && (!strcmp(route, "ipc") || !strcmp(route, "shadow"));
+}
+
 bool map_open_device(const struct device_ops *device)
 {
-    int index = shmemx_my_device(device->type);
+    int index = is_left_out(device) ? -1 : shmemx_my_device(device->type);
     absent = 0;
     shmem_barrier_all();
     bool opened = index >= 0 && device->open(index) == 0;
