@@ -153,7 +153,8 @@ measure_nvshmem() {
 
 describe() {
     local commit
-    commit=$(git -C "$source" rev-parse --short HEAD 2>/dev/null) || commit='a tarball'
+    commit='a tarball' # which may lie in somebody else's repository
+    [ ! -e "$source/../../.git" ] || commit=$(git -C "$source" rev-parse --short HEAD)
     echo "# $(date +%F), $(oshinfo --version | head -n 1), $commit, $(uname -r), $(nproc) cores," \
         "load $(cut -d' ' -f1-3 /proc/loadavg)"
     nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | sed 's/^/# GPU: /'
@@ -187,11 +188,11 @@ print_table() {
                 "NVSHMEM", "peer", "which", "ratio", "goal", "met"
         }
         FNR > 1 && $1 != "sizes" {
-            if ($5 == 1) one = 1
+            if ($5 == 1 && !($3 in shared)) { shared[$3]; list = list " " $3 }
             printf "%-26s %10s %-11s %-5s %9s %9s %9s %-12s %7s  %-22s %s\n", $2, $6, $3, $7, figure($8), figure($15),
                 figure($9), $9 == "" ? "-" : $10, figure($11), $12, $14
         }
-        END { if (one) print "# The PEs share one device." }' "$out/gpu_routes.csv"
+        END { if (list) print "# Both PEs on one device:" list }' "$out/gpu_routes.csv"
 }
 
 failed=()
