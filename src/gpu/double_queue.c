@@ -190,8 +190,8 @@ static void copy_piece(const struct shmemi_double_queue *queue, const struct shm
     }
 }
 
-/* Copy one piece. With the lock held, which is let go meanwhile. Threads wake others if there is more to do: waking takes
- * time, which the caller has not. */
+/* Copy one piece. With the lock held, which is let go meanwhile. Threads wake others if there is more to do; the caller
+ * has no time for it. */
 static void work(struct shmemi_double_queue *queue, bool is_caller)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
@@ -286,8 +286,8 @@ static bool settle_moves(struct shmemi_double_queue *queue)
     return settled;
 }
 
-/* Copy a piece in a thread's place, if it is small: at the beginning, while the threads wake up, and at the end. During a
- * large one the device would be left without work. */
+/* Copy a piece in a thread's place, if it is small: at the beginning, while the threads wake up, and at the end. During
+ * a large one the device would be left without work. */
 static bool help(struct shmemi_double_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
