@@ -35,6 +35,8 @@ static const struct osu_program program = {
     .iterations_large = 1,
 };
 
+static long fetched[ROUTES_WORDS];
+
 struct arguments {
     char *session[MAX_ARGUMENTS]; /* what osu_session_start is to read */
     int n_session;
@@ -150,14 +152,13 @@ static int create_buffers(struct routes *routes)
         routes->pinned = touched(routes->private_size);
         session->device->lock(routes->pinned, routes->private_size);
     }
-    routes->fetched = touched(ROUTES_WORDS * sizeof(long));
+    routes->fetched = fetched;
     share_facts(routes);
     return 0;
 }
 
 static void destroy_buffers(struct routes *routes)
 {
-    free(routes->fetched);
     if (routes->pinned)
         routes->session.device->unlock(routes->pinned);
     free(routes->pinned);

@@ -197,8 +197,9 @@ print_table() {
 
 failed=()
 describe
-routes auto 1024 -- direct small strided atomics streams idle sizes
+routes auto 1024 -- direct small atomics streams idle sizes
 [ $? -ne 77 ] || { echo "$(reason auto): skipped"; exit 77; }
+routes strided 128 -- strided
 measure_nvshmem
 # shellcheck disable=SC2046 # none or one word
 routes pageable 256 $(setting SHMEM_COPY_THREADS && echo SHMEM_COPY_THREADS=8) -- pageable

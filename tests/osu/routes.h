@@ -27,7 +27,7 @@ struct routes {
     struct osu_memory host_source;  /* on the heap, as large as the stage                                   */
     size_t host_size, private_size;
     char *pageable, *pinned; /* private host memory; NULL: none           */
-    long *fetched;           /* private: results of fetching atomics      */
+    long *fetched;           /* static data: results of fetching atomics  */
     char *peer;              /* PE 0: PE 1's object as a pointer of this process */
     bool has_peer;           /* there is one; both PEs know               */
     size_t stride;           /* of the strided put, in elements           */
