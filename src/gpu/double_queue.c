@@ -177,8 +177,8 @@ static bool await_work(struct shmemi_double_queue *queue)
 }
 
 /* Non-temporal into the user's memory, which is large and not looked at soon. Buffers are filled again and again: they
- * stay in the caches, where DMA reads them, and that spares two of three trips to memory. Of host memory alone, 8 threads
- * of a Xeon copied 92 GB/s into buffers so, 48 to 61 non-temporally; out of them 83 and 118 to 131. */
+ * stay in the caches, where DMA reads them, and that spares two of three trips to memory. Host memory alone, 8 threads of
+ * a Xeon: 92 GB/s into buffers so, 48 to 61 non-temporally; out of them 83 and 118 to 131. */
 static void copy_piece(const struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy, unsigned number)
 {
     const struct shmemi_piece *piece = &queue->piece[number];
