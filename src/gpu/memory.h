@@ -102,8 +102,8 @@ void shmemi_descriptors_close(struct shmemi_descriptors *descriptors);
 /* As the device of import_handle: that of the owner, whether or not this PE's own can reach it. */
 enum { SHMEMI_DEVICE_OF_OWNER = -2 };
 
-/* Who carries out the atomic operations on a GPU's memory: its own unit, at the memory. Operations of one agent are atomic
- * with each other, whichever process asks for them. Travels between the PEs of a node. */
+/* Who carries out the atomic operations on a GPU's memory: its own unit, at the memory. Operations of one agent are
+ * atomic with each other, whichever process asks for them. Travels between the PEs of a node. */
 struct shmemi_agent {
     int32_t exists; /* 0: none; the owner's load, modify and store, one at a time, serves everybody */
     uint8_t device[16]; /* the same device in all processes */
@@ -200,8 +200,9 @@ struct shmemi_memory {
 
     /* Lists of small operations (list.h); all four are NULL when the kind has none. take gives an empty list for memory
      * with the object of this place; NULL when all are in use, or this build or device cannot: copies serve then. start
-     * returns at once; it comes after what the thread that has taken the list has started for the object before. test: 0 when all is in place,
-     * -EAGAIN, or another -errno; after either of the others the list is given back, or filled and started anew. */
+     * returns at once; it comes after what the thread that has taken the list has started for the object before. test:
+     * 0 when all is in place, -EAGAIN, or another -errno; after either of the others the list is given back, or filled
+     * and started anew. */
     struct shmemi_list *(*list_take)(const struct shmemi_place *place);
     int (*list_start)(struct shmemi_list *list);
     int (*list_test)(struct shmemi_list *list);
@@ -210,8 +211,8 @@ struct shmemi_memory {
     /* An atomic operation on a word of this process's own memory, by its agent; the old value is there on return.
      * -ENOTSUP when the memory has no agent. NULL when the kind has none. */
     int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
-    /* The agent of this process's own memory, and: are atomic operations in lists for this place the agent's, when it is
-     * memory of another PE that this process has imported? NULL when the kind has none. */
+    /* The agent of this process's own memory, and: are atomic operations in lists for this place the agent's, when it
+     * is memory of another PE that this process has imported? NULL when the kind has none. */
     void (*find_agent)(const struct shmemi_place *own, struct shmemi_agent *agent_p);
     bool (*reaches_agent)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
 
