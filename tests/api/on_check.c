@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOPS = 40, TRAIL = 4096, ADDS = 25, BARRIERS = 60, SECONDS = 100 };
+enum { HOPS = 40, TRAIL = 4096, ADDS = 25, BARRIERS = 60, SECONDS = 50 };
 
 static const struct on_ops *on;
 static char *map;
