@@ -11,6 +11,7 @@
 #include "transport/sight.h"
 #include "transport/stream_agent.h"
 #include "transport/stream_internal.h"
+#include "transport/ucx.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,8 +27,9 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, c
     }
     *stream_p = (struct shmemi_stream){.memory = memory, .handle = handle};
     int rc = memory->streams->open(stream_p, reason, reason_size);
-    if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed))
-        atomic_store(&is_used[type], true);
+    if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed) && !atomic_exchange(&is_used[type], true) &&
+        shmemi_job.n_nodes > 1)
+        shmemi_ucx_prepare_bounces(memory);
     return rc;
 }
 

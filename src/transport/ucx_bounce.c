@@ -88,6 +88,14 @@ static struct lane *find_lane(const struct shmemi_memory *memory)
     return pool.count < LANES_MAX ? make_lane(memory) : other;
 }
 
+void shmemi_ucx_prepare_bounces(const struct shmemi_memory *memory)
+{
+    pthread_mutex_lock(&pool.lock);
+    while (pool.count < LANES_MAX && make_lane(memory))
+        continue;
+    pthread_mutex_unlock(&pool.lock);
+}
+
 static struct lane *try_lane(const struct shmemi_memory *memory)
 {
     pthread_mutex_lock(&pool.lock);

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOPS = 40, TRAIL = 4096, ADDS = 25, BARRIERS = 60, SECONDS = 50 };
+enum { HOPS = 24, TRAIL = 4096, ADDS = 15, BARRIERS = 24, SECONDS = 50 };
 
 static const struct on_ops *on;
 static char *map;
@@ -254,7 +254,7 @@ static void check_barriers(int lane_of_second)
 static void check_storm(void)
 {
     shmem_barrier_all();
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 100; i++) {
         on->barrier(i % 3 == 0);
         if (i % 5 == 0)
             on->sync(1);
