@@ -29,7 +29,7 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, c
     int rc = memory->streams->open(stream_p, reason, reason_size);
     if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed) && !atomic_exchange(&is_used[type], true) &&
         shmemi_job.n_nodes > 1)
-        shmemi_ucx_prepare_bounces(memory);
+        shmemi_ucx_prepare_gpu(memory);
     return rc;
 }
 

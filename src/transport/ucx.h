@@ -36,7 +36,7 @@ void shmemi_ucx_unregister(void *handle);
 
 /* Make the page-locked buffers for GPU memory of a kind, before a stream of the program waits for a transfer that would
  * make them: the driver may wait for the stream when it locks pages. */
-void shmemi_ucx_prepare_bounces(const struct shmemi_memory *memory);
+void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory);
 
 /* For the service thread's epoll. arm: 0 when it may sleep on the descriptor, -EAGAIN when there is work. */
 int shmemi_ucx_event_fd(void);

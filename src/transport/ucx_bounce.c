@@ -88,8 +88,9 @@ static struct lane *find_lane(const struct shmemi_memory *memory)
     return pool.count < LANES_MAX ? make_lane(memory) : other;
 }
 
-void shmemi_ucx_prepare_bounces(const struct shmemi_memory *memory)
+void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory)
 {
+    shmemi_ucx_prepare_staging();
     pthread_mutex_lock(&pool.lock);
     while (pool.count < LANES_MAX && make_lane(memory))
         continue;

@@ -206,6 +206,7 @@ void shmemi_ucx_arrival_close(void);
 
 /* The data of the operation lies in one of this PE's staging slots. Registers them at the first call; any thread. */
 void shmemi_ucx_name_staging(ucp_request_param_t *param);
+void shmemi_ucx_prepare_staging(void); /* registers the slots, once */
 void shmemi_ucx_staging_close(void);
 
 /* Hand the requests that have arrived to the service; with the service lock held, outside of callbacks. */

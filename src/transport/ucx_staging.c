@@ -17,10 +17,15 @@ static void register_staging(void)
     staging.handle = shmemi_ucx_register(shmemi_staging.memory, sets * shmemi_staging.slots * shmemi_staging.chunk);
 }
 
+void shmemi_ucx_prepare_staging(void)
+{
+    pthread_once(&staging.once, register_staging);
+}
+
 /* An operation's data is in a slot. */
 void shmemi_ucx_name_staging(ucp_request_param_t *param)
 {
-    pthread_once(&staging.once, register_staging);
+    shmemi_ucx_prepare_staging();
     if (!staging.handle)
         return;
     param->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
