@@ -58,7 +58,10 @@
     X(cuStreamCreate)                                                                                                  \
     X(cuStreamDestroy)                                                                                                 \
     X(cuStreamSynchronize)                                                                                             \
-    X(cuStreamQuery) X(cuStreamGetCtx) X(cuStreamIsCapturing) X(cuStreamBatchMemOp)                                                                                                   \
+    X(cuStreamQuery)                                                                                                   \
+    X(cuStreamGetCtx)                                                                                                  \
+    X(cuStreamIsCapturing)                                                                                             \
+    X(cuStreamBatchMemOp)                                                                                              \
     X(cuStreamWaitEvent)                                                                                               \
     X(cuEventCreate)                                                                                                   \
     X(cuEventDestroy)                                                                                                  \

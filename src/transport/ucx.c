@@ -227,19 +227,23 @@ bool shmemi_ucx_peer_is_lost(int pe)
  * RNDV_THRESH: what is longer comes to a staging slot without further copies, and waits at its origin for it.
  * TLS: not through shared memory, which is ours to use. Of nodes that are one machine (SHMEM_NODE_SIZE, containers) UCX
  * would use it, but there its messages can overtake those that wait for room, and a flush does not know of these (seen
- * with 1.13: an atomic operation arrives after the barrier).
+ * with 1.13: an atomic operation arrives after the barrier). Nor does it look after GPU memory, unless gdr may need that:
+ * what it does with host memory would otherwise go through the GPU's driver too (page-locking, for one), which waits for
+ * streams that wait for this transfer.
  * ATOMIC_MODE: the PEs of a node use the CPU's atomic operations on the same words; a network adapter's would not be
  * atomic with those. */
+enum { DEFAULT_TLS };
+static const char TLS_WITHOUT_CUDA[] = "^shm,cuda";
 static struct {
     const char *name, *value;
     bool is_ours;
 } defaults[] = {
+    [DEFAULT_TLS] = {"UCX_TLS", "^shm", false},
     {"UCX_TCP_PUT_ENABLE", "n", false},
     {"UCX_TCP_TX_SEG_SIZE", "64k", false},
     {"UCX_TCP_RX_SEG_SIZE", "128k", false},
     {"UCX_RNDV_THRESH", "32k", false},
     {"UCX_ATOMIC_MODE", "cpu", false},
-    {"UCX_TLS", "^shm", false},
 };
 enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
@@ -261,7 +265,7 @@ static void unset_defaults(void)
             unsetenv(defaults[i].name);
 }
 
-static int open_context(void)
+static int init_context(void)
 {
     ucp_config_t *config;
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
@@ -279,6 +283,24 @@ static int open_context(void)
     status = ucp_init(&params, config, &shmemi_ucx.context);
     ucp_config_release(config);
     return report(status, "starting (check UCX_TLS and UCX_NET_DEVICES)");
+}
+
+static bool minds_gpu_memory(void)
+{
+    ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+    return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK &&
+           attributes.memory_types >> UCS_MEMORY_TYPE_CUDA & 1;
+}
+
+/* UCX complains when it is told to leave out what it does not have, so it is asked first. */
+static int open_context(void)
+{
+    int rc = init_context();
+    if (rc || !defaults[DEFAULT_TLS].is_ours || shmemi_gdr_is_wanted() || !minds_gpu_memory())
+        return rc;
+    ucp_cleanup(shmemi_ucx.context);
+    setenv(defaults[DEFAULT_TLS].name, TLS_WITHOUT_CUDA, 1);
+    return init_context();
 }
 
 static int open_worker(ucp_worker_h *worker_p)

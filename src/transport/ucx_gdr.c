@@ -35,7 +35,7 @@ static bool is_forced(void)
     return shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR;
 }
 
-static bool is_wanted(void)
+bool shmemi_gdr_is_wanted(void)
 {
     return is_forced() || (shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO && has_peer_memory());
 }
@@ -82,7 +82,7 @@ static const char *hindrance(const struct shmemi_memory *memory)
 int shmemi_gdr_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
                       size_t reason_size)
 {
-    if (!is_wanted())
+    if (!shmemi_gdr_is_wanted())
         return 0;
     const char *cause = hindrance(allocation->place.memory), *status = NULL;
     bool is_managed = allocation->class == SHMEMI_CLASS_CUDA_MANAGED;
@@ -103,7 +103,7 @@ int shmemi_gdr_expose(uint32_t region, const struct shmemi_allocation *allocatio
 static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     const struct shmemi_memory *memory = view->place.memory;
-    if (share || !memory || !is_wanted() || (hindrance(memory) && !is_forced()))
+    if (share || !memory || !shmemi_gdr_is_wanted() || (hindrance(memory) && !is_forced()))
         return -ENOTSUP;
     return shmemi_ucx_attach_view(view);
 }

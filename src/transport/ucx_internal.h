@@ -213,6 +213,9 @@ void shmemi_ucx_staging_close(void);
 unsigned shmemi_ucx_request_deliver(void);
 /* Requests that wait for their answers. */
 unsigned shmemi_ucx_request_pending(void);
+/* ucx_gdr.c: may the driver gdr be used, as far as settings and the kernel's modules tell? */
+bool shmemi_gdr_is_wanted(void);
+
 /* Fail the requests that wait for this PE; with the initiator lock held. */
 void shmemi_ucx_request_peer_lost(int pe);
 
