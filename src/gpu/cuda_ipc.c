@@ -9,6 +9,8 @@
  * relying on process ids, which containers repeat.
  */
 #include "gpu/cuda_handle.h"
+#include "gpu/cuda_list.h"
+#include "gpu/cuda_relay.h"
 
 #include "base/log.h"
 
@@ -270,6 +272,22 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
     return rc ? -ENOTSUP : 0;
 }
 
+/* Make what the first copies would: the driver waits for all streams of a context when it loads a kernel there, and a
+ * stream of the program may by then wait for this very copy. A shadow context may be one in which the program works. */
+static void prepare_shadow(const struct shmemi_place *place)
+{
+    bool pushed;
+    struct shmemi_cuda_context *context = place->object;
+    if (shmemi_cuda_enter(context, &pushed))
+        return;
+    shmemi_cuda_kernels_load(context);
+    shmemi_cuda_relay_prepare(context);
+    shmemi_cuda_leave(pushed);
+    struct shmemi_list *list = shmemi_cuda_list_take(place);
+    if (list)
+        shmemi_cuda_list_give(list);
+}
+
 int shmemi_cuda_import(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
                        int device, struct shmemi_place *place_p, char *reason, size_t reason_size)
 {
@@ -294,6 +312,8 @@ int shmemi_cuda_import(const struct shmemi_memory_handle *handle, const struct s
             .object = context,
             .address = mapped + handle->offset,
         };
+    if (!rc && context->is_shadow)
+        prepare_shadow(place_p);
     return rc;
 }
 

@@ -73,6 +73,11 @@ static struct shmemi_cuda_relay *relay_of(struct shmemi_cuda_context *shadow)
     return relay;
 }
 
+void shmemi_cuda_relay_prepare(struct shmemi_cuda_context *shadow)
+{
+    relay_of(shadow);
+}
+
 void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow)
 {
     struct shmemi_cuda_relay *relay = shadow->relay.slots;

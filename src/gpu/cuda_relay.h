@@ -17,6 +17,9 @@ int shmemi_cuda_relay_copy(const struct shmemi_place *dest, const struct shmemi_
 int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                             struct shmemi_event *event_p);
 
+/* Make the page-locked memory for copies to and from a shadow context, once; the first copy does otherwise. */
+void shmemi_cuda_relay_prepare(struct shmemi_cuda_context *shadow);
+
 /* Free what a shadow context has for it. The context is current and nothing is under way. */
 void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow);
 
