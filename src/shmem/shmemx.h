@@ -181,4 +181,6 @@ void shmemx_barrier_all_on_queue(shmemx_queue_t queue, unsigned n_events, const 
 }
 #endif
 
+#include "shmemx_deep.h"
+
 #endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The graph that some objects reach: found by one walk, laid out as an image.
+ *
+ *      shmemi_graph_walk      objects, their pointers                   live memory or an image: never recursive
+ *      shmemi_graph_lay_out   extents: objects that overlap are one     offsets in the image, by order of discovery
+ *                             links: where pointers are in the image, and what they point to
+ *
+ * Knows no PE, no device, no library state, so that tests and fuzzers can link it alone.
+ */
+#ifndef SHMEMI_DEEP_GRAPH_H
+#define SHMEMI_DEEP_GRAPH_H
+
+#include "deep/type.h"
+
+/* Where the objects lie: the pointer value base + k stands for the byte at bytes + k. Live memory: all zero but size, which
+ * is SIZE_MAX, and is trusted. In an image nothing is trusted: what leaves it is -EBADMSG. */
+struct shmemi_graph_space {
+    const char *bytes;
+    uintptr_t base;
+    size_t size;
+};
+#define SHMEMI_LIVE_MEMORY ((struct shmemi_graph_space){NULL, 0, SIZE_MAX})
+
+/* Memory that belongs together: one object, an array, or several that overlap. */
+struct shmemi_extent {
+    uintptr_t address; /* in the values of pointers */
+    size_t size;
+    size_t at; /* offset in the image */
+};
+
+/* Special values of to. */
+#define SHMEMI_LINK_NULL SIZE_MAX         /* a null pointer in the image */
+#define SHMEMI_LINK_OPAQUE (SIZE_MAX - 1) /* the pointer as it is in the source */
+
+/* A pointer in the image, which has 8 bytes. */
+struct shmemi_graph_link {
+    size_t at; /* its offset */
+    size_t to; /* offset of what it points to, or a special value */
+};
+
+struct shmemi_graph {
+    /* Laid out; both by ascending at. Extents do not overlap, in the image nor in memory. */
+    struct shmemi_extent *extents;
+    size_t n_extents;
+    struct shmemi_graph_link *links;
+    size_t n_links;
+    size_t root;    /* offset of the first object of the call */
+    size_t size;    /* of the image, header included */
+    uint64_t shape; /* a hash of all of the above but the addresses */
+
+    struct shmemi_graph_work *work; /* of the walk; gone after laying out */
+};
+
+struct shmemi_walk_options {
+    const char *routine; /* for messages */
+    struct shmemi_graph_space space;
+    const struct shmemi_field_set *skipped; /* treated as WEAK; NULL: none */
+    size_t header; /* bytes before the first extent */
+};
+
+/* Find all that nelems objects of a type at an address (a pointer value) reach, and lay it out. nelems 0 or a null
+ * address: an empty graph whose root is the end of the header. On failure, which has been logged, nothing is left:
+ * -EINVAL, -EOVERFLOW (see shmemx_put_deep), -ENOMEM, -EBADMSG. The objects are only read. */
+int shmemi_graph_open(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
+                      const struct shmemi_type *type, size_t nelems);
+void shmemi_graph_close(struct shmemi_graph *graph);
+
+/* The extent that holds the byte at this offset of the image, or NULL (gaps, header). */
+const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *graph, size_t at);
+/* The extent that holds the byte at this address. Extents are sorted by discovery, so this needs an index, which is made
+ * by the first call; not for several threads at once. */
+const struct shmemi_extent *shmemi_graph_extent_of(struct shmemi_graph *graph, uintptr_t address);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Types of pointer-linked objects, as the walk uses them: checked, compiled, never changed after creation.
+ */
+#ifndef SHMEMI_DEEP_TYPE_H
+#define SHMEMI_DEEP_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* SHMEMX_FIELD_* of shmemx_deep.h. */
+enum shmemi_field_kind {
+    SHMEMI_FIELD_VALUE,
+    SHMEMI_FIELD_POINTER,
+    SHMEMI_FIELD_STRING,
+    SHMEMI_FIELD_CFI,
+    SHMEMI_FIELD_GFORTRAN,
+    SHMEMI_FIELD_WEAK,
+    SHMEMI_FIELD_OPAQUE,
+    SHMEMI_FIELD_KINDS
+};
+
+/* What shmemx_field_t and shmemx_type_desc_t are. */
+struct shmemi_field_text {
+    const char *name;
+    size_t offset;
+    int kind;
+    const char *type;
+    size_t n;
+    const char *count;
+};
+
+struct shmemi_type_text {
+    const char *name;
+    size_t size, n_fields;
+    const struct shmemi_field_text *fields;
+};
+
+/* An integer in an object. */
+struct shmemi_integer {
+    size_t offset;
+    uint8_t size; /* 1, 2, 4, 8 */
+    bool is_signed;
+};
+
+/* How many objects a pointer points to: a sum of products (count.h). */
+struct shmemi_count_expression;
+
+struct shmemi_type;
+
+/* A field that matters to the walk: a pointer, or objects with pointers inside. */
+struct shmemi_link {
+    enum shmemi_field_kind kind;
+    uint32_t id; /* number of the field among all that exist, for selections */
+    size_t offset;
+    size_t n;                                   /* elements of a VALUE or POINTER; rank of a descriptor */
+    const struct shmemi_count_expression *count; /* POINTER; NULL: n */
+    const struct shmemi_type *target;           /* NULL: WEAK and OPAQUE may have none */
+    const char *name;
+};
+
+struct shmemi_type {
+    const char *name;
+    size_t size;
+    size_t alignment; /* the largest power of two that divides size, at most 16 */
+    bool has_links;
+    size_t n_links;
+    struct shmemi_link *links; /* by ascending offset */
+    uint64_t layout;           /* shmemx_type_hash */
+};
+
+/* Create all or none; types_p, which may be NULL, gets them in order. 0 or -errno, logged with the name of the routine,
+ * type and field. Any thread. */
+int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
+                        const struct shmemi_type **types_p);
+const struct shmemi_type *shmemi_type_find(const char *name);
+/* -EBUSY, -EPERM: logged. */
+int shmemi_type_destroy(const struct shmemi_type *type);
+/* Keep a type from being destroyed while something needs it, and undo it. */
+void shmemi_type_hold(const struct shmemi_type *type);
+void shmemi_type_let_go(const struct shmemi_type *type);
+/* Destroy all but the predefined. Nobody uses any. */
+void shmemi_types_close(void);
+
+/* Fields by name: those that a selection skips. The set has room for all fields that exist now. */
+struct shmemi_field_set {
+    size_t n_words;
+    uint64_t *words;
+};
+/* names: "type.field", up to NULL; names may be NULL. -EINVAL, logged, for one that is none. */
+int shmemi_field_set_open(const char *routine, const char *const *names, struct shmemi_field_set *set);
+void shmemi_field_set_close(struct shmemi_field_set *set);
+static inline bool shmemi_field_set_has(const struct shmemi_field_set *set, uint32_t id)
+{
+    return id / 64 < set->n_words && set->words[id / 64] >> id % 64 & 1;
+}
+
+#endif
