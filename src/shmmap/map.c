@@ -228,6 +228,8 @@ static void attach(struct attempt *attempt)
         refuse(attempt, rc, "the window for mapped objects is full; SHMEM_MAP_WINDOW sets its size");
     }
     share.address = region->place.address;
+    if (!rc)
+        shmemi_owner_show(region);
     shmemi_slow_route_begin();
     if (!rc && can_share)
         export_object(attempt, &share, &descriptors);

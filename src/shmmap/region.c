@@ -10,13 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { REGIONS_MAX = 4096 };
-
 static const size_t GRANULE = (size_t)1 << SHMEMI_GRANULE_SHIFT;
 
 struct shmemi_window shmemi_window;
 
-static struct shmemi_region *regions[REGIONS_MAX];
+static struct shmemi_region *regions[SHMEMI_REGIONS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of regions and borrowers */
 static unsigned borrowers; /* requests of other PEs that are at work on a region */
 
@@ -112,10 +110,10 @@ static size_t find_granules(size_t count)
 int shmemi_region_add_mapped(struct shmemi_region *region)
 {
     uint32_t id = SHMEMI_REGION_FIRST_MAPPED;
-    while (id < REGIONS_MAX && regions[id])
+    while (id < SHMEMI_REGIONS_MAX && regions[id])
         id++;
     size_t first = find_granules(granules_of(region->size));
-    if (id == REGIONS_MAX || first == shmemi_window.span >> SHMEMI_GRANULE_SHIFT)
+    if (id == SHMEMI_REGIONS_MAX || first == shmemi_window.span >> SHMEMI_GRANULE_SHIFT)
         return -ENOSPC;
     region->base = (char *)shmemi_window.base + (first << SHMEMI_GRANULE_SHIFT);
     enter(region, id);
@@ -147,7 +145,7 @@ void shmemi_region_remove(struct shmemi_region *region)
 
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument)
 {
-    for (uint32_t id = 0; id < REGIONS_MAX; id++)
+    for (uint32_t id = 0; id < SHMEMI_REGIONS_MAX; id++)
         if (regions[id] && !visit(regions[id], argument))
             return;
 }
@@ -155,7 +153,7 @@ void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *ar
 struct shmemi_region *shmemi_region_borrow(uint32_t id)
 {
     pthread_mutex_lock(&lock);
-    struct shmemi_region *region = id < REGIONS_MAX ? regions[id] : NULL;
+    struct shmemi_region *region = id < SHMEMI_REGIONS_MAX ? regions[id] : NULL;
     borrowers += !!region;
     pthread_mutex_unlock(&lock);
     return region;

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 enum {
+    SHMEMI_REGIONS_MAX = 4096,
     SHMEMI_GRANULE_SHIFT = 21,         /* 2 MiB: the unit of the lookup table */
     SHMEMI_WINDOW_ALIGNMENT = 1 << 30, /* of the window's base, hence the most that shmem_align can give */
 };

@@ -60,7 +60,8 @@ static int attach_view(struct shmemi_region *region, int pe, const struct shmemi
     struct shmemi_view *view = &region->view[pe];
     struct shmemi_share share;
     const struct shmemi_share *theirs = share_of(pe, mine);
-    *view = (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe};
+    *view = (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe,
+                                  .owner_base = SHMEMI_OWNER_BASE_UNKNOWN};
     if (theirs) {
         share = *theirs;
         share.my_device = region->allocation.device;
@@ -177,6 +178,7 @@ static int expose(const struct shmemi_region *region)
 static int attach_host_region(struct shmemi_region *region)
 {
     struct shmemi_share share = {.address = (uintptr_t)region->base};
+    shmemi_owner_show(region);
     return shmemi_region_attach(region, &share, NULL);
 }
 

@@ -6,15 +6,18 @@
 #define SHMEMI_SYMMETRIC_H
 
 #include "shmmap/heap.h"
+#include "shmmap/owner.h"
 #include "shmmap/region.h"
 #include "transport/exchange.h"
 
 enum {
-    /* The start of every heap is the runtime's: the words of the exchange, then a workspace for each team. */
+    /* The start of every heap is the runtime's: the words of the exchange, a workspace for each team, the addresses
+     * of its regions. */
     SHMEMI_TEAMS_MAX = 256,
     SHMEMI_WORKSPACE_BYTES = 64 << 10,
     SHMEMI_WORKSPACE_OFFSET = SHMEMI_EXCHANGE_BYTES,
-    SHMEMI_RUNTIME_BYTES = SHMEMI_WORKSPACE_OFFSET + SHMEMI_TEAMS_MAX * SHMEMI_WORKSPACE_BYTES,
+    SHMEMI_OWNER_OFFSET = SHMEMI_WORKSPACE_OFFSET + SHMEMI_TEAMS_MAX * SHMEMI_WORKSPACE_BYTES,
+    SHMEMI_RUNTIME_BYTES = SHMEMI_OWNER_OFFSET + SHMEMI_OWNER_TABLE_BYTES,
 };
 
 /* Bytes of the heap region of this job: the user's part, the runtime's own, whole granules. */

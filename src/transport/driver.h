@@ -30,7 +30,9 @@ struct shmemi_view {
     bool by_agent;   /* atomic operations are those of the memory's agent, by lists of this process (gpu/list.h) */
     uint32_t region; /* its number, the same on every PE */
     int pe;
+    _Atomic uint64_t owner_base; /* what points to the copy there, once asked for (shmmap/owner.h) */
 };
+#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX
 
 /* What a PE tells the other PEs of its node about its copy of a region. */
 struct shmemi_share {

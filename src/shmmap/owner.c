@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shmmap/owner.h"
+
+#include "shmmap/symmetric.h"
+#include "transport/watch.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* In the heap of each PE, by region. */
+struct entry {
+    uint64_t base;
+    uint32_t is_valid, has_offsets;
+};
+_Static_assert(sizeof(struct entry) == SHMEMI_OWNER_ENTRY_BYTES, "the table has room for all");
+
+static size_t offset_of(const struct shmemi_region *region)
+{
+    return SHMEMI_OWNER_OFFSET + region->id * sizeof(struct entry);
+}
+
+/* An OpenCL buffer is mapped from its start, also when it is a part of another. */
+static struct entry own_entry(const struct shmemi_region *region)
+{
+    bool has_offsets = shmemi_owner_has_offsets(region);
+    return (struct entry){has_offsets ? 0 : region->place.address, true, has_offsets};
+}
+
+void shmemi_owner_show(const struct shmemi_region *region)
+{
+    struct entry entry = own_entry(region);
+    memcpy(shmemi_heap_region.base + offset_of(region), &entry, sizeof entry);
+}
+
+static int fetch(const struct shmemi_region *region, int pe, struct entry *entry)
+{
+    struct shmemi_context context = {0};
+    struct shmemi_place place = shmemi_place_host(entry);
+    const struct shmemi_view *view = &shmemi_heap_region.view[pe];
+    struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
+    shmemi_call_begin(&call);
+    int rc = view->driver->get(&context, view, offset_of(region), &place, sizeof *entry);
+    shmemi_call_end(&call);
+    return rc;
+}
+
+int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
+{
+    _Atomic uint64_t *known = &region->view[pe].owner_base;
+    struct entry entry;
+    *base_p = atomic_load_explicit(known, memory_order_relaxed);
+    if (__builtin_expect(*base_p != SHMEMI_OWNER_BASE_UNKNOWN, 1))
+        return 0;
+    int rc = fetch(region, pe, &entry);
+    if (rc)
+        return rc;
+    if (entry.is_valid != true || entry.has_offsets != shmemi_owner_has_offsets(region)) {
+        shmemi_error("PE %d does not tell the address of its copy of region %u: the start of its heap has been "
+                     "overwritten", pe, region->id);
+        return -EPROTO;
+    }
+    *base_p = entry.base;
+    atomic_store_explicit(known, entry.base, memory_order_relaxed);
+    return 0;
+}
