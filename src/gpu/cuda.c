@@ -8,6 +8,7 @@
  * does has started it before it can hold a device pointer.
  */
 #include "base/log.h"
+#include "gpu/copy_pool.h"
 #include "gpu/cuda_context.h"
 #include "gpu/cuda_timing.h"
 #include "gpu/cuda_stream.h"
@@ -352,7 +353,7 @@ static void cuda_adopt_thread(const struct shmemi_place *place)
 static void cuda_close(void)
 {
     shmemi_cuda_contexts_check();
-    shmemi_cuda_pageable_close();
+    shmemi_copy_pool_close();
     shmemi_cuda_pinned_close();
     forget_buffers();
     shmemi_cuda_streams_close();

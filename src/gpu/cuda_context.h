@@ -122,7 +122,6 @@ enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* below it the driver is done befo
  * copies then. Copies of several threads come one after the other. The context is current. */
 int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
                               const struct shmemi_place *source, const struct shmemi_shape *shape);
-void shmemi_cuda_pageable_close(void);
 /* Host memory of which a part is page-locked and a part is not; complete on return. The context is current. */
 int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                            CUstream stream);

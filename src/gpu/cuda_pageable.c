@@ -3,113 +3,39 @@
  * Large copies between pageable host memory and CUDA memory. The driver has one thread and little memory for them, and
  * reaches a fifth of what the bus can do; copy threads with page-locked buffers of ours fill it (double_queue.h).
  *
- * Threads and buffers are made for the first such copy, and shared by all devices. All DMA copies run on the calling
- * thread's stream, so they are in order with its other copies. Nonblocking copies are complete on return, too, as the
- * driver's own of pageable memory are: going on in the background would take buffers and cores from the program at
- * times that it cannot see, and the next such copy would have to wait in any case.
+ * Threads and buffers are those of the copy pool, shared by all devices. All DMA copies run on the calling thread's
+ * stream, so they are in order with its other copies. Nonblocking copies are complete on return, too, as the driver's
+ * own of pageable memory are: going on in the background would take buffers and cores from the program at times that it
+ * cannot see, and the next such copy would have to wait in any case.
  */
 #include "base/log.h"
 #include "base/settings.h"
+#include "gpu/copy_pool.h"
 #include "gpu/cuda_context.h"
-#include "gpu/double_queue.h"
-#include "gpu/placement.h"
+#include "gpu/host_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-enum { BUFFER_ALIGNMENT = 1 << 21, BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD };
-
-/* The threads and their buffers. The lock is held for the whole of a copy: a second one would only share the bus. */
-static struct {
-    pthread_mutex_t lock;
-    bool tried; /* whatever came of it */
-    struct shmemi_double_queue *queue;
-    char *buffers;
-    size_t buffer_size, size;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A copy under way, as its DMA functions see it. */
 struct transfer {
+    const struct shmemi_copy_pool *pool;
     struct shmemi_cuda_context *context;
     CUstream stream;
     struct shmemi_place gpu;
     size_t gpu_pitch;
     bool to_gpu;
-    CUevent moved[BUFFERS_MAX];
+    CUevent moved[SHMEMI_COPY_BUFFERS_MAX];
 };
-
-/* ---- Threads and buffers ----------------------------------------------------------------------------------------- */
-
-static void free_buffers(void)
-{
-    shmemi_cuda_unpin(pool.buffers, pool.size);
-    free(pool.buffers);
-    pool.buffers = NULL;
-}
-
-/* Buffers that cannot be page-locked are of no use. */
-static int make_buffers(unsigned threads)
-{
-    pool.buffer_size = (shmemi_settings.copy_chunk + 4095) / 4096 * 4096;
-    pool.size = (size_t)threads * SHMEMI_COPY_BUFFERS_PER_THREAD * pool.buffer_size;
-    pool.size = (pool.size + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
-    pool.buffers = aligned_alloc(BUFFER_ALIGNMENT, pool.size);
-    if (!pool.buffers) {
-        shmemi_warn("no memory for the buffers of copy threads (%zu bytes); copies of pageable memory are slower",
-                    pool.size);
-        return -ENOMEM;
-    }
-    madvise(pool.buffers, pool.size, MADV_HUGEPAGE);
-    int rc = shmemi_cuda_pin(pool.buffers, pool.size);
-    if (rc)
-        free_buffers();
-    return rc;
-}
-
-static void open_pool(int device)
-{
-    struct shmemi_copy_cores cores = {0};
-    unsigned threads = shmemi_settings.copy_threads;
-    shmemi_placement_copy_cores(&shmemi_memory_cuda, device, &cores);
-    if (!threads)
-        threads = cores.share;
-    if (threads > SHMEMI_COPY_THREADS_MAX)
-        threads = SHMEMI_COPY_THREADS_MAX;
-    if (!threads || make_buffers(threads))
-        return;
-    struct shmemi_double_queue_config config = {
-        .threads = threads,
-        .buffer_size = pool.buffer_size,
-        .buffers = pool.buffers,
-        .cpus = cores.is_known ? &cores.cpus : NULL,
-    };
-    if (shmemi_double_queue_open(&config, &pool.queue))
-        free_buffers();
-    else
-        shmemi_debug("%u copy threads for pageable memory, %zu bytes a buffer",
-                     shmemi_double_queue_threads(pool.queue), pool.buffer_size);
-}
-
-void shmemi_cuda_pageable_close(void)
-{
-    pthread_mutex_lock(&pool.lock);
-    if (pool.queue) {
-        shmemi_double_queue_close(pool.queue);
-        free_buffers();
-    }
-    pool.queue = NULL;
-    pool.tried = false;
-    pthread_mutex_unlock(&pool.lock);
-}
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-static int start_move(void *device, unsigned buffer, const struct shmemi_piece *piece)
+static int start_move(void *device, unsigned buffer, const struct shmemi_queued_piece *piece)
 {
     const struct transfer *transfer = device;
-    struct shmemi_place host = shmemi_place_host(pool.buffers + buffer * pool.buffer_size), gpu = transfer->gpu;
+    const struct shmemi_copy_pool *pool = transfer->pool;
+    struct shmemi_place host = shmemi_place_host(pool->buffers + buffer * pool->buffer_size), gpu = transfer->gpu;
     gpu.address += piece->row * transfer->gpu_pitch + piece->column;
     struct shmemi_shape shape = {piece->width, piece->rows, piece->width, piece->width};
     *(transfer->to_gpu ? &shape.dest_pitch : &shape.source_pitch) = transfer->gpu_pitch;
@@ -141,16 +67,16 @@ static int take_events(struct transfer *transfer, unsigned count)
 
 static void give_events(struct transfer *transfer)
 {
-    for (unsigned i = 0; i < BUFFERS_MAX; i++)
+    for (unsigned i = 0; i < SHMEMI_COPY_BUFFERS_MAX; i++)
         if (transfer->moved[i])
             shmemi_cuda_event_give(transfer->context, transfer->moved[i]);
 }
 
 static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued_copy *copy)
 {
-    int rc = take_events(transfer, shmemi_double_queue_threads(pool.queue) * SHMEMI_COPY_BUFFERS_PER_THREAD);
+    int rc = take_events(transfer, transfer->pool->n_buffers);
     if (!rc)
-        rc = shmemi_double_queue_copy(pool.queue, copy);
+        rc = shmemi_double_queue_copy(transfer->pool->queue, copy);
     give_events(transfer);
     return rc;
 }
@@ -182,22 +108,27 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
         .gpu_pitch = to_gpu ? shape->dest_pitch : shape->source_pitch,
         .to_gpu = to_gpu,
     };
+    struct shmemi_host_rows rows = {
+        .host = (char *)host->address,
+        .pitch = host_pitch,
+        .width = shape->width,
+        .rows = shape->rows,
+        .stream_copy = shmemi_streaming_copy(),
+    };
     static const struct shmemi_dma dma = {start_move, test_move};
     struct shmemi_queued_copy copy = {
         .to_device = to_gpu,
-        .host = (char *)host->address,
-        .host_pitch = host_pitch,
-        .width = shape->width,
-        .rows = shape->rows,
+        .nbytes = shape->width * shape->rows,
+        .host_side = to_gpu ? &shmemi_host_rows_out : &shmemi_host_rows_in,
+        .host = &rows,
         .dma = &dma,
         .device = &transfer,
     };
-    pthread_mutex_lock(&pool.lock);
-    if (!pool.tried)
-        open_pool(context->device);
-    pool.tried = true;
-    int rc = pool.queue ? copy_by_threads(&transfer, &copy) : -ENOTSUP;
-    pthread_mutex_unlock(&pool.lock);
+    int rc = shmemi_copy_pool_take(&shmemi_memory_cuda, context->device, SHMEMI_POOL_FOR_COPIES, &transfer.pool);
+    if (rc)
+        return -ENOTSUP;
+    rc = copy_by_threads(&transfer, &copy);
+    shmemi_copy_pool_give();
     return rc;
 }
 

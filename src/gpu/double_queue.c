@@ -17,10 +17,11 @@
 #include <string.h>
 
 enum {
-    BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD,
+    BUFFERS_MAX = SHMEMI_COPY_BUFFERS_MAX,
     PAGE = 4096,
     PIECE_MIN = 128 << 10,  /* below it a DMA copy costs more to start than to do */
     HELP_MAX = 256 << 10,   /* pieces that the caller copies itself when it has nothing to start */
+    ALONE_MAX = 1 << 20,    /* the caller copies less itself: it would be done before a thread is awake */
     WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for each of so many bytes */
     SPINS = 2000,           /* looks before one asks, with the lock, whether there is still something to come */
     YIELD_MASK = 127,       /* after so many looks and one others may have the core */
@@ -40,7 +41,6 @@ struct shmemi_double_queue {
     unsigned n_threads, n_buffers;
     size_t buffer_size;
     char *buffers;
-    shmemi_streaming_copy_t stream_copy;
     pthread_t thread[SHMEMI_COPY_THREADS_MAX];
     unsigned sleeping; /* threads */
     bool caller_sleeps;
@@ -48,14 +48,14 @@ struct shmemi_double_queue {
 
     /* The copy under way. */
     const struct shmemi_queued_copy *copy; /* NULL: none */
-    size_t total, assigned;                /* bytes */
-    size_t row, column;                    /* the next piece begins here */
+    size_t assigned;                       /* bytes */
+    bool is_alone;                         /* the caller does it all */
     unsigned copying;                      /* threads that are at it */
     int rc;                                /* its first error */
     struct fifo to_copy;                   /* buffers that wait for a thread: empty to the device, full from it */
     struct fifo to_move;                   /* buffers that wait for the caller */
     struct fifo moving;                    /* the caller's own: DMA has been started */
-    struct shmemi_piece piece[BUFFERS_MAX];
+    struct shmemi_queued_piece piece[BUFFERS_MAX];
 };
 
 /* ---- Queues ------------------------------------------------------------------------------------------------------ */
@@ -88,7 +88,7 @@ static void clear(struct fifo *fifo)
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static size_t size_of(const struct shmemi_piece *piece)
+static size_t size_of(const struct shmemi_queued_piece *piece)
 {
     return piece->width * piece->rows;
 }
@@ -96,8 +96,9 @@ static size_t size_of(const struct shmemi_piece *piece)
 /* Small ones first, so that the other side can begin, and small ones last, so that it has little left to do. */
 static size_t piece_limit(const struct shmemi_double_queue *queue)
 {
-    size_t left = queue->total - queue->assigned;
-    size_t limit = (queue->assigned < left ? queue->assigned : left) / queue->n_threads / PAGE * PAGE;
+    size_t left = queue->copy->nbytes - queue->assigned;
+    size_t share = (queue->assigned < left ? queue->assigned : left) / (queue->is_alone ? 1 : queue->n_threads);
+    size_t limit = share / PAGE * PAGE;
     if (limit < PIECE_MIN)
         limit = PIECE_MIN;
     return limit < queue->buffer_size ? limit : queue->buffer_size;
@@ -107,28 +108,15 @@ static size_t piece_limit(const struct shmemi_double_queue *queue)
 static void assign(struct shmemi_double_queue *queue, unsigned buffer)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
-    size_t limit = piece_limit(queue);
-    struct shmemi_piece piece = {queue->row, queue->column, copy->width - queue->column, 1};
-    if (piece.width > limit)
-        piece.width = limit;
-    else if (queue->column == 0)
-        piece.rows = limit / copy->width;
-    if (piece.rows > copy->rows - queue->row)
-        piece.rows = copy->rows - queue->row;
-    queue->column += piece.width;
-    if (queue->column == copy->width) {
-        queue->column = 0;
-        queue->row += piece.rows;
-    }
-    queue->assigned += size_of(&piece);
-    queue->piece[buffer] = piece;
+    copy->host_side->cut(copy->host, piece_limit(queue), &queue->piece[buffer]);
+    queue->assigned += size_of(&queue->piece[buffer]);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 static bool all_assigned(const struct shmemi_double_queue *queue)
 {
-    return queue->assigned == queue->total;
+    return queue->assigned == queue->copy->nbytes;
 }
 
 /* Is there something to copy? With the lock held. */
@@ -176,23 +164,6 @@ static bool await_work(struct shmemi_double_queue *queue)
     return !queue->closing;
 }
 
-/* Non-temporal into the user's memory, which is large and not looked at soon. Buffers are filled again and again: they
- * stay in the caches, where DMA reads them, and that spares two of three trips to memory. Host memory alone, 8 threads of
- * a Xeon: 92 GB/s into buffers so, 48 to 61 non-temporally; out of them 83 and 118 to 131. */
-static void copy_piece(const struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy, unsigned number)
-{
-    const struct shmemi_piece *piece = &queue->piece[number];
-    char *buffer = queue->buffers + number * queue->buffer_size;
-    char *host = copy->host + piece->row * copy->host_pitch + piece->column;
-    for (size_t row = 0; row < piece->rows; row++) {
-        char *dense = buffer + row * piece->width, *pitched = host + row * copy->host_pitch;
-        if (copy->to_device)
-            memcpy(dense, pitched, piece->width);
-        else
-            queue->stream_copy(pitched, dense, piece->width);
-    }
-}
-
 /* Copy one piece. With the lock held, which is let go meanwhile. Threads wake others if there is more to do; the caller
  * has no time for it. */
 static void work(struct shmemi_double_queue *queue, bool is_caller)
@@ -206,7 +177,7 @@ static void work(struct shmemi_double_queue *queue, bool is_caller)
     pthread_mutex_unlock(&queue->lock);
     if (wakes)
         pthread_cond_signal(&queue->work);
-    copy_piece(queue, copy, buffer);
+    copy->host_side->copy(copy->host, &queue->piece[buffer], queue->buffers + buffer * queue->buffer_size);
     pthread_mutex_lock(&queue->lock);
     queue->copying--;
     push(&queue->to_move, buffer);
@@ -289,16 +260,19 @@ static bool settle_moves(struct shmemi_double_queue *queue)
     return settled;
 }
 
+static size_t next_size(const struct shmemi_double_queue *queue)
+{
+    if (queue->copy->to_device)
+        return piece_limit(queue);
+    return size_of(&queue->piece[queue->to_copy.buffer[queue->to_copy.first]]);
+}
+
 /* Copy a piece in a thread's place, if it is small: at the beginning, while the threads wake up, and at the end. During
  * a large one the device would be left without work. */
 static bool help(struct shmemi_double_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    bool helps = has_work(queue);
-    if (helps && queue->copy->to_device)
-        helps = piece_limit(queue) <= HELP_MAX;
-    else if (helps)
-        helps = size_of(&queue->piece[queue->to_copy.buffer[queue->to_copy.first]]) <= HELP_MAX;
+    bool helps = has_work(queue) && (queue->is_alone || next_size(queue) <= HELP_MAX);
     if (helps)
         work(queue, true);
     pthread_mutex_unlock(&queue->lock);
@@ -346,12 +320,12 @@ static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_
     clear(&queue->moving);
     for (unsigned i = 0; i < queue->n_buffers; i++)
         push(copy->to_device ? &queue->to_copy : &queue->to_move, i);
-    queue->total = copy->width * copy->rows;
-    queue->assigned = queue->row = queue->column = 0;
+    queue->assigned = 0;
+    queue->is_alone = !queue->n_threads || copy->nbytes < ALONE_MAX;
     queue->rc = 0;
     queue->copy = copy;
     pthread_mutex_unlock(&queue->lock);
-    for (unsigned i = 0; i < queue->n_threads && i <= queue->total / WAKING_BYTES; i++)
+    for (unsigned i = 0; !queue->is_alone && i < queue->n_threads && i <= copy->nbytes / WAKING_BYTES; i++)
         pthread_cond_signal(&queue->work);
 }
 
@@ -406,7 +380,7 @@ static int create_threads(struct shmemi_double_queue *queue, const struct shmemi
         queue->n_threads += !error;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return queue->n_threads ? 0 : error;
+    return config->threads && !queue->n_threads ? error : 0;
 }
 
 /* It is held so shortly that who finds it taken had better look again than sleep. */
@@ -431,9 +405,8 @@ int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, st
     pthread_cond_init(&queue->progress, NULL);
     queue->buffer_size = config->buffer_size;
     queue->buffers = config->buffers;
-    queue->stream_copy = shmemi_streaming_copy();
+    queue->n_buffers = config->n_buffers;
     int error = create_threads(queue, config);
-    queue->n_buffers = queue->n_threads * SHMEMI_COPY_BUFFERS_PER_THREAD;
     if (error) {
         shmemi_error("no thread for copies of host memory could be started: %s", strerror(error));
         shmemi_double_queue_close(queue);

@@ -1,36 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Multithreaded double queuing: large copies between pageable host memory and a device, by way of page-locked buffers.
+ * Multithreaded double queuing: large copies between host memory and a device, by way of page-locked buffers.
  *
  *      to the device     host --threads--> buffer --DMA--> device      threads produce, the caller consumes
  *      from the device   device --DMA--> buffer --threads--> host      the caller produces, threads consume
  *
  * One thread copies host memory more slowly than DMA moves it, so several do, into twice as many buffers. One queue
  * holds the buffers that wait for a thread, the other those that wait for the caller, who starts all DMA copies. This
- * file knows no device: how a buffer is moved is the caller's, as functions.
+ * file knows neither the host side nor the device: how a buffer is filled or emptied, and how it is moved, are the
+ * caller's, as functions.
  *
  * Source: Cho, Hong, Choi, Han, "Multithreaded Double Queuing for Balanced CPU-GPU Memory Copying", SAC 2019.
  */
 #ifndef SHMEMI_DOUBLE_QUEUE_H
 #define SHMEMI_DOUBLE_QUEUE_H
 
-#include "gpu/memory.h"
-
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SHMEMI_COPY_THREADS_MAX = 32, SHMEMI_COPY_BUFFERS_PER_THREAD = 2 };
+enum { SHMEMI_COPY_THREADS_MAX = 32, SHMEMI_COPY_BUFFERS_PER_THREAD = 2, SHMEMI_COPY_BUFFERS_ALONE = 4 };
+enum { SHMEMI_COPY_BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD };
 
 /* Part of a copy, in one buffer: some whole rows, or a part of one. In the buffer the rows lie densely. */
-struct shmemi_piece {
+struct shmemi_queued_piece {
     size_t row, column; /* where it begins */
     size_t width, rows;
 };
 
+/* What lies in host memory, and in which pieces it is copied. */
+struct shmemi_host_side {
+    /* The next piece, of 1 to limit bytes; there is one. One thread at a time, quickly. */
+    void (*cut)(void *host, size_t limit, struct shmemi_queued_piece *piece_p);
+    /* Fill the buffer with a piece, or empty it. Several threads at once. */
+    void (*copy)(const void *host, const struct shmemi_queued_piece *piece, char *buffer);
+};
+
 struct shmemi_dma {
     /* Start to move a piece between a buffer and the device. 0 or -errno. */
-    int (*start)(void *device, unsigned buffer, const struct shmemi_piece *piece);
+    int (*start)(void *device, unsigned buffer, const struct shmemi_queued_piece *piece);
     /* Is the move that was last started with the buffer complete? 0, -EAGAIN: not yet, other -errno: it has failed and
      * touches the buffer no more. Moves complete in the order in which they were started. */
     int (*test)(void *device, unsigned buffer);
@@ -38,9 +46,9 @@ struct shmemi_dma {
 
 struct shmemi_queued_copy {
     bool to_device;
-    char *host;
-    size_t host_pitch;   /* from row to row; ignored when there is one */
-    size_t width, rows;  /* at least 1 each */
+    size_t nbytes; /* at least 1 */
+    const struct shmemi_host_side *host_side;
+    void *host; /* for the functions of host_side */
     const struct shmemi_dma *dma;
     void *device; /* for the functions of dma */
 };
@@ -48,13 +56,14 @@ struct shmemi_queued_copy {
 struct shmemi_double_queue;
 
 struct shmemi_double_queue_config {
-    unsigned threads;      /* 1 to SHMEMI_COPY_THREADS_MAX */
+    unsigned threads;      /* at most SHMEMI_COPY_THREADS_MAX; 0: the caller does it all */
     size_t buffer_size;    /* a multiple of a page */
-    char *buffers;         /* SHMEMI_COPY_BUFFERS_PER_THREAD for each thread, one behind the other; the caller's */
+    char *buffers;         /* one behind the other; the caller's */
+    unsigned n_buffers;    /* SHMEMI_COPY_BUFFERS_PER_THREAD for each thread, SHMEMI_COPY_BUFFERS_ALONE without any */
     const cpu_set_t *cpus; /* that the threads may use; NULL: those of the caller */
 };
 
-/* Start the threads, which sleep until there is a copy. Maybe fewer than asked for; -errno, logged, for none. */
+/* Start the threads, which sleep until there is a copy. Maybe fewer than asked for; -errno, logged, for none of them. */
 int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, struct shmemi_double_queue **queue_p);
 /* End the threads. No copy is under way. */
 void shmemi_double_queue_close(struct shmemi_double_queue *queue);

@@ -5,6 +5,7 @@
 #include "gpu/memory.h"
 
 #include "base/log.h"
+#include "gpu/copy_pool.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +15,7 @@
 
 bool shmemi_memory_probe;
 void (*shmemi_copy_observer)(const struct shmemi_device_copy *copy);
-int shmemi_memory_node_pes = 1;
+int shmemi_memory_node_pes = 1, shmemi_memory_node_rank;
 
 enum kind_state { KIND_UNTRIED, KIND_OPEN, KIND_ABSENT };
 
@@ -265,6 +266,7 @@ int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_plac
 void shmemi_memory_close(void)
 {
     close_buffers();
+    shmemi_copy_pool_close();
     for (int i = 0; i < N_GPU_KINDS; i++) {
         if (state_of(i) == KIND_OPEN)
             gpu_kinds[i]->close();

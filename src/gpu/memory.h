@@ -288,8 +288,8 @@ void shmemi_memory_discover(void);
 void shmemi_memory_pin(void *address, size_t size);
 void shmemi_memory_unpin(void *address, size_t size);
 
-/* PEs among which the cores of this machine are divided; at least 1. Set at start. */
-extern int shmemi_memory_node_pes;
+/* PEs among which the cores and devices of this machine are divided, at least 1, and this one's number. Set at start. */
+extern int shmemi_memory_node_pes, shmemi_memory_node_rank;
 
 /* The place of a local address that is neither symmetric nor known to be host memory. */
 void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);

@@ -185,6 +185,7 @@ static int attach_host_region(struct shmemi_region *region)
 int shmemi_symmetric_open(void)
 {
     shmemi_memory_node_pes = shmemi_job.node_n_pes;
+    shmemi_memory_node_rank = shmemi_job.node_rank;
     shmemi_memory_discover();
     int rc = open_heap();
     if (rc)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Multithreaded double queuing with memory in place of the device and copies that this program delays in place of DMA:
- * sizes at the borders of pieces and buffers, rows, many threads, failures of the DMA half-way, and the end.
+ * sizes at the borders of pieces and buffers, rows, many threads and none, failures of the DMA half-way, and the end.
  */
 #define _GNU_SOURCE
-#include "gpu/double_queue.h"
+#include "gpu/host_rows.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -26,30 +26,30 @@ struct device {
     long starts, tests;
     unsigned under_way, looks;
     unsigned order[64], first;
-    struct shmemi_piece piece[64];
+    struct shmemi_queued_piece piece[64];
 };
 
 static struct shmemi_double_queue *queue;
 static char *buffers, *host, *device_memory;
 static size_t buffer_size;
-static unsigned n_threads;
+static unsigned n_buffers;
 
-static int start(void *argument, unsigned buffer, const struct shmemi_piece *piece)
+static int start(void *argument, unsigned buffer, const struct shmemi_queued_piece *piece)
 {
     struct device *device = argument;
     if (++device->starts == device->fail_start)
         return -EIO;
-    CHECK(buffer < n_threads * SHMEMI_COPY_BUFFERS_PER_THREAD);
+    CHECK(buffer < n_buffers);
     CHECK(piece->width && piece->rows && piece->width * piece->rows <= device->buffer_size);
     device->piece[buffer] = *piece;
     device->order[(device->first + device->under_way++) % 64] = buffer;
-    CHECK(device->under_way <= n_threads * SHMEMI_COPY_BUFFERS_PER_THREAD);
+    CHECK(device->under_way <= n_buffers);
     return 0;
 }
 
 static void move(const struct device *device, unsigned buffer)
 {
-    const struct shmemi_piece *piece = &device->piece[buffer];
+    const struct shmemi_queued_piece *piece = &device->piece[buffer];
     char *dense = device->buffers + buffer * device->buffer_size;
     char *there = device->memory + piece->row * device->pitch + piece->column;
     for (size_t row = 0; row < piece->rows; row++)
@@ -77,12 +77,13 @@ static const struct shmemi_dma dma = {start, test};
 static void open_queue(unsigned threads, size_t size)
 {
     buffer_size = size;
-    buffers = aligned_alloc(4096, threads * SHMEMI_COPY_BUFFERS_PER_THREAD * size);
+    n_buffers = threads ? threads * SHMEMI_COPY_BUFFERS_PER_THREAD : SHMEMI_COPY_BUFFERS_ALONE;
+    buffers = aligned_alloc(4096, n_buffers * size);
     CHECK(buffers);
-    struct shmemi_double_queue_config config = {.threads = threads, .buffer_size = size, .buffers = buffers};
+    struct shmemi_double_queue_config config = {
+        .threads = threads, .buffer_size = size, .buffers = buffers, .n_buffers = n_buffers};
     CHECK(shmemi_double_queue_open(&config, &queue) == 0);
-    n_threads = shmemi_double_queue_threads(queue);
-    CHECK(n_threads == threads);
+    CHECK(shmemi_double_queue_threads(queue) == threads);
 }
 
 static void close_queue(void)
@@ -115,12 +116,18 @@ static struct device device_for(bool to_device, const struct size *size, unsigne
 
 static int copy(struct device *device, const struct size *size)
 {
-    struct shmemi_queued_copy what = {
-        .to_device = device->to_device,
+    struct shmemi_host_rows rows = {
         .host = host + GUARD + 1,
-        .host_pitch = size->host_pitch,
+        .pitch = size->host_pitch,
         .width = size->width,
         .rows = size->rows,
+        .stream_copy = shmemi_streaming_copy(),
+    };
+    struct shmemi_queued_copy what = {
+        .to_device = device->to_device,
+        .nbytes = size->width * size->rows,
+        .host_side = device->to_device ? &shmemi_host_rows_out : &shmemi_host_rows_in,
+        .host = &rows,
         .dma = &dma,
         .device = device,
     };
@@ -218,7 +225,7 @@ static void check_many(void)
 
 int main(void)
 {
-    static const unsigned threads[] = {1, 2, 5, 16, SHMEMI_COPY_THREADS_MAX};
+    static const unsigned threads[] = {0, 1, 2, 5, 16, SHMEMI_COPY_THREADS_MAX};
     host = malloc(ROOM);
     device_memory = malloc(ROOM);
     CHECK(host && device_memory);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pool is held for the whole of a transfer: a second one would only share the bus. Small buffers are taken with one
+ * atomic operation.
+ */
+#include "gpu/copy_pool.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "gpu/placement.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { ALIGNMENT = 1 << 21, PAGE = 4096, BUFFER_DEFAULT = 1 << 20 };
+
+/* Memory that is page-locked for some kinds. */
+struct locked {
+    char *bytes; /* NULL: none */
+    size_t size;
+    unsigned tried, done; /* bit of each OSHM_MEMTYPE_* */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t given;
+    bool is_taken;
+    enum shmemi_copy_pool_use use;
+    pthread_t holder;
+    bool is_useless; /* to copies: not tried again */
+    struct locked memory;
+    struct shmemi_copy_pool pool;
+} big = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
+
+static struct {
+    pthread_mutex_t lock; /* of memory */
+    struct locked memory;
+    atomic_uint locked_for; /* memory.tried, to be looked at without the lock */
+    atomic_uint free;       /* bit of each buffer */
+} small = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+static int make(struct locked *memory, size_t size)
+{
+    memory->size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    memory->bytes = aligned_alloc(ALIGNMENT, memory->size);
+    memory->tried = memory->done = 0;
+    if (!memory->bytes) {
+        shmemi_warn("no memory for %zu bytes of copy buffers; copies to and from GPUs are slower", memory->size);
+        return -ENOMEM;
+    }
+    madvise(memory->bytes, memory->size, MADV_HUGEPAGE);
+    return 0;
+}
+
+/* Buffers of kinds that have no such thing count as locked. */
+static bool lock_for(struct locked *memory, const struct shmemi_memory *kind)
+{
+    unsigned bit = 1u << kind->type;
+    if (!(memory->tried & bit)) {
+        memory->tried |= bit;
+        if (!kind->pin || !kind->pin(memory->bytes, memory->size))
+            memory->done |= bit;
+    }
+    return memory->done & bit;
+}
+
+static void destroy(struct locked *memory)
+{
+    if (memory->bytes)
+        shmemi_memory_unpin(memory->bytes, memory->size);
+    free(memory->bytes);
+    *memory = (struct locked){0};
+}
+
+/* ---- Threads and their buffers ----------------------------------------------------------------------------------- */
+
+static unsigned choose_threads(const struct shmemi_memory *memory, int device, struct shmemi_copy_cores *cores)
+{
+    if (!shmemi_settings.copy_chunk)
+        return 0;
+    if (device < 0 && memory->device_count() > 0)
+        device = shmemi_placement_device(memory->type, shmemi_memory_node_rank, shmemi_memory_node_pes);
+    shmemi_placement_copy_cores(memory, device, cores);
+    unsigned threads = shmemi_settings.copy_threads ? shmemi_settings.copy_threads : cores->share;
+    return threads < SHMEMI_COPY_THREADS_MAX ? threads : SHMEMI_COPY_THREADS_MAX;
+}
+
+static int open_with(unsigned threads, const struct shmemi_copy_cores *cores)
+{
+    struct shmemi_copy_pool *pool = &big.pool;
+    size_t chunk = shmemi_settings.copy_chunk ? shmemi_settings.copy_chunk : BUFFER_DEFAULT;
+    pool->buffer_size = (chunk + PAGE - 1) / PAGE * PAGE;
+    pool->n_buffers = threads ? threads * SHMEMI_COPY_BUFFERS_PER_THREAD : SHMEMI_COPY_BUFFERS_ALONE;
+    int rc = make(&big.memory, pool->n_buffers * pool->buffer_size);
+    if (rc)
+        return rc;
+    pool->buffers = big.memory.bytes;
+    struct shmemi_double_queue_config config = {
+        .threads = threads,
+        .buffer_size = pool->buffer_size,
+        .buffers = pool->buffers,
+        .n_buffers = pool->n_buffers,
+        .cpus = cores->is_known ? &cores->cpus : NULL,
+    };
+    rc = shmemi_double_queue_open(&config, &pool->queue);
+    if (rc) {
+        pool->queue = NULL;
+        destroy(&big.memory);
+        return rc;
+    }
+    shmemi_debug("%u copy threads, %zu bytes a buffer", shmemi_double_queue_threads(pool->queue), pool->buffer_size);
+    return 0;
+}
+
+/* Copies do without the pool when there would be no threads; nothing is made for them then. */
+static int open_pool(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use)
+{
+    struct shmemi_copy_cores cores = {0};
+    if (big.pool.queue)
+        return 0;
+    unsigned threads = choose_threads(memory, device, &cores);
+    return !threads && use == SHMEMI_POOL_FOR_COPIES ? -ENOTSUP : open_with(threads, &cores);
+}
+
+static int prepare_for_copies(const struct shmemi_memory *memory, int device)
+{
+    if (!big.is_useless)
+        big.is_useless = open_pool(memory, device, SHMEMI_POOL_FOR_COPIES) || !lock_for(&big.memory, memory) ||
+                         !shmemi_double_queue_threads(big.pool.queue);
+    return big.is_useless ? -ENOTSUP : 0;
+}
+
+static int prepare(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use)
+{
+    if (use == SHMEMI_POOL_FOR_COPIES)
+        return prepare_for_copies(memory, device);
+    int rc = open_pool(memory, device, use);
+    if (!rc)
+        lock_for(&big.memory, memory);
+    return rc;
+}
+
+/* With the lock held. */
+static int await_pool(enum shmemi_copy_pool_use use)
+{
+    while (big.is_taken) {
+        bool is_useless = big.use == SHMEMI_POOL_FOR_TRANSFERS || pthread_equal(big.holder, pthread_self());
+        if (use == SHMEMI_POOL_FOR_COPIES && is_useless)
+            return -ENOTSUP;
+        pthread_cond_wait(&big.given, &big.lock);
+    }
+    return 0;
+}
+
+int shmemi_copy_pool_take(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use,
+                          const struct shmemi_copy_pool **pool_p)
+{
+    pthread_mutex_lock(&big.lock);
+    int rc = await_pool(use);
+    if (!rc) {
+        big.is_taken = true; /* also while it is being made: a kind's pin may copy */
+        big.use = use;
+        big.holder = pthread_self();
+    }
+    pthread_mutex_unlock(&big.lock);
+    if (rc)
+        return rc;
+    rc = prepare(memory, device, use);
+    if (rc)
+        shmemi_copy_pool_give();
+    else
+        *pool_p = &big.pool;
+    return rc;
+}
+
+void shmemi_copy_pool_give(void)
+{
+    pthread_mutex_lock(&big.lock);
+    big.is_taken = false;
+    pthread_cond_broadcast(&big.given);
+    pthread_mutex_unlock(&big.lock);
+}
+
+/* ---- Small buffers ----------------------------------------------------------------------------------------------- */
+
+static bool prepare_small(const struct shmemi_memory *memory)
+{
+    pthread_mutex_lock(&small.lock);
+    bool is_there = small.memory.bytes;
+    if (!is_there && !make(&small.memory, (size_t)SHMEMI_SMALL_BUFFERS * SHMEMI_SMALL_BUFFER)) {
+        atomic_store(&small.free, (1u << SHMEMI_SMALL_BUFFERS) - 1);
+        is_there = true;
+    }
+    if (is_there)
+        lock_for(&small.memory, memory);
+    atomic_store_explicit(&small.locked_for, small.memory.tried, memory_order_release);
+    pthread_mutex_unlock(&small.lock);
+    return is_there;
+}
+
+char *shmemi_small_buffer_take(const struct shmemi_memory *memory)
+{
+    bool is_ready = atomic_load_explicit(&small.locked_for, memory_order_acquire) & 1u << memory->type;
+    if (!is_ready && !prepare_small(memory))
+        return NULL;
+    unsigned free = atomic_load_explicit(&small.free, memory_order_relaxed);
+    while (free && !atomic_compare_exchange_weak_explicit(&small.free, &free, free & (free - 1), memory_order_acquire,
+                                                          memory_order_relaxed))
+        continue;
+    return free ? small.memory.bytes + (size_t)__builtin_ctz(free) * SHMEMI_SMALL_BUFFER : NULL;
+}
+
+void shmemi_small_buffer_give(char *buffer)
+{
+    unsigned number = (unsigned)((buffer - small.memory.bytes) / SHMEMI_SMALL_BUFFER);
+    atomic_fetch_or_explicit(&small.free, 1u << number, memory_order_release);
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+void shmemi_copy_pool_close(void)
+{
+    if (big.pool.queue)
+        shmemi_double_queue_close(big.pool.queue);
+    destroy(&big.memory);
+    big.pool = (struct shmemi_copy_pool){0};
+    big.is_useless = false;
+    destroy(&small.memory);
+    atomic_store(&small.free, 0);
+    atomic_store(&small.locked_for, 0);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Non-temporal into the user's memory, which is large and not looked at soon. Buffers are filled again and again: they
+ * stay in the caches, where DMA reads them, and that spares two of three trips to memory. Host memory alone, 8 threads
+ * of a Xeon: 92 GB/s into buffers so, 48 to 61 non-temporally; out of them 83 and 118 to 131.
+ */
+#include "gpu/host_rows.h"
+
+#include <string.h>
+
+/* Whole rows, or a part of one. */
+static void cut(void *host, size_t limit, struct shmemi_queued_piece *piece_p)
+{
+    struct shmemi_host_rows *rows = host;
+    struct shmemi_queued_piece piece = {rows->row, rows->column, rows->width - rows->column, 1};
+    if (piece.width > limit)
+        piece.width = limit;
+    else if (rows->column == 0)
+        piece.rows = limit / rows->width;
+    if (piece.rows > rows->rows - rows->row)
+        piece.rows = rows->rows - rows->row;
+    rows->column += piece.width;
+    if (rows->column == rows->width) {
+        rows->column = 0;
+        rows->row += piece.rows;
+    }
+    *piece_p = piece;
+}
+
+static void copy_out(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+{
+    const struct shmemi_host_rows *rows = host;
+    const char *source = rows->host + piece->row * rows->pitch + piece->column;
+    for (size_t row = 0; row < piece->rows; row++)
+        memcpy(buffer + row * piece->width, source + row * rows->pitch, piece->width);
+}
+
+static void copy_in(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+{
+    const struct shmemi_host_rows *rows = host;
+    char *dest = rows->host + piece->row * rows->pitch + piece->column;
+    for (size_t row = 0; row < piece->rows; row++)
+        rows->stream_copy(dest + row * rows->pitch, buffer + row * piece->width, piece->width);
+}
+
+const struct shmemi_host_side shmemi_host_rows_out = {cut, copy_out};
+const struct shmemi_host_side shmemi_host_rows_in = {cut, copy_in};
