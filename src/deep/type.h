@@ -50,7 +50,7 @@ struct shmemi_count_expression;
 struct shmemi_type;
 
 /* A field that matters to the walk: a pointer, or objects with pointers inside. */
-struct shmemi_link {
+struct shmemi_type_link {
     enum shmemi_field_kind kind;
     uint32_t id; /* number of the field among all that exist, for selections */
     size_t offset;
@@ -66,7 +66,7 @@ struct shmemi_type {
     size_t alignment; /* the largest power of two that divides size, at most 16 */
     bool has_links;
     size_t n_links;
-    struct shmemi_link *links; /* by ascending offset */
+    struct shmemi_type_link *links; /* by ascending offset */
     uint64_t layout;           /* shmemx_type_hash */
 };
 
