@@ -2,6 +2,7 @@
 #include "base/settings.h"
 
 #include "base/log.h"
+#include "base/nearest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -183,42 +184,12 @@ static int read_setting(const struct setting *setting)
     return rc;
 }
 
-static size_t edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    size_t row[LONGEST + 1], length_b = strlen(b);
-    if (length_b > LONGEST)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= length_b; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length_b; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[length_b];
-}
-
 static const char *nearest_name(const char *unknown)
 {
-    const char *nearest = table[0].name;
-    size_t least = SIZE_MAX;
-    for (int i = 0; i < N_SETTINGS; i++) {
-        size_t distance = edit_distance(unknown, table[i].name);
-        if (distance < least) {
-            least = distance;
-            nearest = table[i].name;
-        }
-    }
-    return nearest;
+    struct shmemi_nearest nearest = {.unknown = unknown};
+    for (int i = 0; i < N_SETTINGS; i++)
+        shmemi_nearest_offer(&nearest, table[i].name);
+    return nearest.name;
 }
 
 static bool is_known(const char *name)

@@ -3,6 +3,7 @@
  * Setup, exit and query [9.1].
  */
 #include "base/settings.h"
+#include "deep/type.h"
 #include "shmem/coll_choice.h"
 #include "shmem/stats.h"
 #include "shmem/team.h"
@@ -119,6 +120,7 @@ static void close_library(void)
     shmemi_prepared_close();
     shmemi_map_close();
     shmemi_symmetric_close();
+    shmemi_types_close();
     shmemi_sight_close();
     shmemi_node_leave();
     shmemi_job_close();
