@@ -2,9 +2,9 @@
  *
  * The graph that some objects reach: found by one walk, laid out as an image.
  *
- *      shmemi_graph_walk      objects, their pointers                   live memory or an image: never recursive
- *      shmemi_graph_lay_out   extents: objects that overlap are one     offsets in the image, by order of discovery
- *                             links: where pointers are in the image, and what they point to
+ *      walk.c      objects, their pointers                   live memory or an image: never recursive
+ *      layout.c    extents: objects that overlap are one     offsets in the image, by order of discovery
+ *                  links: where pointers are in the image, and what they point to
  *
  * Knows no PE, no device, no library state, so that tests and fuzzers can link it alone.
  */
@@ -49,7 +49,7 @@ struct shmemi_graph {
     size_t size;    /* of the image, header included */
     uint64_t shape; /* a hash of all of the above but the addresses */
 
-    struct shmemi_graph_work *work; /* of the walk; gone after laying out */
+    uint32_t *by_address; /* the extents' numbers by ascending address */
 };
 
 struct shmemi_walk_options {
@@ -68,8 +68,7 @@ void shmemi_graph_close(struct shmemi_graph *graph);
 
 /* The extent that holds the byte at this offset of the image, or NULL (gaps, header). */
 const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *graph, size_t at);
-/* The extent that holds the byte at this address. Extents are sorted by discovery, so this needs an index, which is made
- * by the first call; not for several threads at once. */
-const struct shmemi_extent *shmemi_graph_extent_of(struct shmemi_graph *graph, uintptr_t address);
+/* The extent that holds the byte at this address, or NULL. */
+const struct shmemi_extent *shmemi_graph_extent_of(const struct shmemi_graph *graph, uintptr_t address);
 
 #endif

@@ -47,8 +47,11 @@ void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const cha
 int shmemi_image_check_header(const struct shmemi_image_header *header, size_t capacity, const struct shmemi_type *type,
                               const char **cause_p);
 
-/* Check everything in an image of exactly header->size bytes, whose header is good, and set its pointers for a new base:
- * first all is checked, then all is set. *graph_p, unless NULL, gets the graph. -EBADMSG or -ENOMEM, logged. */
+/* What belongs into header->check. */
+uint64_t shmemi_image_header_check(const struct shmemi_image_header *header);
+
+/* Check everything in an image of exactly header->size bytes, whose header is good, and set its pointers for a new base, a
+ * multiple of 16. The bytes are aligned to 16. -EBADMSG or -ENOMEM, logged; the bytes are of no use then. */
 int shmemi_image_relocate(const char *routine, char *bytes, const struct shmemi_type *type, uintptr_t new_base);
 
 #endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Images in pieces: what a piece needs is found by bisection, so that pieces can be made in any order and at once.
+ */
+#include "deep/image.h"
+
+#include "gpu/processor.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { LINK_BYTES = 8, STREAMING_FROM = 64 << 10, AHEAD = 4, LINE = 64, LINES_AHEAD = 4 };
+static const char magic[8] = "MAPSHMEM";
+_Static_assert(sizeof(uintptr_t) == LINK_BYTES, "pointers have 8 bytes");
+
+/* ---- header ---- */
+
+uint64_t shmemi_image_header_check(const struct shmemi_image_header *header)
+{
+    const unsigned char *bytes = (const unsigned char *)header;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < offsetof(struct shmemi_image_header, check); i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+void shmemi_image_describe(struct shmemi_image *image, const struct shmemi_graph *graph, const struct shmemi_type *type,
+                           size_t nelems, uint64_t base, bool has_offsets)
+{
+    image->graph = graph;
+    image->base = base;
+    image->header = (struct shmemi_image_header){
+        .version = SHMEMI_IMAGE_VERSION,
+        .flags = has_offsets ? SHMEMI_IMAGE_OFFSETS : 0,
+        .size = graph->size,
+        .n_extents = graph->n_extents,
+        .n_links = graph->n_links,
+        .n_elems = graph->n_extents ? nelems : 0,
+        .root = graph->root,
+        .base = base,
+        .layout = type->layout,
+        .shape = graph->shape,
+    };
+    memcpy(image->header.magic, magic, sizeof magic);
+    image->header.check = shmemi_image_header_check(&image->header);
+}
+
+int shmemi_image_check_header(const struct shmemi_image_header *header, size_t capacity, const struct shmemi_type *type,
+                              const char **cause_p)
+{
+    if (memcmp(header->magic, magic, sizeof magic))
+        *cause_p = "there is no image here";
+    else if (header->version != SHMEMI_IMAGE_VERSION)
+        *cause_p = "it was made by another version of the library";
+    else if (header->check != shmemi_image_header_check(header))
+        *cause_p = "its header is damaged";
+    else if (header->size < SHMEMI_IMAGE_HEADER || header->size > capacity)
+        *cause_p = "it is larger than the memory that it is in";
+    else if (header->root < SHMEMI_IMAGE_HEADER || header->root > header->size || header->n_extents > header->size ||
+             header->n_links > header->size / LINK_BYTES || header->n_elems > header->size ||
+             header->base % 16 || header->base > UINT64_MAX - header->size ||
+             (header->flags & ~(uint32_t)SHMEMI_IMAGE_OFFSETS))
+        *cause_p = "its header makes no sense";
+    else if (type && header->layout != type->layout)
+        *cause_p = "it was made of objects of another type, or with another layout";
+    else
+        return 0;
+    return -EBADMSG;
+}
+
+/* ---- pieces ---- */
+
+/* The first extent that ends after at. */
+static size_t first_extent(const struct shmemi_graph *graph, size_t at)
+{
+    size_t low = 0, high = graph->n_extents;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->extents[middle].at + graph->extents[middle].size <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The first link that ends after at. */
+static size_t first_link(const struct shmemi_graph *graph, size_t at)
+{
+    size_t low = 0, high = graph->n_links;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->links[middle].at + LINK_BYTES <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Objects are rarely next to each other: ask for those that come soon. */
+static inline void prefetch_extent(const struct shmemi_graph *graph, size_t number)
+{
+    if (number >= graph->n_extents)
+        return;
+    const char *bytes = (const char *)graph->extents[number].address;
+    size_t size = graph->extents[number].size;
+    for (size_t i = 0; i < LINES_AHEAD && i * LINE < size; i++)
+        __builtin_prefetch(bytes + i * LINE);
+}
+
+static inline void copy(char *dest, const char *source, size_t nbytes, shmemi_streaming_copy_t streaming)
+{
+    if (nbytes < STREAMING_FROM)
+        memcpy(dest, source, nbytes);
+    else
+        streaming(dest, source, nbytes);
+}
+
+/* Set the part of a pointer that lies in bytes [at, end) of the image. */
+static void set_link(const struct shmemi_image *image, const struct shmemi_graph_link *link, char *bytes, size_t at,
+                     size_t end)
+{
+    if (link->to == SHMEMI_LINK_OPAQUE)
+        return;
+    uint64_t value = link->to == SHMEMI_LINK_NULL ? 0 : image->base + link->to;
+    if (link->at >= at && link->at + LINK_BYTES <= end) {
+        memcpy(bytes + (link->at - at), &value, LINK_BYTES);
+        return;
+    }
+    size_t from = link->at > at ? link->at : at, to = link->at + LINK_BYTES < end ? link->at + LINK_BYTES : end;
+    memcpy(bytes + (from - at), (const char *)&value + (from - link->at), to - from);
+}
+
+static size_t fill_header(const struct shmemi_image *image, size_t at, char *bytes, size_t end)
+{
+    if (at >= SHMEMI_IMAGE_HEADER)
+        return at;
+    size_t stop = end < SHMEMI_IMAGE_HEADER ? end : SHMEMI_IMAGE_HEADER;
+    memcpy(bytes, (const char *)&image->header + at, stop - at);
+    return stop;
+}
+
+void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes)
+{
+    const struct shmemi_graph *graph = image->graph;
+    const shmemi_streaming_copy_t streaming = shmemi_streaming_copy();
+    const size_t start = at, end = at + nbytes;
+    at = fill_header(image, at, bytes, end);
+    size_t link = first_link(graph, at);
+    for (size_t i = first_extent(graph, at); at < end && i < graph->n_extents; i++) {
+        const struct shmemi_extent *extent = &graph->extents[i];
+        prefetch_extent(graph, i + AHEAD);
+        size_t from = extent->at < end ? extent->at : end;
+        if (from > at) {
+            memset(bytes + (at - start), 0, from - at);
+            at = from;
+        }
+        size_t to = extent->at + extent->size < end ? extent->at + extent->size : end;
+        if (to <= at)
+            break;
+        copy(bytes + (at - start), (const char *)extent->address + (at - extent->at), to - at, streaming);
+        for (; link < graph->n_links && graph->links[link].at < to; link++)
+            set_link(image, &graph->links[link], bytes, start, end);
+        at = to;
+    }
+    if (at < end)
+        memset(bytes + (at - start), 0, end - at);
+}
+
+/* Copy bytes [at, end) of the image into the extent that they belong to. */
+static void scatter_run(const struct shmemi_extent *extent, size_t at, size_t end, const char *bytes,
+                        shmemi_streaming_copy_t streaming)
+{
+    if (at < end)
+        copy((char *)extent->address + (at - extent->at), bytes, end - at, streaming);
+}
+
+void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const char *bytes, size_t nbytes)
+{
+    const shmemi_streaming_copy_t streaming = shmemi_streaming_copy();
+    const size_t start = at, end = at + nbytes;
+    size_t link = first_link(graph, at);
+    for (size_t i = first_extent(graph, at); i < graph->n_extents && graph->extents[i].at < end; i++) {
+        const struct shmemi_extent *extent = &graph->extents[i];
+        size_t to = extent->at + extent->size < end ? extent->at + extent->size : end;
+        prefetch_extent(graph, i + AHEAD);
+        at = extent->at > at ? extent->at : at;
+        for (; link < graph->n_links && graph->links[link].at < to; link++) {
+            scatter_run(extent, at, graph->links[link].at, bytes + (at - start), streaming);
+            at = graph->links[link].at + LINK_BYTES;
+            if (at > to)
+                break; /* cut in two: its rest is in the next piece */
+        }
+        if (at < to)
+            scatter_run(extent, at, to, bytes + (at - start), streaming);
+        at = to;
+    }
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One walk along all pointers, breadth first: the items are the queue. Every element is looked at once for each type
+ * under which something points to it; objects inside of objects have a stack, which is as deep as types are nested.
+ */
+#include "deep/walk.h"
+
+#include "base/log.h"
+#include "deep/count.h"
+#include "deep/dope.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An image is never worth more steps than this for each byte: a step of an honest one is for a pointer, or for an
+ * object around it. */
+enum { STEPS_PER_BYTE = 64, STEPS_AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
+
+/* Room for one more element of an array; false when there is no memory. */
+#define HAS_ROOM(_array, _n, _max) ((_n) < (_max) || grow_array((void **)&(_array), &(_max), sizeof *(_array)))
+
+static bool grow_array(void **array_p, size_t *max_p, size_t size)
+{
+    size_t max = *max_p ? 2 * *max_p : 64;
+    void *larger = realloc(*array_p, max * size);
+    if (!larger)
+        return false;
+    *array_p = larger;
+    *max_p = max;
+    return true;
+}
+
+static int no_memory(const struct shmemi_graph_work *work)
+{
+    shmemi_error("%s: no memory for the list of %zu objects and %zu pointers", work->options->routine, work->n_items,
+                 work->n_links);
+    return -ENOMEM;
+}
+
+/* Complain about a field; link NULL: about the argument. */
+static int bad_field(const struct shmemi_graph_work *work, const struct shmemi_type *type,
+                     const struct shmemi_type_link *link, int rc, const char *cause)
+{
+    bool image = shmemi_walk_is_image(work);
+    shmemi_error("%s: %s%s%s%s: %s", work->options->routine, image ? "damaged image: " : "", type->name,
+                 link ? "." : "", link ? link->name : "", cause);
+    return image ? -EBADMSG : rc;
+}
+
+/* Is there room for n elements at address? */
+static bool is_inside(const struct shmemi_graph_work *work, uintptr_t address, size_t n, size_t size)
+{
+    const struct shmemi_graph_space *space = &work->options->space;
+    size_t at = address - space->base;
+    if (at >= space->size || (shmemi_walk_is_image(work) && at < work->options->header))
+        return false;
+    return n <= (space->size - at) / size && n <= PTRDIFF_MAX / size;
+}
+
+static int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type,
+                       const struct shmemi_type_link *link, uint64_t n)
+{
+    work->steps += n;
+    if (__builtin_expect(work->steps <= work->max_steps, 1))
+        return 0;
+    return bad_field(work, type, link, -EBADMSG, "objects overlap more often than any image would");
+}
+
+static inline size_t elements_after(const struct shmemi_walk_item *item, uintptr_t address)
+{
+    return item->n - (address - item->address) / item->type->size;
+}
+
+static int add_item(struct shmemi_graph_work *work, struct shmemi_walk_item item)
+{
+    if (work->n_items >= SHMEMI_WALK_MAX_ITEMS || !HAS_ROOM(work->items, work->n_items, work->max_items))
+        return no_memory(work);
+    work->items[work->n_items++] = item;
+    return 0;
+}
+
+/* Something points to n elements at this address. Which item are they in? */
+static int reach(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
+                 uint32_t *item_p)
+{
+    struct shmemi_visited_entry *entry = shmemi_visited_find(&work->visited, work->items, address, type);
+    if (!entry)
+        return no_memory(work);
+    size_t known = 0;
+    if (entry->item_plus_1) {
+        *item_p = entry->item_plus_1 - 1;
+        known = elements_after(&work->items[*item_p], address);
+        if (n <= known)
+            return 0;
+    }
+    *item_p = (uint32_t)work->n_items;
+    int rc = add_item(work, (struct shmemi_walk_item){address, n, known, type});
+    if (!rc && known)
+        entry->item_plus_1 = *item_p + 1;
+    else if (!rc)
+        shmemi_visited_enter(&work->visited, entry, address, *item_p);
+    return rc;
+}
+
+static int add_link(struct shmemi_graph_work *work, uintptr_t slot, uintptr_t address, uint32_t owner, uint32_t target)
+{
+    if (!HAS_ROOM(work->links, work->n_links, work->max_links))
+        return no_memory(work);
+    work->links[work->n_links++] = (struct shmemi_walk_link){slot, address, owner, target};
+    return 0;
+}
+
+/* Elements of a string with the last, which is 0, or 0 when it has none before the end of the image. */
+static size_t string_length(const char *bytes, size_t element_size, size_t room)
+{
+    const char zero[8] = {0};
+    if (element_size == 1) {
+        const char *end = room == SIZE_MAX ? bytes + strlen(bytes) : memchr(bytes, 0, room);
+        return end ? (size_t)(end - bytes) + 1 : 0;
+    }
+    for (size_t n = 0; n < room / element_size; n++)
+        if (!memcmp(bytes + n * element_size, zero, element_size))
+            return n + 1;
+    return 0;
+}
+
+static int measure_string(struct shmemi_graph_work *work, const struct shmemi_type *type,
+                          const struct shmemi_type_link *link, uintptr_t address, size_t *n_p)
+{
+    if (!is_inside(work, address, 1, link->target->size))
+        return bad_field(work, type, link, -EINVAL, "points out of memory");
+    const struct shmemi_graph_space *space = &work->options->space;
+    size_t room = shmemi_walk_is_image(work) ? space->size - (address - space->base) : SIZE_MAX;
+    *n_p = string_length(shmemi_walk_bytes(work, address), link->target->size, room);
+    if (!*n_p)
+        return bad_field(work, type, link, -EINVAL, "a string without end");
+    return count_steps(work, type, link, *n_p / BYTES_PER_STEP);
+}
+
+/* How many elements does this field of an object point to, and where are they? */
+static int measure(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
+                   const struct shmemi_type_link *link, uintptr_t *address_p, size_t *n_p)
+{
+    const char *bytes = shmemi_walk_bytes(work, object), *cause = NULL;
+    int rc;
+    memcpy(address_p, bytes + link->offset, sizeof *address_p);
+    *n_p = *address_p ? link->n : 0;
+    switch (link->kind) {
+    case SHMEMI_FIELD_POINTER:
+        if (!*address_p || !link->count)
+            return 0;
+        rc = shmemi_count_evaluate(link->count, bytes, n_p);
+        return rc ? bad_field(work, type, link, rc, "its count is out of range") : 0;
+    case SHMEMI_FIELD_STRING:
+        return *address_p ? measure_string(work, type, link, *address_p, n_p) : 0;
+    case SHMEMI_FIELD_CFI:
+    case SHMEMI_FIELD_GFORTRAN:
+        rc = shmemi_dope_read(link->kind, link->n, link->target, bytes + link->offset, address_p, n_p, &cause);
+        return rc ? bad_field(work, type, link, rc, cause) : 0;
+    default:
+        return 0;
+    }
+}
+
+static inline bool is_followed(const struct shmemi_graph_work *work, const struct shmemi_type_link *link)
+{
+    const struct shmemi_field_set *skipped = work->options->skipped;
+    return link->kind != SHMEMI_FIELD_WEAK && link->kind != SHMEMI_FIELD_OPAQUE &&
+           (!skipped || !shmemi_field_set_has(skipped, link->id));
+}
+
+/* A pointer that does not make its target part of the graph. */
+static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type_link *link,
+                        uint32_t owner)
+{
+    uintptr_t address;
+    uint32_t target = SHMEMI_WALK_WEAK;
+    memcpy(&address, shmemi_walk_bytes(work, object) + link->offset, sizeof address);
+    if (link->kind == SHMEMI_FIELD_OPAQUE) {
+        target = SHMEMI_WALK_OPAQUE;
+    } else if (!address) {
+        target = SHMEMI_WALK_NULL;
+    } else if (link->target) { /* most often it points to something that is known already */
+        struct shmemi_visited_entry *entry =
+            shmemi_visited_find(&work->visited, work->items, address, link->target);
+        if (entry && entry->item_plus_1)
+            target = entry->item_plus_1 - 1;
+    }
+    return add_link(work, object + link->offset, address, owner, target);
+}
+
+static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
+                  const struct shmemi_type_link *link, uint32_t owner)
+{
+    if (!is_followed(work, link))
+        return note_pointer(work, object, link, owner);
+    uintptr_t address;
+    size_t n;
+    uint32_t target = SHMEMI_WALK_NULL;
+    int rc = measure(work, object, type, link, &address, &n);
+    if (rc)
+        return rc;
+    if (n) {
+        if (!is_inside(work, address, n, link->target->size))
+            return bad_field(work, type, link, -EOVERFLOW, "points to more objects than there is memory");
+        rc = reach(work, address, link->target, n, &target);
+    } else if (address && (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN)) {
+        target = SHMEMI_WALK_SELF;
+    }
+    return rc ? rc : add_link(work, object + link->offset, address, owner, target);
+}
+
+static int enter_objects(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n)
+{
+    if (!HAS_ROOM(work->frames, work->n_frames, work->max_frames))
+        return no_memory(work);
+    work->frames[work->n_frames++] = (struct shmemi_walk_frame){address, n, 0, type};
+    return 0;
+}
+
+/* Look at the next field of the innermost object. */
+static int look_at_field(struct shmemi_graph_work *work, uint32_t owner)
+{
+    struct shmemi_walk_frame *frame = &work->frames[work->n_frames - 1];
+    if (frame->link == frame->type->n_links) {
+        frame->link = 0;
+        frame->address += frame->type->size;
+        work->n_frames -= !--frame->n;
+        return 0;
+    }
+    const struct shmemi_type *type = frame->type;
+    const struct shmemi_type_link *link = &type->links[frame->link++];
+    int rc = count_steps(work, type, link, 1);
+    if (rc)
+        return rc;
+    if (link->kind != SHMEMI_FIELD_VALUE)
+        return follow(work, frame->address, type, link, owner);
+    return link->n && link->target->has_links ?
+               enter_objects(work, frame->address + link->offset, link->target, link->n) :
+               0;
+}
+
+static int look_at_element(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type,
+                           uint32_t owner)
+{
+    int rc = enter_objects(work, address, type, 1);
+    while (!rc && work->n_frames)
+        rc = look_at_field(work, owner);
+    return rc;
+}
+
+/* Is this element of an item known already? Then so are the *n_p that begin with it. Otherwise it is now. */
+static int is_known(struct shmemi_graph_work *work, uintptr_t address, uint32_t owner, size_t *n_p)
+{
+    const struct shmemi_type *type = work->items[owner].type;
+    struct shmemi_visited_entry *entry = shmemi_visited_find(&work->visited, work->items, address, type);
+    *n_p = 0;
+    if (!entry)
+        return no_memory(work);
+    if (entry->item_plus_1)
+        *n_p = elements_after(&work->items[entry->item_plus_1 - 1], address);
+    else
+        shmemi_visited_enter(&work->visited, entry, address, owner);
+    return 0;
+}
+
+static int look_at_item(struct shmemi_graph_work *work, uint32_t owner)
+{
+    const struct shmemi_walk_item item = work->items[owner];
+    size_t i = item.first, known = 0;
+    int rc = 0;
+    while (!rc && i < item.n) {
+        uintptr_t address = item.address + i * item.type->size;
+        if (i)
+            rc = is_known(work, address, owner, &known);
+        if (!rc && !known)
+            rc = look_at_element(work, address, item.type, owner);
+        else if (!rc)
+            rc = count_steps(work, item.type, NULL, 1);
+        i += known ? known : 1;
+    }
+    return rc;
+}
+
+static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t nelems)
+{
+    uint32_t item;
+    if (!address || !nelems)
+        return 0;
+    if (!is_inside(work, address, nelems, type->size))
+        return bad_field(work, type, NULL, -EOVERFLOW, "more objects than there is memory");
+    int rc = reach(work, address, type, nelems, &item);
+    for (size_t i = 0; !rc && i < work->n_items; i++)
+        if (work->items[i].type->has_links)
+            rc = look_at_item(work, (uint32_t)i);
+    return rc;
+}
+
+static uint64_t limit_of(const struct shmemi_walk_options *options)
+{
+    size_t size = options->space.size;
+    return options->space.bytes && size < UINT64_MAX / STEPS_PER_BYTE - STEPS_AT_LEAST ?
+               size * STEPS_PER_BYTE + STEPS_AT_LEAST :
+               UINT64_MAX;
+}
+
+int shmemi_graph_open(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
+                      const struct shmemi_type *type, size_t nelems)
+{
+    struct shmemi_graph_work work;
+    memset(&work, 0, offsetof(struct shmemi_graph_work, visited));
+    work.options = options;
+    work.steps = 0;
+    work.max_steps = limit_of(options);
+    shmemi_visited_open(&work.visited);
+    *graph = (struct shmemi_graph){0};
+    int rc = walk(&work, address, type, nelems);
+    shmemi_visited_close(&work.visited);
+    if (!rc)
+        rc = shmemi_graph_lay_out(graph, &work);
+    free(work.items);
+    free(work.links);
+    free(work.frames);
+    if (rc)
+        shmemi_graph_close(graph);
+    return rc;
+}
