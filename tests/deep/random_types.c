@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LARGE_TYPE = 1500, MEDIUM_TYPE = 400 };
+
 const struct basic_type basic_types[] = {
     {"char", 1, false, true},     {"int8_t", 1, true, true},   {"uint8_t", 1, true, false}, {"int16_t", 2, true, true},
     {"uint16_t", 2, true, false}, {"int", 4, true, true},      {"uint32_t", 4, true, false}, {"long", 8, true, true},
@@ -201,6 +203,7 @@ static void choose_count(struct random_model *model, const struct type_model *ty
         strcat(field->count_text, constant > 0 ? " + 1" : "-1");
     }
     field->is_counted = true;
+    field->n = 0;
 }
 
 /* ---- fields ---- */
@@ -229,10 +232,12 @@ static void make_plain(struct random_model *model, struct field_model *field, bo
 
 static void make_embedded(struct random_model *model, struct field_model *field, int type)
 {
-    field->target = below(model, type);
+    do
+        field->target = below(model, type);
+    while (model->types[field->target].size >= LARGE_TYPE);
     field->role = ROLE_EMBEDDED;
     field->kind = SHMEMI_FIELD_VALUE;
-    field->n = model->types[field->target].size > 400 ? 1 : (size_t)(1 + below(model, 3));
+    field->n = model->types[field->target].size > MEDIUM_TYPE ? 1 : (size_t)(1 + below(model, 3));
     field->alignment = model->types[field->target].alignment;
     field->size = field->n * model->types[field->target].size;
 }
@@ -270,7 +275,7 @@ static void make_field(struct random_model *model, int type, struct field_model 
         make_plain(model, field, true);
     } else if (choice < 4) {
         make_plain(model, field, false);
-    } else if (choice < 6 && type > 0) {
+    } else if (choice < 6 && type > 0 && model->types[type - 1].size < LARGE_TYPE) {
         make_embedded(model, field, type);
     } else if (choice < 7) {
         make_string(model, field);
