@@ -14,6 +14,7 @@
 
 #include "gpu/memory.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct shmemi_context;
@@ -24,13 +25,13 @@ struct shmemi_view;
 typedef void (*shmemi_pack_t)(const void *argument, size_t at, char *bytes, size_t nbytes);
 typedef void (*shmemi_unpack_t)(const void *argument, size_t at, const char *bytes, size_t nbytes);
 
-/* Part of the data that lies in host memory just as it travels: it is not packed, but copied from, or to, where it is.
- * Worth it when that memory is page-locked for the far side's kind, and large: SHMEMI_PIPELINE_DIRECT bytes. */
+/* Part of the data that lies in host memory just as it travels: it is copied from, or to, where it is, and is packed
+ * only when the far side is in host memory. Worth it where shmemi_far_takes_directly says so. */
 struct shmemi_direct_range {
     size_t at, size; /* in the data */
     char *bytes;
 };
-enum { SHMEMI_PIPELINE_DIRECT = 1 << 20 };
+enum { SHMEMI_PIPELINE_DIRECT = 1 << 20 }; /* bytes of the smallest that is worth it */
 
 struct shmemi_pipeline_source {
     size_t size;
@@ -73,13 +74,16 @@ int shmemi_pipeline_send(const struct shmemi_far_side *far, const struct shmemi_
 /* Returns when all has been unpacked. -errno, logged: some of the data may have been unpacked. */
 int shmemi_pipeline_receive(const struct shmemi_far_side *far, const struct shmemi_pipeline_dest *dest);
 
+/* Is this memory page-locked and large enough to be a direct range? */
+bool shmemi_far_takes_directly(const struct shmemi_far_side *far, const void *bytes, size_t nbytes);
+
 /* A page-locked buffer of SHMEMI_PIPELINE_SMALL bytes, for what is packed by the caller and left under way. NULL when
  * none is free: there are few. Any thread gives it back. */
 enum { SHMEMI_PIPELINE_SMALL = 256 << 10 };
-char *shmemi_pipeline_take_buffer(void);
+char *shmemi_pipeline_take_buffer(const struct shmemi_far_side *far);
 void shmemi_pipeline_give_buffer(char *buffer);
 
-/* Give threads and buffers back. Nothing is under way; before the kinds of memory are closed. */
+/* Nothing is under way; before the network is closed. */
 void shmemi_pipeline_close(void);
 
 #endif

@@ -21,7 +21,8 @@ enum { ALIGNMENT = 1 << 21, PAGE = 4096, BUFFER_DEFAULT = 1 << 20 };
 struct locked {
     char *bytes; /* NULL: none */
     size_t size;
-    unsigned tried, done; /* bit of each OSHM_MEMTYPE_* */
+    unsigned tried; /* bit of each OSHM_MEMTYPE_* */
+    const struct shmemi_memory *done[SHMEMI_MEMTYPES];
 };
 
 static struct {
@@ -48,7 +49,6 @@ static int make(struct locked *memory, size_t size)
 {
     memory->size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memory->bytes = aligned_alloc(ALIGNMENT, memory->size);
-    memory->tried = memory->done = 0;
     if (!memory->bytes) {
         shmemi_warn("no memory for %zu bytes of copy buffers; copies to and from GPUs are slower", memory->size);
         return -ENOMEM;
@@ -57,22 +57,23 @@ static int make(struct locked *memory, size_t size)
     return 0;
 }
 
-/* Buffers of kinds that have no such thing count as locked. */
+/* Buffers of kinds that have no such thing count as locked. A kind that is not in use yet is tried again. */
 static bool lock_for(struct locked *memory, const struct shmemi_memory *kind)
 {
     unsigned bit = 1u << kind->type;
     if (!(memory->tried & bit)) {
-        memory->tried |= bit;
-        if (!kind->pin || !kind->pin(memory->bytes, memory->size))
-            memory->done |= bit;
+        int rc = kind->pin ? kind->pin(memory->bytes, memory->size) : 0;
+        memory->tried |= rc == -ENODEV ? 0 : bit;
+        memory->done[kind->type] = rc ? NULL : kind;
     }
-    return memory->done & bit;
+    return memory->done[kind->type];
 }
 
 static void destroy(struct locked *memory)
 {
-    if (memory->bytes)
-        shmemi_memory_unpin(memory->bytes, memory->size);
+    for (int type = 0; type < SHMEMI_MEMTYPES; type++)
+        if (memory->done[type] && memory->done[type]->unpin)
+            memory->done[type]->unpin(memory->bytes, memory->size);
     free(memory->bytes);
     *memory = (struct locked){0};
 }

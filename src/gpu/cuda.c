@@ -396,5 +396,6 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .adopt_thread = cuda_adopt_thread,
     .pin = shmemi_cuda_pin,
     .unpin = shmemi_cuda_unpin,
+    .is_pinned = shmemi_cuda_is_locked_range,
     .streams = &shmemi_cuda_streams,
 };

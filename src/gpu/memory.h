@@ -244,6 +244,7 @@ struct shmemi_memory {
     /* Page-lock host memory for fast copies; failure is not fatal, copies only get slower. NULL when there is no need. */
     int (*pin)(void *address, size_t size);
     void (*unpin)(void *address, size_t size);
+    bool (*is_pinned)(const void *address, size_t size); /* all of it, in one range, by whomever */
 
     const struct shmemi_streams *streams; /* NULL when the kind has none */
 };

@@ -4,6 +4,7 @@
  */
 #include "base/settings.h"
 #include "deep/type.h"
+#include "deep/pipeline.h"
 #include "shmem/coll_choice.h"
 #include "shmem/stats.h"
 #include "shmem/team.h"
@@ -117,6 +118,7 @@ static void close_library(void)
     shmemi_teams_close();
     shmemi_streams_close();
     shmemi_service_stop();
+    shmemi_pipeline_close();
     shmemi_prepared_close();
     shmemi_map_close();
     shmemi_symmetric_close();

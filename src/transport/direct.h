@@ -38,6 +38,7 @@ int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi
                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
                              size_t word_offset, const struct shmemi_amo *amo, bool is_blocking);
 int shmemi_direct_quiet(struct shmemi_context *context);
+int shmemi_direct_poll(struct shmemi_context *context);
 
 /* direct_amo.c */
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -52,6 +53,7 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
     .collect_get = shmemi_direct_collect_get, .put_strided = shmemi_direct_put_strided,                                \
     .put_strided_nbi = shmemi_direct_put_strided_nbi,                                                                  \
     .get_strided = shmemi_direct_get_strided, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi,              \
-    .put_signal = shmemi_direct_put_signal, .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet
+    .put_signal = shmemi_direct_put_signal, .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet,              \
+    .poll = shmemi_direct_poll
 
 #endif

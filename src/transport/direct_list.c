@@ -396,6 +396,14 @@ int shmemi_direct_list_complete(struct shmemi_context *context)
     return complete(context, number);
 }
 
+bool shmemi_direct_list_is_finished(struct shmemi_context *context)
+{
+    lock(context);
+    uint64_t number = context->lists.started;
+    unlock(context);
+    return is_finished(context, number);
+}
+
 static void flush_waiting(bool old_ones)
 {
     pthread_mutex_lock(&waiting.lock);

@@ -43,6 +43,9 @@ int shmemi_direct_list_flush(struct shmemi_context *context);
 /* Wait for all that was started before. */
 int shmemi_direct_list_complete(struct shmemi_context *context);
 
+/* Is all that was started complete? */
+bool shmemi_direct_list_is_finished(struct shmemi_context *context);
+
 /* Start what any context has collected, as far as nobody is at it. */
 void shmemi_direct_list_flush_all(void);
 /* Start what was there at the last call already. */

@@ -241,3 +241,9 @@ int shmemi_direct_quiet(struct shmemi_context *context)
     pthread_mutex_unlock(&lock);
     return rc ? rc : rc_lists;
 }
+
+/* Failures come out at quiet. */
+int shmemi_direct_poll(struct shmemi_context *context)
+{
+    return are_complete(context, UINT64_MAX) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
+}

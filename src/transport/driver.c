@@ -122,6 +122,20 @@ int shmemi_drivers_quiet(struct shmemi_context *context)
     return rc;
 }
 
+static int poll_kind(struct shmemi_context *context, int kind)
+{
+    const struct shmemi_count *count = &context->pending.of[kind];
+    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->poll(context);
+}
+
+int shmemi_drivers_poll(struct shmemi_context *context)
+{
+    int rc = flush(context);
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        rc = poll_kind(context, kind);
+    return rc;
+}
+
 /* How long a waiting thread spins, how often it then yields before it begins to sleep. The more PEs share a core, the
  * sooner the core goes to one that has something to do. */
 struct patience {

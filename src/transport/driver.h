@@ -151,6 +151,10 @@ struct shmemi_driver {
      * Drivers that count their operations alike (pending.h) share these. */
     int (*fence)(struct shmemi_context *);
     int (*quiet)(struct shmemi_context *);
+
+    /* Is the local memory of all nonblocking transfers that were issued before free again (put) or filled (get)? 0,
+     * -EAGAIN, or another -errno. Says nothing of the peers, and never waits. */
+    int (*poll)(struct shmemi_context *);
 };
 
 extern const struct shmemi_driver shmemi_driver_shm;    /* host memory of this node: load and store */
@@ -179,6 +183,8 @@ void shmemi_view_detach(struct shmemi_view *view);
 /* Fence and quiet over all drivers that have something pending. */
 int shmemi_drivers_fence(struct shmemi_context *context);
 int shmemi_drivers_quiet(struct shmemi_context *context);
+/* The drivers' poll, over all that have something pending. */
+int shmemi_drivers_poll(struct shmemi_context *context);
 
 /* Where (region, offset, nbytes) of this PE's symmetric memory lies, for a request that came from another PE.
  * -EINVAL when there is no such region or the range leaves it. Defined by symmetric memory; the region cannot go away

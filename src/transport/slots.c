@@ -303,6 +303,26 @@ static bool is_over(unsigned slot, uint64_t use)
     return is_over;
 }
 
+/* Will the slot's request still touch memory of the context's transfers? */
+static bool is_at_work(const struct shmemi_context *context, unsigned number)
+{
+    const struct slot *slot = &origin.slot[number];
+    pthread_mutex_lock(&origin.lock);
+    bool is_left = slot->context == context && slot->custody != HELD && state_of(number) != SHMEMI_SLOT_FREE;
+    bool at_work = is_left && (slot->custody == LOADING || slot->dest.memory);
+    pthread_mutex_unlock(&origin.lock);
+    return at_work;
+}
+
+int shmemi_slots_poll(struct shmemi_context *context)
+{
+    int rc = 0;
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
+        if (is_at_work(context, slot) && !try_take(slot))
+            rc = -EAGAIN;
+    return rc;
+}
+
 int shmemi_slots_complete(struct shmemi_context *context)
 {
     uint64_t uses[SHMEMI_STAGING_SLOTS_MAX];

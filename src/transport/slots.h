@@ -43,6 +43,9 @@ uint16_t shmemi_slotless_begin(void);
 /* It was not sent after all. */
 void shmemi_slotless_cancel(uint16_t slot);
 
+/* Bring the answers for this context that have arrived to their places. -EAGAIN when some are still expected or slots
+ * are still being filled, else 0. */
+int shmemi_slots_poll(struct shmemi_context *context);
 /* Wait for the slots left on this context and, since they are not told apart, for the requests without slot of all
  * contexts, as far as they were sent before the call. -EIO, logged, when one has failed. */
 int shmemi_slots_complete(struct shmemi_context *context);

@@ -423,6 +423,12 @@ static int staged_quiet(struct shmemi_context *context)
     return shmemi_slots_complete(context);
 }
 
+/* What is put has been copied out on return, or is being copied. */
+static int staged_poll(struct shmemi_context *context)
+{
+    return shmemi_slots_poll(context);
+}
+
 const struct shmemi_driver shmemi_driver_staged = {
     .name = "staged",
     .attach = staged_attach,
@@ -438,4 +444,5 @@ const struct shmemi_driver shmemi_driver_staged = {
     .amo_nbi = staged_amo_nbi,
     .fence = staged_quiet,
     .quiet = staged_quiet,
+    .poll = staged_poll,
 };

@@ -489,6 +489,14 @@ static int ucx_quiet(struct shmemi_context *context)
     return rc ? rc : waited;
 }
 
+/* Who waits makes progress. */
+static int ucx_poll(struct shmemi_context *context)
+{
+    const struct shmemi_ucx_batch *batch = &context->network;
+    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
+    return atomic_load_explicit(&batch->completed, memory_order_acquire) < issued ? -EAGAIN : 0;
+}
+
 void shmemi_ucx_words_close(void)
 {
     while (free_words) {
@@ -513,4 +521,5 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .amo_nbi = ucx_amo_nbi,
     .fence = ucx_fence,
     .quiet = ucx_quiet,
+    .poll = ucx_poll,
 };

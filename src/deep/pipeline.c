@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One queue of pieces (double_queue.h), whose host side packs or unpacks and whose moves are copies to a place or
+ * transfers with a view. Each buffer has an event, or a context of its own, so that its moves can be asked for one by
+ * one. Ranges that need no packing leave when the piece behind them does, so that all is in order on the bus.
+ */
+#include "deep/pipeline.h"
+
+#include "base/log.h"
+#include "gpu/copy_pool.h"
+#include "transport/direct.h"
+#include "transport/job.h"
+#include "transport/prepared.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { IN_PLACE_ALONE = 1 << 20, DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
+
+_Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "the same buffers");
+
+/* The data, and how far it has been cut. */
+struct data {
+    size_t size;
+    shmemi_pack_t pack;
+    shmemi_unpack_t unpack;
+    const void *argument;
+    const struct shmemi_direct_range *direct;
+    size_t n_direct;
+
+    size_t at, direct_cut; /* the next piece begins here, or behind the direct ranges from here on */
+    char *in_place;        /* where it is packed or unpacked without buffers; NULL: there are buffers */
+};
+
+struct moves;
+
+/* A transfer, as its moves see it. */
+struct transfer {
+    const struct moves *moves;
+    const struct shmemi_far_side *far;
+    struct data *data;
+    bool is_send;
+    const struct shmemi_copy_pool *pool;
+    struct shmemi_event event[SHMEMI_COPY_BUFFERS_MAX]; /* of buffers, to and from places */
+    struct shmemi_event *direct_event;
+    size_t direct_started;
+    unsigned spins;
+};
+
+/* Moves to and from a kind of far side. Number: of a buffer, or SHMEMI_COPY_BUFFERS_MAX and more: of a direct range. */
+struct moves {
+    int (*start)(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes);
+    int (*test)(struct transfer *transfer, unsigned buffer);
+    int (*finish)(struct transfer *transfer); /* wait for all that is still under way */
+};
+
+/* ---- Far sides --------------------------------------------------------------------------------------------------- */
+
+/* Does this process copy to the view's memory itself? */
+static bool is_reached(const struct shmemi_view *view)
+{
+    return view->driver->poll == shmemi_direct_poll;
+}
+
+/* The kind that touches the buffers. */
+static const struct shmemi_memory *memory_of(const struct shmemi_far_side *far)
+{
+    if (!far->view)
+        return far->place.memory;
+    return is_reached(far->view) ? far->view->place.memory : &shmemi_memory_host;
+}
+
+/* Where the far side lies in this process as host memory; NULL: nowhere. */
+static char *host_address(const struct shmemi_far_side *far)
+{
+    if (!far->view)
+        return far->place.memory == &shmemi_memory_host ? (char *)far->place.address : NULL;
+    char *host = shmemi_view_host(far->view);
+    return host ? host + far->offset : NULL;
+}
+
+bool shmemi_far_takes_directly(const struct shmemi_far_side *far, const void *bytes, size_t nbytes)
+{
+    const struct shmemi_memory *memory = memory_of(far);
+    if (nbytes < SHMEMI_PIPELINE_DIRECT || host_address(far))
+        return false;
+    return !memory->pin || memory->is_pinned(bytes, nbytes);
+}
+
+/* ---- Moves to and from places ------------------------------------------------------------------------------------ */
+
+static struct shmemi_place place_at(const struct shmemi_far_side *far, size_t at)
+{
+    struct shmemi_place place = far->place;
+    place.address += at;
+    return place;
+}
+
+static int start_copy(const struct shmemi_far_side *far, bool is_send, char *bytes, size_t at, size_t nbytes,
+                      struct shmemi_event *event_p)
+{
+    struct shmemi_place near_place = shmemi_place_host(bytes), far_place = place_at(far, at);
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return far_place.memory->copy_start(is_send ? &far_place : &near_place, is_send ? &near_place : &far_place, &shape,
+                                        event_p);
+}
+
+static int place_start(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
+{
+    bool is_direct = number >= SHMEMI_COPY_BUFFERS_MAX;
+    struct shmemi_event *event =
+        is_direct ? &transfer->direct_event[number - SHMEMI_COPY_BUFFERS_MAX] : &transfer->event[number];
+    return start_copy(transfer->far, transfer->is_send, bytes, at, nbytes, event);
+}
+
+static int place_test(struct transfer *transfer, unsigned buffer)
+{
+    struct shmemi_event *event = &transfer->event[buffer];
+    return event->memory->event_test(event);
+}
+
+static int place_finish(struct transfer *transfer)
+{
+    int rc = 0;
+    for (size_t i = 0; i < transfer->direct_started; i++) {
+        struct shmemi_event *event = &transfer->direct_event[i];
+        int waited = event->memory ? event->memory->event_wait(event) : 0; /* else it was empty */
+        rc = rc ? rc : waited;
+    }
+    return rc;
+}
+
+static const struct moves place_moves = {place_start, place_test, place_finish};
+
+/* ---- Moves to and from views ------------------------------------------------------------------------------------- */
+
+/* Of the buffers, and of all direct ranges; whoever has the pool has them. */
+static struct shmemi_context contexts[CONTEXTS];
+
+static int start_transfer(struct shmemi_context *context, const struct shmemi_far_side *far, bool is_send, char *bytes,
+                          size_t at, size_t nbytes)
+{
+    struct shmemi_place place = shmemi_place_host(bytes);
+    const struct shmemi_driver *driver = far->view->driver;
+    return is_send ? driver->put_nbi(context, far->view, far->offset + at, &place, nbytes)
+                   : driver->get_nbi(context, far->view, far->offset + at, &place, nbytes);
+}
+
+static int view_start(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
+{
+    size_t context = number < SHMEMI_COPY_BUFFERS_MAX ? number : DIRECT_CONTEXT;
+    return start_transfer(&contexts[context], transfer->far, transfer->is_send, bytes, at, nbytes);
+}
+
+static int view_test(struct transfer *transfer, unsigned buffer)
+{
+    int rc = shmemi_drivers_poll(&contexts[buffer]);
+    if (rc == -EAGAIN)
+        shmemi_progress(&transfer->spins);
+    else
+        transfer->spins = 0;
+    return rc;
+}
+
+static int view_finish(struct transfer *transfer)
+{
+    int rc = 0;
+    (void)transfer;
+    for (int i = 0; i < CONTEXTS; i++) {
+        int completed = shmemi_context_has_pending(&contexts[i]) ? shmemi_drivers_quiet(&contexts[i]) : 0;
+        rc = rc ? rc : completed;
+    }
+    return rc;
+}
+
+static const struct moves view_moves = {view_start, view_test, view_finish};
+
+/* The network knows the buffers from the first transfer on. */
+static char *registered;
+
+static void register_buffers(const struct shmemi_copy_pool *pool, const struct shmemi_view *view)
+{
+    if (registered == pool->buffers || is_reached(view) || shmemi_job_node_rank_of(view->pe) >= 0)
+        return;
+    if (!shmemi_prepare(pool->buffers, pool->n_buffers * pool->buffer_size, false))
+        registered = pool->buffers;
+}
+
+void shmemi_pipeline_close(void)
+{
+    if (registered)
+        shmemi_release(registered);
+    registered = NULL;
+}
+
+/* ---- The near side ----------------------------------------------------------------------------------------------- */
+
+/* What lies between direct ranges. */
+static void cut(void *host, size_t limit, struct shmemi_queued_piece *piece_p)
+{
+    struct data *data = host;
+    while (data->direct_cut < data->n_direct && data->direct[data->direct_cut].at <= data->at)
+        data->at += data->direct[data->direct_cut++].size;
+    size_t end = data->direct_cut < data->n_direct ? data->direct[data->direct_cut].at : data->size;
+    size_t nbytes = end - data->at < limit ? end - data->at : limit;
+    *piece_p = (struct shmemi_queued_piece){.column = data->at, .width = nbytes, .rows = 1};
+    data->at += nbytes;
+}
+
+static void pack_piece(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+{
+    const struct data *data = host;
+    data->pack(data->argument, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
+}
+
+static void unpack_piece(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+{
+    const struct data *data = host;
+    data->unpack(data->argument, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
+}
+
+static const struct shmemi_host_side packing = {cut, pack_piece}, unpacking = {cut, unpack_piece};
+
+static size_t bytes_between(const struct data *data)
+{
+    size_t nbytes = data->size;
+    for (size_t i = 0; i < data->n_direct; i++)
+        nbytes -= data->direct[i].size;
+    return nbytes;
+}
+
+/* ---- In place ---------------------------------------------------------------------------------------------------- */
+
+static int start_nothing(void *device, unsigned buffer, const struct shmemi_queued_piece *piece)
+{
+    (void)device, (void)buffer, (void)piece;
+    return 0;
+}
+
+static int test_nothing(void *device, unsigned buffer)
+{
+    (void)device, (void)buffer;
+    return 0;
+}
+
+static void copy_in_place_alone(const struct data *data)
+{
+    if (data->pack)
+        data->pack(data->argument, 0, data->in_place, data->size);
+    else
+        data->unpack(data->argument, 0, data->in_place, data->size);
+}
+
+static int copy_in_place(struct data *data)
+{
+    static const struct shmemi_dma nothing = {start_nothing, test_nothing};
+    const struct shmemi_copy_pool *pool;
+    struct shmemi_queued_copy copy = {
+        .to_device = true,
+        .nbytes = data->size,
+        .host_side = data->pack ? &packing : &unpacking,
+        .host = data,
+        .dma = &nothing,
+    };
+    data->n_direct = 0;
+    if (data->size < IN_PLACE_ALONE ||
+        shmemi_copy_pool_take(&shmemi_memory_host, -1, SHMEMI_POOL_FOR_TRANSFERS, &pool)) {
+        copy_in_place_alone(data);
+        return 0;
+    }
+    int rc = shmemi_double_queue_copy(pool->queue, &copy);
+    shmemi_copy_pool_give();
+    return rc;
+}
+
+/* ---- One small buffer -------------------------------------------------------------------------------------------- */
+
+/* Blocking. */
+static int move_small(const struct shmemi_far_side *far, bool is_send, char *bytes, size_t nbytes)
+{
+    struct shmemi_place near_place = shmemi_place_host(bytes);
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    const struct shmemi_memory *memory = far->place.memory;
+    if (far->view && is_send)
+        return far->view->driver->put(far->context, far->view, far->offset, &near_place, nbytes);
+    if (far->view)
+        return far->view->driver->get(far->context, far->view, far->offset, &near_place, nbytes);
+    return is_send ? memory->copy(&far->place, &near_place, &shape) : memory->copy(&near_place, &far->place, &shape);
+}
+
+static int copy_small(const struct shmemi_far_side *far, const struct data *data, char *buffer)
+{
+    if (data->pack)
+        data->pack(data->argument, 0, buffer, data->size);
+    int rc = move_small(far, data->pack, buffer, data->size);
+    if (!rc && data->unpack)
+        data->unpack(data->argument, 0, buffer, data->size);
+    shmemi_small_buffer_give(buffer);
+    return rc;
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
+
+static int start_direct_before(struct transfer *transfer, size_t at)
+{
+    const struct data *data = transfer->data;
+    while (transfer->direct_started < data->n_direct && data->direct[transfer->direct_started].at < at) {
+        const struct shmemi_direct_range *range = &data->direct[transfer->direct_started];
+        size_t number = SHMEMI_COPY_BUFFERS_MAX + transfer->direct_started;
+        int rc = range->size ? transfer->moves->start(transfer, number, range->bytes, range->at, range->size) : 0;
+        if (rc)
+            return rc;
+        transfer->direct_started++;
+    }
+    return 0;
+}
+
+static int start_piece(void *device, unsigned buffer, const struct shmemi_queued_piece *piece)
+{
+    struct transfer *transfer = device;
+    char *bytes = transfer->pool->buffers + buffer * transfer->pool->buffer_size;
+    int rc = start_direct_before(transfer, piece->column);
+    return rc ? rc : transfer->moves->start(transfer, buffer, bytes, piece->column, piece->width);
+}
+
+static int test_piece(void *device, unsigned buffer)
+{
+    struct transfer *transfer = device;
+    return transfer->moves->test(transfer, buffer);
+}
+
+static int copy_pieces(struct transfer *transfer)
+{
+    static const struct shmemi_dma dma = {start_piece, test_piece};
+    struct data *data = transfer->data;
+    struct shmemi_queued_copy copy = {
+        .to_device = transfer->is_send,
+        .nbytes = bytes_between(data),
+        .host_side = transfer->is_send ? &packing : &unpacking,
+        .host = data,
+        .dma = &dma,
+        .device = transfer,
+    };
+    int rc = copy.nbytes ? shmemi_double_queue_copy(transfer->pool->queue, &copy) : 0;
+    if (!rc)
+        rc = start_direct_before(transfer, data->size);
+    int finished = transfer->moves->finish(transfer);
+    return rc ? rc : finished;
+}
+
+static int copy_with_pool(struct transfer *transfer)
+{
+    const struct data *data = transfer->data;
+    if (data->n_direct && !transfer->far->view) {
+        transfer->direct_event = calloc(data->n_direct, sizeof *transfer->direct_event);
+        if (!transfer->direct_event) {
+            shmemi_error("out of memory for the events of %zu copies", data->n_direct);
+            return -ENOMEM;
+        }
+    }
+    if (transfer->far->view)
+        register_buffers(transfer->pool, transfer->far->view);
+    int rc = copy_pieces(transfer);
+    free(transfer->direct_event);
+    return rc;
+}
+
+static int copy_large(const struct shmemi_far_side *far, struct data *data)
+{
+    struct transfer transfer = {
+        .moves = far->view ? &view_moves : &place_moves, .far = far, .data = data, .is_send = data->pack};
+    int rc = shmemi_copy_pool_take(memory_of(far), -1, SHMEMI_POOL_FOR_TRANSFERS, &transfer.pool);
+    if (rc)
+        return rc;
+    rc = copy_with_pool(&transfer);
+    shmemi_copy_pool_give();
+    return rc;
+}
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+static int copy(const struct shmemi_far_side *far, struct data *data)
+{
+    if (!data->size)
+        return 0;
+    data->in_place = host_address(far);
+    if (data->in_place)
+        return copy_in_place(data);
+    char *buffer = data->size <= SHMEMI_PIPELINE_SMALL ? shmemi_small_buffer_take(memory_of(far)) : NULL;
+    return buffer ? copy_small(far, data, buffer) : copy_large(far, data);
+}
+
+int shmemi_pipeline_send(const struct shmemi_far_side *far, const struct shmemi_pipeline_source *source)
+{
+    struct data data = {
+        .size = source->size,
+        .pack = source->pack,
+        .argument = source->argument,
+        .direct = source->direct,
+        .n_direct = source->n_direct,
+    };
+    return copy(far, &data);
+}
+
+int shmemi_pipeline_receive(const struct shmemi_far_side *far, const struct shmemi_pipeline_dest *dest)
+{
+    struct data data = {
+        .size = dest->size,
+        .unpack = dest->unpack,
+        .argument = dest->argument,
+        .direct = dest->direct,
+        .n_direct = dest->n_direct,
+    };
+    return copy(far, &data);
+}
+
+char *shmemi_pipeline_take_buffer(const struct shmemi_far_side *far)
+{
+    return shmemi_small_buffer_take(memory_of(far));
+}
+
+void shmemi_pipeline_give_buffer(char *buffer)
+{
+    shmemi_small_buffer_give(buffer);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pipeline with a kind of memory of this program's own, whose copies are delayed: every byte packed or unpacked
+ * once, by places and by views, with and without threads, with direct ranges, in place, with failures half-way, and by
+ * several threads at once; the pool itself.
+ */
+#define _GNU_SOURCE
+#include "deep/pipeline.h"
+
+#include "base/settings.h"
+#include "gpu/copy_pool.h"
+#include "transport/driver.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { CHUNK = 64 << 10, SMALL = SHMEMI_PIPELINE_SMALL, ROOM = 6 << 20, GUARD = 64, USERS = 3 };
+
+/* ---- A kind of memory whose copies are made when they are found complete ------------------------------------------ */
+
+struct copy {
+    char *dest;
+    const char *source;
+    size_t nbytes;
+    unsigned looks;
+};
+
+static struct {
+    atomic_long starts, tests, under_way, pins, unpins;
+    long fail_start, fail_test; /* the call that fails, from 1; 0: none */
+    unsigned delay;
+} fake;
+
+static int fake_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape)
+{
+    if (++fake.starts == fake.fail_start)
+        return -EIO;
+    memcpy((char *)dest->address, (const char *)source->address, shape->width);
+    return 0;
+}
+
+static int fake_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    if (++fake.starts == fake.fail_start)
+        return -EIO;
+    struct copy *copy = malloc(sizeof *copy);
+    CHECK(copy && shape->rows == 1 && shape->width);
+    *copy = (struct copy){(char *)dest->address, (const char *)source->address, shape->width, 0};
+    extern const struct shmemi_memory fake_memory;
+    *event_p = (struct shmemi_event){.memory = &fake_memory, .handle = copy};
+    fake.under_way++;
+    return 0;
+}
+
+static int fake_finish(struct copy *copy)
+{
+    int rc = ++fake.tests == fake.fail_test ? -ENXIO : 0;
+    if (!rc)
+        memcpy(copy->dest, copy->source, copy->nbytes);
+    free(copy);
+    fake.under_way--;
+    return rc;
+}
+
+static int fake_test(struct shmemi_event *event)
+{
+    struct copy *copy = event->handle;
+    return copy->looks++ < fake.delay ? -EAGAIN : fake_finish(copy);
+}
+
+static int fake_wait(struct shmemi_event *event)
+{
+    return fake_finish(event->handle);
+}
+
+static int fake_pin(void *address, size_t size)
+{
+    CHECK(address && size);
+    fake.pins++;
+    return 0;
+}
+
+static void fake_unpin(void *address, size_t size)
+{
+    CHECK(address && size);
+    fake.unpins++;
+}
+
+static bool fake_is_pinned(const void *address, size_t size)
+{
+    (void)size;
+    return (uintptr_t)address % 2 == 0;
+}
+
+static int no_devices(void)
+{
+    return 0;
+}
+
+static int no_pci(int device, char *text, size_t size)
+{
+    (void)device, (void)text, (void)size;
+    return -ENODEV;
+}
+
+const struct shmemi_memory fake_memory = {
+    .name = "fake",
+    .type = SHMEMI_MEMTYPE_CUDA,
+    .device_count = no_devices,
+    .device_pci = no_pci,
+    .copy = fake_copy,
+    .copy_start = fake_start,
+    .event_test = fake_test,
+    .event_wait = fake_wait,
+    .pin = fake_pin,
+    .unpin = fake_unpin,
+    .is_pinned = fake_is_pinned,
+};
+
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
+
+struct data {
+    char *source;     /* of all, direct ranges included */
+    atomic_uchar *met; /* how often each byte was packed or unpacked */
+    char *dest;
+    size_t size;
+};
+
+static void pack(const void *argument, size_t at, char *bytes, size_t nbytes)
+{
+    const struct data *data = argument;
+    CHECK(nbytes && at < data->size && nbytes <= data->size - at);
+    memcpy(bytes, data->source + at, nbytes);
+    for (size_t i = 0; i < nbytes; i++)
+        data->met[at + i]++;
+}
+
+static void unpack(const void *argument, size_t at, const char *bytes, size_t nbytes)
+{
+    const struct data *data = argument;
+    CHECK(nbytes && at < data->size && nbytes <= data->size - at);
+    memcpy(data->dest + at, bytes, nbytes);
+    for (size_t i = 0; i < nbytes; i++)
+        data->met[at + i]++;
+}
+
+static void make_data(struct data *data, size_t room)
+{
+    data->source = malloc(room);
+    data->dest = malloc(room);
+    data->met = malloc(room);
+    CHECK(data->source && data->dest && data->met);
+}
+
+static void free_data(struct data *data)
+{
+    free(data->source);
+    free(data->dest);
+    free((void *)data->met);
+}
+
+static void fill(char *bytes, size_t nbytes, unsigned seed)
+{
+    for (size_t i = 0; i < nbytes; i++)
+        bytes[i] = (char)((i * 2654435761u + seed * 40503u) >> 13);
+}
+
+/* Met once, but never in direct ranges, unless all is in place. */
+static void check_met(const struct data *data, const struct shmemi_direct_range *direct, size_t n)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < data->size; i++) {
+        while (next < n && i >= direct[next].at + direct[next].size)
+            next++;
+        CHECK(data->met[i] == !(next < n && i >= direct[next].at));
+    }
+}
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+enum way { BY_PLACE, BY_VIEW, IN_PLACE, WAYS };
+
+/* A far side in memory of this program, and what a view needs. */
+struct far {
+    char *memory;
+    struct shmemi_context context;
+    struct shmemi_view view;
+    struct shmemi_far_side side;
+};
+
+static void make_far(struct far *far, enum way way, char *memory)
+{
+    struct shmemi_place place = shmemi_place_host(memory);
+    *far = (struct far){.memory = memory};
+    if (way != IN_PLACE)
+        place.memory = &fake_memory;
+    far->side = shmemi_far_place(place);
+    if (way != BY_VIEW)
+        return;
+    place.address -= 100;
+    far->view = (struct shmemi_view){.driver = &shmemi_driver_local, .place = place, .size = ROOM};
+    far->side = shmemi_far_view(&far->context, &far->view, 100);
+}
+
+static int send(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
+{
+    struct shmemi_pipeline_source source = {data->size, pack, data, direct, n_direct};
+    memset((void *)data->met, 0, data->size);
+    int rc = shmemi_pipeline_send(&far->side, &source);
+    if (!rc && shmemi_context_has_pending(&far->context))
+        rc = shmemi_drivers_quiet(&far->context);
+    return rc;
+}
+
+static int receive(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
+{
+    struct shmemi_pipeline_dest dest = {data->size, unpack, data, direct, n_direct};
+    memset((void *)data->met, 0, data->size);
+    return shmemi_pipeline_receive(&far->side, &dest);
+}
+
+static void check_send(struct data *data, enum way way, const struct shmemi_direct_range *direct, size_t n)
+{
+    struct far far;
+    char *memory = malloc(data->size + 2 * GUARD);
+    CHECK(memory);
+    memset(memory, 0x5a, data->size + 2 * GUARD);
+    make_far(&far, way, memory + GUARD);
+    fill(data->source, data->size, (unsigned)data->size);
+    CHECK(!send(&far, data, direct, n));
+    check_met(data, direct, way == IN_PLACE ? 0 : n);
+    CHECK(!memcmp(far.memory, data->source, data->size));
+    for (int i = 0; i < GUARD; i++)
+        CHECK(memory[i] == 0x5a && memory[GUARD + data->size + (size_t)i] == 0x5a);
+    free(memory);
+}
+
+static void check_receive(struct data *data, enum way way, const struct shmemi_direct_range *direct, size_t n)
+{
+    struct far far;
+    char *memory = malloc(data->size + 1);
+    CHECK(memory);
+    make_far(&far, way, memory);
+    fill(memory, data->size, (unsigned)data->size + 1);
+    memset(data->dest, 0x5a, data->size);
+    CHECK(!receive(&far, data, direct, n));
+    check_met(data, direct, way == IN_PLACE ? 0 : n);
+    CHECK(!memcmp(far.memory, data->dest, data->size));
+    free(memory);
+}
+
+static void check_sizes(struct data *data)
+{
+    static const size_t sizes[] = {0, 1, 4097, SMALL - 1, SMALL, SMALL + 1, (1 << 20) - 1, 1 << 20, (3 << 20) + 12345};
+    for (int way = 0; way < WAYS; way++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            data->size = sizes[i];
+            fake.delay = i % 4;
+            check_send(data, way, NULL, 0);
+            check_receive(data, way, NULL, 0);
+            CHECK(!fake.under_way);
+        }
+}
+
+/* At the start, at the end, side by side, empty, all of it. */
+static void check_direct(struct data *data)
+{
+    static const size_t ranges[][2] = {{0, 100000}, {100000, 0},      {100000, 200000},    {300001, 1},
+                                       {400000, 5}, {900000, 600000}, {2000000, 1000000}};
+    struct shmemi_direct_range direct[7];
+    data->size = 3000000;
+    for (int way = 0; way < WAYS; way++)
+        for (size_t n = 1; n <= 7; n += 3) {
+            for (int from = 0; from < 2; from++) {
+                for (size_t i = 0; i < n; i++)
+                    direct[i] = (struct shmemi_direct_range){ranges[i][0], ranges[i][1],
+                                                             (from ? data->source : data->dest) + ranges[i][0]};
+                from ? check_send(data, way, direct, n) : check_receive(data, way, direct, n);
+            }
+            CHECK(!fake.under_way);
+        }
+    for (int way = 0; way < WAYS; way++) {
+        check_send(data, way, &(struct shmemi_direct_range){0, data->size, data->source}, 1);
+        check_receive(data, way, &(struct shmemi_direct_range){0, data->size, data->dest}, 1);
+    }
+}
+
+static void check_which_are_direct(void)
+{
+    struct far far;
+    static char bytes[2];
+    const char *even = bytes + ((uintptr_t)bytes & 1);
+    make_far(&far, BY_PLACE, bytes);
+    CHECK(shmemi_far_takes_directly(&far.side, even, SHMEMI_PIPELINE_DIRECT));
+    CHECK(!shmemi_far_takes_directly(&far.side, even, SHMEMI_PIPELINE_DIRECT - 1));
+    CHECK(!shmemi_far_takes_directly(&far.side, even + 1, SHMEMI_PIPELINE_DIRECT));
+    make_far(&far, BY_VIEW, bytes);
+    CHECK(shmemi_far_takes_directly(&far.side, even, SHMEMI_PIPELINE_DIRECT));
+    CHECK(!shmemi_far_takes_directly(&far.side, even + 1, SHMEMI_PIPELINE_DIRECT));
+    make_far(&far, IN_PLACE, bytes);
+    CHECK(!shmemi_far_takes_directly(&far.side, even, SHMEMI_PIPELINE_DIRECT));
+}
+
+/* ---- Failures ---------------------------------------------------------------------------------------------------- */
+
+static void check_failure(struct data *data, enum way way, bool is_send, long start, long test)
+{
+    struct far far;
+    char *memory = calloc(1, data->size);
+    CHECK(memory);
+    struct shmemi_direct_range direct[] = {{300000, 200000, NULL}, {1200000, 300000, NULL}};
+    for (int i = 0; i < 2; i++)
+        direct[i].bytes = (is_send ? data->source : data->dest) + direct[i].at;
+    make_far(&far, way, memory);
+    fake.starts = fake.tests = 0;
+    fake.fail_start = start;
+    fake.fail_test = test;
+    int rc = is_send ? send(&far, data, direct, 2) : receive(&far, data, direct, 2);
+    CHECK(rc == (start ? -EIO : -ENXIO));
+    CHECK(!fake.under_way);
+    free(memory); /* whoever would still be at it would touch it */
+    fake.fail_start = fake.fail_test = 0;
+}
+
+static void check_failures(struct data *data)
+{
+    data->size = 2 << 20;
+    fake.delay = 2;
+    for (int way = 0; way < IN_PLACE; way++)
+        for (long call = 1; call < 9; call += 2)
+            for (int is_send = 0; is_send < 2; is_send++) {
+                check_failure(data, way, is_send, call, 0);
+                check_failure(data, way, is_send, 0, call);
+            }
+    data->size = 1000;
+    struct far far;
+    make_far(&far, BY_PLACE, data->dest);
+    fake.starts = 0;
+    fake.fail_start = 1;
+    CHECK(send(&far, data, NULL, 0) == -EIO);
+    fake.fail_start = 0;
+    check_sizes(data); /* the next ones are not harmed */
+}
+
+/* ---- Several threads, small buffers, the end --------------------------------------------------------------------- */
+
+static void *use_as_well(void *argument)
+{
+    struct data data;
+    make_data(&data, ROOM);
+    for (unsigned i = 0; i < 12; i++) {
+        data.size = 1 + (size_t)i * 150001;
+        check_send(&data, i % WAYS, NULL, 0);
+        check_receive(&data, (i + 1) % WAYS, NULL, 0);
+    }
+    free_data(&data);
+    return argument;
+}
+
+static void check_threads(void)
+{
+    pthread_t thread[USERS];
+    for (int i = 0; i < USERS; i++)
+        CHECK(!pthread_create(&thread[i], NULL, use_as_well, NULL));
+    for (int i = 0; i < USERS; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static void check_small_buffers(struct data *data)
+{
+    struct far far;
+    char *taken[SHMEMI_SMALL_BUFFERS];
+    make_far(&far, BY_PLACE, data->dest);
+    for (int i = 0; i < SHMEMI_SMALL_BUFFERS; i++) {
+        taken[i] = shmemi_pipeline_take_buffer(&far.side);
+        CHECK(taken[i] && (uintptr_t)taken[i] % 4096 == 0);
+        memset(taken[i], i, SHMEMI_PIPELINE_SMALL);
+    }
+    CHECK(!shmemi_pipeline_take_buffer(&far.side));
+    data->size = 1000;
+    check_send(data, BY_PLACE, NULL, 0); /* without one */
+    for (int i = 0; i < SHMEMI_SMALL_BUFFERS; i++) {
+        CHECK(taken[i][0] == i && taken[i][SHMEMI_PIPELINE_SMALL - 1] == i);
+        shmemi_pipeline_give_buffer(taken[i]);
+    }
+    CHECK(shmemi_pipeline_take_buffer(&far.side) != NULL);
+}
+
+/* Copies of pageable memory do not wait for transfers, nor for this thread, and want threads. */
+static void check_pool(unsigned threads)
+{
+    const struct shmemi_copy_pool *pool, *other;
+    bool is_there = !shmemi_copy_pool_take(&fake_memory, 0, SHMEMI_POOL_FOR_COPIES, &pool);
+    CHECK(is_there == (threads > 0));
+    if (is_there) {
+        CHECK(shmemi_copy_pool_take(&fake_memory, 0, SHMEMI_POOL_FOR_COPIES, &other) == -ENOTSUP);
+        shmemi_copy_pool_give();
+    }
+    CHECK(!shmemi_copy_pool_take(&fake_memory, 0, SHMEMI_POOL_FOR_TRANSFERS, &pool));
+    CHECK(shmemi_copy_pool_take(&fake_memory, 0, SHMEMI_POOL_FOR_COPIES, &other) == -ENOTSUP);
+    CHECK(shmemi_double_queue_threads(pool->queue) == threads);
+    shmemi_copy_pool_give();
+}
+
+/* As the settings have it: threads, or none since there are to be no buffers for them. */
+static void check_all(unsigned threads, size_t chunk)
+{
+    struct data data;
+    shmemi_settings.copy_threads = threads;
+    shmemi_settings.copy_chunk = chunk;
+    make_data(&data, ROOM);
+    check_pool(threads);
+    check_sizes(&data);
+    check_direct(&data);
+    check_failures(&data);
+    check_threads();
+    check_small_buffers(&data);
+    free_data(&data);
+    shmemi_pipeline_close();
+    shmemi_copy_pool_close();
+    CHECK(fake.pins == fake.unpins && fake.pins > 0);
+}
+
+int main(void)
+{
+    check_which_are_direct();
+    check_all(0, 0);
+    check_all(1, CHUNK);
+    check_all(3, 4 * CHUNK);
+    return 0;
+}
