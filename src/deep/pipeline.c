@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { IN_PLACE_ALONE = 1 << 20, DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
+enum { IN_PLACE_ALONE = 4 << 20, DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
 
 _Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "the same buffers");
 
