@@ -2,7 +2,7 @@
  *
  * Memory ordering [9.12]: per context, of the operations issued on it.
  */
-#include "shmem/internal.h"
+#include "shmem/deep.h"
 #include "transport/ring.h"
 
 /* Fence and quiet of a context that has something under way, or whose calls are counted. */
@@ -32,6 +32,16 @@ static void describe_completion(const struct shmemi_call *call, char *text, size
     shmemi_describe_rings(text, size);
 }
 
+/* Buffers that are left from now on may be those of puts that this quiet does not complete. */
+static int complete_all(struct shmemi_context *context)
+{
+    struct shmemi_deep_buffer *left = shmemi_deep_take_left(context);
+    int rc = shmemi_drivers_quiet(context);
+    if (!rc)
+        shmemi_deep_give_back(left);
+    return rc;
+}
+
 static __attribute__((noinline)) void complete(struct shmemi_context *context, const char *routine,
                                                enum shmemi_activity activity,
                                                int (*completion)(struct shmemi_context *context))
@@ -57,7 +67,7 @@ void shmemi_quiet(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (shmemi_context_has_pending(context) | shmemi_sight.is_on)
-        complete(context, "shmem_quiet", SHMEMI_AT_QUIET, shmemi_drivers_quiet);
+        complete(context, "shmem_quiet", SHMEMI_AT_QUIET, complete_all);
 }
 
 /* Completes more than is asked for, which the specification allows [9.12.3]. */

@@ -49,6 +49,7 @@ enum shmemi_pending_kind {
     SHMEMI_PENDING_UCX,
     SHMEMI_PENDING_STAGED, /* requests */
     SHMEMI_PENDING_KINDS,
+    SHMEMI_PENDING_BUFFERS = SHMEMI_PENDING_KINDS, /* no operations: quiet of the API has buffers to give back */
 };
 
 struct shmemi_pending {

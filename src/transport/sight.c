@@ -62,7 +62,8 @@ static const struct measuring *behind(const struct shmemi_view *view)
 static bool is_of_program(void)
 {
     for (const struct shmemi_call *call = shmemi_present_call; call; call = call->outer)
-        if (call->activity != SHMEMI_AT_TRANSFER && call->activity != SHMEMI_AT_DETAIL)
+        if (call->activity != SHMEMI_AT_TRANSFER && call->activity != SHMEMI_AT_DEEP &&
+            call->activity != SHMEMI_AT_DETAIL)
             return false;
     return true;
 }

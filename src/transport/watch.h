@@ -22,6 +22,7 @@ enum shmemi_activity {
     SHMEMI_AT_FENCE,
     SHMEMI_AT_WAIT,
     SHMEMI_AT_LOCK,
+    SHMEMI_AT_DEEP,
     SHMEMI_AT_RUNTIME, /* the library's own agreements: start, shmmap */
     SHMEMI_ACTIVITIES,
     SHMEMI_AT_DETAIL = SHMEMI_ACTIVITIES, /* what the call around it waits for at the moment */

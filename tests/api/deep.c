@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * put_deep and get_deep in all their forms, to the heap, static data and mapped objects: what arrives is looked at by
+ * its owner, pointer by pointer, in the owner's terms.
+ */
+#include "check.h"
+#include "deep_check.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+enum { AREA = 3 << 20, UNTOUCHED = 0xc3, THREADS = 4 };
+
+struct leaf {
+    double value[3];
+};
+
+/* A ring of nodes, each with an array, a name, a shared leaf, the middle of its neighbour's array, and itself. */
+struct node {
+    long key;
+    int n;
+    double *data;
+    struct node *next, *self;
+    char *name;
+    struct leaf *shared;
+    double *middle; /* of next's data */
+    void *weak, *opaque;
+};
+
+static shmemx_type_t node_type, leaf_type;
+static uint64_t *signals; /* symmetric, one for each area */
+
+static void create_types(void)
+{
+    const shmemx_field_t of_leaf[] = {{"value", offsetof(struct leaf, value), SHMEMX_FIELD_VALUE, "double", 3, NULL}};
+    const shmemx_field_t of_node[] = {
+        {"n", offsetof(struct node, n), SHMEMX_FIELD_VALUE, "int", 0, NULL},
+        {"data", offsetof(struct node, data), SHMEMX_FIELD_POINTER, "double", 0, "n"},
+        {"next", offsetof(struct node, next), SHMEMX_FIELD_POINTER, "node", 0, NULL},
+        {"self", offsetof(struct node, self), SHMEMX_FIELD_POINTER, "node", 0, NULL},
+        {"name", offsetof(struct node, name), SHMEMX_FIELD_STRING, "char", 0, NULL},
+        {"shared", offsetof(struct node, shared), SHMEMX_FIELD_POINTER, "leaf", 0, NULL},
+        {"middle", offsetof(struct node, middle), SHMEMX_FIELD_POINTER, "double", 0, NULL},
+        {"weak", offsetof(struct node, weak), SHMEMX_FIELD_WEAK, NULL, 0, NULL},
+        {"opaque", offsetof(struct node, opaque), SHMEMX_FIELD_OPAQUE, NULL, 0, NULL},
+    };
+    leaf_type = shmemx_type_create("leaf", sizeof(struct leaf), 1, of_leaf);
+    node_type = shmemx_type_create("node", sizeof(struct node), 9, of_node);
+    CHECK(leaf_type && node_type);
+}
+
+/* ---- Rings ------------------------------------------------------------------------------------------------------- */
+
+struct ring {
+    int n_nodes, n_data;
+    struct node **nodes;
+    struct leaf *leaf;
+};
+
+static double datum(const struct ring *ring, int node, int i, int seed)
+{
+    return seed * 1e6 + node * 1e3 + i + ring->n_nodes * 0.125;
+}
+
+static void set_data(const struct ring *ring, int seed)
+{
+    for (int k = 0; k < ring->n_nodes; k++) {
+        ring->nodes[k]->key = seed * 100 + k;
+        for (int i = 0; i < ring->n_data; i++)
+            ring->nodes[k]->data[i] = datum(ring, k, i, seed);
+    }
+    for (int i = 0; i < 3; i++)
+        ring->leaf->value[i] = seed + i;
+}
+
+static struct ring make_ring(int n_nodes, int n_data, int seed)
+{
+    struct ring ring = {n_nodes, n_data, check_malloc((size_t)n_nodes * sizeof(struct node *)),
+                        check_malloc(sizeof(struct leaf))};
+    for (int k = 0; k < n_nodes; k++) {
+        ring.nodes[k] = check_malloc(sizeof(struct node));
+        *ring.nodes[k] = (struct node){.n = n_data, .shared = ring.leaf};
+        ring.nodes[k]->data = check_malloc((size_t)n_data * sizeof(double));
+        ring.nodes[k]->name = check_malloc(32);
+        snprintf(ring.nodes[k]->name, 32, "node %d", k);
+        ring.nodes[k]->opaque = (void *)(uintptr_t)(0x1000 + k);
+    }
+    for (int k = 0; k < n_nodes; k++) {
+        struct node *node = ring.nodes[k];
+        node->next = ring.nodes[(k + 1) % n_nodes];
+        node->self = node;
+        node->middle = n_data ? node->next->data + n_data / 2 : NULL;
+        node->weak = k % 2 ? (void *)&ring : (void *)ring.leaf->value; /* the first is not in the graph */
+    }
+    set_data(&ring, seed);
+    return ring;
+}
+
+static void free_ring(const struct ring *ring)
+{
+    for (int k = 0; k < ring->n_nodes; k++) {
+        free(ring->nodes[k]->data);
+        free(ring->nodes[k]->name);
+        free(ring->nodes[k]);
+    }
+    free(ring->nodes);
+    free(ring->leaf);
+}
+
+static struct node *root_of(const struct ring *ring)
+{
+    return ring->nodes[0];
+}
+
+/* Bytes that are here, whose pointers take them to begin at base. */
+struct copy {
+    char *bytes;
+    size_t size;
+    uint64_t base;
+};
+
+static void *at(const struct copy *copy, const void *pointer, size_t nbytes)
+{
+    uint64_t offset = (uint64_t)(uintptr_t)pointer - copy->base;
+    CHECK_THAT(offset < copy->size && nbytes <= copy->size - offset, "pointer %p leaves the image at %#llx", pointer,
+               (unsigned long long)copy->base);
+    return (void *)((uintptr_t)copy->bytes + offset);
+}
+
+static void check_node(const struct ring *like, const struct copy *copy, const struct node *node,
+                       const struct node *address, int k, int seed)
+{
+    char name[32];
+    const struct node *next = at(copy, node->next, sizeof *next);
+    snprintf(name, sizeof name, "node %d", k);
+    CHECK_THAT(node->key == seed * 100 + k && node->n == like->n_data, "node %d: key %ld, n %d", k, node->key, node->n);
+    CHECK_THAT(node->self == address, "node %d: self is %p, not %p", k, (void *)node->self, (const void *)address);
+    CHECK(!strcmp(at(copy, node->name, strlen(name) + 1), name));
+    CHECK(node->opaque == (void *)(uintptr_t)(0x1000 + k));
+    CHECK(node->weak == (k % 2 ? NULL : (void *)node->shared));
+    CHECK(!like->n_data || node->middle == next->data + like->n_data / 2);
+    const double *data = like->n_data ? at(copy, node->data, (size_t)node->n * sizeof *data) : NULL;
+    for (int i = 0; i < like->n_data; i++)
+        CHECK_THAT(data[i] == datum(like, k, i, seed), "node %d: data[%d] is %g, not %g", k, i, data[i],
+                   datum(like, k, i, seed));
+}
+
+/* Is this a copy of the ring that has the shape of like and the data of seed? */
+static void check_ring(const struct ring *like, const struct copy *copy, const struct node *root, int seed)
+{
+    const struct node *address = root, *first = at(copy, root, sizeof *first);
+    const struct leaf *leaf = at(copy, first->shared, sizeof *leaf);
+    for (int k = 0; k < like->n_nodes; k++) {
+        const struct node *node = at(copy, address, sizeof *node);
+        CHECK(node->shared == first->shared);
+        check_node(like, copy, node, address, k, seed);
+        address = node->next;
+    }
+    CHECK_THAT(address == root, "the ring does not close");
+    for (int i = 0; i < 3; i++)
+        CHECK(leaf->value[i] == seed + i);
+}
+
+/* ---- Put --------------------------------------------------------------------------------------------------------- */
+
+enum way { PUT, PUT_NBI, PUT_SIGNAL, PUT_SIGNAL_NBI, WAYS };
+static const char *const way_names[] = {"put_deep", "put_deep_nbi", "put_deep_signal", "put_deep_signal_nbi"};
+
+static ptrdiff_t put(enum way way, char *dest, size_t capacity, const struct node *root, int pe)
+{
+    switch (way) {
+    case PUT: return shmemx_put_deep(dest, capacity, root, node_type, 1, pe);
+    case PUT_NBI: return shmemx_put_deep_nbi(dest, capacity, root, node_type, 1, pe);
+    case PUT_SIGNAL:
+        return shmemx_put_deep_signal(dest, capacity, root, node_type, 1, signals, 1, SHMEM_SIGNAL_ADD, pe);
+    default: return shmemx_put_deep_signal_nbi(dest, capacity, root, node_type, 1, signals, 1, SHMEM_SIGNAL_SET, pe);
+    }
+}
+
+/* With a signal it alone says that the image is there. */
+static void await(enum way way)
+{
+    if (way >= PUT_SIGNAL)
+        shmem_signal_wait_until(signals, SHMEM_CMP_EQ, 1);
+    else
+        shmem_barrier_all();
+}
+
+static void paint(const struct deep_area *area, size_t nbytes)
+{
+    char *paint = check_malloc(nbytes);
+    memset(paint, UNTOUCHED, nbytes);
+    deep_write(area, 0, paint, nbytes);
+    free(paint);
+    *signals = 0;
+    shmem_barrier_all();
+}
+
+static struct copy read_image(const struct deep_area *area, size_t offset, size_t nbytes)
+{
+    struct copy copy = {check_malloc(nbytes), nbytes, area->base + offset};
+    deep_read(area, offset, copy.bytes, nbytes);
+    return copy;
+}
+
+static void check_image(const struct deep_area *area, size_t offset, size_t size, const struct ring *like, int seed)
+{
+    struct copy copy = read_image(area, offset, size + CHECK_GUARD);
+    check_untouched("put_deep", (unsigned char *)copy.bytes + size, CHECK_GUARD, UNTOUCHED);
+    copy.size = size;
+    check_ring(like, &copy, (const struct node *)(uintptr_t)(copy.base + SHMEMX_DEEP_HEADER), seed);
+    free(copy.bytes);
+}
+
+static size_t size_of(const struct ring *ring)
+{
+    ptrdiff_t size = shmemx_put_deep(NULL, 0, root_of(ring), node_type, 1, 0);
+    CHECK_THAT(size > SHMEMX_DEEP_HEADER, "put_deep with capacity 0: %td", size);
+    return (size_t)size;
+}
+
+static void check_put(const struct deep_area *area, const struct ring *ring, enum way way, int distance)
+{
+    const size_t size = size_of(ring), offset = 48;
+    const int seed = shmem_my_pe() + 1, from = check_origin(distance) + 1;
+    if (offset + size + CHECK_GUARD > area->size)
+        return;
+    set_data(ring, seed);
+    paint(area, offset + size + CHECK_GUARD);
+    ptrdiff_t result = put(way, area->address + offset, size, root_of(ring), check_target(distance));
+    CHECK_THAT(result == (ptrdiff_t)size, "%s to %s: %td, not %zu", way_names[way], area->name, result, size);
+    if (way == PUT || way == PUT_SIGNAL)
+        set_data(ring, 77);
+    await(way);
+    check_image(area, offset, size, ring, from);
+    shmem_barrier_all();
+}
+
+/* Several under way at once, on one context. */
+static void check_many(const struct deep_area *area, const struct ring *ring)
+{
+    enum { N = 40 };
+    const size_t size = size_of(ring), slot = (size + CHECK_GUARD + 15) / 16 * 16;
+    const size_t n = area->size / slot < N ? area->size / slot : N;
+    paint(area, n * slot);
+    set_data(ring, shmem_my_pe() + 1);
+    for (size_t i = 0; i < n; i++)
+        CHECK(put(i % 3 ? PUT_NBI : PUT, area->address + i * slot, slot, root_of(ring), check_target(1)) ==
+              (ptrdiff_t)size);
+    shmem_quiet();
+    shmem_barrier_all();
+    for (size_t i = 0; i < n; i++)
+        check_image(area, i * slot, size, ring, check_origin(1) + 1);
+    shmem_barrier_all();
+}
+
+static void check_capacity(const struct deep_area *area, const struct ring *ring)
+{
+    const size_t size = size_of(ring);
+    const int pe = check_target(1);
+    paint(area, size + CHECK_GUARD);
+    for (int way = PUT; way < WAYS; way++) {
+        CHECK(put(way, area->address, size - 1, root_of(ring), pe) == (ptrdiff_t)size);
+        CHECK(put(way, area->address, SHMEMX_DEEP_HEADER, root_of(ring), pe) == (ptrdiff_t)size);
+    }
+    CHECK(put(PUT, area->address + 8, area->size - 8, root_of(ring), pe) == -EINVAL);
+    shmem_barrier_all();
+    CHECK_THAT(*signals == 0, "the signal was sent without an image");
+    struct copy copy = read_image(area, 0, size + CHECK_GUARD);
+    check_untouched("put_deep without room", (unsigned char *)copy.bytes, copy.size, UNTOUCHED);
+    free(copy.bytes);
+    shmem_barrier_all();
+}
+
+/* ---- Get --------------------------------------------------------------------------------------------------------- */
+
+/* The owner changes the data of its image, not the pointers. */
+static void change_image(const struct deep_area *area, size_t size, const struct ring *like, int seed)
+{
+    struct copy copy = read_image(area, 0, size);
+    struct node *node = at(&copy, (void *)(uintptr_t)(copy.base + SHMEMX_DEEP_HEADER), sizeof *node);
+    struct leaf *leaf = at(&copy, node->shared, sizeof *leaf);
+    for (int k = 0; k < like->n_nodes; k++) {
+        node->key = seed * 100 + k;
+        double *data = like->n_data ? at(&copy, node->data, (size_t)like->n_data * sizeof *data) : NULL;
+        for (int i = 0; i < like->n_data; i++)
+            data[i] = datum(like, k, i, seed);
+        node = at(&copy, node->next, sizeof *node);
+    }
+    for (int i = 0; i < 3; i++)
+        leaf->value[i] = seed + i;
+    deep_write(area, 0, copy.bytes, size);
+    free(copy.bytes);
+}
+
+static const struct copy everything = {NULL, SIZE_MAX, 0};
+
+/* As check_ring, but these are the very objects: weak pointers outside of the graph stay. */
+static void check_own(const struct ring *ring, int seed)
+{
+    for (int k = 0; k < ring->n_nodes; k++) {
+        const struct node *node = ring->nodes[k];
+        CHECK(node->next == ring->nodes[(k + 1) % ring->n_nodes] && node->self == node);
+        CHECK_THAT(node->weak != NULL, "get_deep has changed a weak pointer");
+        CHECK(node->shared == ring->leaf && node->key == seed * 100 + k);
+        for (int i = 0; i < ring->n_data; i++)
+            CHECK(node->data[i] == datum(ring, k, i, seed));
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK(ring->leaf->value[i] == seed + i);
+}
+
+static void check_get_new(const struct deep_area *area, const struct ring *ring, int pe, int seed)
+{
+    size_t nelems = 99;
+    struct node *root = shmemx_get_deep_new(area->address, node_type, &nelems, pe);
+    CHECK_THAT(root && nelems == 1, "get_deep_new from %s", area->name);
+    check_ring(ring, &everything, root, seed);
+    struct node *second = shmemx_get_deep_new(area->address, node_type, NULL, pe);
+    CHECK(second && second != root);
+    shmemx_deep_free(root);
+    check_ring(ring, &everything, second, seed);
+    shmemx_deep_free(second);
+    shmemx_deep_free(NULL);
+}
+
+static void check_info(const struct deep_area *area, const struct ring *ring, size_t size, int pe)
+{
+    shmemx_deep_info_t info;
+    CHECK(shmemx_deep_info(area->address, NULL, &info, pe) == 0);
+    CHECK(shmemx_deep_info(area->address, node_type, &info, pe) == 0);
+    CHECK(info.size == size && info.nelems == 1 && info.has_offsets == (area->ops->type == OSHM_MEMTYPE_OPENCL));
+    CHECK_THAT(info.nobjects == (size_t)ring->n_nodes * (ring->n_data ? 3 : 2) + 1, "deep_info: %zu objects",
+               info.nobjects);
+    CHECK(shmemx_deep_info(area->address, leaf_type, &info, pe) == -EBADMSG);
+    if (pe == shmem_my_pe())
+        CHECK(info.root == area->base + SHMEMX_DEEP_HEADER);
+}
+
+static void check_other_shapes(const struct deep_area *area, const struct ring *ring, int pe)
+{
+    struct ring larger = make_ring(ring->n_nodes + 1, ring->n_data, 5);
+    struct ring smaller = make_ring(ring->n_nodes, 1, 5);
+    CHECK(shmemx_get_deep(root_of(&larger), area->address, node_type, 1, pe) == -ESTALE);
+    CHECK(shmemx_get_deep(root_of(&smaller), area->address, node_type, 1, pe) == -ESTALE);
+    check_own(&larger, 5);
+    check_own(&smaller, 5);
+    free_ring(&larger);
+    larger = make_ring(ring->n_nodes, ring->n_data, 5);
+    larger.nodes[1]->self = larger.nodes[0]; /* as large, but linked otherwise */
+    CHECK(shmemx_get_deep(root_of(&larger), area->address, node_type, 1, pe) == -ESTALE);
+    CHECK(shmemx_get_deep(root_of(&larger), area->address, leaf_type, 1, pe) == -EBADMSG);
+    CHECK(larger.nodes[0]->key == 500 && larger.leaf->value[0] == 5);
+    free_ring(&larger);
+    free_ring(&smaller);
+}
+
+static void check_get(const struct deep_area *area, const struct ring *ring, int distance)
+{
+    const size_t size = size_of(ring);
+    const int seed = 20 + shmem_my_pe(), pe = check_target(distance);
+    if (size > area->size)
+        return;
+    set_data(ring, shmem_my_pe());
+    shmem_barrier_all();
+    CHECK(put(PUT, area->address, area->size, root_of(ring), pe) == (ptrdiff_t)size);
+    shmem_barrier_all();
+    change_image(area, size, ring, seed);
+    shmem_barrier_all();
+    CHECK(shmemx_get_deep(root_of(ring), area->address, node_type, 1, pe) == (ptrdiff_t)size);
+    check_own(ring, 20 + pe);
+    set_data(ring, 3);
+    CHECK(shmemx_get_deep_nbi(root_of(ring), area->address, node_type, 1, pe) == (ptrdiff_t)size);
+    shmem_quiet();
+    check_own(ring, 20 + pe);
+    check_get_new(area, ring, pe, 20 + pe);
+    check_info(area, ring, size, pe);
+    check_other_shapes(area, ring, pe);
+    shmem_barrier_all();
+}
+
+/* ---- Odd ones ---------------------------------------------------------------------------------------------------- */
+
+static void check_nothing(const struct deep_area *area)
+{
+    shmemx_deep_info_t info;
+    size_t nelems = 5;
+    const int pe = check_target(1);
+    shmem_barrier_all();
+    CHECK(shmemx_put_deep(area->address, area->size, NULL, node_type, 1, pe) == SHMEMX_DEEP_HEADER);
+    CHECK(shmemx_put_deep(area->address, area->size, &info, node_type, 0, pe) == SHMEMX_DEEP_HEADER);
+    CHECK(shmemx_put_deep(area->address, area->size, &info, NULL, 1, pe) == -EINVAL);
+    shmem_barrier_all();
+    CHECK(shmemx_deep_info(area->address, node_type, &info, pe) == 0 && info.nobjects == 0 && info.nelems == 0);
+    void *none = shmemx_get_deep_new(area->address, node_type, &nelems, pe);
+    CHECK(none && nelems == 0);
+    shmemx_deep_free(none);
+    shmem_barrier_all();
+}
+
+/* Objects that lie in an array: they arrive as one. */
+static void check_array(const struct deep_area *area)
+{
+    enum { N = 5 };
+    struct leaf leaves[N];
+    for (int i = 0; i < N; i++)
+        leaves[i] = (struct leaf){{i, i + 0.25, shmem_my_pe()}};
+    shmem_barrier_all();
+    CHECK(shmemx_put_deep(area->address, area->size, leaves, leaf_type, N, check_target(1)) ==
+          SHMEMX_DEEP_HEADER + sizeof leaves);
+    shmem_barrier_all();
+    struct copy copy = read_image(area, SHMEMX_DEEP_HEADER, sizeof leaves);
+    for (int i = 0; i < N; i++)
+        leaves[i].value[2] = check_origin(1);
+    CHECK(!memcmp(copy.bytes, leaves, sizeof leaves));
+    free(copy.bytes);
+    shmem_barrier_all();
+}
+
+static void check_of_mapped(const struct deep_area *area)
+{
+    if (area->ops != &device_host)
+        CHECK(shmemx_put_deep(area->address, area->size, area->address, node_type, 1, 0) == -EINVAL);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+struct thread_work {
+    const struct deep_area *area;
+    int number;
+};
+
+static void *put_and_get(void *argument)
+{
+    const struct thread_work *work = argument;
+    const int pe = check_target(1), seed = 10 * shmem_my_pe() + work->number;
+    struct ring ring = make_ring(3 + 17 * work->number, 40, seed);
+    char *slot = work->area->address + work->area->size / THREADS / 16 * 16 * (size_t)work->number;
+    for (int round = 0; round < 8; round++) {
+        set_data(&ring, seed + round);
+        CHECK(put(round % 2 ? PUT : PUT_NBI, slot, work->area->size / THREADS, root_of(&ring), pe) > 0);
+        shmem_quiet();
+        set_data(&ring, 0);
+        CHECK(shmemx_get_deep(root_of(&ring), slot, node_type, 1, pe) > 0);
+        check_own(&ring, seed + round);
+        check_get_new(&(struct deep_area){.name = "a thread's", .address = slot}, &ring, pe, seed + round);
+    }
+    free_ring(&ring);
+    return NULL;
+}
+
+static void check_threads(const struct deep_area *area)
+{
+    pthread_t threads[THREADS];
+    struct thread_work work[THREADS];
+    shmem_barrier_all();
+    for (int i = 0; i < THREADS; i++) {
+        work[i] = (struct thread_work){area, i};
+        CHECK(!pthread_create(&threads[i], NULL, put_and_get, &work[i]));
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    shmem_barrier_all();
+}
+
+/* ---- All --------------------------------------------------------------------------------------------------------- */
+
+static void check_area(const struct deep_area *area)
+{
+    static const struct {
+        int n_nodes, n_data;
+    } shapes[] = {{2, 0}, {3, 5}, {120, 40}, {7, 30000}};
+    for (int s = 0; s < 4; s++) {
+        struct ring ring = make_ring(shapes[s].n_nodes, shapes[s].n_data, 1);
+        for (int way = PUT; way < WAYS; way++)
+            check_put(area, &ring, way, way % 2);
+        check_get(area, &ring, 1);
+        free_ring(&ring);
+    }
+    struct ring ring = make_ring(20, 12, 1);
+    check_many(area, &ring);
+    check_capacity(area, &ring);
+    check_get(area, &ring, 0);
+    free_ring(&ring);
+    check_nothing(area);
+    check_array(area);
+    check_of_mapped(area);
+    check_threads(area);
+}
+
+int main(void)
+{
+    struct deep_area areas[4];
+    int provided;
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    signals = check_shmem_malloc(sizeof *signals);
+    create_types();
+    int n = deep_open_areas(areas, AREA);
+    for (int i = 0; i < n; i++)
+        check_area(&areas[i]);
+    deep_close_areas(areas, n);
+    shmem_free(signals);
+    return check_end();
+}
