@@ -156,6 +156,18 @@ end subroutine])], [], [have_fortran=no])
     AM_CONDITIONAL([HAVE_FORTRAN], [test $have_fortran = yes])
 ])
 
+# oshtypes reads debug information.
+AC_DEFUN([MAPSHMEM_CHECK_LIBDW], [
+    AC_ARG_ENABLE([oshtypes], [AS_HELP_STRING([--disable-oshtypes], [build without oshtypes, which needs libdw])], [],
+                  [enable_oshtypes=auto])
+    have_libdw=no
+    AS_IF([test "x$enable_oshtypes" != xno],
+          [PKG_CHECK_MODULES([LIBDW], [libdw >= 0.171 libelf], [have_libdw=yes], [have_libdw=no])])
+    AS_IF([test $have_libdw = no && test "x$enable_oshtypes" = xyes],
+          [AC_MSG_ERROR([oshtypes was asked for, but libdw 0.171 or newer is missing; on Debian: apt-get install libdw-dev])])
+    AM_CONDITIONAL([HAVE_LIBDW], [test $have_libdw = yes])
+])
+
 AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
     AS_ECHO([""])
     AS_ECHO(["$PACKAGE_STRING is configured:"])
@@ -169,6 +181,7 @@ AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
         "OpenCL" "$have_opencl" "shmmap of OpenCL buffers" \
         "MPI" "${summary_mpi:-no}" "start-up by MPI, where the launcher has no PMIx" \
         "Fortran" "${FORTRAN:-no}" "use mapshmem; oshfort" \
+        "libdw" "$have_libdw" "oshtypes: descriptors of types for deep copy" \
         "launcher" "$summary_launcher" "oshrun -n N (found at run time too)"
     AS_ECHO(["  prefix     $prefix"])
     AS_ECHO([""])

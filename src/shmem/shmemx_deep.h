@@ -81,6 +81,20 @@ int shmemx_type_destroy(shmemx_type_t type);
  * descriptions are. Names of types and fields do not count. */
 uint64_t shmemx_type_hash(shmemx_type_t type);
 
+/* What the functions that oshtypes writes call: shmemx_types_create, after a comparison of the marks of shmemx_annotate.h
+ * that oshtypes has seen with those in a section of the program that runs (of the executable or shared library that the
+ * function is linked into). -ESTALE, after a line, when the marks of one of the types differ: a size, an offset, an
+ * annotation that has come, changed or gone. The other errors are those of shmemx_types_create. */
+typedef struct {
+    const char *type, *members, *meaning; /* as in the source          */
+    size_t size;                          /* of the type               */
+    size_t n;                             /* members                   */
+    const size_t *places;                 /* offset and size of each   */
+} shmemx_mark_t;
+
+int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t *types, size_t nmarks, const shmemx_mark_t *marks,
+                          const void *section, size_t section_bytes);
+
 /* ---- To and from other PEs ------------------------------------------------------------------------------------------
  *
  * put_deep walks from nelems objects at source along all pointers, each object once, and writes an image of all that it

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * oshtypes: messages, and memory that lives as long as the program.
+ */
+#ifndef OSHTYPES_UTIL_H
+#define OSHTYPES_UTIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed. */
+void *osht_alloc(size_t size);
+char *osht_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Room for one more element behind n in an array that only this function has grown. */
+void *osht_room(void *array, size_t n, size_t element_size);
+#define OSHT_APPEND(array, n) (*((array) = osht_room((array), (n), sizeof *(array)), &(array)[(n)++]))
+
+/* A line on stderr. Errors are counted: nothing is written when there was one. */
+void osht_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void osht_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void osht_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int osht_errors(void);
+
+uint64_t osht_hash(const char *text);
+
+#endif
