@@ -69,12 +69,12 @@ static size_t least(size_t a, size_t b)
 }
 
 /* How many of the buffers that an image needs there are: all or none. */
-static size_t take_buffers(size_t size, char *buffers[BUFFERS_MAX])
+static size_t take_buffers(const struct shmemi_far_side *far, size_t size, char *buffers[BUFFERS_MAX])
 {
     size_t n = 0, needed = (size + SHMEMI_DEEP_BUFFER - 1) / SHMEMI_DEEP_BUFFER;
     if (needed > BUFFERS_MAX)
         return 0;
-    while (n < needed && (buffers[n] = shmemi_pipeline_take_buffer()))
+    while (n < needed && (buffers[n] = shmemi_pipeline_take_buffer(far)))
         n++;
     if (n == needed)
         return n;
@@ -86,7 +86,8 @@ static size_t take_buffers(size_t size, char *buffers[BUFFERS_MAX])
 static bool leave_in_buffers(const struct shmemi_deep_target *target, const struct shmemi_image *image)
 {
     char *buffers[BUFFERS_MAX];
-    const size_t size = image->graph->size, n = take_buffers(size, buffers);
+    struct shmemi_far_side far = shmemi_far_view(SHMEM_CTX_DEFAULT, target->view, target->offset);
+    const size_t size = image->graph->size, n = take_buffers(&far, size, buffers);
     for (size_t i = 0, at = 0; i < n; i++, at += SHMEMI_DEEP_BUFFER) {
         size_t nbytes = least(size - at, SHMEMI_DEEP_BUFFER);
         shmemi_image_fill(image, at, buffers[i], nbytes);
