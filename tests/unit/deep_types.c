@@ -191,7 +191,8 @@ static void check_links(void)
     const struct shmemi_type *plain = make("plain", 12, FIELDS({"v", 0, VALUE, "int", 3}));
     CHECK(!plain->has_links && !plain->n_links && plain->alignment == 4);
     const struct shmemi_type *nest =
-        make("nest", 1000, FIELDS({"plain", 0, VALUE, "plain"}, {"trees", 16, VALUE, "tree", 3}, {"any", 160, OPAQUE, NULL},
+        make("nest", 1000, FIELDS({"plain", 0, VALUE, "plain"}, {"trees", 16, VALUE, "tree", 3},
+                                  {"any", 160, OPAQUE, NULL},
                                   {"array", 168, CFI, "tree", 2}, {"box", 240, GFORTRAN, "tree", 0}));
     CHECK(nest->n_links == 4 && nest->alignment == 8);
     CHECK(nest->links[0].kind == SHMEMI_FIELD_VALUE && nest->links[0].n == 3 && nest->links[0].target == tree);
