@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the fuzz targets share. A target is a libFuzzer target (scripts/fuzz); replay.c runs it without a fuzzer.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What must hold whatever the input is: the fuzzer notices an abort. */
+#define ALWAYS(_condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(_condition))                                                                                             \
+            abort();                                                                                                   \
+    } while (0)
+
+/* What is left of the input; zeros follow its end. */
+struct fuzz_input {
+    const uint8_t *data;
+    size_t size;
+};
+
+static inline uint8_t fuzz_byte(struct fuzz_input *input)
+{
+    if (!input->size)
+        return 0;
+    input->size--;
+    return *input->data++;
+}
+
+/* Below n. */
+static inline size_t fuzz_below(struct fuzz_input *input, size_t n)
+{
+    size_t value = fuzz_byte(input);
+    if (n > 256)
+        value = value << 8 | fuzz_byte(input);
+    return value % n;
+}
+
+static inline uint64_t fuzz_word(struct fuzz_input *input)
+{
+    uint64_t word = 0;
+    for (int i = 0; i < 8; i++)
+        word |= (uint64_t)fuzz_byte(input) << 8 * i;
+    return word;
+}
+
+/* Most often a small number, and now and then any. */
+static inline uint64_t fuzz_number(struct fuzz_input *input)
+{
+    uint8_t byte = fuzz_byte(input);
+    return byte < 250 ? byte % 16 : byte < 253 ? -(uint64_t)fuzz_byte(input) : fuzz_word(input);
+}
+
+/* A piece of heap memory of exactly this size, so that sanitizers see every byte too many. */
+static inline void *fuzz_memory(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+    ALWAYS(memory);
+    return memory;
+}
+
+#endif
