@@ -24,20 +24,20 @@ struct group {
 
 struct layout {
     const struct shmemi_graph_work *work;
-    struct shmemi_pair *order; /* items by address: address, item */
-    struct group *groups;      /* by address */
+    struct shmemi_pair *order, *other; /* items by address: address, item; and room to sort them */
+    struct group *groups;              /* by address */
     size_t n_groups;
     uint32_t *place_of_item; /* group, later extent */
 };
 
 /* ---- groups ---- */
 
-static int sort_items(struct layout *layout)
+static void sort_items(struct layout *layout)
 {
     const struct shmemi_graph_work *work = layout->work;
     for (size_t i = 0; i < work->n_items; i++)
         layout->order[i] = (struct shmemi_pair){work->items[i].address, i};
-    return shmemi_sort_pairs(layout->order, work->n_items);
+    shmemi_sort_pairs(layout->order, work->n_items, layout->other);
 }
 
 static struct group group_of(const struct shmemi_walk_item *item)
@@ -155,8 +155,11 @@ static int pointers_overlap(const struct layout *layout)
 static int sort_links(struct shmemi_graph *graph, const struct layout *layout)
 {
     _Static_assert(sizeof(struct shmemi_pair) == sizeof(struct shmemi_graph_link), "the same two numbers");
-    if (shmemi_sort_pairs((struct shmemi_pair *)graph->links, graph->n_links))
+    struct shmemi_pair *other = malloc(graph->n_links * sizeof *other);
+    if (!other)
         return -ENOMEM;
+    shmemi_sort_pairs((struct shmemi_pair *)graph->links, graph->n_links, other);
+    free(other);
     size_t n = 0;
     for (size_t i = 0; i < graph->n_links; i++) {
         struct shmemi_graph_link link = graph->links[i];
@@ -189,56 +192,60 @@ static int make_links(struct shmemi_graph *graph, const struct layout *layout)
 
 /* ---- shape ---- */
 
-static inline uint64_t mix(uint64_t hash, uint64_t a, uint64_t b)
+static inline uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
 {
-    unsigned __int128 product =
-        (unsigned __int128)(a ^ hash ^ 0xa0761d6478bd642fu) * (b ^ 0xe7037ed1a0b428dbu ^ (hash >> 32));
-    return (uint64_t)product ^ (uint64_t)(product >> 64) ^ hash * 0x9e3779b97f4a7c15u;
+    unsigned __int128 product = (unsigned __int128)(a ^ seed) * (b ^ 0xe7037ed1a0b428dbu);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* A sum, since both lists are sorted and have no place twice. */
 static uint64_t shape_of(const struct shmemi_graph *graph)
 {
-    uint64_t hash = mix(graph->n_extents, graph->size, graph->root);
+    const uint64_t of_all = 0x9e3779b97f4a7c15u, of_extents = 0xa0761d6478bd642fu, of_links = 0x8ebc6af09c88c6e3u;
+    uint64_t sum = mix(of_all, graph->size, graph->root);
     for (size_t i = 0; i < graph->n_extents; i++)
-        hash = mix(hash, graph->extents[i].at, graph->extents[i].size);
-    hash = mix(hash, graph->n_links, 0);
+        sum += mix(of_extents, graph->extents[i].at, graph->extents[i].size);
     for (size_t i = 0; i < graph->n_links; i++)
-        hash = mix(hash, graph->links[i].at, graph->links[i].to);
-    return hash;
+        sum += mix(of_links, graph->links[i].at, graph->links[i].to);
+    return mix(of_all, sum, graph->n_links);
 }
 
 /* ---- all ---- */
 
-static int open_layout(struct shmemi_graph *graph, struct layout *layout, const struct shmemi_graph_work *work)
+/* All scratch memory in one piece, by descending alignment. */
+static int open_layout(struct layout *layout, struct shmemi_graph_work *work)
 {
     size_t n = work->n_items;
+    size_t size = n * (2 * sizeof *layout->order + sizeof *layout->groups + sizeof *layout->place_of_item);
+    if (size > work->scratch_size) {
+        free(work->scratch);
+        work->scratch_size = 0;
+        work->scratch = malloc(size);
+        if (!work->scratch)
+            return -ENOMEM;
+        work->scratch_size = size;
+    }
     *layout = (struct layout){.work = work};
-    layout->order = malloc(n * sizeof *layout->order);
-    layout->groups = malloc(n * sizeof *layout->groups);
-    layout->place_of_item = malloc(n * sizeof *layout->place_of_item);
-    graph->extents = malloc(n * sizeof *graph->extents);
-    graph->by_address = malloc(n * sizeof *graph->by_address);
-    graph->links = malloc((work->n_links + 1) * sizeof *graph->links);
-    return layout->order && layout->groups && layout->place_of_item && graph->extents && graph->by_address &&
-                   graph->links ?
-               0 :
-               -ENOMEM;
+    layout->order = (struct shmemi_pair *)work->scratch;
+    layout->other = layout->order + n;
+    layout->groups = (struct group *)(layout->other + n);
+    layout->place_of_item = (uint32_t *)(layout->groups + n);
+    return 0;
 }
 
-static void close_layout(struct layout *layout)
+static int open_graph(struct shmemi_graph *graph, const struct shmemi_graph_work *work)
 {
-    free(layout->order);
-    free(layout->groups);
-    free(layout->place_of_item);
+    graph->extents = malloc(work->n_items * sizeof *graph->extents);
+    graph->by_address = malloc(work->n_items * sizeof *graph->by_address);
+    graph->links = malloc((work->n_links + 1) * sizeof *graph->links);
+    return graph->extents && graph->by_address && graph->links ? 0 : -ENOMEM;
 }
 
 static int lay_out(struct shmemi_graph *graph, struct layout *layout)
 {
-    int rc = sort_items(layout);
-    if (rc)
-        return rc;
+    sort_items(layout);
     make_groups(layout);
-    rc = make_extents(graph, layout);
+    int rc = make_extents(graph, layout);
     if (!rc)
         rc = make_links(graph, layout);
     if (rc)
@@ -248,7 +255,7 @@ static int lay_out(struct shmemi_graph *graph, struct layout *layout)
     return 0;
 }
 
-int shmemi_graph_lay_out(struct shmemi_graph *graph, const struct shmemi_graph_work *work)
+int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work)
 {
     if (!work->n_items) {
         graph->root = graph->size = work->options->header;
@@ -256,10 +263,11 @@ int shmemi_graph_lay_out(struct shmemi_graph *graph, const struct shmemi_graph_w
         return 0;
     }
     struct layout layout;
-    int rc = open_layout(graph, &layout, work);
+    int rc = open_layout(&layout, work);
+    if (!rc)
+        rc = open_graph(graph, work);
     if (!rc)
         rc = lay_out(graph, &layout);
-    close_layout(&layout);
     if (rc == -ENOMEM)
         shmemi_error("%s: no memory for the layout of %zu objects", work->options->routine, work->n_items);
     return rc;

@@ -4,9 +4,7 @@
  */
 #include "deep/sort.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FEW = 16, BITS_SMALL = 8, BITS_LARGE = 11, LARGE = 1 << 14 };
@@ -47,20 +45,16 @@ static void distribute(const struct shmemi_pair *from, struct shmemi_pair *to, s
         to[starts[from[i].key >> shift & mask]++] = from[i];
 }
 
-int shmemi_sort_pairs(struct shmemi_pair *pairs, size_t n)
+void shmemi_sort_pairs(struct shmemi_pair *pairs, size_t n, struct shmemi_pair *other)
 {
-    if (n <= FEW) {
+    if (n <= FEW)
         sort_few(pairs, n);
-        return 0;
-    }
     if (is_sorted(pairs, n))
-        return 0;
+        return;
     uint64_t differ = 0;
     for (size_t i = 1; i < n; i++)
         differ |= pairs[i].key ^ pairs[0].key;
-    struct shmemi_pair *other = malloc(n * sizeof *other), *from = pairs, *to = other;
-    if (!other)
-        return -ENOMEM;
+    struct shmemi_pair *from = pairs, *to = other;
     unsigned bits = n < LARGE ? BITS_SMALL : BITS_LARGE;
     for (unsigned shift = (unsigned)__builtin_ctzll(differ); shift < 64 && differ >> shift; shift += bits) {
         if (!(differ >> shift & (((uint64_t)1 << bits) - 1)))
@@ -72,6 +66,4 @@ int shmemi_sort_pairs(struct shmemi_pair *pairs, size_t n)
     }
     if (from != pairs)
         memcpy(pairs, from, n * sizeof *pairs);
-    free(other);
-    return 0;
 }

@@ -9,30 +9,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct shmemi_type;
-struct shmemi_walk_item;
-
 struct shmemi_visited_entry {
     uintptr_t address;
     uint32_t item_plus_1; /* that it belongs to, and which tells the type; 0: the entry is free */
 };
 
-enum { SHMEMI_VISITED_FIRST_SIZE = 64 };
-
+/* All zero before the first use. */
 struct shmemi_visited {
     struct shmemi_visited_entry *entries;
     size_t n;
     unsigned shift; /* 64 less the logarithm of the number of entries */
-    struct shmemi_visited_entry first[SHMEMI_VISITED_FIRST_SIZE];
 };
 
-void shmemi_visited_open(struct shmemi_visited *visited);
-void shmemi_visited_close(struct shmemi_visited *visited);
+/* Make the table empty, of the size that the last graph has shown to be right. False without memory. */
+bool shmemi_visited_clear(struct shmemi_visited *visited);
+bool shmemi_visited_grow(struct shmemi_visited *visited);
 
-/* The entry of an element, or the free one where it belongs. NULL when there is no memory for a larger table. An entry
- * stays where it is until the next call. */
-struct shmemi_visited_entry *shmemi_visited_find(struct shmemi_visited *visited, const struct shmemi_walk_item *items,
-                                                 uintptr_t address, const struct shmemi_type *type);
+static inline size_t shmemi_visited_size(unsigned shift)
+{
+    return (size_t)1 << (64 - shift);
+}
+
+static inline size_t shmemi_visited_place(uintptr_t address, unsigned shift)
+{
+    return (size_t)((uint64_t)address * 0x9e3779b97f4a7c15u >> shift);
+}
+
+static inline bool shmemi_visited_is_full(const struct shmemi_visited *visited)
+{
+    return 2 * (visited->n + 1) > shmemi_visited_size(visited->shift);
+}
 
 /* Take up the free entry that find has given. */
 static inline void shmemi_visited_enter(struct shmemi_visited *visited, struct shmemi_visited_entry *entry,

@@ -10,12 +10,14 @@
 #include "deep/dope.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* An image is never worth more steps than this for each byte: a step of an honest one is for a pointer, or for an
  * object around it. */
 enum { STEPS_PER_BYTE = 64, STEPS_AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
+enum { KEPT_ITEMS = 1 << 15 };
 
 /* Room for one more element of an array; false when there is no memory. */
 #define HAS_ROOM(_array, _n, _max) ((_n) < (_max) || grow_array((void **)&(_array), &(_max), sizeof *(_array)))
@@ -55,7 +57,8 @@ static bool is_inside(const struct shmemi_graph_work *work, uintptr_t address, s
     size_t at = address - space->base;
     if (at >= space->size || (shmemi_walk_is_image(work) && at < work->options->header))
         return false;
-    return n <= (space->size - at) / size && n <= PTRDIFF_MAX / size;
+    size_t nbytes;
+    return !__builtin_mul_overflow(n, size, &nbytes) && nbytes <= space->size - at && nbytes <= PTRDIFF_MAX;
 }
 
 static int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type,
@@ -84,12 +87,14 @@ static int add_item(struct shmemi_graph_work *work, struct shmemi_walk_item item
 static int reach(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
                  uint32_t *item_p)
 {
-    struct shmemi_visited_entry *entry = shmemi_visited_find(&work->visited, work->items, address, type);
+    struct shmemi_visited_entry *entry = shmemi_walk_find(work, address, type);
     if (!entry)
         return no_memory(work);
     size_t known = 0;
     if (entry->item_plus_1) {
         *item_p = entry->item_plus_1 - 1;
+        if (n == 1)
+            return 0;
         known = elements_after(&work->items[*item_p], address);
         if (n <= known)
             return 0;
@@ -183,14 +188,14 @@ static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const 
         target = SHMEMI_WALK_NULL;
     } else if (link->target) { /* most often it points to something that is known already */
         struct shmemi_visited_entry *entry =
-            shmemi_visited_find(&work->visited, work->items, address, link->target);
+            shmemi_walk_find(work, address, link->target);
         if (entry && entry->item_plus_1)
             target = entry->item_plus_1 - 1;
     }
     return add_link(work, object + link->offset, address, owner, target);
 }
 
-static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
+static inline int follow(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
                   const struct shmemi_type_link *link, uint32_t owner)
 {
     if (!is_followed(work, link))
@@ -211,50 +216,48 @@ static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct
     return rc ? rc : add_link(work, object + link->offset, address, owner, target);
 }
 
-static int enter_objects(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n)
+/* Go on with the objects inside of an object, and later with what comes after them. */
+static int enter_objects(struct shmemi_graph_work *work, struct shmemi_walk_frame *frame,
+                         const struct shmemi_type_link *link)
 {
     if (!HAS_ROOM(work->frames, work->n_frames, work->max_frames))
         return no_memory(work);
-    work->frames[work->n_frames++] = (struct shmemi_walk_frame){address, n, 0, type};
+    work->frames[work->n_frames++] = *frame;
+    *frame = (struct shmemi_walk_frame){frame->address + link->offset, link->n, 0, link->target};
     return 0;
 }
 
-/* Look at the next field of the innermost object. */
-static int look_at_field(struct shmemi_graph_work *work, uint32_t owner)
+/* Look at all fields of an object, and of those inside of it. */
+static int look_at_object(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type,
+                          uint32_t owner)
 {
-    struct shmemi_walk_frame *frame = &work->frames[work->n_frames - 1];
-    if (frame->link == frame->type->n_links) {
-        frame->link = 0;
-        frame->address += frame->type->size;
-        work->n_frames -= !--frame->n;
-        return 0;
+    struct shmemi_walk_frame frame = {address, 1, 0, type};
+    for (;;) {
+        while (frame.link < frame.type->n_links) {
+            const struct shmemi_type_link *link = &frame.type->links[frame.link++];
+            int rc = count_steps(work, frame.type, link, 1);
+            if (!rc && link->kind != SHMEMI_FIELD_VALUE)
+                rc = follow(work, frame.address, frame.type, link, owner);
+            else if (!rc && link->n && link->target->has_links)
+                rc = enter_objects(work, &frame, link);
+            if (rc)
+                return rc;
+        }
+        frame.link = 0;
+        frame.address += frame.type->size;
+        if (--frame.n)
+            continue;
+        if (!work->n_frames)
+            return 0;
+        frame = work->frames[--work->n_frames];
     }
-    const struct shmemi_type *type = frame->type;
-    const struct shmemi_type_link *link = &type->links[frame->link++];
-    int rc = count_steps(work, type, link, 1);
-    if (rc)
-        return rc;
-    if (link->kind != SHMEMI_FIELD_VALUE)
-        return follow(work, frame->address, type, link, owner);
-    return link->n && link->target->has_links ?
-               enter_objects(work, frame->address + link->offset, link->target, link->n) :
-               0;
-}
-
-static int look_at_element(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type,
-                           uint32_t owner)
-{
-    int rc = enter_objects(work, address, type, 1);
-    while (!rc && work->n_frames)
-        rc = look_at_field(work, owner);
-    return rc;
 }
 
 /* Is this element of an item known already? Then so are the *n_p that begin with it. Otherwise it is now. */
 static int is_known(struct shmemi_graph_work *work, uintptr_t address, uint32_t owner, size_t *n_p)
 {
     const struct shmemi_type *type = work->items[owner].type;
-    struct shmemi_visited_entry *entry = shmemi_visited_find(&work->visited, work->items, address, type);
+    struct shmemi_visited_entry *entry = shmemi_walk_find(work, address, type);
     *n_p = 0;
     if (!entry)
         return no_memory(work);
@@ -275,7 +278,7 @@ static int look_at_item(struct shmemi_graph_work *work, uint32_t owner)
         if (i)
             rc = is_known(work, address, owner, &known);
         if (!rc && !known)
-            rc = look_at_element(work, address, item.type, owner);
+            rc = look_at_object(work, address, item.type, owner);
         else if (!rc)
             rc = count_steps(work, item.type, NULL, 1);
         i += known ? known : 1;
@@ -305,23 +308,55 @@ static uint64_t limit_of(const struct shmemi_walk_options *options)
                UINT64_MAX;
 }
 
+static void free_work(struct shmemi_graph_work *work)
+{
+    if (!work)
+        return;
+    free(work->items);
+    free(work->links);
+    free(work->frames);
+    free(work->visited.entries);
+    free(work->scratch);
+    free(work);
+}
+
+/* What the last walk worked with, unless it was large: fresh memory would cost more than the walk of a small graph. */
+static _Atomic(struct shmemi_graph_work *) spare;
+
+static struct shmemi_graph_work *take_work(const struct shmemi_walk_options *options)
+{
+    struct shmemi_graph_work *work = atomic_exchange(&spare, NULL);
+    if (!work)
+        work = calloc(1, sizeof *work);
+    if (!work || !shmemi_visited_clear(&work->visited)) {
+        free_work(work);
+        shmemi_error("%s: no memory for the walk", options->routine);
+        return NULL;
+    }
+    work->options = options;
+    work->n_items = work->n_links = work->n_frames = 0;
+    work->steps = 0;
+    work->max_steps = limit_of(options);
+    return work;
+}
+
+static void put_back_work(struct shmemi_graph_work *work)
+{
+    bool is_small = work->max_items <= KEPT_ITEMS && work->max_links <= 2 * KEPT_ITEMS;
+    free_work(is_small ? atomic_exchange(&spare, work) : work);
+}
+
 int shmemi_graph_open(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
                       const struct shmemi_type *type, size_t nelems)
 {
-    struct shmemi_graph_work work;
-    memset(&work, 0, offsetof(struct shmemi_graph_work, visited));
-    work.options = options;
-    work.steps = 0;
-    work.max_steps = limit_of(options);
-    shmemi_visited_open(&work.visited);
     *graph = (struct shmemi_graph){0};
-    int rc = walk(&work, address, type, nelems);
-    shmemi_visited_close(&work.visited);
+    struct shmemi_graph_work *work = take_work(options);
+    if (!work)
+        return -ENOMEM;
+    int rc = walk(work, address, type, nelems);
     if (!rc)
-        rc = shmemi_graph_lay_out(graph, &work);
-    free(work.items);
-    free(work.links);
-    free(work.frames);
+        rc = shmemi_graph_lay_out(graph, work);
+    put_back_work(work);
     if (rc)
         shmemi_graph_close(graph);
     return rc;

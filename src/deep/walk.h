@@ -45,6 +45,7 @@ struct shmemi_walk_frame {
     const struct shmemi_type *type;
 };
 
+/* Its memory is kept for the next walk. */
 struct shmemi_graph_work {
     const struct shmemi_walk_options *options;
     struct shmemi_walk_item *items;
@@ -54,7 +55,25 @@ struct shmemi_graph_work {
     size_t max_items, max_links, max_frames;
     struct shmemi_visited visited;
     uint64_t steps, max_steps;
+    char *scratch; /* of the layout */
+    size_t scratch_size;
 };
+
+/* The entry of an element, or the free one where it belongs. NULL when there is no memory for a larger table. An entry
+ * stays where it is until the next call. */
+static inline struct shmemi_visited_entry *shmemi_walk_find(struct shmemi_graph_work *work, uintptr_t address,
+                                                            const struct shmemi_type *type)
+{
+    struct shmemi_visited *visited = &work->visited;
+    if (__builtin_expect(shmemi_visited_is_full(visited), 0) && !shmemi_visited_grow(visited))
+        return NULL;
+    size_t mask = shmemi_visited_size(visited->shift) - 1, place = shmemi_visited_place(address, visited->shift);
+    struct shmemi_visited_entry *entries = visited->entries;
+    while (entries[place].item_plus_1 &&
+           (entries[place].address != address || work->items[entries[place].item_plus_1 - 1].type != type))
+        place = (place + 1) & mask;
+    return &entries[place];
+}
 
 /* The bytes of the pointer value address, which has been checked. */
 static inline const char *shmemi_walk_bytes(const struct shmemi_graph_work *work, uintptr_t address)
@@ -69,6 +88,6 @@ static inline bool shmemi_walk_is_image(const struct shmemi_graph_work *work)
 }
 
 /* Lay out what the walk has found: extents, links, root, size, shape. 0 or -errno, logged. */
-int shmemi_graph_lay_out(struct shmemi_graph *graph, const struct shmemi_graph_work *work);
+int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work);
 
 #endif
