@@ -22,6 +22,11 @@ struct shmemi_deep_target {
     int pe;
 };
 
+static inline struct shmemi_far_side shmemi_deep_far(const struct shmemi_deep_target *target)
+{
+    return shmemi_far_view(SHMEM_CTX_DEFAULT, target->view, target->offset);
+}
+
 static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
 {
     return (const struct shmemi_type *)type;

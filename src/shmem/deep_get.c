@@ -80,7 +80,7 @@ static int receive(const struct deep_get *get)
 {
     const struct shmemi_deep_target *target = &get->target;
     const size_t size = get->graph.size;
-    struct shmemi_far_side far = shmemi_far_view(SHMEM_CTX_DEFAULT, target->view, target->offset);
+    const struct shmemi_far_side far = shmemi_deep_far(target);
     struct shmemi_pipeline_dest dest = {.size = size, .unpack = unpack, .argument = &get->graph};
     struct shmemi_transfer_call call = shmemi_transfer_call(target->routine, target->view, target->offset, size);
     shmemi_call_begin(&call.call);
@@ -109,8 +109,8 @@ static int get_image(const struct deep_get *get)
     const struct shmemi_deep_target *target = &get->target;
     const size_t size = get->graph.size;
     _Alignas(64) char bytes[SHMEMI_DEEP_SHORT];
+    const struct shmemi_far_side far = shmemi_deep_far(target);
     char *buffer = NULL;
-    int rc;
     if (size > target->view->size - target->offset) /* then the header says something else */
         return get_in_pieces(get);
     if (!target->view->mapped && size <= sizeof bytes)
@@ -120,7 +120,7 @@ static int get_image(const struct deep_get *get)
         buffer = shmemi_pipeline_take_buffer(&far);
     if (!buffer)
         return get_in_pieces(get);
-    rc = get_whole(get, buffer);
+    int rc = get_whole(get, buffer);
     shmemi_pipeline_give_buffer(buffer);
     return rc;
 }

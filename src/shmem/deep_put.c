@@ -54,7 +54,7 @@ static void pack(const void *image, size_t at, char *bytes, size_t nbytes)
 static int send_by_pipeline(const struct shmemi_deep_target *target, const struct shmemi_image *image)
 {
     const size_t size = image->graph->size;
-    struct shmemi_far_side far = shmemi_far_view(SHMEM_CTX_DEFAULT, target->view, target->offset);
+    const struct shmemi_far_side far = shmemi_deep_far(target);
     struct shmemi_pipeline_source source = {.size = size, .pack = pack, .argument = image};
     struct shmemi_transfer_call call = shmemi_transfer_call(target->routine, target->view, target->offset, size);
     shmemi_call_begin(&call.call);
@@ -86,7 +86,7 @@ static size_t take_buffers(const struct shmemi_far_side *far, size_t size, char 
 static bool leave_in_buffers(const struct shmemi_deep_target *target, const struct shmemi_image *image)
 {
     char *buffers[BUFFERS_MAX];
-    struct shmemi_far_side far = shmemi_far_view(SHMEM_CTX_DEFAULT, target->view, target->offset);
+    const struct shmemi_far_side far = shmemi_deep_far(target);
     const size_t size = image->graph->size, n = take_buffers(&far, size, buffers);
     for (size_t i = 0, at = 0; i < n; i++, at += SHMEMI_DEEP_BUFFER) {
         size_t nbytes = least(size - at, SHMEMI_DEEP_BUFFER);
