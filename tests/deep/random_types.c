@@ -328,7 +328,8 @@ static void make_text(struct random_model *model, const struct field_model *fiel
     const char *target = field->target == NO_TARGET ? NULL :
                          field->target < 0          ? basic_types[~field->target].name :
                                                       model->types[field->target].name;
-    *text = (struct shmemi_field_text){field->name, field->offset, field->kind, target, field->n,
+    *text = (struct shmemi_field_text){field->name, field->offset, field->kind, target,
+                                       field->is_counted ? 0 : field->n,
                                        field->is_counted ? field->count_text : NULL};
 }
 
