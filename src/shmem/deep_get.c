@@ -115,7 +115,6 @@ static int get_image(const struct deep_get *get)
         return get_in_pieces(get);
     if (!target->view->mapped && size <= sizeof bytes)
         return get_whole(get, bytes);
-    struct shmemi_far_side far = shmemi_far_view(SHMEM_CTX_DEFAULT, target->view, target->offset);
     if (!target->view->mapped && size <= SHMEMI_PIPELINE_SMALL)
         buffer = shmemi_pipeline_take_buffer(&far);
     if (!buffer)
