@@ -5,6 +5,7 @@
 #include "base/settings.h"
 #include "deep/type.h"
 #include "deep/pipeline.h"
+#include "deep/space.h"
 #include "shmem/coll_choice.h"
 #include "shmem/stats.h"
 #include "shmem/team.h"
@@ -118,6 +119,7 @@ static void close_library(void)
     shmemi_teams_close();
     shmemi_streams_close();
     shmemi_service_stop();
+    shmemi_spaces_close();
     shmemi_pipeline_close();
     shmemi_prepared_close();
     shmemi_map_close();

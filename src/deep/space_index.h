@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which copy holds a host address. Copies are added unsorted and sorted when somebody asks, so that a space into which
+ * one graph is mapped never sorts. They lie in a few sorted runs; runs of similar length are merged.
+ */
+#ifndef SHMEMI_SPACE_INDEX_H
+#define SHMEMI_SPACE_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct shmemi_copy;
+
+struct shmemi_index_run;
+
+struct shmemi_index {
+    struct shmemi_index_run *runs;
+    size_t n_runs, room;
+    size_t n_entries, n_ended; /* in all runs */
+    bool is_sorted;
+};
+
+/* Have memory for n more copies, so that add cannot fail. -ENOMEM. */
+int shmemi_index_reserve(struct shmemi_index *index, size_t n);
+/* n copies, one behind the other; live ones never overlap. After a reserve for as many. */
+void shmemi_index_add(struct shmemi_index *index, struct shmemi_copy *copies, size_t n);
+/* n copies are no longer live. True when the index refers to live copies only, afterwards. */
+bool shmemi_index_end(struct shmemi_index *index, size_t n);
+/* The live copy at the lowest address that has a byte in [address, address + size); NULL: none has. */
+struct shmemi_copy *shmemi_index_find(struct shmemi_index *index, uintptr_t address, size_t size);
+void shmemi_index_close(struct shmemi_index *index);
+
+#endif
