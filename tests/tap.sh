@@ -4,6 +4,7 @@
 # What the test scripts share: results in the Test Anything Protocol. Sourced.
 
 tap_count=0
+tap_asides=0
 tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/mapshmem-test.XXXXXX") || exit 99
 tap_output=$tap_dir/output
 trap 'rm -rf "$tap_dir"' EXIT
@@ -49,5 +50,28 @@ judge() {
     esac
 }
 
+# aside COMMAND...: cases that mostly wait, in a shell of their own beside those that follow; no more than four at a time
+aside() {
+    tap_asides=$((tap_asides + 1))
+    while [ "$(jobs -rp | wc -l)" -ge 4 ]; do wait -n; done
+    in_own_shell "$@" >"$tap_dir/aside.$tap_asides" 2>&1 &
+}
+in_own_shell() { tap_count=0 tap_output=$tap_dir/aside.$tap_asides.output; "$@"; }
+
+# gather: waits for all that went aside; their results in the order of the calls
+gather() {
+    local i line
+    [ "$tap_asides" = 0 ] || wait
+    for ((i = 1; i <= tap_asides; i++)); do
+        while IFS= read -r line; do
+            [[ ! $line =~ ^(not )?ok\ [0-9]+\  ]] ||
+                tap_count=$((tap_count + 1)) line="${BASH_REMATCH[1]}ok $tap_count ${line#*ok * }"
+            printf '%s\n' "$line"
+        done <"$tap_dir/aside.$i"
+        rm -f "$tap_dir/aside.$i" "$tap_dir/aside.$i.output"
+    done
+    tap_asides=0
+}
+
 # finish: the plan, after the last test
-finish() { echo "1..$tap_count"; }
+finish() { gather; echo "1..$tap_count"; }
