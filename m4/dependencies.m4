@@ -57,9 +57,18 @@ AC_DEFUN([MAPSHMEM_CHECK_CUDA], [
     AS_IF([test $have_cuda = yes],
           [AC_DEFINE([HAVE_CUDA], [1], [CUDA headers are there])
            AC_PATH_PROG([NVCC], [nvcc], [], [$cuda_dir/bin$PATH_SEPARATOR$PATH])])
+    # The runtime library is for examples in which kernels are launched by <<<>>>.
+    CUDART_LIBS=
+    AS_IF([test $have_cuda = yes],
+          [for dir in "$cuda_dir/lib64" "$cuda_dir/targets/x86_64-linux/lib" "$cuda_dir/lib"; do
+               AS_IF([test -z "$CUDART_LIBS" && test -f "$dir/libcudart_static.a"],
+                     [CUDART_LIBS="$dir/libcudart_static.a -lstdc++ -lrt -ldl -lpthread"])
+           done])
+    AC_SUBST([CUDART_LIBS])
     AC_SUBST([CUDA_CPPFLAGS])
     AM_CONDITIONAL([HAVE_CUDA], [test $have_cuda = yes])
     AM_CONDITIONAL([HAVE_NVCC], [test $have_cuda = yes && test -n "$NVCC"])
+    AM_CONDITIONAL([HAVE_CUDART], [test $have_cuda = yes && test -n "$NVCC" && test -n "$CUDART_LIBS"])
     summary_cuda="$have_cuda"
     AS_IF([test $have_cuda = yes], [summary_cuda="$cuda_dir"])
 ])
