@@ -105,13 +105,23 @@ static bool merge(struct shmemi_index *index, size_t left)
     return true;
 }
 
+/* Without memory for the quick way, the slower one. */
+static void sort_run(struct shmemi_index_run *run)
+{
+    struct shmemi_pair *other = malloc(run->n * sizeof *other);
+    if (other)
+        shmemi_sort_pairs((struct shmemi_pair *)run->entries, run->n, other);
+    else
+        qsort(run->entries, run->n, sizeof *run->entries, compare);
+    free(other);
+    run->is_sorted = true;
+}
+
 static void sort(struct shmemi_index *index)
 {
     for (size_t i = 0; i < index->n_runs; i++) {
-        struct shmemi_index_run *run = &index->runs[i];
-        if (!run->is_sorted && shmemi_sort_pairs((struct shmemi_pair *)run->entries, run->n))
-            qsort(run->entries, run->n, sizeof *run->entries, compare); /* slower, but needs no memory */
-        run->is_sorted = true;
+        if (!index->runs[i].is_sorted)
+            sort_run(&index->runs[i]);
     }
     for (size_t i = index->n_runs; i-- > 1;)
         while (i < index->n_runs && index->runs[i - 1].n < 2 * index->runs[i].n && merge(index, i - 1))
