@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types, counts and array descriptors from any bytes. What is accepted must be consistent, the same in another order, and
- * must lead a walk through hostile memory nowhere outside of it.
+ * Types, counts and array descriptors from any bytes. What is accepted must be consistent, the same in another order,
+ * and must lead a walk through hostile memory nowhere outside of it.
  */
 #include "fuzz.h"
 
@@ -12,6 +12,7 @@
 #include "deep/image.h"
 #include "deep/type.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -28,9 +29,10 @@ struct made_up {
 
 static const char *const type_names[] = {"t0", "t1", "t2", "t3", "t4"};
 static const char *const field_names[] = {"a", "b", "c", "d", "e", "f"};
-static const char *const targets[] = {"t0",     "t1",   "t2",     "t3",      "t4",       "int",  "char", "double",
+static const char *const targets[] = {"t0",     "t1",    "t2",     "t3",     "t4",       "int",  "char", "double",
                                       "size_t", "short", "int8_t", "void *", "uint64_t", "none", NULL,   "wchar_t"};
-static const char *const tokens[] = {"a", "b", "c", "d", "e", "*", "+", "-", "1", "2", " ", ".", "a.a", "b.a", "0x", "999999999"};
+static const char *const tokens[] = {"a", "b", "c", "d", "e",   "*",   "+",  "-",
+                                     "1", "2", " ", ".", "a.a", "b.a", "0x", "999999999"};
 #define N_OF(_array) (sizeof(_array) / sizeof(_array)[0])
 
 static const char *make_count(struct fuzz_input *input, char *text)
@@ -50,7 +52,7 @@ static size_t field_size(const struct made_up *made_up, const struct shmemi_fiel
     const struct shmemi_type *target = field->type ? shmemi_type_find(field->type) : NULL;
     size_t size = target ? target->size : 8;
     for (size_t i = 0; field->type && i < made_up->n; i++)
-        if (!strcmp(field->type, made_up->types[i].name))
+        if (made_up->types[i].name && !strcmp(field->type, made_up->types[i].name))
             size = made_up->types[i].size;
     if (field->kind == SHMEMI_FIELD_VALUE)
         return size * (field->n ? field->n : 1);
@@ -159,7 +161,30 @@ static void check_order(const struct made_up *made_up, const struct shmemi_type 
         ALWAYS(again[made_up->n - 1 - i]->layout == layouts[i]);
 }
 
-/* ---- a walk ---------------------------------------------------------------------------------------------------------- */
+static void check_selection(struct fuzz_input *input)
+{
+    char name[16];
+    const char *const names[] = {"t0.a", name, NULL};
+    struct shmemi_field_set set;
+    sprintf(name, "t%zu.%s", fuzz_below(input, MOST_TYPES), field_names[fuzz_below(input, MOST_FIELDS)]);
+    if (!shmemi_field_set_open("fuzz", names, &set))
+        shmemi_field_set_close(&set);
+}
+
+/* Whatever needs what, after as many rounds as there are types all are gone. */
+static void check_destruction(const struct made_up *made_up)
+{
+    for (size_t round = 0; round < made_up->n; round++) {
+        for (size_t i = 0; i < made_up->n; i++) {
+            const struct shmemi_type *type = shmemi_type_find(made_up->types[i].name);
+            ALWAYS(!type || shmemi_type_destroy(type) != -EINVAL);
+        }
+    }
+    for (size_t i = 0; i < made_up->n; i++)
+        ALWAYS(!shmemi_type_find(made_up->types[i].name));
+}
+
+/* ---- a walk ------------------------------------------------------------------------------------------------------ */
 
 static void write_word(char *memory, size_t size, size_t at, uint64_t word, size_t nbytes)
 {
@@ -199,11 +224,12 @@ static void fill_memory(struct fuzz_input *input, char *memory, size_t size, uin
         else if (what < 240)
             write_word(memory, size, at, fuzz_number(input), 1);
         else
-            write_descriptor(input, memory, size, at & ~(size_t)7, base + SHMEMI_IMAGE_HEADER + fuzz_below(input, size));
+            write_descriptor(input, memory, size, at & ~(size_t)7,
+                             base + SHMEMI_IMAGE_HEADER + fuzz_below(input, size));
     }
 }
 
-static void check_graph(const struct shmemi_graph *graph, uintptr_t base, size_t size, const struct shmemi_type *type)
+static void check_graph(const struct shmemi_graph *graph, uintptr_t base, size_t size)
 {
     size_t end = SHMEMI_IMAGE_HEADER;
     for (size_t i = 0; i < graph->n_extents; i++) {
@@ -219,7 +245,6 @@ static void check_graph(const struct shmemi_graph *graph, uintptr_t base, size_t
         ALWAYS(link->to <= graph->size || link->to == SHMEMI_LINK_NULL || link->to == SHMEMI_LINK_OPAQUE);
         ALWAYS(shmemi_graph_extent_at(graph, link->at));
     }
-    (void)type;
 }
 
 static void walk(struct fuzz_input *input, const struct shmemi_type *type)
@@ -228,10 +253,11 @@ static void walk(struct fuzz_input *input, const struct shmemi_type *type)
     uintptr_t base = (uintptr_t)4096 * fuzz_byte(input);
     char *memory = fuzz_memory(size);
     struct shmemi_graph graph;
-    struct shmemi_walk_options options = {.routine = "fuzz", .space = {memory, base, size}, .header = SHMEMI_IMAGE_HEADER};
+    struct shmemi_walk_options options = {
+        .routine = "fuzz", .space = {memory, base, size}, .header = SHMEMI_IMAGE_HEADER};
     fill_memory(input, memory, size, base);
     if (!shmemi_graph_open(&graph, &options, base + SHMEMI_IMAGE_HEADER, type, 1 + fuzz_below(input, 3))) {
-        check_graph(&graph, base, size, type);
+        check_graph(&graph, base, size);
         shmemi_graph_close(&graph);
     }
     free(memory);
@@ -248,11 +274,13 @@ static void fuzz_types(struct fuzz_input *input)
             check_type(types[i]);
         walk(input, types[fuzz_below(input, made_up.n)]);
         check_order(&made_up, types);
+        check_selection(input);
+        check_destruction(&made_up);
     }
     shmemi_types_close();
 }
 
-/* ---- the parts alone ------------------------------------------------------------------------------------------------- */
+/* ---- the parts alone --------------------------------------------------------------------------------------------- */
 
 static void fuzz_descriptor(struct fuzz_input *input)
 {
@@ -275,7 +303,8 @@ static bool look_up(const void *fields, const char *name, size_t length, struct 
                     const char **cause_p)
 {
     *cause_p = "unknown";
-    *member_p = (struct shmemi_integer){.offset = length, .size = (uint8_t)(1 << (name[0] & 3)), .is_signed = name[0] & 4};
+    *member_p = (struct shmemi_integer){
+        .offset = length, .size = (uint8_t)(1 << (name[0] & 3)), .is_signed = name[0] & 4};
     return length + member_p->size <= *(const size_t *)fields;
 }
 
