@@ -17,7 +17,7 @@
 /* An image is never worth more steps than this for each byte: a step of an honest one is for a pointer, or for an
  * object around it. */
 enum { STEPS_PER_BYTE = 64, STEPS_AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
-enum { KEPT_ITEMS = 1 << 15 };
+enum { KEPT_ITEMS = 1 << 17 };
 
 /* Room for one more element of an array; false when there is no memory. */
 #define HAS_ROOM(_array, _n, _max) ((_n) < (_max) || grow_array((void **)&(_array), &(_max), sizeof *(_array)))
@@ -99,6 +99,7 @@ static int reach(struct shmemi_graph_work *work, uintptr_t address, const struct
         if (n <= known)
             return 0;
     }
+    __builtin_prefetch(shmemi_walk_bytes(work, address)); /* its turn comes later */
     *item_p = (uint32_t)work->n_items;
     int rc = add_item(work, (struct shmemi_walk_item){address, n, known, type});
     if (!rc && known)
