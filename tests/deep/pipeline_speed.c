@@ -163,7 +163,7 @@ static void print(const char *name, double us, size_t nbytes)
 static void report(struct subject *subject, bool has_references)
 {
     size_t nbytes = bytes_of(subject);
-    printf("%2lu threads %4zu KiB %5zu x %8zu:", shmemi_settings.copy_threads, shmemi_settings.copy_chunk >> 10,
+    printf("%2zu threads %4zu KiB %5zu x %8zu:", shmemi_settings.copy_threads, shmemi_settings.copy_chunk >> 10,
            subject->objects.n, subject->objects.width);
     print("to", measure(send, subject), nbytes);
     print("from", measure(receive, subject), nbytes);
