@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The device of the tests of spaces: OpenCL or CUDA, whichever is there, and its memory as kernels see it.
+ */
+#ifndef SPACE_DEVICE_H
+#define SPACE_DEVICE_H
+
+#include "device.h"
+
+#include <shmemx.h>
+
+#include <stdbool.h>
+
+/* A space, and how to look into it. */
+struct space_under_test {
+    const struct device_ops *device;
+    void *buffer; /* NULL: memory of the library's */
+    size_t size;
+    shmemx_deep_space_t space;
+};
+
+/* Open the next kind of device after the one given (NULL: the first). NULL: there is no more. */
+const struct device_ops *space_next_device(const struct device_ops *device);
+
+/* A space in a buffer of this size, or, with size 0, in memory that the library takes. */
+void space_begin(struct space_under_test *test, const struct device_ops *device, size_t size,
+                 const shmemx_deep_space_attr_t *attr);
+void space_end(struct space_under_test *test);
+
+/* Bytes on the device, at an address as shmemx_deep_device gives it. */
+void space_read(const struct space_under_test *test, void *dest, uint64_t address, size_t nbytes);
+void space_write(const struct space_under_test *test, uint64_t address, const void *source, size_t nbytes);
+
+#endif
