@@ -23,27 +23,34 @@ static bool names_the_same(const shmemx_mark_t *expected, const struct shmemi_ma
     return !strcmp(expected->type, mark->type) && !strcmp(expected->members, mark->members);
 }
 
-/* What differs, in words, or NULL. */
-static const char *difference(const shmemx_mark_t *expected, const struct shmemi_mark *mark)
+/* What differs, in words, or NULL. *member_p: which of them. */
+static const char *difference(const shmemx_mark_t *expected, const struct shmemi_mark *mark, uint32_t *member_p)
 {
+    *member_p = UINT32_MAX; /* all */
     if (strcmp(expected->meaning, mark->meaning))
         return "is annotated in another way";
     if (expected->n != mark->n)
         return "has other members";
     for (uint32_t i = 0; i < mark->n; i++) {
         struct shmemi_mark_place place = shmemi_mark_place_at(mark, i);
+        *member_p = i;
         if (expected->places[2 * i] != place.offset)
             return "lies elsewhere in the object";
         if (expected->places[2 * i + 1] != place.size)
             return "has another size";
     }
+    *member_p = UINT32_MAX;
     return expected->size == mark->size ? NULL : "belongs to a type of another size";
 }
 
-static int refuse(const char *type, const char *members, const char *what)
+/* members: names with commas between them. */
+static int refuse(const char *type, const char *members, uint32_t member, const char *what)
 {
-    shmemi_error("%s: %s of type %s %s, unlike when oshtypes has read the program: run oshtypes again, and compile and "
-                 "link what it writes", routine, members, type, what);
+    for (uint32_t i = 0; i < member && member != UINT32_MAX; i++)
+        members += strcspn(members, ",") + strspn(members + strcspn(members, ","), ", ");
+    int length = (int)(member == UINT32_MAX ? strlen(members) : strcspn(members, ","));
+    shmemi_error("%s: %.*s of type %s %s, unlike when oshtypes has read the program: run oshtypes again, and compile and "
+                 "link what it writes", routine, length, members, type, what);
     return -ESTALE;
 }
 
@@ -61,14 +68,15 @@ static int check_mark(const struct shmemi_mark *mark, size_t n, const shmemx_mar
 {
     bool knows_type = false;
     const char *what = NULL;
+    uint32_t member = UINT32_MAX;
     for (size_t i = 0; i < n; i++) {
         knows_type |= !strcmp(expected[i].type, mark->type);
-        if (names_the_same(&expected[i], mark) && !(what = difference(&expected[i], mark)))
+        if (names_the_same(&expected[i], mark) && !(what = difference(&expected[i], mark, &member)))
             return 0;
     }
     if (!knows_type)
         return 0;
-    return refuse(mark->type, mark->members, what ? what : "is annotated now");
+    return refuse(mark->type, mark->members, member, what ? what : "is annotated now");
 }
 
 static int check(size_t n, const shmemx_mark_t *expected, const struct section *section)
@@ -80,7 +88,7 @@ static int check(size_t n, const shmemx_mark_t *expected, const struct section *
             return result;
     for (size_t i = 0; i < n; i++)
         if (!is_in_section(&expected[i], section))
-            return refuse(expected[i].type, expected[i].members, "has lost its annotation");
+            return refuse(expected[i].type, expected[i].members, UINT32_MAX, "has lost its annotation");
     return 0;
 }
 

@@ -30,7 +30,7 @@ static const char help[] =
     "shmemx_type_find knows. Types that are reached have the names of the debug information.\n"
     "\n"
     "  -o, --output FILE       the C file (default: standard output)\n"
-    "  -n, --name NAME         of the function, NAME_register (default: FILE's name without its ending, as in -o)\n"
+    "  -n, --name NAME         of the function, NAME_register (default: the name of the C file without its ending)\n"
     "  -a, --annotations FILE  read annotations; may be given several times\n"
     "  -i, --include HEADER    the C file includes it, and does not compile unless all sizes and offsets agree\n"
     "  -f, --file FILE         look for types here too; may be given several times\n"
@@ -71,7 +71,7 @@ static const char help[] =
     "\n"
     "Example\n"
     "  oshcc -g -c mesh.c && oshtypes -o mesh_types.c mesh.o mesh && oshcc mesh.o mesh_types.c -o mesh &&\n"
-    "  oshtypes --check mesh\n";
+    "  oshtypes --check mesh                               # the program calls mesh_types_register()\n";
 
 static struct {
     struct osht_output output;

@@ -112,8 +112,8 @@ static void set_number(struct osht_type *type, int64_t encoding, const char *nam
     case DW_ATE_unsigned:
     case DW_ATE_boolean:
         set_integer(type, encoding == DW_ATE_signed || encoding == DW_ATE_signed_char);
-        if (type->is_text && type->size == 1)
-            type->name = "char";
+        if (name && !strcmp(name, "char"))
+            type->name = name;
         return;
     case DW_ATE_float:
         type->name = type->size == 4 ? "float" : type->size == 8 ? "double" : NULL;
@@ -228,6 +228,8 @@ static void add_member(struct osht_type *record, Dwarf_Die *die, bool is_base)
     *member = (struct osht_member){.name = is_base ? NULL : dwarf_diename(die), .offset = offset};
     member->is_virtual_base = !is_known || (is_base && number(die, DW_AT_virtuality, &value) && value);
     member->is_bit_field = dwarf_hasattr(die, DW_AT_bit_size);
+    if (member->is_bit_field && number(die, DW_AT_data_bit_offset, &value))
+        member->offset = (size_t)value; /* only its shape matters */
     member->is_vtable = member->name && !strncmp(member->name, "_vptr", strlen("_vptr"));
     member->is_private = number(die, DW_AT_accessibility, &value) ? value != DW_ACCESS_public : record->is_private;
     size_t at = record->n_members - 1; /* the array may move while the type is made */

@@ -1,0 +1,160 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! Derived types for oshtypes.test, put deep to the last PE, which looks at all of them. Linked with what oshtypes has
+! written.
+
+module forest
+    use, intrinsic :: iso_c_binding
+    implicit none
+
+    type :: leaf
+        integer(1) :: kind
+        real(8), allocatable :: weights(:)
+    end type
+
+    type, extends(leaf) :: tree
+        integer :: id
+        type(tree), pointer :: left => null(), right => null(), parent => null()
+        real(4), allocatable :: values(:,:,:)
+        type(leaf), allocatable :: leaves(:)
+        type(leaf), allocatable :: best
+        integer(8), pointer :: shared(:,:) => null()
+        complex(8), allocatable :: number
+        character(len=:), allocatable :: name
+        character(len=6) :: code
+        character(len=6), allocatable :: codes(:)
+        logical :: flags(3)
+        procedure(), pointer, nopass :: action => null()
+    end type
+
+    type :: difficult
+        class(leaf), allocatable :: any
+        character(len=:), allocatable :: names(:)
+        type(c_ptr) :: address
+        class(leaf), pointer :: some(:) => null()
+    end type
+
+    type(difficult), target :: a_difficult_one
+
+    type, bind(C) :: deep_info
+        integer(c_size_t) :: size, nobjects, nelems
+        integer(c_intptr_t) :: root
+        integer(c_int) :: has_offsets
+    end type
+
+    interface
+        integer(c_int) function forest_register() bind(C)
+            import
+        end function
+        type(c_ptr) function shmemx_type_find(name) bind(C)
+            import
+            character(kind=c_char), intent(in) :: name(*)
+        end function
+        integer(c_ptrdiff_t) function shmemx_put_deep(dest, capacity, source, type, nelems, pe) bind(C)
+            import
+            type(c_ptr), value :: dest, source, type
+            integer(c_size_t), value :: capacity, nelems
+            integer(c_int), value :: pe
+        end function
+        integer(c_int) function shmemx_deep_info(image, type, info, pe) bind(C)
+            import
+            type(c_ptr), value :: image, type
+            type(deep_info), intent(out) :: info
+            integer(c_int), value :: pe
+        end function
+    end interface
+end module
+
+program plant
+    use forest
+    use mapshmem
+    implicit none
+    integer, parameter :: capacity = 65536
+    type(tree), target :: root, child
+    type(tree), pointer :: found
+    type(c_ptr) :: image, type
+    type(deep_info) :: info
+    integer :: me, last, i
+    integer(8), target :: table(2, 3)
+
+    call shmem_init()
+    me = shmem_my_pe()
+    last = shmem_n_pes() - 1
+    call expect(forest_register() == 0, "register")
+    type = shmemx_type_find("tree" // c_null_char)
+    image = shmem_malloc(int(capacity, c_size_t))
+    table = reshape([(int(i, 8), i = 1, 6)], [2, 3])
+    call grow(root, 1)
+    call grow(child, 2)
+    root%left => child
+    child%parent => root
+    root%shared => table
+    if (me == 0) call expect(shmemx_put_deep(image, int(capacity, c_size_t), c_loc(root), type, 1_c_size_t, last) > 0, &
+        "put_deep")
+    call shmem_barrier_all()
+    if (me == last) then
+        call expect(shmemx_deep_info(image, type, info, me) == 0, "deep_info")
+        call c_f_pointer(transfer(info%root, c_null_ptr), found)
+        call look_at(found, 1)
+        call look_at(found%left, 2)
+        call expect(associated(found%left%parent, found) .and. .not. associated(found%right), "links")
+        call expect(all(found%shared == table) .and. all(shape(found%shared) == [2, 3]), "pointer to an array")
+        call expect(.not. associated(found%left%shared), "no array")
+    end if
+    call shmem_barrier_all()
+    call shmem_free(image)
+    call shmem_finalize()
+
+contains
+
+    subroutine grow(object, seed)
+        type(tree), intent(inout) :: object
+        integer, intent(in) :: seed
+        integer :: k
+        object%kind = int(seed, 1)
+        object%id = 10 * seed
+        allocate(object%weights(seed))
+        object%weights = [(k * 0.5d0, k = 1, seed)]
+        allocate(object%values(2, seed, 3))
+        object%values = real(seed)
+        object%values(2, seed, 3) = 99
+        allocate(object%leaves(0:seed))
+        do k = 0, seed
+            object%leaves(k)%kind = int(k, 1)
+            if (k > 0) object%leaves(k)%weights = [real(k, 8), -1d0]
+        end do
+        allocate(object%best)
+        object%best%weights = [3d0]
+        object%number = (1d0, 2d0)
+        object%name = repeat("fir ", seed)
+        object%code = "code" // achar(48 + seed)
+        object%codes = ["first ", "second"]
+        object%flags = [.true., .false., .true.]
+    end subroutine
+
+    subroutine look_at(object, seed)
+        type(tree), intent(in) :: object
+        integer, intent(in) :: seed
+        integer :: k
+        call expect(object%kind == seed .and. object%id == 10 * seed, "numbers")
+        call expect(all(object%weights == [(k * 0.5d0, k = 1, seed)]), "extended type's array")
+        call expect(all(shape(object%values) == [2, seed, 3]) .and. object%values(2, seed, 3) == 99, "array of rank 3")
+        call expect(object%values(1, 1, 1) == real(seed), "first element")
+        call expect(lbound(object%leaves, 1) == 0 .and. ubound(object%leaves, 1) == seed, "bounds")
+        call expect(.not. allocated(object%leaves(0)%weights), "not allocated")
+        call expect(all(object%leaves(seed)%weights == [real(seed, 8), -1d0]), "array in an array")
+        call expect(allocated(object%best), "scalar")
+        call expect(object%best%weights(1) == 3d0 .and. object%number == (1d0, 2d0), "in scalars")
+        call expect(object%name == repeat("fir ", seed) .and. len(object%name) == 4 * seed, "name")
+        call expect(object%code == "code" // achar(48 + seed) .and. object%codes(2) == "second", "strings")
+        call expect(object%flags(1) .and. .not. object%flags(2), "flags")
+    end subroutine
+
+    subroutine expect(holds, what)
+        logical, intent(in) :: holds
+        character(len=*), intent(in) :: what
+        if (holds) return
+        print *, "PE ", shmem_my_pe(), ": ", what
+        error stop 1
+    end subroutine
+end program
