@@ -4,7 +4,7 @@
  */
 #include "random_model.h"
 
-#include <ISO_Fortran_binding.h>
+#include "cfi.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
