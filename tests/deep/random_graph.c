@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ELEMENTS = 6, MAX_DATA = 40, MUCH_DATA = 5000, TRIES = 12 };
+enum { MAX_ELEMENTS = 6, MAX_DATA = 40, MUCH_DATA = 5000, TRIES = 12, NEW_BLOCKS = 20 };
 
 /* Something that a pointer can point to: n elements of a type, a block or inside of one. */
 struct array {
@@ -83,6 +83,8 @@ static char *choose_string(struct random_model *model, int type)
         if (old->is_string && old->type == type)
             return old->start + below(model, old->n) * size;
     }
+    if (model->n_blocks > model->enough_blocks)
+        return NULL;
     uint64_t zero = 0;
     struct block *block = add_block(model, type, n + 1, &zero);
     block->is_string = block->is_used = true;
@@ -102,7 +104,7 @@ static char *choose_target(struct random_model *model, int type, size_t n, uint6
         model->blocks[array->block].is_used = true;
         return array->start + below(model, array->n - n + 1) * random_size_of(model, type);
     }
-    return type < 0 ? new_data(model, type, n, data) : NULL;
+    return type < 0 && model->n_blocks <= model->enough_blocks ? new_data(model, type, n, data) : NULL;
 }
 
 /* ---- pointers ---- */
@@ -222,6 +224,7 @@ struct random_graph *random_graph_open(uint64_t seed, uint64_t data_seed, size_t
     struct random_model *model = graph->model = must_have(calloc(1, sizeof *model));
     uint64_t data = data_seed ^ 0x5851f42d4c957f2du;
     model->random = seed;
+    model->enough_blocks = NEW_BLOCKS * max_objects;
     random_types_make(model, seed);
     make_objects(model, 1 + below(model, max_objects), &data);
     struct block *root = &model->blocks[0];

@@ -61,6 +61,7 @@ struct random_model {
     struct shmemi_type_text type_texts[MAX_TYPES];
     struct block *blocks;
     size_t n_blocks, max_blocks;
+    size_t enough_blocks; /* from then on pointers to nothing new */
     struct array *arrays; /* what pointers can point to */
     size_t n_arrays, max_arrays;
 };

@@ -4,7 +4,6 @@
  */
 #include "random_model.h"
 
-#include "cfi.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +46,18 @@ size_t random_size_of(const struct random_model *model, int type)
 
 /* ---- descriptors of Fortran arrays ---- */
 
+/* As in GCC's ISO_Fortran_binding.h, which other compilers do not have. */
+struct cfi_descriptor {
+    void *address;
+    size_t element_size;
+    int32_t version;
+    int8_t rank, attribute;
+    int16_t type;
+    struct {
+        int64_t lower, extent, stride;
+    } dimensions[MAX_RANK];
+};
+
 struct gfortran_descriptor {
     void *address;
     size_t offset, element_size;
@@ -62,13 +73,13 @@ struct gfortran_descriptor {
 size_t random_dope_size(int kind, size_t rank)
 {
     if (kind == SHMEMI_FIELD_CFI)
-        return sizeof(CFI_CDESC_T(1)) + rank * sizeof(CFI_dim_t) - sizeof(CFI_dim_t);
+        return offsetof(struct cfi_descriptor, dimensions) + rank * 24;
     return rank ? offsetof(struct gfortran_descriptor, dimensions) + rank * 24 : sizeof(void *);
 }
 
 size_t random_dope_count(int kind, size_t rank, const char *bytes)
 {
-    CFI_CDESC_T(MAX_RANK) cfi;
+    struct cfi_descriptor cfi;
     struct gfortran_descriptor gfortran;
     size_t n = 1;
     if (kind == SHMEMI_FIELD_CFI)
@@ -77,7 +88,7 @@ size_t random_dope_count(int kind, size_t rank, const char *bytes)
         memcpy(&gfortran, bytes, random_dope_size(kind, rank));
     for (size_t i = 0; i < rank; i++) {
         int64_t extent = kind == SHMEMI_FIELD_CFI ?
-                             (int64_t)cfi.dim[i].extent :
+                             cfi.dimensions[i].extent :
                              gfortran.dimensions[i].upper - gfortran.dimensions[i].lower + 1;
         n *= extent > 0 ? (size_t)extent : 0;
     }
@@ -87,17 +98,14 @@ size_t random_dope_count(int kind, size_t rank, const char *bytes)
 static void write_cfi(size_t rank, char *bytes, const void *address, const size_t *extents, size_t element_size,
                       int64_t lower)
 {
-    CFI_CDESC_T(MAX_RANK) cfi;
-    memset(&cfi, 0, sizeof cfi);
-    cfi.base_addr = (void *)(uintptr_t)address;
-    cfi.elem_len = element_size;
-    cfi.version = CFI_VERSION;
-    cfi.rank = (CFI_rank_t)rank;
-    cfi.attribute = CFI_attribute_allocatable;
-    cfi.type = CFI_type_other;
+    struct cfi_descriptor cfi = {.address = (void *)(uintptr_t)address, .element_size = element_size,
+                                 .version = 1, .rank = (int8_t)rank, .attribute = 1};
+    int64_t stride = (int64_t)element_size;
     for (size_t i = 0; i < rank; i++) {
-        cfi.dim[i] = (CFI_dim_t){(CFI_index_t)lower, (CFI_index_t)extents[i], (CFI_index_t)element_size};
-        element_size *= extents[i];
+        cfi.dimensions[i].lower = lower;
+        cfi.dimensions[i].extent = (int64_t)extents[i];
+        cfi.dimensions[i].stride = stride;
+        stride *= (int64_t)extents[i];
     }
     memcpy(bytes, &cfi, random_dope_size(SHMEMI_FIELD_CFI, rank));
 }

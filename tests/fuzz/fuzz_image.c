@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Hostile images: the image of a small random graph, in which the input changes what it likes, header included. It is
+ * refused, or it becomes objects that can be walked without leaving them. Its bytes, whatever they are, go back into
+ * the objects of the graph without touching a pointer.
+ */
+#include "fuzz.h"
+
+#include "base/log.h"
+#include "deep/image.h"
+#include "random_graph.h"
+
+enum { MOST_OBJECTS = 6, MOST_BYTES = 1 << 16, MOST_CHANGES = 24 };
+static const uint64_t base = 0x10000;
+
+struct target {
+    struct random_graph *random;
+    const struct shmemi_type *type;
+    struct shmemi_graph graph;
+    char *bytes;
+};
+
+static int open_walk(struct shmemi_graph *graph, uintptr_t root, const struct shmemi_type *type, size_t n)
+{
+    const struct shmemi_walk_options options = {"fuzz", SHMEMI_LIVE_MEMORY, NULL, SHMEMI_IMAGE_HEADER};
+    return shmemi_graph_open(graph, &options, root, type, n);
+}
+
+static void open_target(struct target *target, uint64_t seed)
+{
+    struct shmemi_image image;
+    target->random = random_graph_open(seed, seed, MOST_OBJECTS);
+    ALWAYS(!shmemi_types_create("fuzz", target->random->n_types, target->random->types, NULL));
+    target->type = shmemi_type_find(target->random->root_type);
+    ALWAYS(!open_walk(&target->graph, (uintptr_t)target->random->root, target->type, target->random->n_elems));
+    target->bytes = fuzz_memory(target->graph.size);
+    shmemi_image_describe(&image, &target->graph, target->type, target->random->n_elems, base, false);
+    shmemi_image_fill(&image, 0, target->bytes, target->graph.size);
+}
+
+static void close_target(struct target *target)
+{
+    free(target->bytes);
+    shmemi_graph_close(&target->graph);
+    random_graph_close(target->random);
+    shmemi_types_close();
+}
+
+/* Some place of the image: one byte in 8 leads to a pointer. */
+static size_t choose_place(struct fuzz_input *input, const struct target *target)
+{
+    const struct shmemi_graph *graph = &target->graph;
+    size_t place = fuzz_below(input, 1 << 16);
+    return place % 8 == 0 && graph->n_links ? graph->links[place / 8 % graph->n_links].at : place % graph->size;
+}
+
+static void change(struct fuzz_input *input, const struct target *target)
+{
+    size_t size = target->graph.size, place = choose_place(input, target), nbytes = 8;
+    uint8_t what = fuzz_byte(input);
+    uint64_t word = what < 128 ? base + choose_place(input, target) + what % 3 : fuzz_number(input);
+    if (what >= 192)
+        nbytes = 1 + what % 4;
+    memcpy(target->bytes + place, &word, nbytes < size - place ? nbytes : size - place);
+}
+
+/* Somebody who can forge an image can forge its check as well. */
+static void mend_header(struct fuzz_input *input, struct target *target)
+{
+    struct shmemi_image_header header, good;
+    struct shmemi_image image;
+    memcpy(&header, target->bytes, sizeof header);
+    shmemi_image_describe(&image, &target->graph, target->type, target->random->n_elems, base, false);
+    good = image.header;
+    uint8_t keep = fuzz_byte(input);
+    if (!(keep & 1))
+        header = good;
+    memcpy(header.magic, good.magic, sizeof good.magic);
+    header.version = good.version;
+    header.check = shmemi_image_header_check(&header);
+    memcpy(target->bytes, &header, sizeof header);
+}
+
+static void check_objects(const struct target *target)
+{
+    struct shmemi_image_header header;
+    struct shmemi_graph graph;
+    memcpy(&header, target->bytes, sizeof header);
+    ALWAYS(header.base == (uintptr_t)target->bytes);
+    ALWAYS(!open_walk(&graph, (uintptr_t)(header.base + header.root), target->type, header.n_elems));
+    for (size_t i = 0; i < graph.n_extents; i++) {
+        size_t at = graph.extents[i].address - (uintptr_t)target->bytes;
+        ALWAYS(at >= SHMEMI_IMAGE_HEADER && at <= header.size && graph.extents[i].size <= header.size - at);
+    }
+    shmemi_graph_close(&graph);
+}
+
+static void scatter(struct fuzz_input *input, const struct target *target)
+{
+    const struct shmemi_graph *graph = &target->graph;
+    uint64_t *pointers = fuzz_memory(graph->n_links * sizeof *pointers);
+    size_t size = graph->size, cut = fuzz_below(input, 1 << 16) % (size + 1);
+    for (int after = 0; after < 2; after++) {
+        for (size_t i = 0; i < graph->n_links; i++) {
+            const struct shmemi_extent *extent = shmemi_graph_extent_at(graph, graph->links[i].at);
+            uint64_t pointer;
+            memcpy(&pointer, (const char *)extent->address + (graph->links[i].at - extent->at), sizeof pointer);
+            ALWAYS(!after || pointers[i] == pointer);
+            pointers[i] = pointer;
+        }
+        if (!after) {
+            shmemi_image_scatter(graph, 0, target->bytes, cut);
+            shmemi_image_scatter(graph, cut, target->bytes + cut, size - cut);
+        }
+    }
+    free(pointers);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input input = {data, size};
+    struct target target;
+    const char *cause = NULL;
+    shmemi_log_hold(true); /* one line is enough of what is refused */
+    open_target(&target, fuzz_below(&input, 1 << 16));
+    if (target.graph.size <= MOST_BYTES) {
+        for (size_t n = fuzz_below(&input, MOST_CHANGES); n; n--)
+            change(&input, &target);
+        mend_header(&input, &target);
+        scatter(&input, &target);
+        int rc = shmemi_image_check_header((struct shmemi_image_header *)target.bytes, target.graph.size, target.type,
+                                           &cause);
+        ALWAYS(!rc || cause);
+        if (!rc && !shmemi_image_relocate("fuzz", target.bytes, target.type, (uintptr_t)target.bytes))
+            check_objects(&target);
+    }
+    close_target(&target);
+    return 0;
+}
