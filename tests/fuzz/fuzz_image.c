@@ -10,7 +10,7 @@
 #include "deep/image.h"
 #include "random_graph.h"
 
-enum { MOST_OBJECTS = 6, MOST_BYTES = 1 << 16, MOST_CHANGES = 24 };
+enum { MOST_OBJECTS = 3, MOST_BYTES = 1 << 16, MOST_CHANGES = 24 };
 static const uint64_t base = 0x10000;
 
 struct target {
