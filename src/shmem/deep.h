@@ -5,6 +5,7 @@
 #ifndef SHMEMI_SHMEM_DEEP_H
 #define SHMEMI_SHMEM_DEEP_H
 
+#include "deep/direct_ranges.h"
 #include "deep/image.h"
 #include "deep/pipeline.h"
 #include "shmem/internal.h"

@@ -81,11 +81,15 @@ static int receive(const struct deep_get *get)
     const struct shmemi_deep_target *target = &get->target;
     const size_t size = get->graph.size;
     const struct shmemi_far_side far = shmemi_deep_far(target);
-    struct shmemi_pipeline_dest dest = {.size = size, .unpack = unpack, .argument = &get->graph};
+    struct shmemi_direct_ranges direct;
+    shmemi_direct_ranges_open(&direct, &get->graph, &far);
+    struct shmemi_pipeline_dest dest = {
+        .size = size, .unpack = unpack, .argument = &get->graph, .direct = direct.range, .n_direct = direct.n};
     struct shmemi_transfer_call call = shmemi_transfer_call(target->routine, target->view, target->offset, size);
     shmemi_call_begin(&call.call);
     int rc = shmemi_pipeline_receive(&far, &dest);
     shmemi_call_end(&call.call);
+    shmemi_direct_ranges_close(&direct);
     return rc;
 }
 

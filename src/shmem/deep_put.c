@@ -55,11 +55,15 @@ static int send_by_pipeline(const struct shmemi_deep_target *target, const struc
 {
     const size_t size = image->graph->size;
     const struct shmemi_far_side far = shmemi_deep_far(target);
-    struct shmemi_pipeline_source source = {.size = size, .pack = pack, .argument = image};
+    struct shmemi_direct_ranges direct;
+    shmemi_direct_ranges_open(&direct, image->graph, &far);
+    struct shmemi_pipeline_source source = {
+        .size = size, .pack = pack, .argument = image, .direct = direct.range, .n_direct = direct.n};
     struct shmemi_transfer_call call = shmemi_transfer_call(target->routine, target->view, target->offset, size);
     shmemi_call_begin(&call.call);
     int rc = shmemi_pipeline_send(&far, &source);
     shmemi_call_end(&call.call);
+    shmemi_direct_ranges_close(&direct);
     return rc;
 }
 

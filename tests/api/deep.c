@@ -473,8 +473,8 @@ static void check_area(const struct deep_area *area)
 {
     static const struct {
         int n_nodes, n_data;
-    } shapes[] = {{2, 0}, {3, 5}, {120, 40}, {7, 30000}};
-    for (int s = 0; s < 4; s++) {
+    } shapes[] = {{2, 0}, {3, 5}, {120, 40}, {7, 30000}, {2, 140000}};
+    for (int s = 0; s < 5; s++) {
         struct ring ring = make_ring(shapes[s].n_nodes, shapes[s].n_data, 1);
         for (int way = PUT; way < WAYS; way++)
             check_put(area, &ring, way, way % 2);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "deep/direct_ranges.h"
+
+#include <stdlib.h>
+
+enum { LINK_BYTES = 8 };
+
+struct search {
+    struct shmemi_direct_ranges *found;
+    size_t room;
+    const struct shmemi_far_side *far;
+};
+
+static bool add(struct search *search, struct shmemi_direct_range range)
+{
+    struct shmemi_direct_ranges *found = search->found;
+    if (found->n == search->room) {
+        size_t room = search->room ? 2 * search->room : 64;
+        struct shmemi_direct_range *more = realloc(found->range, room * sizeof *more);
+        if (!more)
+            return false;
+        found->range = more;
+        search->room = room;
+    }
+    found->range[found->n++] = range;
+    return true;
+}
+
+/* Bytes [at, end) of the image, which are in this extent and hold no pointer. */
+static bool add_run(struct search *search, const struct shmemi_extent *extent, size_t at, size_t end)
+{
+    char *bytes = (char *)extent->address + (at - extent->at);
+    if (end < at + SHMEMI_PIPELINE_DIRECT || !shmemi_far_takes_directly(search->far, bytes, end - at))
+        return true;
+    return add(search, (struct shmemi_direct_range){at, end - at, bytes});
+}
+
+static size_t first_link(const struct shmemi_graph *graph, size_t at)
+{
+    size_t low = 0, high = graph->n_links;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->links[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The runs between an extent's pointers, which may overlap. */
+static bool add_extent(struct search *search, const struct shmemi_graph *graph, const struct shmemi_extent *extent)
+{
+    const size_t end = extent->at + extent->size;
+    size_t at = extent->at;
+    for (size_t i = first_link(graph, at); i < graph->n_links && graph->links[i].at < end; i++) {
+        if (!add_run(search, extent, at, graph->links[i].at))
+            return false;
+        at = graph->links[i].at + LINK_BYTES;
+    }
+    return add_run(search, extent, at, end);
+}
+
+void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
+                               const struct shmemi_far_side *far)
+{
+    struct search search = {.found = ranges, .far = far};
+    *ranges = (struct shmemi_direct_ranges){0};
+    if (graph->size < SHMEMI_PIPELINE_DIRECT)
+        return;
+    for (size_t i = 0; i < graph->n_extents; i++)
+        if (graph->extents[i].size >= SHMEMI_PIPELINE_DIRECT && !add_extent(&search, graph, &graph->extents[i]))
+            break;
+}
+
+void shmemi_direct_ranges_close(struct shmemi_direct_ranges *ranges)
+{
+    free(ranges->range);
+}
