@@ -49,7 +49,6 @@ static void check_ranges(const struct shmemi_graph *graph, struct object *object
 {
     struct shmemi_direct_ranges ranges;
     shmemi_direct_ranges_open(&ranges, graph, &far_side);
-
     CHECK(ranges.n == 3);
     check_range(&ranges.range[0], object->first, offsetof(struct object, next) - offsetof(struct object, first), graph);
     check_range(&ranges.range[1], object->last, sizeof *object - offsetof(struct object, last), graph);
