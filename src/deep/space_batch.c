@@ -154,8 +154,9 @@ static struct block block_of(const struct shmemi_copy *copy)
 {
     const struct shmemi_batch *batch = copy->batch;
     bool is_last = copy + 1 == batch->copies + batch->n_copies;
-    if (batch->is_chunk)
-        return (struct block){copy->device, is_last ? batch->end : copy[1].device};
+    if (batch->is_chunk) /* each with the gap behind it, the first with that before it */
+        return (struct block){copy == batch->copies ? batch->base + SHMEMI_IMAGE_HEADER : copy->device,
+                              is_last ? batch->end : copy[1].device};
     uint64_t end = copy->device + copy->size + SHMEMI_SPACE_UNIT - 1;
     return (struct block){copy->device / SHMEMI_SPACE_UNIT * SHMEMI_SPACE_UNIT,
                           end / SHMEMI_SPACE_UNIT * SHMEMI_SPACE_UNIT};
