@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 {
     const struct device_ops *device = NULL;
     const char *wanted = getenv("DEEP_GRAPHS");
-    int n_graphs = argc > 1 ? atoi(argv[1]) : wanted ? atoi(wanted) : 2;
+    int n_graphs = argc > 1 ? atoi(argv[1]) : wanted ? atoi(wanted) : 1;
     bool is_any = false;
     shmem_init();
     seed = (uint64_t)shmem_my_pe() * 1000000007;

@@ -20,11 +20,26 @@ const struct device_ops *space_next_device(const struct device_ops *device)
     return i < N_KINDS ? kinds[i] : NULL;
 }
 
+/* Buffers are kept for the next space: to make one takes longer than a test. */
+static void *take_buffer(const struct device_ops *device, size_t size)
+{
+    static void *buffer;
+    static const struct device_ops *maker;
+    static size_t room;
+    if (!size || (maker == device && room == size))
+        return size ? buffer : NULL;
+    if (buffer)
+        maker->free(buffer);
+    maker = device;
+    room = size;
+    return buffer = device->alloc(size);
+}
+
 void space_begin(struct space_under_test *test, const struct device_ops *device, size_t size,
                  const shmemx_deep_space_attr_t *attr)
 {
     shmemx_deep_space_attr_t mine = *attr;
-    *test = (struct space_under_test){.device = device, .buffer = size ? device->alloc(size) : NULL, .size = size};
+    *test = (struct space_under_test){.device = device, .buffer = take_buffer(device, size), .size = size};
     mine.memory_type = device->type;
     mine.buffer = test->buffer;
     mine.size = size;
@@ -36,8 +51,6 @@ void space_begin(struct space_under_test *test, const struct device_ops *device,
 void space_end(struct space_under_test *test)
 {
     shmemx_deep_space_destroy(test->space);
-    if (test->buffer)
-        test->device->free(test->buffer);
 }
 
 /* OpenCL counts from the start of the buffer; CUDA has addresses. */
