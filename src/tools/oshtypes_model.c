@@ -89,6 +89,16 @@ static bool location(Dwarf_Die *die, size_t *offset_p)
     return true;
 }
 
+/* Of a bit-field: DWARF 5 counts from the start of the object, DWARF 4 from the high end of a unit of storage. */
+static size_t first_bit(Dwarf_Die *die, size_t byte)
+{
+    int64_t bit, bits;
+    if (number(die, DW_AT_data_bit_offset, &bit))
+        return (size_t)bit;
+    bool is_old = number(die, DW_AT_bit_offset, &bit) && number(die, DW_AT_bit_size, &bits);
+    return is_old ? 8 * (byte + byte_size(die)) - (size_t)(bit + bits) : 8 * byte;
+}
+
 /* ---- numbers ---- */
 
 static void set_integer(struct osht_type *type, bool is_signed)
@@ -228,8 +238,8 @@ static void add_member(struct osht_type *record, Dwarf_Die *die, bool is_base)
     *member = (struct osht_member){.name = is_base ? NULL : dwarf_diename(die), .offset = offset};
     member->is_virtual_base = !is_known || (is_base && number(die, DW_AT_virtuality, &value) && value);
     member->is_bit_field = dwarf_hasattr(die, DW_AT_bit_size);
-    if (member->is_bit_field && number(die, DW_AT_data_bit_offset, &value))
-        member->offset = (size_t)value; /* only its shape matters */
+    if (member->is_bit_field)
+        member->offset = first_bit(die, offset);
     member->is_vtable = member->name && !strncmp(member->name, "_vptr", strlen("_vptr"));
     member->is_private = number(die, DW_AT_accessibility, &value) ? value != DW_ACCESS_public : record->is_private;
     size_t at = record->n_members - 1; /* the array may move while the type is made */
@@ -306,6 +316,7 @@ static struct osht_type *convert_pointer(Dwarf_Die *die)
     struct osht_type *type = remember(die, OSHT_POINTER);
     Dwarf_Die target;
     type->size = sizeof(void *);
+    type->is_reference = dwarf_tag(die) != DW_TAG_pointer_type;
     if (type_entry(die, &target))
         type->target = osht_model_type(&target);
     else {

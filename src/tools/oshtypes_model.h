@@ -26,7 +26,7 @@ struct osht_note;
 struct osht_member {
     const char *name; /* NULL: its members count as those of the record (anonymous structs, base classes) */
     struct osht_type *type;
-    size_t offset;
+    size_t offset;     /* of a bit-field in bits */
     bool is_bit_field, is_vtable, is_private, is_virtual_base;
     struct osht_note **notes; /* what is annotated: [0] the member, [1] what it points to ... */
     size_t n_notes;
@@ -40,6 +40,7 @@ struct osht_type {
     bool is_flexible;  /* array without a length                     */
     bool is_text;      /* number or bytes: characters                */
     bool is_integer;
+    bool is_reference; /* a pointer that C++ does not let see */
     struct osht_type *target;
     /* records */
     const struct osht_definition *definition; /* NULL: has no name */

@@ -68,7 +68,7 @@ static void write_member_checks(FILE *file, const struct osht_type *record, cons
         if (!member->name && member->type->kind == OSHT_RECORD && !member->is_virtual_base)
             write_member_checks(file, record, name, member->type, base + member->offset);
         if (!member->name || member->is_private || member->is_vtable || member->is_bit_field ||
-            member->type->is_flexible)
+            member->type->is_flexible || member->type->is_reference)
             continue;
         fprintf(file, "CHECK_MEMBER(%s, %s, %zu, %zu);\n", name, member->name, base + member->offset,
                 member->type->size);
@@ -163,7 +163,8 @@ void osht_write(FILE *file, const struct osht_output *output, size_t n, const st
     bool has_marks = write_marks(file, n, descriptors) > 0;
     if (!has_marks && !output->n_headers)
         osht_warn("nothing in the program will tell when %s is out of date: give the header that has the types (-i), "
-                  "put SHMEMX_LAYOUT beside them, or run oshtypes --check after linking", output->path);
+                  "put SHMEMX_LAYOUT beside them, or run oshtypes --check after linking",
+                  output->path ? output->path : "the C file");
     fprintf(file, "#ifdef __cplusplus\nextern \"C\"\n#endif\nint %s_register(void);\nint %s_register(void)\n{\n", output->name,
             output->name);
     fprintf(file, "    return shmemx_types_register(sizeof types / sizeof *types, types, %s);\n}\n",

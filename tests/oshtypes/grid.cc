@@ -11,8 +11,7 @@
 extern "C" int grid_register();
 
 #ifdef VIRTUAL
-shape *a_shape;
-square *a_square;
+square a_square;
 #endif
 
 static void expect(bool holds, const char *what)

@@ -51,8 +51,7 @@ struct shape {
 struct square : virtual shape {
     int m;
 };
-extern shape *a_shape;
-extern square *a_square;
+extern square a_square;
 #endif
 
 SHMEMX_COUNT(grid::node, values, "n");

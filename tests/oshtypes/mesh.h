@@ -63,7 +63,7 @@ typedef struct mesh {
     long double precise;
     char code[17];
 #if CHANGED == 2
-    char another;
+    char another[64];
 #endif
 } mesh;
 
