@@ -3,8 +3,10 @@
  * Types as oshtypes has written them: registered if the program's marks are those that it saw.
  */
 #include "base/log.h"
+#include "base/settings.h"
 #include "deep/marks.h"
 #include "deep/type.h"
+#include "shmem/deep_check.h"
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 
@@ -97,6 +99,10 @@ SHMEMI_EXPORT int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t 
 {
     const struct section program = {section, section ? section_bytes : 0};
     int result = check(nmarks, marks, &program);
+    if (!shmemi_is_initialized())
+        shmemi_settings_preview();
+    if (!result && shmemi_settings.check_types)
+        result = shmemi_deep_check_program(routine, types);
     /* deep_types.c asserts that the two structures are the same */
     return result ? result : shmemi_types_create(routine, ntypes, (const struct shmemi_type_text *)types, NULL);
 }

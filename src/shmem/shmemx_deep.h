@@ -84,7 +84,8 @@ uint64_t shmemx_type_hash(shmemx_type_t type);
 /* What the functions that oshtypes writes call: shmemx_types_create, after a comparison of the marks of shmemx_annotate.h
  * that oshtypes has seen with those in a section of the program that runs (of the executable or shared library that the
  * function is linked into). -ESTALE, after a line, when the marks of one of the types differ: a size, an offset, an
- * annotation that has come, changed or gone. The other errors are those of shmemx_types_create. */
+ * annotation that has come, changed or gone. With SHMEM_CHECK_TYPES=1 also when oshtypes --check finds that the debug
+ * information of the program differs. The other errors are those of shmemx_types_create. */
 typedef struct {
     const char *type, *members, *meaning; /* as in the source          */
     size_t size;                          /* of the type               */

@@ -280,7 +280,7 @@ static void check_union(struct osht_descriptor *descriptor, const struct osht_ty
     for (size_t i = 0; i < type->n_members; i++) {
         const struct osht_member *member = &type->members[i];
         const struct osht_note *note = osht_note_of(member, 0);
-        if (!has_pointers(member->type) || (note && note->meaning == OSHT_OPAQUE))
+        if (!has_pointers(member->type) || (note && note->meaning == OSHT_OPAQUE) || unannotated == OSHT_TAKE_AS_OPAQUE)
             continue;
         if (!member->name && member->type->kind == OSHT_RECORD)
             check_union(descriptor, member->type, name);
@@ -318,7 +318,7 @@ static void add_polymorphic(const struct spot *spot, struct osht_type *type)
 {
     const struct osht_note *note = osht_note_of(spot->member, 0);
     struct osht_type *data = type->members[0].type;
-    if (note && note->meaning == OSHT_OPAQUE)
+    if (note ? note->meaning == OSHT_OPAQUE : unannotated == OSHT_TAKE_AS_OPAQUE)
         return;
     if (!note || note->meaning != OSHT_ONE)
         osht_error("%s is polymorphic; if its dynamic type is always the declared one, annotate it: %s one; else opaque",
