@@ -33,6 +33,7 @@ void shmemi_image_describe(struct shmemi_image *image, const struct shmemi_graph
 {
     image->graph = graph;
     image->base = base;
+    image->streams = false;
     image->header = (struct shmemi_image_header){
         .version = SHMEMI_IMAGE_VERSION,
         .flags = has_offsets ? SHMEMI_IMAGE_OFFSETS : 0,
@@ -113,9 +114,10 @@ static inline void prefetch_extent(const struct shmemi_graph *graph, size_t numb
         __builtin_prefetch(bytes + i * LINE);
 }
 
+/* Buffers that DMA reads next had better be in the caches (host_rows.c has figures): streaming is NULL then. */
 static inline void copy(char *dest, const char *source, size_t nbytes, shmemi_streaming_copy_t streaming)
 {
-    if (nbytes < STREAMING_FROM)
+    if (nbytes < STREAMING_FROM || !streaming)
         memcpy(dest, source, nbytes);
     else
         streaming(dest, source, nbytes);
@@ -148,7 +150,7 @@ static size_t fill_header(const struct shmemi_image *image, size_t at, char *byt
 void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes)
 {
     const struct shmemi_graph *graph = image->graph;
-    const shmemi_streaming_copy_t streaming = shmemi_streaming_copy();
+    const shmemi_streaming_copy_t streaming = image->streams ? shmemi_streaming_copy() : NULL;
     const size_t start = at, end = at + nbytes;
     at = fill_header(image, at, bytes, end);
     size_t link = first_link(graph, at);

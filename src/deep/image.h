@@ -31,6 +31,7 @@ struct shmemi_image {
     const struct shmemi_graph *graph;
     uint64_t base; /* of the image, in the terms of who will follow the pointers */
     struct shmemi_image_header header;
+    bool streams; /* it is filled in where it stays: large objects go past the caches */
 };
 
 void shmemi_image_describe(struct shmemi_image *image, const struct shmemi_graph *graph, const struct shmemi_type *type,

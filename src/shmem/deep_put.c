@@ -153,6 +153,7 @@ static int put_graph(const struct deep_put *put, const struct shmemi_graph *grap
     }
     shmemi_image_describe(&image, graph, shmemi_deep_type(put->type), put->nelems, base,
                           shmemi_owner_has_offsets(region));
+    image.streams = target.view->mapped != NULL;
     return send(put, &target, &image);
 }
 

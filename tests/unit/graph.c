@@ -74,6 +74,7 @@ static void open_fixture(struct fixture *fixture, uint64_t seed)
     CHECK(fixture->type);
     fixture->links = walk(fixture->graph, fixture->type);
     shmemi_image_describe(&fixture->image, &fixture->links, fixture->type, fixture->graph->n_elems, base, seed & 1);
+    fixture->image.streams = seed & 2;
     fixture->bytes = aligned_alloc(16, (fixture->links.size + 15) / 16 * 16);
     CHECK(fixture->bytes);
     fill_in_pieces(fixture);
