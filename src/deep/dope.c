@@ -67,24 +67,36 @@ struct array {
     int64_t extents[MOST_RANKS], strides[MOST_RANKS]; /* in bytes; those of one element do not matter */
 };
 
+static int too_large(const char **cause_p)
+{
+    *cause_p = "the array is larger than memory";
+    return -EOVERFLOW;
+}
+
+static bool is_empty(const struct array *array)
+{
+    for (size_t i = 0; i < array->rank; i++)
+        if (!array->extents[i])
+            return true;
+    return !array->element_size;
+}
+
 static int measure(const struct array *array, uint64_t *nbytes_p, const char **cause_p)
 {
     uint64_t nbytes = array->element_size;
-    for (size_t i = 0; i < array->rank; i++)
-        if (!array->extents[i])
-            nbytes = 0;
-    for (size_t i = 0; nbytes && i < array->rank; i++) {
+    *nbytes_p = 0;
+    if (is_empty(array))
+        return 0;
+    for (size_t i = 0; i < array->rank; i++) {
         if (array->extents[i] != 1 && (uint64_t)array->strides[i] != nbytes) {
             *cause_p = "there are gaps between the elements of the array section, or they run backwards";
             return -EINVAL;
         }
-        if (__builtin_mul_overflow(nbytes, (uint64_t)array->extents[i], &nbytes) || nbytes > PTRDIFF_MAX) {
-            *cause_p = "the array is larger than memory";
-            return -EOVERFLOW;
-        }
+        if (__builtin_mul_overflow(nbytes, (uint64_t)array->extents[i], &nbytes))
+            return too_large(cause_p);
     }
     *nbytes_p = nbytes;
-    return 0;
+    return nbytes > PTRDIFF_MAX ? too_large(cause_p) : 0;
 }
 
 /* An element of a character array is a string, whose length only the descriptor knows. */
@@ -153,10 +165,8 @@ static int read_gfortran(size_t rank, const struct shmemi_type *element, const v
     for (size_t i = 0; i < rank; i++) {
         const struct gfortran_dimension *dimension = &descriptor.dimensions[i];
         if (!gfortran_extent(dimension, &array.extents[i]) ||
-            __builtin_mul_overflow(dimension->stride, descriptor.span, &array.strides[i])) {
-            *cause_p = "the array is larger than memory";
-            return -EOVERFLOW;
-        }
+            __builtin_mul_overflow(dimension->stride, descriptor.span, &array.strides[i]))
+            return too_large(cause_p);
     }
     return count_elements(&array, element, n_p, cause_p);
 }

@@ -178,7 +178,9 @@ static void check_overflows(maker make)
 
 static void check_odd_bounds(void)
 {
-    struct descriptor d = cfi(1, 4096, 4);
+    struct descriptor d = cfi(0, 4096, INT64_MIN); /* one string that is longer than memory */
+    check_bad(&d, "char", -EOVERFLOW, "larger than memory");
+    d = cfi(1, 4096, 4);
     set_dimension(&d, 0, 0, -1, 1); /* the end of an array that is not known */
     check_bad(&d, "int", -EINVAL, "negative extent");
     d = gfortran(1, 4096, 4);
