@@ -3,6 +3,7 @@
  * SHMEM_CHECK_TYPES: types that oshtypes has written are compared with the debug information of the executable or
  * shared library that they are linked into, by oshtypes itself. Finds what no mark speaks of, in Fortran too.
  */
+#define _GNU_SOURCE
 #include "shmem/deep_check.h"
 #include "base/log.h"
 
