@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { MOST_TYPES = 5, MOST_FIELDS = 6, MOST_TEXT = 24, MOST_MEMORY = 2048 };
+enum { MOST_TYPES = 5, MOST_FIELDS = 6, MOST_TEXT = 24, MOST_MEMORY = 2048, MOST_OBJECT = 1 << 16 };
 
 /* Descriptions of types, and room for their texts. */
 struct made_up {
@@ -126,7 +126,7 @@ static void check_link(const struct shmemi_type *type, const struct shmemi_type_
     }
     ALWAYS(link->offset >= *end_p && nbytes <= type->size && link->offset <= type->size - nbytes);
     *end_p = link->offset + nbytes;
-    if (link->count) {
+    if (link->count && type->size <= MOST_OBJECT) {
         char *object = fuzz_memory(type->size);
         size_t value;
         memset(object, 0x5a, type->size);
