@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "deep_check.h"
+#include "deep_types.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -496,7 +497,9 @@ int main(void)
 {
     struct deep_area areas[4];
     int provided;
+    check_types_before_init();
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
+    check_types_in_job();
     signals = check_shmem_malloc(sizeof *signals);
     create_types();
     int n = deep_open_areas(areas, AREA);
@@ -504,5 +507,7 @@ int main(void)
         check_area(&areas[i]);
     deep_close_areas(areas, n);
     shmem_free(signals);
-    return check_end();
+    int rc = check_end();
+    check_types_after_finalize();
+    return rc;
 }

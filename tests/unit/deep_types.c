@@ -12,6 +12,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -368,6 +369,37 @@ static void check_numbers(void)
     shmemi_types_close();
 }
 
+/* Threads make, look up and destroy the same types. */
+static void *churn(void *argument)
+{
+    (void)argument;
+    const text_t circle[] = {{"A", 24, NODE("A", "B")}, {"B", 24, NODE("B", "A")}};
+    for (int i = 0; i < 300; i++) {
+        const struct shmemi_type *types[2];
+        CHECK(!shmemi_types_create("create", 2, circle, types));
+        CHECK(shmemi_type_find("A") == types[0] && types[1]->layout == types[0]->layout);
+        shmemi_type_hold(types[0]);
+        shmemi_type_let_go(types[0]);
+        if (i % 3)
+            continue;
+        for (int j = i ? 0 : 2; j < 3; j++)
+            shmemi_type_destroy(types[0]);
+    }
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    pthread_t threads[4];
+    const struct shmemi_type *type = make("other", 8, FIELDS({"p", 0, POINTER, "other"}));
+    for (int i = 0; i < 4; i++)
+        CHECK(!pthread_create(&threads[i], NULL, churn, NULL));
+    for (int i = 0; i < 4; i++)
+        CHECK(!pthread_join(threads[i], NULL));
+    CHECK(shmemi_type_find("other") == type && shmemi_type_find("A") && shmemi_type_find("B"));
+    shmemi_types_close();
+}
+
 static void check_predefined(void)
 {
     static const struct {
@@ -397,5 +429,6 @@ int main(void)
     check_hashes();
     check_destruction();
     check_numbers();
+    check_threads();
     return 0;
 }
