@@ -312,8 +312,9 @@ const struct shmemi_type *shmemi_type_find(const char *name)
         return NULL;
     shmemi_type_table_lock();
     const struct shmemi_type_entry *entry = shmemi_type_table_find(name);
+    const struct shmemi_type *type = entry && entry->created ? &entry->type : NULL;
     shmemi_type_table_unlock();
-    return entry && entry->created ? &entry->type : NULL;
+    return type;
 }
 
 /* ---- destruction ------------------------------------------------------------------------------------------------- */
