@@ -27,7 +27,7 @@ struct layout {
     struct shmemi_pair *order, *other; /* items by address: address, item; and room to sort them */
     struct group *groups;              /* by address */
     size_t n_groups;
-    uint32_t *place_of_item; /* group, later extent */
+    uint32_t *place_of_item; /* group, later extent; NULL: nothing overlaps, each item is an extent */
 };
 
 /* ---- groups ---- */
@@ -40,7 +40,7 @@ static void sort_items(struct layout *layout)
     shmemi_sort_pairs(layout->order, work->n_items, layout->other);
 }
 
-static struct group group_of(const struct shmemi_walk_item *item)
+static inline struct group group_of(const struct shmemi_walk_item *item)
 {
     uintptr_t end = item->address + shmemi_walk_item_size(item);
     return (struct group){item->address, end, end, (uint32_t)item->type->alignment, UINT32_MAX};
@@ -59,6 +59,17 @@ static void join_group(struct group *group, const struct shmemi_walk_item *item)
         group->end = end;
     if (!distance && end > group->item_end)
         group->item_end = end;
+}
+
+static bool items_overlap(const struct layout *layout)
+{
+    uintptr_t end = 0;
+    for (size_t i = 0; i < layout->work->n_items; i++) {
+        if (layout->order[i].key < end)
+            return true;
+        end = layout->order[i].key + shmemi_walk_item_size(&layout->work->items[layout->order[i].value]);
+    }
+    return false;
 }
 
 static void make_groups(struct layout *layout)
@@ -80,7 +91,7 @@ static void make_groups(struct layout *layout)
 
 /* The first place from at on for a group. When no object covers the whole of it, only the addresses tell what its parts
  * need. */
-static size_t place_group(const struct group *group, size_t at)
+static inline size_t place_group(const struct group *group, size_t at)
 {
     size_t size = group->end - group->start;
     size_t alignment = size >= ALIGNED_FROM ? ALIGNMENT : group->alignment;
@@ -92,38 +103,72 @@ static size_t place_group(const struct group *group, size_t at)
     return at + ((phase - at) & (alignment - 1));
 }
 
-static int make_extents(struct shmemi_graph *graph, struct layout *layout)
+static int add_extent(struct shmemi_graph *graph, const struct layout *layout, const struct group *group)
 {
-    size_t at = layout->work->options->header;
+    size_t size = group->end - group->start, at = place_group(group, graph->size);
+    if (__builtin_expect(size > PTRDIFF_MAX - ALIGNMENT - at, 0)) {
+        shmemi_error("%s: the objects are larger than any memory", layout->work->options->routine);
+        return -EOVERFLOW;
+    }
+    graph->extents[graph->n_extents++] = (struct shmemi_extent){group->start, size, at};
+    graph->size = at + size;
+    return 0;
+}
+
+static int make_extents_of_items(struct shmemi_graph *graph, const struct layout *layout)
+{
+    for (size_t i = 0; i < layout->work->n_items; i++) {
+        struct group group = group_of(&layout->work->items[i]);
+        int rc = add_extent(graph, layout, &group);
+        if (rc)
+            return rc;
+        graph->by_address[i] = (uint32_t)layout->order[i].value;
+    }
+    return 0;
+}
+
+static int make_extents_of_groups(struct shmemi_graph *graph, struct layout *layout)
+{
     for (size_t i = 0; i < layout->work->n_items; i++) {
         uint32_t place = layout->place_of_item[i];
         struct group *group = &layout->groups[place];
         if (group->extent == UINT32_MAX) {
-            size_t size = group->end - group->start;
-            at = place_group(group, at);
-            if (size > PTRDIFF_MAX - ALIGNMENT - at) {
-                shmemi_error("%s: the objects are larger than any memory", layout->work->options->routine);
-                return -EOVERFLOW;
-            }
             group->extent = (uint32_t)graph->n_extents;
             graph->by_address[place] = group->extent;
-            graph->extents[graph->n_extents++] = (struct shmemi_extent){group->start, size, at};
-            at += size;
+            int rc = add_extent(graph, layout, group);
+            if (rc)
+                return rc;
         }
         layout->place_of_item[i] = group->extent;
     }
-    graph->size = at;
     return 0;
+}
+
+static int make_extents(struct shmemi_graph *graph, struct layout *layout)
+{
+    graph->size = layout->work->options->header;
+    if (!items_overlap(layout)) {
+        layout->place_of_item = NULL;
+        return make_extents_of_items(graph, layout);
+    }
+    make_groups(layout);
+    return make_extents_of_groups(graph, layout);
 }
 
 /* ---- links ---- */
 
-static size_t place_in(const struct shmemi_extent *extent, uintptr_t address)
+static inline size_t place_in(const struct shmemi_extent *extent, uintptr_t address)
 {
     return extent->at + (address - extent->address);
 }
 
-static size_t place_of_target(const struct shmemi_graph *graph, const struct layout *layout,
+static inline size_t place_in_item(const struct shmemi_graph *graph, const struct layout *layout, uint32_t item,
+                                   uintptr_t address)
+{
+    return place_in(&graph->extents[layout->place_of_item ? layout->place_of_item[item] : item], address);
+}
+
+static inline size_t place_of_target(const struct shmemi_graph *graph, const struct layout *layout,
                               const struct shmemi_walk_link *link, size_t at)
 {
     const struct shmemi_extent *extent;
@@ -138,7 +183,7 @@ static size_t place_of_target(const struct shmemi_graph *graph, const struct lay
         extent = shmemi_graph_extent_of(graph, link->address);
         return extent ? place_in(extent, link->address) : SHMEMI_LINK_NULL;
     default:
-        return place_in(&graph->extents[layout->place_of_item[link->target]], link->address);
+        return place_in_item(graph, layout, link->target, link->address);
     }
 }
 
@@ -181,7 +226,7 @@ static int make_links(struct shmemi_graph *graph, const struct layout *layout)
     bool in_order = true;
     for (size_t i = 0; i < work->n_links; i++) {
         const struct shmemi_walk_link *link = &work->links[i];
-        size_t at = place_in(&graph->extents[layout->place_of_item[link->owner]], link->slot);
+        size_t at = place_in_item(graph, layout, link->owner, link->slot);
         graph->links[i] = (struct shmemi_graph_link){at, place_of_target(graph, layout, link, at)};
         in_order &= at >= end;
         end = at + LINK_BYTES;
@@ -244,13 +289,12 @@ static int open_graph(struct shmemi_graph *graph, const struct shmemi_graph_work
 static int lay_out(struct shmemi_graph *graph, struct layout *layout)
 {
     sort_items(layout);
-    make_groups(layout);
     int rc = make_extents(graph, layout);
     if (!rc)
         rc = make_links(graph, layout);
     if (rc)
         return rc;
-    graph->root = place_in(&graph->extents[layout->place_of_item[0]], layout->work->items[0].address);
+    graph->root = place_in_item(graph, layout, 0, layout->work->items[0].address);
     graph->shape = shape_of(graph);
     return 0;
 }

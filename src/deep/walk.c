@@ -17,14 +17,14 @@
 /* An image is never worth more steps than this for each byte: a step of an honest one is for a pointer, or for an
  * object around it. */
 enum { STEPS_PER_BYTE = 64, STEPS_AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
-enum { KEPT_ITEMS = 1 << 17 };
+enum { KEPT_ITEMS = 1 << 17, FIRST_ROOM = 64 };
 
-/* Room for one more element of an array; false when there is no memory. */
-#define HAS_ROOM(_array, _n, _max) ((_n) < (_max) || grow_array((void **)&(_array), &(_max), sizeof *(_array)))
+/* Room for n elements of an array; false when there is no memory. */
+#define HAS_ROOM(_array, _n, _max) ((_n) <= (_max) || grow_array((void **)&(_array), &(_max), _n, sizeof *(_array)))
 
-static bool grow_array(void **array_p, size_t *max_p, size_t size)
+static __attribute__((cold)) bool grow_array(void **array_p, size_t *max_p, size_t n, size_t size)
 {
-    size_t max = *max_p ? 2 * *max_p : 64;
+    size_t max = n + *max_p + FIRST_ROOM;
     void *larger = realloc(*array_p, max * size);
     if (!larger)
         return false;
@@ -33,7 +33,7 @@ static bool grow_array(void **array_p, size_t *max_p, size_t size)
     return true;
 }
 
-static int no_memory(const struct shmemi_graph_work *work)
+static __attribute__((cold)) int no_memory(const struct shmemi_graph_work *work)
 {
     shmemi_error("%s: no memory for the list of %zu objects and %zu pointers", work->options->routine, work->n_items,
                  work->n_links);
@@ -41,8 +41,8 @@ static int no_memory(const struct shmemi_graph_work *work)
 }
 
 /* Complain about a field; link NULL: about the argument. */
-static int bad_field(const struct shmemi_graph_work *work, const struct shmemi_type *type,
-                     const struct shmemi_type_link *link, int rc, const char *cause)
+static __attribute__((cold)) int bad_field(const struct shmemi_graph_work *work, const struct shmemi_type *type,
+                                           const struct shmemi_type_link *link, int rc, const char *cause)
 {
     bool image = shmemi_walk_is_image(work);
     shmemi_error("%s: %s%s%s%s: %s", work->options->routine, image ? "damaged image: " : "", type->name,
@@ -51,7 +51,7 @@ static int bad_field(const struct shmemi_graph_work *work, const struct shmemi_t
 }
 
 /* Is there room for n elements at address? */
-static bool is_inside(const struct shmemi_graph_work *work, uintptr_t address, size_t n, size_t size)
+static inline bool is_inside(const struct shmemi_graph_work *work, uintptr_t address, size_t n, size_t size)
 {
     const struct shmemi_graph_space *space = &work->options->space;
     size_t at = address - space->base;
@@ -61,8 +61,8 @@ static bool is_inside(const struct shmemi_graph_work *work, uintptr_t address, s
     return !__builtin_mul_overflow(n, size, &nbytes) && nbytes <= space->size - at && nbytes <= PTRDIFF_MAX;
 }
 
-static int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type,
-                       const struct shmemi_type_link *link, uint64_t n)
+static inline int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type,
+                              const struct shmemi_type_link *link, uint64_t n)
 {
     work->steps += n;
     if (__builtin_expect(work->steps <= work->max_steps, 1))
@@ -75,17 +75,20 @@ static inline size_t elements_after(const struct shmemi_walk_item *item, uintptr
     return item->n - (address - item->address) / item->type->size;
 }
 
-static int add_item(struct shmemi_graph_work *work, struct shmemi_walk_item item)
+/* Something points to n elements at this address that no item is known to cover; known of them are in one. */
+static int add_item(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
+                    size_t known)
 {
-    if (work->n_items >= SHMEMI_WALK_MAX_ITEMS || !HAS_ROOM(work->items, work->n_items, work->max_items))
+    if (work->n_items >= SHMEMI_WALK_MAX_ITEMS || !HAS_ROOM(work->items, work->n_items + 1, work->max_items))
         return no_memory(work);
-    work->items[work->n_items++] = item;
+    __builtin_prefetch(shmemi_walk_bytes(work, address)); /* its turn comes later */
+    work->items[work->n_items++] = (struct shmemi_walk_item){address, n, known, type};
     return 0;
 }
 
 /* Something points to n elements at this address. Which item are they in? */
-static int reach(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
-                 uint32_t *item_p)
+static inline int reach(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
+                        uint32_t *item_p)
 {
     struct shmemi_visited_entry *entry = shmemi_walk_find(work, address, type);
     if (!entry)
@@ -99,22 +102,19 @@ static int reach(struct shmemi_graph_work *work, uintptr_t address, const struct
         if (n <= known)
             return 0;
     }
-    __builtin_prefetch(shmemi_walk_bytes(work, address)); /* its turn comes later */
     *item_p = (uint32_t)work->n_items;
-    int rc = add_item(work, (struct shmemi_walk_item){address, n, known, type});
-    if (!rc && known)
+    if (known)
         entry->item_plus_1 = *item_p + 1;
-    else if (!rc)
+    else
         shmemi_visited_enter(&work->visited, entry, address, *item_p);
-    return rc;
+    return add_item(work, address, type, n, known);
 }
 
-static int add_link(struct shmemi_graph_work *work, uintptr_t slot, uintptr_t address, uint32_t owner, uint32_t target)
+/* There is room, see enter_object. */
+static inline void add_link(struct shmemi_graph_work *work, uintptr_t slot, uintptr_t address, uint32_t owner,
+                            uint32_t target)
 {
-    if (!HAS_ROOM(work->links, work->n_links, work->max_links))
-        return no_memory(work);
     work->links[work->n_links++] = (struct shmemi_walk_link){slot, address, owner, target};
-    return 0;
 }
 
 /* Elements of a string with the last, which is 0, or 0 when it has none before the end of the image. */
@@ -177,8 +177,8 @@ static inline bool is_followed(const struct shmemi_graph_work *work, const struc
 }
 
 /* A pointer that does not make its target part of the graph. */
-static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type_link *link,
-                        uint32_t owner)
+static void note_pointer(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type_link *link,
+                         uint32_t owner)
 {
     uintptr_t address;
     uint32_t target = SHMEMI_WALK_WEAK;
@@ -188,70 +188,107 @@ static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const 
     } else if (!address) {
         target = SHMEMI_WALK_NULL;
     } else if (link->target) { /* most often it points to something that is known already */
-        struct shmemi_visited_entry *entry =
-            shmemi_walk_find(work, address, link->target);
+        struct shmemi_visited_entry *entry = shmemi_walk_find(work, address, link->target);
         if (entry && entry->item_plus_1)
             target = entry->item_plus_1 - 1;
     }
-    return add_link(work, object + link->offset, address, owner, target);
+    add_link(work, object + link->offset, address, owner, target);
 }
 
-static inline int follow(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
+static inline int reach_by(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
+                           const struct shmemi_type_link *link, uint32_t owner, uintptr_t address, size_t n)
+{
+    uint32_t target;
+    if (!is_inside(work, address, n, link->target->size))
+        return bad_field(work, type, link, -EOVERFLOW, "points to more objects than there is memory");
+    int rc = reach(work, address, link->target, n, &target);
+    add_link(work, object + link->offset, address, owner, target);
+    return rc;
+}
+
+static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
                   const struct shmemi_type_link *link, uint32_t owner)
 {
-    if (!is_followed(work, link))
-        return note_pointer(work, object, link, owner);
     uintptr_t address;
     size_t n;
-    uint32_t target = SHMEMI_WALK_NULL;
-    int rc = measure(work, object, type, link, &address, &n);
-    if (rc)
-        return rc;
-    if (n) {
-        if (!is_inside(work, address, n, link->target->size))
-            return bad_field(work, type, link, -EOVERFLOW, "points to more objects than there is memory");
-        rc = reach(work, address, link->target, n, &target);
-    } else if (address && (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN)) {
-        target = SHMEMI_WALK_SELF;
+    if (!is_followed(work, link)) {
+        note_pointer(work, object, link, owner);
+        return 0;
     }
-    return rc ? rc : add_link(work, object + link->offset, address, owner, target);
+    int rc = measure(work, object, type, link, &address, &n);
+    if (!rc && n)
+        return reach_by(work, object, type, link, owner, address, n);
+    bool is_empty_array = address && (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN);
+    add_link(work, object + link->offset, address, owner, is_empty_array ? SHMEMI_WALK_SELF : SHMEMI_WALK_NULL);
+    return rc;
 }
 
-/* Go on with the objects inside of an object, and later with what comes after them. */
-static int enter_objects(struct shmemi_graph_work *work, struct shmemi_walk_frame *frame,
-                         const struct shmemi_type_link *link)
+/* The most common field of all, a pointer to a fixed number of objects. */
+static inline int follow_plain(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
+                               const struct shmemi_type_link *link, uint32_t owner)
 {
-    if (!HAS_ROOM(work->frames, work->n_frames, work->max_frames))
-        return no_memory(work);
-    work->frames[work->n_frames++] = *frame;
-    *frame = (struct shmemi_walk_frame){frame->address + link->offset, link->n, 0, link->target};
+    uintptr_t address;
+    memcpy(&address, shmemi_walk_bytes(work, object) + link->offset, sizeof address);
+    if (address)
+        return reach_by(work, object, type, link, owner, address, link->n);
+    add_link(work, object + link->offset, address, owner, SHMEMI_WALK_NULL);
     return 0;
 }
 
+/* Prepare for the pointers of an object. */
+static inline int enter_object(struct shmemi_graph_work *work, const struct shmemi_type *type)
+{
+    if (__builtin_expect(!HAS_ROOM(work->links, work->n_links + type->n_links, work->max_links), 0))
+        return no_memory(work);
+    return count_steps(work, type, NULL, type->n_links);
+}
+
+/* Go on with the objects inside of an object, and later with what comes after them. */
+static int enter_array(struct shmemi_graph_work *work, struct shmemi_walk_frame *frame,
+                       const struct shmemi_type_link *link)
+{
+    if (!HAS_ROOM(work->frames, work->n_frames + 1, work->max_frames))
+        return no_memory(work);
+    work->frames[work->n_frames++] = *frame;
+    *frame = (struct shmemi_walk_frame){frame->address + link->offset, link->n, 0, link->target};
+    return enter_object(work, frame->type);
+}
+
+/* The frame has come to the end of an object: the next one of the array, or what it is inside of. False at the end. */
+static bool leave_object(struct shmemi_graph_work *work, struct shmemi_walk_frame *frame, int *rc_p)
+{
+    if (--frame->n) {
+        frame->link = 0;
+        frame->address += frame->type->size;
+        *rc_p = enter_object(work, frame->type);
+        return true;
+    }
+    if (!work->n_frames)
+        return false;
+    *frame = work->frames[--work->n_frames];
+    *rc_p = enter_object(work, frame->type);
+    return true;
+}
+
 /* Look at all fields of an object, and of those inside of it. */
-static int look_at_object(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type,
-                          uint32_t owner)
+static inline int look_at_object(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type,
+                                 uint32_t owner)
 {
     struct shmemi_walk_frame frame = {address, 1, 0, type};
-    for (;;) {
-        while (frame.link < frame.type->n_links) {
+    const bool skips = work->options->skipped;
+    int rc = enter_object(work, type);
+    do {
+        while (!rc && frame.link < frame.type->n_links) {
             const struct shmemi_type_link *link = &frame.type->links[frame.link++];
-            int rc = count_steps(work, frame.type, link, 1);
-            if (!rc && link->kind != SHMEMI_FIELD_VALUE)
+            if (link->kind == SHMEMI_FIELD_POINTER && !link->count && !skips)
+                rc = follow_plain(work, frame.address, frame.type, link, owner);
+            else if (link->kind != SHMEMI_FIELD_VALUE)
                 rc = follow(work, frame.address, frame.type, link, owner);
-            else if (!rc && link->n && link->target->has_links)
-                rc = enter_objects(work, &frame, link);
-            if (rc)
-                return rc;
+            else if (link->n && link->target->has_links)
+                rc = enter_array(work, &frame, link);
         }
-        frame.link = 0;
-        frame.address += frame.type->size;
-        if (--frame.n)
-            continue;
-        if (!work->n_frames)
-            return 0;
-        frame = work->frames[--work->n_frames];
-    }
+    } while (!rc && leave_object(work, &frame, &rc));
+    return rc;
 }
 
 /* Is this element of an item known already? Then so are the *n_p that begin with it. Otherwise it is now. */
@@ -269,7 +306,7 @@ static int is_known(struct shmemi_graph_work *work, uintptr_t address, uint32_t 
     return 0;
 }
 
-static int look_at_item(struct shmemi_graph_work *work, uint32_t owner)
+static inline int look_at_item(struct shmemi_graph_work *work, uint32_t owner)
 {
     const struct shmemi_walk_item item = work->items[owner];
     size_t i = item.first, known = 0;
