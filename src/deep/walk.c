@@ -198,7 +198,7 @@ static void note_pointer(struct shmemi_graph_work *work, uintptr_t object, const
 static inline int reach_by(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
                            const struct shmemi_type_link *link, uint32_t owner, uintptr_t address, size_t n)
 {
-    uint32_t target;
+    uint32_t target = SHMEMI_WALK_NULL;
     if (!is_inside(work, address, n, link->target->size))
         return bad_field(work, type, link, -EOVERFLOW, "points to more objects than there is memory");
     int rc = reach(work, address, link->target, n, &target);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a fuzz target without a fuzzer: on the files that are named, or on inputs that are made up, always the same:
- * FUZZ_INPUTS of them (20000).
+ * Runs a fuzz target without a fuzzer: on the files that are named, or on inputs that are made up, always the same: as
+ * many as the environment's FUZZ_INPUTS says.
  */
 #include "fuzz.h"
 
 #include <stdio.h>
+
+#ifndef FUZZ_INPUTS
+#define FUZZ_INPUTS 20000
+#endif
 
 static uint64_t random_state = 1;
 
@@ -57,7 +61,7 @@ static size_t make_input(uint8_t *bytes, size_t size_before)
 int main(int argc, char **argv)
 {
     const char *wanted = getenv("FUZZ_INPUTS");
-    size_t n = wanted ? strtoul(wanted, NULL, 10) : 20000, size = 0;
+    size_t n = wanted ? strtoul(wanted, NULL, 10) : FUZZ_INPUTS, size = 0;
     static uint8_t bytes[1024];
     for (int i = 1; i < argc; i++)
         replay_file(argv[i]);
