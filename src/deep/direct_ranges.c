@@ -9,6 +9,7 @@ struct search {
     struct shmemi_direct_ranges *found;
     size_t room;
     const struct shmemi_far_side *far;
+    size_t begin, end; /* of what travels */
 };
 
 static bool add(struct search *search, struct shmemi_direct_range range)
@@ -32,7 +33,7 @@ static bool add_run(struct search *search, const struct shmemi_extent *extent, s
     char *bytes = (char *)extent->address + (at - extent->at);
     if (end < at + SHMEMI_PIPELINE_DIRECT || !shmemi_far_takes_directly(search->far, bytes, end - at))
         return true;
-    return add(search, (struct shmemi_direct_range){at, end - at, bytes});
+    return add(search, (struct shmemi_direct_range){at - search->begin, end - at, bytes});
 }
 
 static size_t first_link(const struct shmemi_graph *graph, size_t at)
@@ -40,7 +41,7 @@ static size_t first_link(const struct shmemi_graph *graph, size_t at)
     size_t low = 0, high = graph->n_links;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (graph->links[middle].at < at)
+        if (graph->links[middle].at + LINK_BYTES <= at)
             low = middle + 1;
         else
             high = middle;
@@ -51,8 +52,9 @@ static size_t first_link(const struct shmemi_graph *graph, size_t at)
 /* The runs between an extent's pointers, which may overlap. */
 static bool add_extent(struct search *search, const struct shmemi_graph *graph, const struct shmemi_extent *extent)
 {
-    const size_t end = extent->at + extent->size;
-    size_t at = extent->at;
+    const size_t extent_end = extent->at + extent->size;
+    const size_t end = extent_end < search->end ? extent_end : search->end;
+    size_t at = extent->at > search->begin ? extent->at : search->begin;
     for (size_t i = first_link(graph, at); i < graph->n_links && graph->links[i].at < end; i++) {
         if (!add_run(search, extent, at, graph->links[i].at))
             return false;
@@ -61,16 +63,36 @@ static bool add_extent(struct search *search, const struct shmemi_graph *graph, 
     return add_run(search, extent, at, end);
 }
 
+/* The first extent that ends behind at. */
+static size_t first_extent(const struct shmemi_graph *graph, size_t at)
+{
+    size_t low = 0, high = graph->n_extents;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->extents[middle].at + graph->extents[middle].size <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
+                                    size_t begin, size_t end, const struct shmemi_far_side *far)
+{
+    struct search search = {.found = ranges, .far = far, .begin = begin, .end = end};
+    *ranges = (struct shmemi_direct_ranges){0};
+    if (end - begin < SHMEMI_PIPELINE_DIRECT)
+        return;
+    for (size_t i = first_extent(graph, begin); i < graph->n_extents && graph->extents[i].at < end; i++)
+        if (graph->extents[i].size >= SHMEMI_PIPELINE_DIRECT && !add_extent(&search, graph, &graph->extents[i]))
+            break;
+}
+
 void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
                                const struct shmemi_far_side *far)
 {
-    struct search search = {.found = ranges, .far = far};
-    *ranges = (struct shmemi_direct_ranges){0};
-    if (graph->size < SHMEMI_PIPELINE_DIRECT)
-        return;
-    for (size_t i = 0; i < graph->n_extents; i++)
-        if (graph->extents[i].size >= SHMEMI_PIPELINE_DIRECT && !add_extent(&search, graph, &graph->extents[i]))
-            break;
+    shmemi_direct_ranges_open_part(ranges, graph, 0, graph->size, far);
 }
 
 void shmemi_direct_ranges_close(struct shmemi_direct_ranges *ranges)

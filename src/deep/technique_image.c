@@ -3,6 +3,7 @@
  * IMAGE: the copies of a batch lie on the device as they would in an image, so neighbours travel together, packed with
  * their pointers set on one way, and scattered on the other.
  */
+#include "deep/direct_ranges.h"
 #include "deep/image.h"
 #include "deep/pipeline.h"
 #include "deep/technique.h"
@@ -36,16 +37,24 @@ static int send_run(struct shmemi_space *space, const struct run *run)
 {
     struct data data = {.image = {.graph = &run->batch->graph}, .begin = run->begin};
     struct shmemi_far_side far = shmemi_far_place(shmemi_space_place(&space->memory, run->batch->base + run->begin));
-    struct shmemi_pipeline_source source = {.size = run->end - run->begin, .pack = pack, .argument = &data};
-    return shmemi_pipeline_send(&far, &source);
+    struct shmemi_direct_ranges direct;
+    shmemi_direct_ranges_open_part(&direct, &run->batch->graph, run->begin, run->end, &far);
+    struct shmemi_pipeline_source source = {run->end - run->begin, pack, &data, direct.range, direct.n};
+    int rc = shmemi_pipeline_send(&far, &source);
+    shmemi_direct_ranges_close(&direct);
+    return rc;
 }
 
 static int receive_run(struct shmemi_space *space, const struct run *run)
 {
     struct data data = {.image = {.graph = &run->batch->graph}, .begin = run->begin};
     struct shmemi_far_side far = shmemi_far_place(shmemi_space_place(&space->memory, run->batch->base + run->begin));
-    struct shmemi_pipeline_dest dest = {.size = run->end - run->begin, .unpack = unpack, .argument = &data};
-    return shmemi_pipeline_receive(&far, &dest);
+    struct shmemi_direct_ranges direct;
+    shmemi_direct_ranges_open_part(&direct, &run->batch->graph, run->begin, run->end, &far);
+    struct shmemi_pipeline_dest dest = {run->end - run->begin, unpack, &data, direct.range, direct.n};
+    int rc = shmemi_pipeline_receive(&far, &dest);
+    shmemi_direct_ranges_close(&direct);
+    return rc;
 }
 
 static struct run run_of(const struct shmemi_part *part)

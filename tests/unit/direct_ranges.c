@@ -56,6 +56,23 @@ static void check_ranges(const struct shmemi_graph *graph, struct object *object
     shmemi_direct_ranges_close(&ranges);
 }
 
+/* All but the first 64 bytes of what the first range is, and the first large part of the next. */
+static void check_part(const struct shmemi_graph *graph, struct object *object)
+{
+    struct shmemi_direct_ranges whole, part;
+    shmemi_direct_ranges_open(&whole, graph, &far_side);
+    size_t begin = whole.range[0].at + 64, end = whole.range[2].at + LARGE;
+    shmemi_direct_ranges_open_part(&part, graph, begin, end, &far_side);
+    CHECK(part.n == 3 && part.range[0].at == 0 && part.range[0].bytes == object->first + 64);
+    CHECK(part.range[0].size == whole.range[0].size - 64 && part.range[1].at == whole.range[1].at - begin);
+    CHECK(part.range[1].size == whole.range[1].size && part.range[2].size == LARGE);
+    shmemi_direct_ranges_close(&part);
+    shmemi_direct_ranges_open_part(&part, graph, begin, begin + LARGE - 1, &far_side);
+    CHECK(part.n == 0);
+    shmemi_direct_ranges_close(&part);
+    shmemi_direct_ranges_close(&whole);
+}
+
 static void check_host(const struct shmemi_graph *graph)
 {
     struct shmemi_direct_ranges ranges;
@@ -77,6 +94,7 @@ int main(void)
     object->large = malloc(2 * LARGE);
     CHECK(!shmemi_graph_open(&graph, &options, (uintptr_t)object, make_type(), 1));
     check_ranges(&graph, object);
+    check_part(&graph, object);
     check_host(&graph);
     shmemi_graph_close(&graph);
     free(object->large);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Objects of megabytes: put_deep and get_deep in pieces, by threads where there are any, from prepared memory and from
+ * other memory; copies in a space, there and back. What has arrived is looked at by its owner.
+ */
+#include "check.h"
+#include "deep_check.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INLINE = (1 << 20) + 5000, NODES = 2, AREA = 9 << 20 };
+
+/* Between its pointers there is more than a megabyte. */
+struct node {
+    char *data; /* size bytes */
+    unsigned char bytes[INLINE];
+    size_t size;
+    struct node *next;
+};
+
+static shmemx_type_t type;
+
+static void create_type(void)
+{
+    static const shmemx_field_t fields[] = {
+        {"data", offsetof(struct node, data), SHMEMX_FIELD_POINTER, "char", 0, "size"},
+        {"size", offsetof(struct node, size), SHMEMX_FIELD_VALUE, "size_t", 0, NULL},
+        {"next", offsetof(struct node, next), SHMEMX_FIELD_POINTER, "node", 0, NULL},
+    };
+    type = shmemx_type_create("node", sizeof(struct node), 3, fields);
+    CHECK(type);
+}
+
+static void fill(struct node *nodes, unsigned seed)
+{
+    for (int i = 0; i < NODES; i++) {
+        check_fill(nodes[i].bytes, INLINE, seed + (unsigned)i);
+        check_fill(nodes[i].data, nodes[i].size, seed + 40 + (unsigned)i);
+    }
+}
+
+static struct node *make_nodes(void)
+{
+    struct node *nodes = check_malloc(NODES * sizeof *nodes);
+    for (int i = 0; i < NODES; i++) {
+        nodes[i].size = (2u << 20) + 4321 - 3000000u * (unsigned)i / 2;
+        nodes[i].data = check_malloc(nodes[i].size);
+        nodes[i].next = i + 1 < NODES ? &nodes[i + 1] : nodes;
+    }
+    return nodes;
+}
+
+static void free_nodes(struct node *nodes)
+{
+    for (int i = 0; i < NODES; i++)
+        free(nodes[i].data);
+    free(nodes);
+}
+
+/* The nodes as they lie in the image, whose first byte has this address, or offset, for who follows the pointers. */
+static void check_image(const char *image, size_t size, uint64_t base, unsigned seed)
+{
+    uint64_t at = base + SHMEMX_DEEP_HEADER, first = at;
+    for (int i = 0; i < NODES; i++) {
+        CHECK(at - base <= size - sizeof(struct node));
+        const struct node *node = (const void *)(image + (at - base));
+        uint64_t data = (uintptr_t)node->data;
+        CHECK(data - base <= size - node->size);
+        check_bytes("inside of the node", node->bytes, INLINE, seed + (unsigned)i);
+        check_bytes("data", image + (data - base), node->size, seed + 40 + (unsigned)i);
+        at = (uintptr_t)node->next;
+    }
+    CHECK(at == first);
+}
+
+static void check_nodes(const struct node *nodes, unsigned seed)
+{
+    for (int i = 0; i < NODES; i++) {
+        check_bytes("inside of the node", nodes[i].bytes, INLINE, seed + (unsigned)i);
+        check_bytes("data", nodes[i].data, nodes[i].size, seed + 40 + (unsigned)i);
+        CHECK(nodes[i].next == (i + 1 < NODES ? &nodes[i + 1] : nodes));
+    }
+}
+
+/* To the next PE, which changes it, and back. */
+static void check_area(const struct deep_area *area, struct node *nodes, unsigned seed)
+{
+    int me = shmem_my_pe(), n = shmem_n_pes(), next = (me + 1) % n, before = (me + n - 1) % n;
+    char *image = check_malloc(AREA);
+    fill(nodes, seed + (unsigned)me);
+    ptrdiff_t size = seed % 2 ? shmemx_put_deep(area->address, area->size, nodes, type, 1, next)
+                              : shmemx_put_deep_nbi(area->address, area->size, nodes, type, 1, next);
+    CHECK_THAT(size > 0 && size < AREA, "%s: %zd", area->name, size);
+    shmem_barrier_all();
+    deep_read(area, 0, image, (size_t)size);
+    check_image(image, (size_t)size, area->base, seed + (unsigned)before);
+    fill(nodes, 0);
+    CHECK(shmemx_get_deep(nodes, area->address, type, 1, next) == size);
+    check_nodes(nodes, seed + (unsigned)me);
+    shmem_barrier_all();
+    free(image);
+}
+
+static void check_areas(struct node *nodes)
+{
+    struct deep_area areas[4];
+    int n = deep_open_areas(areas, AREA);
+    for (int i = 0; i < n; i++) {
+        if (areas[i].size < AREA)
+            continue;
+        check_area(&areas[i], nodes, 2);
+        CHECK(!shmemx_prepare(nodes, NODES * sizeof *nodes) && !shmemx_prepare(nodes[0].data, nodes[0].size));
+        check_area(&areas[i], nodes, 3);
+        CHECK(!shmemx_release(nodes) && !shmemx_release(nodes[0].data));
+    }
+    deep_close_areas(areas, n);
+}
+
+static void check_space(const struct device_ops *device, struct node *nodes)
+{
+    shmemx_deep_space_attr_t attr = {.memory_type = device->type, .size = AREA};
+    uint64_t copy;
+    attr.buffer = device->alloc(AREA);
+    shmemx_deep_space_t space = shmemx_deep_space_create(&attr);
+    CHECK(space);
+    fill(nodes, 5);
+    CHECK(!shmemx_deep_map(space, nodes, type, 1, SHMEMX_DEEP_TO, NULL, &copy));
+    fill(nodes, 6);
+    CHECK(!shmemx_deep_unmap(space, nodes, SHMEMX_DEEP_FROM));
+    check_nodes(nodes, 5);
+    shmemx_deep_space_destroy(space);
+    device->free(attr.buffer);
+}
+
+int main(void)
+{
+    static const struct device_ops *const devices[] = {&device_opencl, &device_cuda};
+    shmem_init();
+    create_type();
+    struct node *nodes = make_nodes();
+    check_areas(nodes);
+    for (int i = 0; i < 2; i++)
+        if (map_open_device(devices[i]))
+            check_space(devices[i], nodes);
+    free_nodes(nodes);
+    return check_end();
+}
