@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Objects of megabytes: put_deep and get_deep in pieces, by threads where there are any, from prepared memory and from
- * other memory; copies in a space, there and back. What has arrived is looked at by its owner.
+ * Objects of megabytes, and many smaller ones: put_deep and get_deep in pieces, by threads, from
+ * prepared memory and from other memory; copies in a space, there and back. What has arrived is looked at by its owner.
  */
 #include "check.h"
 #include "deep_check.h"
@@ -9,7 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INLINE = (1 << 20) + 5000, NODES = 2, AREA = 9 << 20 };
+enum { INLINE = (1 << 20) + 5000, NODES = 2, CHUNK = 100001, CHUNKS = 40, AREA = 10 << 20 };
+
+/* Too small to travel alone. */
+struct chunk {
+    unsigned char bytes[CHUNK];
+    struct chunk *next;
+};
 
 /* Between its pointers there is more than a megabyte. */
 struct node {
@@ -17,6 +23,7 @@ struct node {
     unsigned char bytes[INLINE];
     size_t size;
     struct node *next;
+    struct chunk *chunks;
 };
 
 static shmemx_type_t type;
@@ -27,8 +34,12 @@ static void create_type(void)
         {"data", offsetof(struct node, data), SHMEMX_FIELD_POINTER, "char", 0, "size"},
         {"size", offsetof(struct node, size), SHMEMX_FIELD_VALUE, "size_t", 0, NULL},
         {"next", offsetof(struct node, next), SHMEMX_FIELD_POINTER, "node", 0, NULL},
+        {"chunks", offsetof(struct node, chunks), SHMEMX_FIELD_POINTER, "chunk", 0, NULL},
     };
-    type = shmemx_type_create("node", sizeof(struct node), 3, fields);
+    static const shmemx_field_t of_chunk[] = {
+        {"next", offsetof(struct chunk, next), SHMEMX_FIELD_POINTER, "chunk", 0, NULL}};
+    CHECK(shmemx_type_create("chunk", sizeof(struct chunk), 1, of_chunk));
+    type = shmemx_type_create("node", sizeof(struct node), 4, fields);
     CHECK(type);
 }
 
@@ -38,24 +49,49 @@ static void fill(struct node *nodes, unsigned seed)
         check_fill(nodes[i].bytes, INLINE, seed + (unsigned)i);
         check_fill(nodes[i].data, nodes[i].size, seed + 40 + (unsigned)i);
     }
+    for (struct chunk *chunk = nodes[0].chunks; chunk; chunk = chunk->next)
+        check_fill(chunk->bytes, CHUNK, ++seed);
 }
 
 static struct node *make_nodes(void)
 {
     struct node *nodes = check_malloc(NODES * sizeof *nodes);
     for (int i = 0; i < NODES; i++) {
-        nodes[i].size = (2u << 20) + 4321 - 3000000u * (unsigned)i / 2;
+        nodes[i].size = (1u << 20) + 4321 - 600000u * (unsigned)i;
         nodes[i].data = check_malloc(nodes[i].size);
         nodes[i].next = i + 1 < NODES ? &nodes[i + 1] : nodes;
+        nodes[i].chunks = NULL;
+    }
+    for (int i = 0; i < CHUNKS; i++) {
+        struct chunk *chunk = check_malloc(sizeof *chunk);
+        chunk->next = nodes[0].chunks;
+        nodes[0].chunks = chunk;
     }
     return nodes;
 }
 
 static void free_nodes(struct node *nodes)
 {
+    for (struct chunk *chunk = nodes[0].chunks, *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
     for (int i = 0; i < NODES; i++)
         free(nodes[i].data);
     free(nodes);
+}
+
+static void check_chunks(const char *image, size_t size, uint64_t base, uint64_t at, unsigned seed)
+{
+    int n = 0;
+    while (at) {
+        CHECK(at - base <= size - sizeof(struct chunk));
+        const struct chunk *chunk = (const void *)(image + (at - base));
+        check_bytes("chunk", chunk->bytes, CHUNK, ++seed);
+        at = (uintptr_t)chunk->next;
+        n++;
+    }
+    CHECK(n == CHUNKS);
 }
 
 /* The nodes as they lie in the image, whose first byte has this address, or offset, for who follows the pointers. */
@@ -70,6 +106,8 @@ static void check_image(const char *image, size_t size, uint64_t base, unsigned 
         check_bytes("inside of the node", node->bytes, INLINE, seed + (unsigned)i);
         check_bytes("data", image + (data - base), node->size, seed + 40 + (unsigned)i);
         at = (uintptr_t)node->next;
+        if (node->chunks)
+            check_chunks(image, size, base, (uintptr_t)node->chunks, seed);
     }
     CHECK(at == first);
 }
@@ -81,6 +119,7 @@ static void check_nodes(const struct node *nodes, unsigned seed)
         check_bytes("data", nodes[i].data, nodes[i].size, seed + 40 + (unsigned)i);
         CHECK(nodes[i].next == (i + 1 < NODES ? &nodes[i + 1] : nodes));
     }
+    check_chunks(NULL, SIZE_MAX, 0, (uintptr_t)nodes[0].chunks, seed);
 }
 
 /* To the next PE, which changes it, and back. */
@@ -136,6 +175,8 @@ static void check_space(const struct device_ops *device, struct node *nodes)
 int main(void)
 {
     static const struct device_ops *const devices[] = {&device_opencl, &device_cuda};
+    setenv("SHMEM_COPY_THREADS", "2", 0); /* even when this PE's share of the cores is too small for any */
+    setenv("SHMEM_COPY_CHUNK", "256k", 0);
     shmem_init();
     create_type();
     struct node *nodes = make_nodes();
