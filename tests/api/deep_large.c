@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Objects of megabytes, and many smaller ones: put_deep and get_deep in pieces, by threads, from
- * prepared memory and from other memory; copies in a space, there and back. What has arrived is looked at by its owner.
+ * Objects of megabytes, and many smaller ones: put_deep and get_deep in pieces, by threads, from prepared memory and from
+ * other memory; copies in a space, there and back. What has arrived is looked at by its owner.
  */
 #include "check.h"
 #include "deep_check.h"
