@@ -37,13 +37,18 @@ static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
 int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t type, size_t nelems,
                      struct shmemi_graph *graph);
 
-/* Buffers of the pipeline from which nonblocking puts of a context are under way: quiet takes all that were left before
- * it, and gives them back when the puts are complete. */
-struct shmemi_deep_buffer;
-void shmemi_deep_leave_buffer(struct shmemi_context *context, char *buffer);
-struct shmemi_deep_buffer *shmemi_deep_take_left(struct shmemi_context *context);
-void shmemi_deep_give_back(struct shmemi_deep_buffer *buffers);
-/* Bytes of a buffer that can be left. */
-enum { SHMEMI_DEEP_BUFFER = SHMEMI_PIPELINE_SMALL - 64 };
+/* What a nonblocking deep copy leaves to quiet: buffers of the pipeline that hold the image, all of it or a part of it to
+ * come. NULL when it is too large, or too few are free: the copy is a blocking one then. */
+enum { SHMEMI_DEEP_BUFFERS_MAX = 8 };
+struct shmemi_deep_left;
+struct shmemi_deep_left *shmemi_deep_leave(const struct shmemi_deep_target *target, size_t size);
+/* The buffer for the bytes of the image from here on, and how many it takes; NULL behind the end. */
+char *shmemi_deep_left_piece(const struct shmemi_deep_left *left, size_t at, size_t *nbytes_p);
+/* The bytes will come, and go to the objects of this graph, which is then closed. */
+void shmemi_deep_left_is_get(struct shmemi_deep_left *left, const struct shmemi_graph *graph);
+/* All transfers have been issued. Quiet takes what was handed over before it, and finishes it when they are complete. */
+void shmemi_deep_hand_over(struct shmemi_context *context, struct shmemi_deep_left *left);
+struct shmemi_deep_left *shmemi_deep_take_left(struct shmemi_context *context);
+void shmemi_deep_finish(struct shmemi_deep_left *left);
 
 #endif

@@ -47,6 +47,7 @@ struct deep_get {
     struct shmemi_graph graph;
     shmemx_type_t type;
     size_t nelems;
+    bool is_blocking;
 };
 
 static int check_shape(const struct deep_get *get, const struct shmemi_image_header *header)
@@ -128,19 +129,56 @@ static int get_image(const struct deep_get *get)
     return rc;
 }
 
-static ptrdiff_t get_deep(const char *routine, void *dest, const void *image, shmemx_type_t type, size_t nelems, int pe)
+/* The header is looked at now, so that the caller learns what is wrong; the rest comes by quiet. The graph is handed over
+ * with it. */
+static int get_nbi(const struct deep_get *get, bool *is_left_p)
 {
-    struct deep_get get = {.type = type, .nelems = nelems};
-    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_DEEP};
-    shmemi_require_init(routine);
-    get.target = reach(routine, image, SHMEMI_IMAGE_HEADER, pe);
+    struct shmemi_image_header header;
+    struct shmemi_deep_left *left = shmemi_deep_leave(&get->target, get->graph.size);
+    size_t nbytes;
+    char *bytes;
+    if (!left)
+        return get_in_pieces(get);
+    fetch(&get->target, &header, sizeof header);
+    int rc = check_shape(get, &header);
+    if (rc) {
+        shmemi_deep_finish(left);
+        return rc;
+    }
+    for (size_t at = 0; (bytes = shmemi_deep_left_piece(left, at, &nbytes)); at += nbytes)
+        shmemi_get_nbi(SHMEM_CTX_DEFAULT, get->target.routine, bytes, (char *)get->target.address + at, nbytes,
+                       get->target.pe);
+    shmemi_deep_left_is_get(left, &get->graph);
+    shmemi_deep_hand_over(SHMEM_CTX_DEFAULT, left);
+    *is_left_p = true;
+    return 0;
+}
+
+static bool is_for_quiet(const struct deep_get *get)
+{
+    const struct shmemi_view *view = get->target.view;
+    return !view->mapped && get->graph.size > SHMEMI_DEEP_SHORT && get->graph.size <= view->size - get->target.offset;
+}
+
+/* Closes the graph. */
+static int get_into_graph(struct deep_get *get)
+{
+    bool is_left = false;
+    int rc = get->is_blocking || !is_for_quiet(get) ? get_image(get) : get_nbi(get, &is_left);
+    if (!is_left)
+        shmemi_graph_close(&get->graph);
+    return rc;
+}
+
+static ptrdiff_t get_deep(struct deep_get *get, void *dest)
+{
+    struct shmemi_call call = {.routine = get->target.routine, .activity = SHMEMI_AT_DEEP};
     shmemi_span_begin(&call);
-    ptrdiff_t result = shmemi_deep_walk(routine, dest, type, nelems, &get.graph);
+    ptrdiff_t result = shmemi_deep_walk(get->target.routine, dest, get->type, get->nelems, &get->graph);
     if (!result) {
-        result = get_image(&get);
-        if (!result)
-            result = (ptrdiff_t)get.graph.size;
-        shmemi_graph_close(&get.graph);
+        ptrdiff_t size = (ptrdiff_t)get->graph.size;
+        int rc = get_into_graph(get);
+        result = rc ? rc : size;
     }
     shmemi_span_end(&call);
     return result;
@@ -148,13 +186,20 @@ static ptrdiff_t get_deep(const char *routine, void *dest, const void *image, sh
 
 SHMEMI_EXPORT ptrdiff_t shmemx_get_deep(void *dest, const void *image, shmemx_type_t type, size_t nelems, int pe)
 {
-    return get_deep("shmemx_get_deep", dest, image, type, nelems, pe);
+    static const char routine[] = "shmemx_get_deep";
+    struct deep_get get = {.type = type, .nelems = nelems, .is_blocking = true};
+    shmemi_require_init(routine);
+    get.target = reach(routine, image, SHMEMI_IMAGE_HEADER, pe);
+    return get_deep(&get, dest);
 }
 
-/* Complete on return: the bytes have to be looked at before they are scattered. */
 SHMEMI_EXPORT ptrdiff_t shmemx_get_deep_nbi(void *dest, const void *image, shmemx_type_t type, size_t nelems, int pe)
 {
-    return get_deep("shmemx_get_deep_nbi", dest, image, type, nelems, pe);
+    static const char routine[] = "shmemx_get_deep_nbi";
+    struct deep_get get = {.type = type, .nelems = nelems, .is_blocking = false};
+    shmemi_require_init(routine);
+    get.target = reach(routine, image, SHMEMI_IMAGE_HEADER, pe);
+    return get_deep(&get, dest);
 }
 
 /* ---- Anew -------------------------------------------------------------------------------------------------------- */

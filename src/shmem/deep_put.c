@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { IN_PLACE_ALONE = 1 << 20, BUFFERS_MAX = 8 };
+enum { IN_PLACE_ALONE = 1 << 20 };
 
 /* A call of put_deep. */
 struct deep_put {
@@ -67,39 +67,19 @@ static int send_by_pipeline(const struct shmemi_deep_target *target, const struc
     return rc;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* How many of the buffers that an image needs there are: all or none. */
-static size_t take_buffers(const struct shmemi_far_side *far, size_t size, char *buffers[BUFFERS_MAX])
-{
-    size_t n = 0, needed = (size + SHMEMI_DEEP_BUFFER - 1) / SHMEMI_DEEP_BUFFER;
-    if (needed > BUFFERS_MAX)
-        return 0;
-    while (n < needed && (buffers[n] = shmemi_pipeline_take_buffer(far)))
-        n++;
-    if (n == needed)
-        return n;
-    while (n)
-        shmemi_pipeline_give_buffer(buffers[--n]);
-    return 0;
-}
-
 static bool leave_in_buffers(const struct shmemi_deep_target *target, const struct shmemi_image *image)
 {
-    char *buffers[BUFFERS_MAX];
-    const struct shmemi_far_side far = shmemi_deep_far(target);
-    const size_t size = image->graph->size, n = take_buffers(&far, size, buffers);
-    for (size_t i = 0, at = 0; i < n; i++, at += SHMEMI_DEEP_BUFFER) {
-        size_t nbytes = least(size - at, SHMEMI_DEEP_BUFFER);
-        shmemi_image_fill(image, at, buffers[i], nbytes);
-        shmemi_put_nbi(SHMEM_CTX_DEFAULT, target->routine, (char *)target->address + at, buffers[i], nbytes,
-                       target->pe);
-        shmemi_deep_leave_buffer(SHMEM_CTX_DEFAULT, buffers[i]);
+    struct shmemi_deep_left *left = shmemi_deep_leave(target, image->graph->size);
+    size_t nbytes;
+    char *bytes;
+    if (!left)
+        return false;
+    for (size_t at = 0; (bytes = shmemi_deep_left_piece(left, at, &nbytes)); at += nbytes) {
+        shmemi_image_fill(image, at, bytes, nbytes);
+        shmemi_put_nbi(SHMEM_CTX_DEFAULT, target->routine, (char *)target->address + at, bytes, nbytes, target->pe);
     }
-    return n;
+    shmemi_deep_hand_over(SHMEM_CTX_DEFAULT, left);
+    return true;
 }
 
 /* The signal goes with it. */

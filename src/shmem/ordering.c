@@ -32,13 +32,13 @@ static void describe_completion(const struct shmemi_call *call, char *text, size
     shmemi_describe_rings(text, size);
 }
 
-/* Buffers that are left from now on may be those of puts that this quiet does not complete. */
+/* What is left from now on may belong to transfers that this quiet does not complete. */
 static int complete_all(struct shmemi_context *context)
 {
-    struct shmemi_deep_buffer *left = shmemi_deep_take_left(context);
+    struct shmemi_deep_left *left = shmemi_deep_take_left(context);
     int rc = shmemi_drivers_quiet(context);
     if (!rc)
-        shmemi_deep_give_back(left);
+        shmemi_deep_finish(left);
     return rc;
 }
 

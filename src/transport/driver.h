@@ -52,7 +52,7 @@ struct shmemi_share {
 struct shmemi_team;
 struct shmemi_batch;
 struct shmemi_copy;
-struct shmemi_deep_buffer;
+struct shmemi_deep_left;
 
 /* Operations issued and not known to be complete. Every operation belongs to a context [9.5], and any number of threads
  * may issue operations on one and complete them. A context is zeroed before its first operation and stays where it is
@@ -84,7 +84,7 @@ struct shmemi_context {
     struct shmemi_team *team; /* that PE numbers refer to; NULL: SHMEM_TEAM_WORLD */
     long options;             /* SHMEM_CTX_* */
     struct shmemi_context *next, **link; /* of those created on the team */
-    struct shmemi_deep_buffer *_Atomic left_buffers; /* that quiet gives back (shmem/deep.h) */
+    struct shmemi_deep_left *_Atomic deep_left; /* that quiet finishes (shmem/deep.h) */
     struct {
         bool is_open;
         long options; /* SHMEM_CTX_SESSION_* */

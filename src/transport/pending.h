@@ -49,7 +49,7 @@ enum shmemi_pending_kind {
     SHMEMI_PENDING_UCX,
     SHMEMI_PENDING_STAGED, /* requests */
     SHMEMI_PENDING_KINDS,
-    SHMEMI_PENDING_BUFFERS = SHMEMI_PENDING_KINDS, /* no operations: quiet of the API has buffers to give back */
+    SHMEMI_PENDING_DEEP = SHMEMI_PENDING_KINDS, /* no operations of a driver: what quiet of the API finishes */
 };
 
 struct shmemi_pending {

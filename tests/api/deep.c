@@ -325,6 +325,31 @@ static void check_get_new(const struct deep_area *area, const struct ring *ring,
     shmemx_deep_free(NULL);
 }
 
+/* More gets under way at once than there are buffers. */
+static void check_many_gets(const struct deep_area *area)
+{
+    enum { N = 5 };
+    const int pe = check_target(1);
+    struct ring rings[N];
+    for (int i = 0; i < N; i++)
+        rings[i] = make_ring(30, 3000, shmem_my_pe());
+    const size_t size = size_of(&rings[0]);
+    shmem_barrier_all();
+    if (size <= area->size)
+        CHECK(put(PUT, area->address, area->size, root_of(&rings[0]), pe) == (ptrdiff_t)size);
+    shmem_quiet();
+    for (int i = 0; i < N && size <= area->size; i++) {
+        set_data(&rings[i], 99);
+        CHECK(shmemx_get_deep_nbi(root_of(&rings[i]), area->address, node_type, 1, pe) == (ptrdiff_t)size);
+    }
+    shmem_quiet();
+    for (int i = 0; i < N; i++) {
+        check_own(&rings[i], shmem_my_pe());
+        free_ring(&rings[i]);
+    }
+    shmem_barrier_all();
+}
+
 static void check_info(const struct deep_area *area, const struct ring *ring, size_t size, int pe)
 {
     shmemx_deep_info_t info;
@@ -484,6 +509,7 @@ static void check_area(const struct deep_area *area)
     }
     struct ring ring = make_ring(20, 12, 1);
     check_many(area, &ring);
+    check_many_gets(area);
     check_capacity(area, &ring);
     check_get(area, &ring, 0);
     free_ring(&ring);
