@@ -243,32 +243,32 @@ static const char *without_keyword(const char *name)
     return name;
 }
 
-/* The only one whose last part is the name. Types that compilers make have two underscores in front. */
-static const struct name *by_last_part(const char *text, bool quiet)
+/* The only one whose last part is the name. */
+static const struct name *by_last_part(const char *text, const char *where)
 {
     const struct name *found = NULL;
     for (const struct name *name = debug.names; name; name = name->hh.next) {
         if (strcmp(name->first->last, text))
             continue;
-        if (found && !quiet)
-            osht_error("%s could be %s or %s: say which", text, found->text, name->text);
+        if (found && where)
+            osht_error("%s%s could be %s or %s: say which", where, text, found->text, name->text);
         if (found)
             return NULL;
         found = name;
     }
-    if (!found && !quiet)
-        osht_error("there is no type %s in the debug information (compilers leave out types that a file does not use)",
-                   text);
+    if (!found && where)
+        osht_error("%sthere is no type %s in the debug information (compilers leave out types that a file does not use)",
+                   where, text);
     return found;
 }
 
-const struct osht_definition *osht_debug_find(const char *text, bool quiet)
+const struct osht_definition *osht_debug_find(const char *text, const char *where)
 {
     const char *plain = without_keyword(text);
     const struct osht_definition *found = osht_debug_named(plain);
     if (found)
         return found;
-    const struct name *name = by_last_part(plain, quiet);
+    const struct name *name = by_last_part(plain, where);
     return name ? name->first : NULL;
 }
 

@@ -76,14 +76,13 @@ static void attach(struct osht_member *member, size_t level, struct osht_note *n
 /* path: "data", "shape.data", "names[]" for what the pointers that names points to point to. */
 static void annotate(const char *type, const char *path, const char *text, const char *where, bool only_if_there)
 {
-    const struct osht_definition *definition = osht_debug_find(type, only_if_there);
+    const struct osht_definition *definition =
+        osht_debug_find(type, only_if_there ? NULL : osht_text("%s: ", where));
     struct osht_type *record = definition ? osht_model_record(definition) : NULL;
     size_t length = strcspn(path, "["), level = 0;
     if (!record) {
         if (definition && !only_if_there)
             osht_error("%s: %s is no struct", where, type);
-        else if (!only_if_there)
-            osht_error("%s: this type is not there", where);
         return;
     }
     struct osht_member *member = osht_model_member(record, path, length, NULL, NULL);

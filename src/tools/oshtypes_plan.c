@@ -154,10 +154,10 @@ static const char *target_name(const struct spot *spot, struct osht_type *target
         if (!strcmp(of, numbers[i]))
             return of;
     if (of) {
-        const struct osht_definition *definition = osht_debug_find(of, false);
+        const struct osht_definition *definition = osht_debug_find(of, osht_text("%s: ", full_name(spot)));
         Dwarf_Die die;
         if (!definition)
-            return osht_error("%s: type %s is not there", full_name(spot), of), NULL;
+            return NULL;
         die = definition->die;
         target = definition->is_typedef ? osht_model_type(&die) : osht_model_record(definition);
     }
@@ -432,7 +432,7 @@ static void add_members(struct osht_descriptor *descriptor, struct osht_type *re
 
 void osht_plan_add(const char *name, enum osht_unannotated mode)
 {
-    const struct osht_definition *definition = osht_debug_find(name, false);
+    const struct osht_definition *definition = osht_debug_find(name, "");
     struct osht_type *record = definition ? osht_model_record(definition) : NULL;
     unannotated = mode;
     if (definition && !record)

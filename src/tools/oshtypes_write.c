@@ -103,7 +103,7 @@ static void write_header_checks(FILE *file, size_t n, const struct osht_descript
 /* Marks of the types that are described. */
 static bool concerns(const struct shmemi_mark *mark, size_t n, const struct osht_descriptor *const *descriptors)
 {
-    const struct osht_definition *definition = osht_debug_find(mark->type, true);
+    const struct osht_definition *definition = osht_debug_find(mark->type, NULL);
     const struct osht_type *record = definition ? osht_model_record(definition) : NULL;
     for (size_t i = 0; record && i < n; i++)
         if (descriptors[i]->record == record)
