@@ -20,7 +20,7 @@ struct shmemi_mark {
     const char *places; /* n times offset and size, 8 bytes each, perhaps not aligned */
 };
 
-/* The next mark at or after *at_p, which moves behind it; false when there is none. What is no whole mark is skipped. */
+/* The next whole mark at or after *at_p, which moves behind it; false when there is none. */
 bool shmemi_marks_next(const char *bytes, size_t size, size_t *at_p, struct shmemi_mark *mark);
 
 struct shmemi_mark_place {

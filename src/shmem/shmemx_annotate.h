@@ -12,9 +12,9 @@
  *     SHMEMX_WEAK(tree, parent);
  *     SHMEMX_LAYOUT(tree, key, n, data, name, left, right, parent);
  *
- * Each leaves a mark in the section shmemx_marks of the object file, which holds the sizes and offsets that the compiler
- * saw. oshtypes reads the marks there; the function that it writes compares them with those of the program that runs, so
- * that it notices when the types have changed since (shmemx_types_register).
+ * Each leaves a mark in the section shmemx_marks of the object file, which holds the sizes and offsets that the
+ * compiler saw. oshtypes reads the marks there; the function that it writes compares them with those of the program
+ * that runs, so that it notices when the types have changed since (shmemx_types_register).
  */
 #ifndef SHMEMX_ANNOTATE_H
 #define SHMEMX_ANNOTATE_H
@@ -39,7 +39,7 @@
     SHMEMX_MARK_(type, #__VA_ARGS__, "layout", SHMEMX_NUMBER_OF_(__VA_ARGS__),                                         \
                  SHMEMX_JOIN_(SHMEMX_PLACES_, SHMEMX_NUMBER_OF_(__VA_ARGS__))(type, __VA_ARGS__))
 
-/* ---- How ------------------------------------------------------------------------------------------------------------ */
+/* ---- How --------------------------------------------------------------------------------------------------------- */
 
 enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
 
@@ -53,7 +53,7 @@ enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
         unsigned long long size, places[2 * (number)];                                                                 \
         char text[sizeof(#of_type "\0" members "\0" meaning)];                                                         \
         of_type *any;                                                                                                  \
-    } SHMEMX_JOIN_(shmemx_mark_, __COUNTER__) __attribute__((used, aligned(8), section("shmemx_marks"))) = {           \
+    } SHMEMX_JOIN_(shmemx_mark_, __COUNTER__) SHMEMX_KEPT_IN_("shmemx_marks") = {                                      \
         {SHMEMX_MARK_WORD, SHMEMX_MARK_WORD},                                                                          \
         number,                                                                                                        \
         sizeof(#of_type "\0" members "\0" meaning),                                                                    \
@@ -70,8 +70,18 @@ enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
         unsigned word[2], n, text_bytes;                                                                               \
         unsigned long long hash_of_layout;                                                                             \
         char text[sizeof(type "\0\0")];                                                                                \
-    } shmemx_stamp_##number __attribute__((used, aligned(8), section("shmemx_stamps"))) = {                            \
+    } shmemx_stamp_##number SHMEMX_KEPT_IN_("shmemx_stamps") = {                                                       \
         {SHMEMX_MARK_WORD, SHMEMX_MARK_WORD}, 0, sizeof(type "\0\0"), hash, type "\0\0"};
+
+/* retain: linkers that drop what nothing refers to leave the section alone. */
+#ifdef __has_attribute
+#if __has_attribute(retain)
+#define SHMEMX_KEPT_IN_(name) __attribute__((used, retain, aligned(8), section(name)))
+#endif
+#endif
+#ifndef SHMEMX_KEPT_IN_
+#define SHMEMX_KEPT_IN_(name) __attribute__((used, aligned(8), section(name)))
+#endif
 
 #ifdef __cplusplus
 #define SHMEMX_STATIC_ASSERT_ static_assert

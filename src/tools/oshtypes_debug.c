@@ -257,8 +257,8 @@ static const struct name *by_last_part(const char *text, const char *where)
         found = name;
     }
     if (!found && where)
-        osht_error("%sthere is no type %s in the debug information (compilers leave out types that a file does not use)",
-                   where, text);
+        osht_error("%sthere is no type %s in the debug information (compilers leave out types that a file does not "
+                   "use)", where, text);
     return found;
 }
 

@@ -32,8 +32,8 @@ bool osht_debug_is_there(void);
 
 /* All definitions of exactly this name; NULL when there is none. */
 const struct osht_definition *osht_debug_named(const char *name);
-/* The same for a name as users write it: "tree", "struct tree", without namespaces or module if that is clear. NULL after
- * a message that begins with where the name is written; where NULL: no message. */
+/* The same for a name as users write it: "tree", "struct tree", without namespaces or module if that is clear. NULL
+ * after a message that begins with where the name is written; where NULL: no message. */
 const struct osht_definition *osht_debug_find(const char *name, const char *where);
 /* The whole name of a struct, class, union or typedef, also of one that is only declared; NULL when it has none. */
 const char *osht_debug_name(const Dwarf_Die *die);

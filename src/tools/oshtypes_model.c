@@ -12,7 +12,7 @@
 #define uthash_free(memory, size) ((void)(memory))
 #include <uthash.h>
 
-/* Descriptors of gfortran: address, offset, type (16 bytes), span, and stride, lower and upper bound of each dimension. */
+/* Descriptors of gfortran: address, offset, type (16 bytes), span; stride, lower and upper bound of each dimension. */
 enum { DOPE_HEAD = 40, DOPE_DIMENSION = 24 };
 
 /* The type of an entry, made once. */

@@ -58,8 +58,8 @@ static struct osht_note *parse(const char *text, const char *where)
     bool has_type = has_number || note->meaning == OSHT_ONE;
     note->count = trimmed(rest, strlen(rest));
     if (has_number != (*note->count != 0) || (note->of && !has_type) || (note->meaning == OSHT_CFI && !note->of))
-        return osht_error("%s: \"%s\" is not of the form \"one [of TYPE]\", \"count EXPRESSION [of TYPE]\", \"string\", "
-                          "\"weak\", \"opaque\" or \"cfi RANK of TYPE\"", where, text), NULL;
+        return osht_error("%s: \"%s\" is not of the form \"one [of TYPE]\", \"count EXPRESSION [of TYPE]\", "
+                          "\"string\", \"weak\", \"opaque\" or \"cfi RANK of TYPE\"", where, text), NULL;
     return note;
 }
 

@@ -308,8 +308,8 @@ static void add_dope(const struct spot *spot, struct osht_type *dope)
     bool is_deferred = !element || element->kind == OSHT_INCOMPLETE || element->size == 0;
     const char *type = is_deferred ? NULL : target_name(spot, element, NULL);
     if (is_deferred)
-        osht_error("%s is an array whose element type gfortran does not tell (strings of deferred length?); annotate it: "
-                   "%s opaque", full_name(spot), note_name(spot));
+        osht_error("%s is an array whose element type gfortran does not tell (strings of deferred length?); annotate "
+                   "it: %s opaque", full_name(spot), note_name(spot));
     if (type)
         add_field(spot, "GFORTRAN", type, dope->n);
 }
@@ -321,8 +321,8 @@ static void add_polymorphic(const struct spot *spot, struct osht_type *type)
     if (note ? note->meaning == OSHT_OPAQUE : unannotated == OSHT_TAKE_AS_OPAQUE)
         return;
     if (!note || note->meaning != OSHT_ONE)
-        osht_error("%s is polymorphic; if its dynamic type is always the declared one, annotate it: %s one; else opaque",
-                   full_name(spot), note_name(spot));
+        osht_error("%s is polymorphic; if its dynamic type is always the declared one, annotate it: %s one; else "
+                   "opaque", full_name(spot), note_name(spot));
     else if (data->kind == OSHT_DOPE)
         add_dope(spot, data);
     else

@@ -60,8 +60,8 @@ bool osht_model_is_one(const struct osht_type *record)
         const char *its_shape = osht_model_shape(type);
         if (!strcmp(shape, its_shape))
             continue;
-        osht_error("type %s is not the same everywhere: %s has \"%s\", %s has \"%s\"; choose with --unit, or compile all "
-                   "files again", record->name, record->definition->unit, first_difference(shape, its_shape),
+        osht_error("type %s is not the same everywhere: %s has \"%s\", %s has \"%s\"; choose with --unit, or compile "
+                   "all files again", record->name, record->definition->unit, first_difference(shape, its_shape),
                    other->unit, first_difference(its_shape, shape));
         return false;
     }

@@ -79,8 +79,9 @@ static void write_header_checks(FILE *file, size_t n, const struct osht_descript
 {
     fputs("#ifdef __cplusplus\n#define _Static_assert static_assert\n"
           "#pragma GCC diagnostic ignored \"-Winvalid-offsetof\"\n#endif\n"
-          "#define CHECK_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type \" has changed: run oshtypes\")\n"
-          "#define CHECK_MEMBER(type, member, offset, size)                                        \\\n"
+          "#define CHECK_SIZE(type, size) \\\n"
+          "    _Static_assert(sizeof(type) == (size), #type \" has changed: run oshtypes\")\n"
+          "#define CHECK_MEMBER(type, member, offset, size) \\\n"
           "    _Static_assert(offsetof(type, member) == (offset) && sizeof(((type *)0)->member) == (size), \\\n"
           "                   #type \".\" #member \" has changed: run oshtypes\")\n\n", file);
     for (size_t i = 0; i < n; i++) {
@@ -133,7 +134,8 @@ static size_t write_marks(FILE *file, size_t n, const struct osht_descriptor *co
         fprintf(file, "\nstatic const shmemx_mark_t marks[] = {\n%s};\n\n"
                       "/* What the program that runs has. */\n"
                       "extern const char __start_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n"
-                      "extern const char __stop_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n\n", lines);
+                      "extern const char __stop_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n\n",
+                lines);
     return n_written;
 }
 
@@ -147,7 +149,8 @@ static void write_stamps(FILE *file, size_t n, const struct osht_descriptor *con
     fputs("\n", file);
 }
 
-void osht_write(FILE *file, const struct osht_output *output, size_t n, const struct osht_descriptor *const *descriptors)
+void osht_write(FILE *file, const struct osht_output *output, size_t n,
+                const struct osht_descriptor *const *descriptors)
 {
     fprintf(file, "/* Written by oshtypes from %s; not to be edited.\n *\n * int %s_register(void) makes these types "
                   "known: 0, or a negative errno value after a line that says why.\n */\n#include <stddef.h>\n#include "
@@ -165,8 +168,8 @@ void osht_write(FILE *file, const struct osht_output *output, size_t n, const st
         osht_warn("nothing in the program will tell when %s is out of date: give the header that has the types (-i), "
                   "put SHMEMX_LAYOUT beside them, or run oshtypes --check after linking",
                   output->path ? output->path : "the C file");
-    fprintf(file, "#ifdef __cplusplus\nextern \"C\"\n#endif\nint %s_register(void);\nint %s_register(void)\n{\n", output->name,
-            output->name);
+    fprintf(file, "#ifdef __cplusplus\nextern \"C\"\n#endif\nint %s_register(void);\nint %s_register(void)\n{\n",
+            output->name, output->name);
     fprintf(file, "    return shmemx_types_register(sizeof types / sizeof *types, types, %s);\n}\n",
             has_marks ? "sizeof marks / sizeof *marks, marks,\n                                 __start_shmemx_marks, "
                         "(size_t)(__stop_shmemx_marks - __start_shmemx_marks)"

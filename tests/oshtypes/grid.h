@@ -34,7 +34,8 @@ struct node : counted, empty {
     enum class state : signed char { idle, busy } now;
     int node::*to_member;
 
-    explicit node(node *to) : counted(), a(), in(), left(to), me(*this), now(state::busy), to_member(nullptr), secret(7) {}
+    explicit node(node *to)
+        : counted(), a(), in(), left(to), me(*this), now(state::busy), to_member(nullptr), secret(7) {}
     int get() const { return secret; }
 
 private:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types in C for oshtypes.test: all that can point to something, annotated here or in mesh.ann. With -DCHANGED they have
- * changed since oshtypes ran, in ways that the test tells apart.
+ * Types in C for oshtypes.test: all that can point to something, annotated here or in mesh.ann. With -DCHANGED they
+ * have changed since oshtypes ran, in ways that the test tells apart.
  */
 #ifndef MESH_H
 #define MESH_H
