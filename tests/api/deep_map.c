@@ -288,6 +288,61 @@ static void check_arena(const struct device_ops *device)
     end();
 }
 
+/* ---- Large objects: stretches without pointers travel from where they are ---------------------------------------- */
+
+enum { LARGE = 3 << 19, N_LARGE = 3, LARGE_BUFFER = N_LARGE * (LARGE + 4096) * 2 };
+
+struct large {
+    char before[LARGE];
+    struct large *next;
+    char behind[LARGE];
+};
+
+static shmemx_type_t make_large(struct large **nodes_p)
+{
+    static const shmemx_field_t fields[] = {
+        {"next", offsetof(struct large, next), SHMEMX_FIELD_POINTER, "large", 0, NULL},
+    };
+    struct large *nodes = check_malloc(N_LARGE * sizeof *nodes);
+    for (int i = 0; i < N_LARGE; i++) {
+        check_fill(nodes[i].before, LARGE, (unsigned)i);
+        check_fill(nodes[i].behind, LARGE, (unsigned)i + 10);
+        nodes[i].next = &nodes[(i + 1) % N_LARGE];
+    }
+    *nodes_p = nodes;
+    shmemx_type_t large = shmemx_type_create("large", sizeof(struct large), 1, fields);
+    CHECK(large);
+    return large;
+}
+
+static void check_large_copy(const struct large *nodes, int i, struct large *copy)
+{
+    space_read(&test, copy, on_device(&nodes[i]), sizeof *copy);
+    CHECK(pointer(copy->next) == on_device(nodes[i].next));
+    check_bytes("map", copy->before, LARGE, (unsigned)i);
+    check_bytes("map", copy->behind, LARGE, (unsigned)i + 10);
+}
+
+static void check_large(const struct device_ops *device)
+{
+    struct large *nodes, *copy = check_malloc(sizeof *copy);
+    shmemx_type_t large = make_large(&nodes);
+    space_begin(&test, device, LARGE_BUFFER, &(shmemx_deep_space_attr_t){0});
+    CHECK(!shmemx_deep_map(test.space, nodes, large, 1, SHMEMX_DEEP_TO, NULL, NULL));
+    for (int i = 0; i < N_LARGE; i++)
+        check_large_copy(nodes, i, copy);
+    check_fill(copy->behind, LARGE, 77);
+    space_write(&test, on_device(nodes[1].behind), copy->behind, LARGE);
+    CHECK(!shmemx_deep_unmap(test.space, nodes, SHMEMX_DEEP_FROM));
+    check_bytes("unmap", nodes[1].behind, LARGE, 77);
+    check_bytes("unmap", nodes[1].before, LARGE, 1);
+    CHECK(nodes[1].next == &nodes[2] && nodes[2].next == &nodes[0]);
+    end();
+    CHECK(!shmemx_type_destroy(large));
+    free(nodes);
+    free(copy);
+}
+
 /* ---- Refusals: nothing has changed ------------------------------------------------------------------------------- */
 
 static void check_overlap(const struct device_ops *device)
@@ -358,6 +413,7 @@ int main(void)
     static void (*const checks[])(const struct device_ops *) = {
         check_counts,    check_always,        check_update, check_structured, check_explicit, check_release,
         check_selection, check_pointers_only, check_arena,  check_overlap,    check_full,     check_refusals,
+        check_large,
     };
     const struct device_ops *device = NULL;
     bool is_any = false;
