@@ -14,7 +14,7 @@ bool shmemi_visited_clear(struct shmemi_visited *visited)
         visited->shift = shift;
         return visited->entries != NULL;
     }
-    while (shift > visited->shift && 2 * (visited->n + 1) > shmemi_visited_size(shift))
+    while (shift > visited->shift && 2 * visited->n > shmemi_visited_size(shift))
         shift--;
     memset(visited->entries, 0, shmemi_visited_size(shift) * sizeof *visited->entries);
     visited->shift = shift;

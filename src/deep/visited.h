@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which elements the walk knows, by address and type: open addressing with linear probing, at most half full.
+ * Which elements the walk knows, by address and type: open addressing with linear probing, at most three quarters full.
  */
 #ifndef SHMEMI_DEEP_VISITED_H
 #define SHMEMI_DEEP_VISITED_H
@@ -37,7 +37,7 @@ static inline size_t shmemi_visited_place(uintptr_t address, unsigned shift)
 
 static inline bool shmemi_visited_is_full(const struct shmemi_visited *visited)
 {
-    return 2 * (visited->n + 1) > shmemi_visited_size(visited->shift);
+    return visited->n >= shmemi_visited_size(visited->shift) / 4 * 3;
 }
 
 /* Take up the free entry that find has given. */
