@@ -49,7 +49,9 @@ struct shmemi_graph {
     size_t size;    /* of the image, header included */
     uint64_t shape; /* a hash of all of the above but the addresses */
 
-    uint32_t *by_address; /* the extents' numbers by ascending address */
+    const uint32_t *by_address; /* the extents' numbers by ascending address */
+
+    struct shmemi_graph_work *work; /* the memory of the above */
 };
 
 struct shmemi_walk_options {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, ALIGNED_FROM = 64, LINK_BYTES = 8 };
+enum { ALIGNMENT = 16, LINK_BYTES = 8 };
 
 /* Items that overlap. */
 struct group {
@@ -22,35 +22,60 @@ struct group {
     uint32_t extent;
 };
 
+/* What is needed where items overlap, or are not in the order of their addresses. */
 struct layout {
-    const struct shmemi_graph_work *work;
+    struct shmemi_graph_work *work;
     struct shmemi_pair *order, *other; /* items by address: address, item; and room to sort them */
     struct group *groups;              /* by address */
     size_t n_groups;
-    uint32_t *place_of_item; /* group, later extent; NULL: nothing overlaps, each item is an extent */
+    uint32_t *place_of_item;        /* group, later extent */
+    struct shmemi_extent *extents; /* of groups */
 };
 
-/* ---- groups ---- */
+/* ---- order ---- */
 
-static void sort_items(struct layout *layout)
+/* Most often the allocator has given addresses in the order of discovery. */
+static bool is_in_order(const struct shmemi_graph_work *work)
+{
+    uintptr_t end = 0;
+    for (size_t i = 0; i < work->n_items; i++) {
+        if (work->extents[i].address < end)
+            return false;
+        end = work->extents[i].address + work->extents[i].size;
+    }
+    return true;
+}
+
+static void sort_items(const struct layout *layout)
 {
     const struct shmemi_graph_work *work = layout->work;
     for (size_t i = 0; i < work->n_items; i++)
-        layout->order[i] = (struct shmemi_pair){work->items[i].address, i};
+        layout->order[i] = (struct shmemi_pair){work->extents[i].address, i};
     shmemi_sort_pairs(layout->order, work->n_items, layout->other);
 }
 
-static inline struct group group_of(const struct shmemi_walk_item *item)
+static bool items_overlap(const struct layout *layout)
 {
-    uintptr_t end = item->address + shmemi_walk_item_size(item);
-    return (struct group){item->address, end, end, (uint32_t)item->type->alignment, UINT32_MAX};
+    const struct shmemi_pair *order = layout->order;
+    for (size_t i = 1; i < layout->work->n_items; i++)
+        if (order[i].key - order[i - 1].key < layout->work->extents[order[i - 1].value].size)
+            return true;
+    return false;
+}
+
+/* ---- groups ---- */
+
+static struct group group_of(const struct shmemi_extent *extent, const struct shmemi_type *type)
+{
+    uintptr_t end = extent->address + extent->size;
+    return (struct group){extent->address, end, end, (uint32_t)type->alignment, UINT32_MAX};
 }
 
 /* Objects in the middle of another keep their alignment if the larger one has it; its own type may promise less. */
-static void join_group(struct group *group, const struct shmemi_walk_item *item)
+static void join_group(struct group *group, const struct shmemi_extent *extent, const struct shmemi_type *type)
 {
-    uintptr_t end = item->address + shmemi_walk_item_size(item), distance = item->address - group->start;
-    uint32_t alignment = (uint32_t)item->type->alignment;
+    uintptr_t end = extent->address + extent->size, distance = extent->address - group->start;
+    uint32_t alignment = (uint32_t)type->alignment;
     while (distance % alignment)
         alignment /= 2;
     if (alignment > group->alignment)
@@ -61,29 +86,19 @@ static void join_group(struct group *group, const struct shmemi_walk_item *item)
         group->item_end = end;
 }
 
-static bool items_overlap(const struct layout *layout)
-{
-    uintptr_t end = 0;
-    for (size_t i = 0; i < layout->work->n_items; i++) {
-        if (layout->order[i].key < end)
-            return true;
-        end = layout->order[i].key + shmemi_walk_item_size(&layout->work->items[layout->order[i].value]);
-    }
-    return false;
-}
-
 static void make_groups(struct layout *layout)
 {
+    const struct shmemi_graph_work *work = layout->work;
     struct group *group = NULL;
-    for (size_t i = 0; i < layout->work->n_items; i++) {
-        const struct shmemi_walk_item *item = &layout->work->items[layout->order[i].value];
-        if (group && item->address < group->end) {
-            join_group(group, item);
+    for (size_t i = 0; i < work->n_items; i++) {
+        size_t item = layout->order[i].value;
+        if (group && work->extents[item].address < group->end) {
+            join_group(group, &work->extents[item], work->items[item].type);
         } else {
             group = &layout->groups[layout->n_groups++];
-            *group = group_of(item);
+            *group = group_of(&work->extents[item], work->items[item].type);
         }
-        layout->place_of_item[layout->order[i].value] = (uint32_t)(group - layout->groups);
+        layout->place_of_item[item] = (uint32_t)(group - layout->groups);
     }
 }
 
@@ -91,11 +106,9 @@ static void make_groups(struct layout *layout)
 
 /* The first place from at on for a group. When no object covers the whole of it, only the addresses tell what its parts
  * need. */
-static inline size_t place_group(const struct group *group, size_t at)
+static size_t place_group(const struct group *group, size_t at)
 {
-    size_t size = group->end - group->start;
-    size_t alignment = size >= ALIGNED_FROM ? ALIGNMENT : group->alignment;
-    size_t phase = 0;
+    size_t alignment = shmemi_walk_alignment(group->end - group->start, group->alignment), phase = 0;
     if (group->item_end < group->end) {
         alignment = ALIGNMENT;
         phase = group->start;
@@ -103,104 +116,87 @@ static inline size_t place_group(const struct group *group, size_t at)
     return at + ((phase - at) & (alignment - 1));
 }
 
-static int add_extent(struct shmemi_graph *graph, const struct layout *layout, const struct group *group)
+/* There is room for all: the walk has placed more. */
+static void make_extents(struct layout *layout, struct shmemi_graph *graph)
 {
-    size_t size = group->end - group->start, at = place_group(group, graph->size);
-    if (__builtin_expect(size > PTRDIFF_MAX - ALIGNMENT - at, 0)) {
-        shmemi_error("%s: the objects are larger than any memory", layout->work->options->routine);
-        return -EOVERFLOW;
-    }
-    graph->extents[graph->n_extents++] = (struct shmemi_extent){group->start, size, at};
-    graph->size = at + size;
-    return 0;
-}
-
-static int make_extents_of_items(struct shmemi_graph *graph, const struct layout *layout)
-{
-    for (size_t i = 0; i < layout->work->n_items; i++) {
-        struct group group = group_of(&layout->work->items[i]);
-        int rc = add_extent(graph, layout, &group);
-        if (rc)
-            return rc;
-        graph->by_address[i] = (uint32_t)layout->order[i].value;
-    }
-    return 0;
-}
-
-static int make_extents_of_groups(struct shmemi_graph *graph, struct layout *layout)
-{
+    size_t at = layout->work->options->header;
+    graph->n_extents = 0;
     for (size_t i = 0; i < layout->work->n_items; i++) {
         uint32_t place = layout->place_of_item[i];
         struct group *group = &layout->groups[place];
         if (group->extent == UINT32_MAX) {
+            size_t size = group->end - group->start;
+            at = place_group(group, at);
             group->extent = (uint32_t)graph->n_extents;
-            graph->by_address[place] = group->extent;
-            int rc = add_extent(graph, layout, group);
-            if (rc)
-                return rc;
+            layout->work->by_address[place] = group->extent;
+            layout->extents[graph->n_extents++] = (struct shmemi_extent){group->start, size, at};
+            at += size;
         }
         layout->place_of_item[i] = group->extent;
     }
-    return 0;
-}
-
-static int make_extents(struct shmemi_graph *graph, struct layout *layout)
-{
-    graph->size = layout->work->options->header;
-    if (!items_overlap(layout)) {
-        layout->place_of_item = NULL;
-        return make_extents_of_items(graph, layout);
-    }
-    make_groups(layout);
-    return make_extents_of_groups(graph, layout);
+    graph->size = at;
 }
 
 /* ---- links ---- */
 
-static inline size_t place_in(const struct shmemi_extent *extent, uintptr_t address)
+/* Where the byte is that the walk has placed here. */
+static size_t new_place(const struct layout *layout, size_t at)
 {
-    return extent->at + (address - extent->address);
+    const struct shmemi_graph_work *work = layout->work;
+    size_t low = 0, high = work->n_items; /* the first item that begins after it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->extents[middle].at <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct shmemi_extent *old = &work->extents[low - 1];
+    const struct shmemi_extent *extent = &layout->extents[layout->place_of_item[low - 1]];
+    return extent->at + (old->address - extent->address) + (at - old->at);
 }
 
-static inline size_t place_in_item(const struct shmemi_graph *graph, const struct layout *layout, uint32_t item,
-                                   uintptr_t address)
+/* The owners of pointers follow each other as the items do. */
+static void move_links(const struct layout *layout)
 {
-    return place_in(&graph->extents[layout->place_of_item ? layout->place_of_item[item] : item], address);
-}
-
-static inline size_t place_of_target(const struct shmemi_graph *graph, const struct layout *layout,
-                              const struct shmemi_walk_link *link, size_t at)
-{
-    const struct shmemi_extent *extent;
-    switch (link->target) {
-    case SHMEMI_WALK_NULL:
-        return SHMEMI_LINK_NULL;
-    case SHMEMI_WALK_OPAQUE:
-        return SHMEMI_LINK_OPAQUE;
-    case SHMEMI_WALK_SELF:
-        return at;
-    case SHMEMI_WALK_WEAK:
-        extent = shmemi_graph_extent_of(graph, link->address);
-        return extent ? place_in(extent, link->address) : SHMEMI_LINK_NULL;
-    default:
-        return place_in_item(graph, layout, link->target, link->address);
+    const struct shmemi_graph_work *work = layout->work;
+    size_t item = 0;
+    for (size_t i = 0; i < work->n_links; i++) {
+        struct shmemi_graph_link *link = &work->links[i];
+        while (link->at >= work->extents[item].at + work->extents[item].size)
+            item++;
+        const struct shmemi_extent *old = &work->extents[item];
+        const struct shmemi_extent *extent = &layout->extents[layout->place_of_item[item]];
+        if (link->to < SHMEMI_LINK_OPAQUE)
+            link->to = new_place(layout, link->to);
+        link->at = extent->at + (old->address - extent->address) + (link->at - old->at);
     }
 }
 
-static int pointers_overlap(const struct layout *layout)
+static void find_weak_targets(const struct shmemi_graph_work *work, const struct shmemi_graph *graph)
 {
-    bool image = shmemi_walk_is_image(layout->work);
-    shmemi_error("%s: %spointers overlap: two objects of different types are at the same place",
-                 layout->work->options->routine, image ? "damaged image: " : "");
+    for (size_t i = 0; i < work->n_weaks; i++) {
+        const struct shmemi_walk_weak *weak = &work->weaks[i];
+        const struct shmemi_extent *extent = shmemi_graph_extent_of(graph, weak->address);
+        if (extent)
+            work->links[weak->link].to = extent->at + (weak->address - extent->address);
+    }
+}
+
+static int pointers_overlap(const struct shmemi_graph_work *work)
+{
+    bool image = shmemi_walk_is_image(work);
+    shmemi_error("%s: %spointers overlap: two objects of different types are at the same place", work->options->routine,
+                 image ? "damaged image: " : "");
     return image ? -EBADMSG : -EINVAL;
 }
 
 /* Bring links into order. A pointer that belongs to several objects is one; where one of them follows it, it is
  * followed, so that of different targets the least counts. */
-static int sort_links(struct shmemi_graph *graph, const struct layout *layout)
+static int sort_links(struct shmemi_graph *graph, const struct shmemi_graph_work *work)
 {
     _Static_assert(sizeof(struct shmemi_pair) == sizeof(struct shmemi_graph_link), "the same two numbers");
-    struct shmemi_pair *other = malloc(graph->n_links * sizeof *other);
+    struct shmemi_pair *other = malloc((graph->n_links + 1) * sizeof *other);
     if (!other)
         return -ENOMEM;
     shmemi_sort_pairs((struct shmemi_pair *)graph->links, graph->n_links, other);
@@ -211,28 +207,12 @@ static int sort_links(struct shmemi_graph *graph, const struct layout *layout)
         if (!n || link.at >= graph->links[n - 1].at + LINK_BYTES)
             graph->links[n++] = link;
         else if (link.at != graph->links[n - 1].at)
-            return pointers_overlap(layout);
+            return pointers_overlap(work);
         else if (link.to < graph->links[n - 1].to)
             graph->links[n - 1].to = link.to;
     }
     graph->n_links = n;
     return 0;
-}
-
-static int make_links(struct shmemi_graph *graph, const struct layout *layout)
-{
-    const struct shmemi_graph_work *work = layout->work;
-    size_t end = 0;
-    bool in_order = true;
-    for (size_t i = 0; i < work->n_links; i++) {
-        const struct shmemi_walk_link *link = &work->links[i];
-        size_t at = place_in_item(graph, layout, link->owner, link->slot);
-        graph->links[i] = (struct shmemi_graph_link){at, place_of_target(graph, layout, link, at)};
-        in_order &= at >= end;
-        end = at + LINK_BYTES;
-    }
-    graph->n_links = work->n_links;
-    return in_order ? 0 : sort_links(graph, layout);
 }
 
 /* ---- shape ---- */
@@ -261,7 +241,8 @@ static uint64_t shape_of(const struct shmemi_graph *graph)
 static int open_layout(struct layout *layout, struct shmemi_graph_work *work)
 {
     size_t n = work->n_items;
-    size_t size = n * (2 * sizeof *layout->order + sizeof *layout->groups + sizeof *layout->place_of_item);
+    size_t size = n * (2 * sizeof *layout->order + sizeof *layout->groups + sizeof *layout->extents +
+                       sizeof *layout->place_of_item);
     if (size > work->scratch_size) {
         free(work->scratch);
         work->scratch_size = 0;
@@ -274,55 +255,76 @@ static int open_layout(struct layout *layout, struct shmemi_graph_work *work)
     layout->order = (struct shmemi_pair *)work->scratch;
     layout->other = layout->order + n;
     layout->groups = (struct group *)(layout->other + n);
-    layout->place_of_item = (uint32_t *)(layout->groups + n);
+    layout->extents = (struct shmemi_extent *)(layout->groups + n);
+    layout->place_of_item = (uint32_t *)(layout->extents + n);
     return 0;
 }
 
-static int open_graph(struct shmemi_graph *graph, const struct shmemi_graph_work *work)
+static void join_items(struct layout *layout, struct shmemi_graph *graph)
 {
-    graph->extents = malloc(work->n_items * sizeof *graph->extents);
-    graph->by_address = malloc(work->n_items * sizeof *graph->by_address);
-    graph->links = malloc((work->n_links + 1) * sizeof *graph->links);
-    return graph->extents && graph->by_address && graph->links ? 0 : -ENOMEM;
+    make_groups(layout);
+    make_extents(layout, graph);
+    move_links(layout);
+    memcpy(layout->work->extents, layout->extents, graph->n_extents * sizeof *layout->extents);
 }
 
-static int lay_out(struct shmemi_graph *graph, struct layout *layout)
+/* Extents are right as the walk has placed them, unless items overlap. */
+static int order_extents(struct shmemi_graph *graph, struct shmemi_graph_work *work, bool *overlap_p)
 {
-    sort_items(layout);
-    int rc = make_extents(graph, layout);
-    if (!rc)
-        rc = make_links(graph, layout);
+    struct layout layout;
+    *overlap_p = false;
+    if (is_in_order(work)) {
+        for (size_t i = 0; i < work->n_items; i++)
+            work->by_address[i] = (uint32_t)i;
+        return 0;
+    }
+    int rc = open_layout(&layout, work);
     if (rc)
         return rc;
-    graph->root = place_in_item(graph, layout, 0, layout->work->items[0].address);
-    graph->shape = shape_of(graph);
+    sort_items(&layout);
+    *overlap_p = items_overlap(&layout);
+    if (*overlap_p)
+        join_items(&layout, graph);
+    for (size_t i = 0; !*overlap_p && i < work->n_items; i++)
+        work->by_address[i] = (uint32_t)layout.order[i].value;
     return 0;
+}
+
+static int lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work)
+{
+    bool overlap;
+    const uintptr_t root = work->n_items ? work->extents[0].address : 0;
+    if (!SHMEMI_WALK_ROOM(work->by_address, work->n_items, work->max_by_address))
+        return -ENOMEM;
+    *graph = (struct shmemi_graph){.extents = work->extents,
+                                   .n_extents = work->n_items,
+                                   .links = work->links,
+                                   .n_links = work->n_links,
+                                   .root = work->options->header,
+                                   .size = work->size,
+                                   .by_address = work->by_address};
+    int rc = order_extents(graph, work, &overlap);
+    if (rc)
+        return rc;
+    find_weak_targets(work, graph);
+    if (overlap)
+        rc = sort_links(graph, work);
+    if (work->n_items) {
+        const struct shmemi_extent *extent = shmemi_graph_extent_of(graph, root);
+        graph->root = extent->at + (root - extent->address);
+    }
+    graph->shape = shape_of(graph);
+    return rc;
 }
 
 int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work)
 {
-    if (!work->n_items) {
-        graph->root = graph->size = work->options->header;
-        graph->shape = shape_of(graph);
-        return 0;
-    }
-    struct layout layout;
-    int rc = open_layout(&layout, work);
-    if (!rc)
-        rc = open_graph(graph, work);
-    if (!rc)
-        rc = lay_out(graph, &layout);
+    int rc = lay_out(graph, work);
     if (rc == -ENOMEM)
         shmemi_error("%s: no memory for the layout of %zu objects", work->options->routine, work->n_items);
+    if (rc)
+        *graph = (struct shmemi_graph){0};
     return rc;
-}
-
-void shmemi_graph_close(struct shmemi_graph *graph)
-{
-    free(graph->extents);
-    free(graph->links);
-    free(graph->by_address);
-    *graph = (struct shmemi_graph){0};
 }
 
 const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *graph, size_t at)

@@ -19,10 +19,7 @@
 enum { STEPS_PER_BYTE = 64, STEPS_AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
 enum { KEPT_ITEMS = 1 << 17, FIRST_ROOM = 64 };
 
-/* Room for n elements of an array; false when there is no memory. */
-#define HAS_ROOM(_array, _n, _max) ((_n) <= (_max) || grow_array((void **)&(_array), &(_max), _n, sizeof *(_array)))
-
-static __attribute__((cold)) bool grow_array(void **array_p, size_t *max_p, size_t n, size_t size)
+__attribute__((cold)) bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size)
 {
     size_t max = n + *max_p + FIRST_ROOM;
     void *larger = realloc(*array_p, max * size);
@@ -70,19 +67,36 @@ static inline int count_steps(struct shmemi_graph_work *work, const struct shmem
     return bad_field(work, type, link, -EBADMSG, "objects overlap more often than any image would");
 }
 
-static inline size_t elements_after(const struct shmemi_walk_item *item, uintptr_t address)
+static inline size_t elements_after(const struct shmemi_graph_work *work, uint32_t item, uintptr_t address)
 {
-    return item->n - (address - item->address) / item->type->size;
+    const struct shmemi_extent *extent = &work->extents[item];
+    return (extent->size - (address - extent->address)) / work->items[item].type->size;
+}
+
+static __attribute__((cold)) int too_large(const struct shmemi_graph_work *work)
+{
+    bool image = shmemi_walk_is_image(work);
+    shmemi_error("%s: %sthe objects are larger than any memory", work->options->routine,
+                 image ? "damaged image: " : "");
+    return image ? -EBADMSG : -EOVERFLOW;
 }
 
 /* Something points to n elements at this address that no item is known to cover; known of them are in one. */
 static int add_item(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
                     size_t known)
 {
-    if (work->n_items >= SHMEMI_WALK_MAX_ITEMS || !HAS_ROOM(work->items, work->n_items + 1, work->max_items))
+    const size_t number = work->n_items, size = n * type->size;
+    if (number >= SHMEMI_WALK_MAX_ITEMS || !SHMEMI_WALK_ROOM(work->extents, number + 1, work->max_extents) ||
+        !SHMEMI_WALK_ROOM(work->items, number + 1, work->max_items))
         return no_memory(work);
     __builtin_prefetch(shmemi_walk_bytes(work, address)); /* its turn comes later */
-    work->items[work->n_items++] = (struct shmemi_walk_item){address, n, known, type};
+    size_t at = work->size + (-work->size & (shmemi_walk_alignment(size, type->alignment) - 1));
+    if (__builtin_expect(size > PTRDIFF_MAX - at, 0))
+        return too_large(work);
+    work->extents[number] = (struct shmemi_extent){address, size, at};
+    work->items[number] = (struct shmemi_walk_item){type, known};
+    work->size = at + size;
+    work->n_items++;
     return 0;
 }
 
@@ -98,7 +112,7 @@ static inline int reach(struct shmemi_graph_work *work, uintptr_t address, const
         *item_p = entry->item_plus_1 - 1;
         if (n == 1)
             return 0;
-        known = elements_after(&work->items[*item_p], address);
+        known = elements_after(work, *item_p, address);
         if (n <= known)
             return 0;
     }
@@ -110,11 +124,16 @@ static inline int reach(struct shmemi_graph_work *work, uintptr_t address, const
     return add_item(work, address, type, n, known);
 }
 
-/* There is room, see enter_object. */
-static inline void add_link(struct shmemi_graph_work *work, uintptr_t slot, uintptr_t address, uint32_t owner,
-                            uint32_t target)
+/* Where a byte of an item is in the image. */
+static inline size_t place_of(const struct shmemi_graph_work *work, uint32_t item, uintptr_t address)
 {
-    work->links[work->n_links++] = (struct shmemi_walk_link){slot, address, owner, target};
+    return work->extents[item].at + (address - work->extents[item].address);
+}
+
+/* There is room, see enter_object. */
+static inline void add_link(struct shmemi_graph_work *work, size_t at, size_t to)
+{
+    work->links[work->n_links++] = (struct shmemi_graph_link){at, to};
 }
 
 /* Elements of a string with the last, which is 0, or 0 when it has none before the end of the image. */
@@ -177,68 +196,72 @@ static inline bool is_followed(const struct shmemi_graph_work *work, const struc
 }
 
 /* A pointer that does not make its target part of the graph. */
-static void note_pointer(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type_link *link,
-                         uint32_t owner)
+static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type_link *link,
+                        size_t at)
 {
     uintptr_t address;
-    uint32_t target = SHMEMI_WALK_WEAK;
     memcpy(&address, shmemi_walk_bytes(work, object) + link->offset, sizeof address);
-    if (link->kind == SHMEMI_FIELD_OPAQUE) {
-        target = SHMEMI_WALK_OPAQUE;
-    } else if (!address) {
-        target = SHMEMI_WALK_NULL;
-    } else if (link->target) { /* most often it points to something that is known already */
-        struct shmemi_visited_entry *entry = shmemi_walk_find(work, address, link->target);
-        if (entry && entry->item_plus_1)
-            target = entry->item_plus_1 - 1;
+    if (link->kind == SHMEMI_FIELD_OPAQUE || !address) {
+        add_link(work, at, link->kind == SHMEMI_FIELD_OPAQUE ? SHMEMI_LINK_OPAQUE : SHMEMI_LINK_NULL);
+        return 0;
     }
-    add_link(work, object + link->offset, address, owner, target);
+    struct shmemi_visited_entry *entry = link->target ? shmemi_walk_find(work, address, link->target) : NULL;
+    if (entry && entry->item_plus_1) { /* most often it points to something that is known already */
+        add_link(work, at, place_of(work, entry->item_plus_1 - 1, address));
+        return 0;
+    }
+    if (!SHMEMI_WALK_ROOM(work->weaks, work->n_weaks + 1, work->max_weaks))
+        return no_memory(work);
+    work->weaks[work->n_weaks++] = (struct shmemi_walk_weak){work->n_links, address};
+    add_link(work, at, SHMEMI_LINK_NULL);
+    return 0;
 }
 
-static inline int reach_by(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
-                           const struct shmemi_type_link *link, uint32_t owner, uintptr_t address, size_t n)
+static inline int reach_by(struct shmemi_graph_work *work, const struct shmemi_type *type,
+                           const struct shmemi_type_link *link, size_t at, uintptr_t address, size_t n)
 {
-    uint32_t target = SHMEMI_WALK_NULL;
+    uint32_t target = 0;
     if (!is_inside(work, address, n, link->target->size))
         return bad_field(work, type, link, -EOVERFLOW, "points to more objects than there is memory");
     int rc = reach(work, address, link->target, n, &target);
-    add_link(work, object + link->offset, address, owner, target);
+    if (!rc)
+        add_link(work, at, place_of(work, target, address));
     return rc;
 }
 
+/* Look at a field of an object, of which at is the pointer's place in the image. */
 static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
-                  const struct shmemi_type_link *link, uint32_t owner)
+                  const struct shmemi_type_link *link, size_t at)
 {
     uintptr_t address;
     size_t n;
-    if (!is_followed(work, link)) {
-        note_pointer(work, object, link, owner);
-        return 0;
-    }
+    if (!is_followed(work, link))
+        return note_pointer(work, object, link, at);
     int rc = measure(work, object, type, link, &address, &n);
     if (!rc && n)
-        return reach_by(work, object, type, link, owner, address, n);
+        return reach_by(work, type, link, at, address, n);
+    /* An array without elements is allocated all the same, and any address will do for it. */
     bool is_empty_array = address && (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN);
-    add_link(work, object + link->offset, address, owner, is_empty_array ? SHMEMI_WALK_SELF : SHMEMI_WALK_NULL);
+    add_link(work, at, is_empty_array ? at : SHMEMI_LINK_NULL);
     return rc;
 }
 
 /* The most common field of all, a pointer to a fixed number of objects. */
 static inline int follow_plain(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
-                               const struct shmemi_type_link *link, uint32_t owner)
+                               const struct shmemi_type_link *link, size_t at)
 {
     uintptr_t address;
     memcpy(&address, shmemi_walk_bytes(work, object) + link->offset, sizeof address);
     if (address)
-        return reach_by(work, object, type, link, owner, address, link->n);
-    add_link(work, object + link->offset, address, owner, SHMEMI_WALK_NULL);
+        return reach_by(work, type, link, at, address, link->n);
+    add_link(work, at, SHMEMI_LINK_NULL);
     return 0;
 }
 
 /* Prepare for the pointers of an object. */
 static inline int enter_object(struct shmemi_graph_work *work, const struct shmemi_type *type)
 {
-    if (__builtin_expect(!HAS_ROOM(work->links, work->n_links + type->n_links, work->max_links), 0))
+    if (__builtin_expect(!SHMEMI_WALK_ROOM(work->links, work->n_links + type->n_links, work->max_links), 0))
         return no_memory(work);
     return count_steps(work, type, NULL, type->n_links);
 }
@@ -247,7 +270,7 @@ static inline int enter_object(struct shmemi_graph_work *work, const struct shme
 static int enter_array(struct shmemi_graph_work *work, struct shmemi_walk_frame *frame,
                        const struct shmemi_type_link *link)
 {
-    if (!HAS_ROOM(work->frames, work->n_frames + 1, work->max_frames))
+    if (!SHMEMI_WALK_ROOM(work->frames, work->n_frames + 1, work->max_frames))
         return no_memory(work);
     work->frames[work->n_frames++] = *frame;
     *frame = (struct shmemi_walk_frame){frame->address + link->offset, link->n, 0, link->target};
@@ -276,14 +299,16 @@ static inline int look_at_object(struct shmemi_graph_work *work, uintptr_t addre
 {
     struct shmemi_walk_frame frame = {address, 1, 0, type};
     const bool skips = work->options->skipped;
+    const size_t distance = place_of(work, owner, 0); /* from an address to its place in the image */
     int rc = enter_object(work, type);
     do {
         while (!rc && frame.link < frame.type->n_links) {
             const struct shmemi_type_link *link = &frame.type->links[frame.link++];
+            const size_t at = frame.address + link->offset + distance;
             if (link->kind == SHMEMI_FIELD_POINTER && !link->count && !skips)
-                rc = follow_plain(work, frame.address, frame.type, link, owner);
+                rc = follow_plain(work, frame.address, frame.type, link, at);
             else if (link->kind != SHMEMI_FIELD_VALUE)
-                rc = follow(work, frame.address, frame.type, link, owner);
+                rc = follow(work, frame.address, frame.type, link, at);
             else if (link->n && link->target->has_links)
                 rc = enter_array(work, &frame, link);
         }
@@ -300,28 +325,38 @@ static int is_known(struct shmemi_graph_work *work, uintptr_t address, uint32_t 
     if (!entry)
         return no_memory(work);
     if (entry->item_plus_1)
-        *n_p = elements_after(&work->items[entry->item_plus_1 - 1], address);
+        *n_p = elements_after(work, entry->item_plus_1 - 1, address);
     else
         shmemi_visited_enter(&work->visited, entry, address, owner);
     return 0;
 }
 
-static inline int look_at_item(struct shmemi_graph_work *work, uint32_t owner)
+static int look_at_array(struct shmemi_graph_work *work, uint32_t owner)
 {
     const struct shmemi_walk_item item = work->items[owner];
-    size_t i = item.first, known = 0;
+    const uintptr_t address = work->extents[owner].address, end = address + work->extents[owner].size;
     int rc = 0;
-    while (!rc && i < item.n) {
-        uintptr_t address = item.address + i * item.type->size;
-        if (i)
-            rc = is_known(work, address, owner, &known);
+    for (uintptr_t element = address + item.first * item.type->size; !rc && element < end;) {
+        size_t known = 0;
+        if (element > address)
+            rc = is_known(work, element, owner, &known);
         if (!rc && !known)
-            rc = look_at_object(work, address, item.type, owner);
+            rc = look_at_object(work, element, item.type, owner);
         else if (!rc)
             rc = count_steps(work, item.type, NULL, 1);
-        i += known ? known : 1;
+        element += (known ? known : 1) * item.type->size;
     }
     return rc;
+}
+
+static inline int look_at_item(struct shmemi_graph_work *work, uint32_t number)
+{
+    const struct shmemi_type *type = work->items[number].type;
+    const struct shmemi_extent *extent = &work->extents[number];
+    if (!type->has_links)
+        return 0;
+    return extent->size > type->size ? look_at_array(work, number) :
+                                       look_at_object(work, extent->address, type, number);
 }
 
 static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t nelems)
@@ -333,8 +368,7 @@ static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct 
         return bad_field(work, type, NULL, -EOVERFLOW, "more objects than there is memory");
     int rc = reach(work, address, type, nelems, &item);
     for (size_t i = 0; !rc && i < work->n_items; i++)
-        if (work->items[i].type->has_links)
-            rc = look_at_item(work, (uint32_t)i);
+        rc = look_at_item(work, (uint32_t)i);
     return rc;
 }
 
@@ -350,8 +384,11 @@ static void free_work(struct shmemi_graph_work *work)
 {
     if (!work)
         return;
+    free(work->extents);
     free(work->items);
     free(work->links);
+    free(work->weaks);
+    free(work->by_address);
     free(work->frames);
     free(work->visited.entries);
     free(work->scratch);
@@ -372,7 +409,8 @@ static struct shmemi_graph_work *take_work(const struct shmemi_walk_options *opt
         return NULL;
     }
     work->options = options;
-    work->n_items = work->n_links = work->n_frames = 0;
+    work->n_items = work->n_links = work->n_weaks = work->n_frames = 0;
+    work->size = options->header;
     work->steps = 0;
     work->max_steps = limit_of(options);
     return work;
@@ -394,8 +432,16 @@ int shmemi_graph_open(struct shmemi_graph *graph, const struct shmemi_walk_optio
     int rc = walk(work, address, type, nelems);
     if (!rc)
         rc = shmemi_graph_lay_out(graph, work);
-    put_back_work(work);
     if (rc)
-        shmemi_graph_close(graph);
+        put_back_work(work);
+    else
+        graph->work = work;
     return rc;
+}
+
+void shmemi_graph_close(struct shmemi_graph *graph)
+{
+    if (graph->work)
+        put_back_work(graph->work);
+    *graph = (struct shmemi_graph){0};
 }

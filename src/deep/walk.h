@@ -8,33 +8,18 @@
 #include "deep/graph.h"
 #include "deep/visited.h"
 
-/* An array that something points to, in the order of discovery. */
+/* An array that something points to, in the order of discovery; its place is in the extent of the same number. */
 struct shmemi_walk_item {
-    uintptr_t address;
-    size_t n;
-    size_t first; /* elements before this one belong to an earlier item too, and were looked at there */
     const struct shmemi_type *type;
+    size_t first; /* elements before this one belong to an earlier item too, and were looked at there */
 };
 
-static inline size_t shmemi_walk_item_size(const struct shmemi_walk_item *item)
-{
-    return item->n * item->type->size;
-}
+enum { SHMEMI_WALK_MAX_ITEMS = INT32_MAX };
 
-/* Special values of target. */
-enum {
-    SHMEMI_WALK_MAX_ITEMS = 0x7ffffff0,
-    SHMEMI_WALK_NULL,
-    SHMEMI_WALK_OPAQUE,
-    SHMEMI_WALK_WEAK, /* to be looked up when all is known */
-    SHMEMI_WALK_SELF, /* an array without elements that is allocated all the same: any address will do */
-};
-
-struct shmemi_walk_link {
-    uintptr_t slot;    /* where the pointer is */
-    uintptr_t address; /* its value */
-    uint32_t owner;    /* the item that it is in */
-    uint32_t target;   /* the item that it points into, or a special value */
+/* A pointer that is to be looked up when all is known. */
+struct shmemi_walk_weak {
+    size_t link;
+    uintptr_t address;
 };
 
 /* Objects inside of an object, of which n are still to be looked at. */
@@ -45,16 +30,22 @@ struct shmemi_walk_frame {
     const struct shmemi_type *type;
 };
 
-/* Its memory is kept for the next walk. */
+/* Extents and links are placed at once, as if no items overlapped, which is what they mostly do. All memory is kept for
+ * the next walk. */
 struct shmemi_graph_work {
     const struct shmemi_walk_options *options;
+    struct shmemi_extent *extents;
     struct shmemi_walk_item *items;
-    struct shmemi_walk_link *links;
+    struct shmemi_graph_link *links;
+    struct shmemi_walk_weak *weaks;
     struct shmemi_walk_frame *frames;
-    size_t n_items, n_links, n_frames;
-    size_t max_items, max_links, max_frames;
+    size_t n_items, n_links, n_weaks, n_frames;
+    size_t max_extents, max_items, max_links, max_weaks, max_frames;
+    size_t size; /* of the image so far */
     struct shmemi_visited visited;
     uint64_t steps, max_steps;
+    uint32_t *by_address;
+    size_t max_by_address;
     char *scratch; /* of the layout */
     size_t scratch_size;
 };
@@ -87,7 +78,20 @@ static inline bool shmemi_walk_is_image(const struct shmemi_graph_work *work)
     return work->options->space.bytes != NULL;
 }
 
-/* Lay out what the walk has found: extents, links, root, size, shape. 0 or -errno, logged. */
+/* Extents of 64 bytes are aligned to 16. */
+static inline size_t shmemi_walk_alignment(size_t size, size_t alignment)
+{
+    enum { MOST = 16, FROM = 64 };
+    return size >= FROM ? MOST : alignment;
+}
+
+/* Room for n elements of an array; false when there is no memory. */
+#define SHMEMI_WALK_ROOM(_array, _n, _max)                                                                             \
+    ((_n) <= (_max) || shmemi_walk_grow((void **)&(_array), &(_max), _n, sizeof *(_array)))
+bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size);
+
+/* Make a graph of what the walk has found: extents that do not overlap, links, root, size, shape. 0 or -errno, logged.
+ * The graph uses the memory of the work. */
 int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work);
 
 #endif

@@ -274,6 +274,7 @@ static void test_refused(void)
     CHECK(try_walk(&graph, &item, "item", SIZE_MAX / 2) == -EOVERFLOW);
     CHECK(!try_walk(&graph, NULL, "item", 1));
     shmemi_image_describe(&image, &graph, shmemi_type_find("item"), 1, base, false);
+    shmemi_graph_close(&graph);
     header = image.header;
     CHECK(shmemi_image_check_header(&header, sizeof header - 1, NULL, &cause) == -EBADMSG);
     CHECK(shmemi_image_check_header(&header, sizeof header, shmemi_type_find("inner"), &cause) == -EBADMSG);
