@@ -294,12 +294,10 @@ static bool is_idle(const struct shmemi_double_queue *queue)
     return !can_move && !is_over(queue);
 }
 
-/* Moves under way are looked after by looking; for a thread's work the caller may sleep. True when all is over. */
-static bool await_progress(struct shmemi_double_queue *queue)
+/* For a thread's work the caller may sleep, but first it looks for it. With the lock held. */
+static void await_thread(struct shmemi_double_queue *queue)
 {
-    shmemi_pause();
-    if (count_of(&queue->moving))
-        return false;
+    pthread_mutex_unlock(&queue->lock);
     look(&queue->to_move);
     pthread_mutex_lock(&queue->lock);
     while (is_idle(queue)) {
@@ -307,6 +305,17 @@ static bool await_progress(struct shmemi_double_queue *queue)
         pthread_cond_wait(&queue->progress, &queue->lock);
         queue->caller_sleeps = false;
     }
+}
+
+/* Moves under way are looked after by looking. True when all is over. */
+static bool await_progress(struct shmemi_double_queue *queue)
+{
+    shmemi_pause();
+    if (count_of(&queue->moving))
+        return false;
+    pthread_mutex_lock(&queue->lock);
+    if (is_idle(queue))
+        await_thread(queue);
     bool over = is_over(queue);
     pthread_mutex_unlock(&queue->lock);
     return over;

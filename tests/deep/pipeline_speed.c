@@ -3,7 +3,7 @@
  * How fast the pipeline is: objects of one size, each in memory of its own from malloc, packed and sent to memory of a
  * kind, and back, beside one copy of as many page-locked bytes. One line per size and configuration.
  *
- *      pipeline_speed cuda|opencl|host [most bytes] [threads:chunk ...]       SHMEM_COPY_THREADS, SHMEM_COPY_CHUNK
+ *      pipeline_speed cuda|opencl|host|null [most bytes] [threads:chunk ...]       SHMEM_COPY_THREADS, SHMEM_COPY_CHUNK
  */
 #define _GNU_SOURCE
 #include "deep/pipeline.h"
@@ -177,6 +177,50 @@ static void report(struct subject *subject, bool has_references)
     fflush(stdout);
 }
 
+/* ---- Memory that swallows everything: what the rest costs -------------------------------------------------------- */
+
+static int null_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape)
+{
+    (void)dest, (void)source, (void)shape;
+    return 0;
+}
+
+static int null_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    *event_p = (struct shmemi_event){.memory = memory};
+    return null_copy(dest, source, shape);
+}
+
+static int null_done(struct shmemi_event *event)
+{
+    (void)event;
+    return 0;
+}
+
+static int null_devices(void)
+{
+    return 0;
+}
+
+static int null_pci(int device, char *text, size_t size)
+{
+    (void)device, (void)text, (void)size;
+    return -1;
+}
+
+static const struct shmemi_memory null_memory = {
+    .name = "null",
+    .type = SHMEMI_MEMTYPE_OPENCL,
+    .device_count = null_devices,
+    .device_pci = null_pci,
+    .copy = null_copy,
+    .copy_start = null_start,
+    .event_test = null_done,
+    .event_wait = null_done,
+};
+
 /* ---- Sizes and configurations ------------------------------------------------------------------------------------ */
 
 static const size_t sizes[][2] = {
@@ -191,7 +235,8 @@ static void *device_memory(size_t size, struct shmemi_place *place_p)
     char reason[160];
     void *object = malloc(size);
     *place_p = shmemi_place_host(object);
-    if (memory == &shmemi_memory_host)
+    place_p->memory = memory;
+    if (memory == &shmemi_memory_host || memory == &null_memory)
         return object;
     free(object);
     CHECK(!memory->allocate(0, size, &object));
@@ -214,15 +259,24 @@ static void run_size(struct shmemi_place place, char *locked, size_t n, size_t w
     free_objects(&subject.objects);
 }
 
+static const struct shmemi_memory *find_memory(const char *kind)
+{
+    if (!strcmp(kind, "host"))
+        return &shmemi_memory_host;
+    if (!strcmp(kind, "null"))
+        return &null_memory;
+    const struct shmemi_memory *found =
+        shmemi_memory_of_type(!strcmp(kind, "cuda") ? SHMEMI_MEMTYPE_CUDA : SHMEMI_MEMTYPE_OPENCL);
+    return found && found->device_count() > 0 ? found : NULL;
+}
+
 int main(int argc, char **argv)
 {
     static char *standard[] = {"0:2048", NULL};
     const char *kind = argc > 1 ? argv[1] : "host";
     size_t most = argc > 2 ? strtoull(argv[2], NULL, 0) : 64 << 20;
-    memory = !strcmp(kind, "host") ? &shmemi_memory_host
-                                   : shmemi_memory_of_type(!strcmp(kind, "cuda") ? SHMEMI_MEMTYPE_CUDA
-                                                                                 : SHMEMI_MEMTYPE_OPENCL);
-    if (!memory || (memory != &shmemi_memory_host && memory->device_count() < 1)) {
+    memory = find_memory(kind);
+    if (!memory) {
         printf("no %s device\n", kind);
         return 77;
     }
