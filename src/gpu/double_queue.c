@@ -23,6 +23,7 @@ enum {
     HELP_MAX = 256 << 10,   /* pieces that the caller copies itself when it has nothing to start */
     ALONE_MAX = 1 << 20,    /* the caller copies less itself: it would be done before a thread is awake */
     WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for each of so many bytes */
+    LINGER = 4000,          /* looks for another copy before a thread sleeps */
     SPINS = 2000,           /* looks before one asks, with the lock, whether there is still something to come */
     YIELD_MASK = 127,       /* after so many looks and one others may have the core */
     STACK = 256 << 10,
@@ -43,6 +44,7 @@ struct shmemi_double_queue {
     char *buffers;
     pthread_t thread[SHMEMI_COPY_THREADS_MAX];
     unsigned sleeping; /* threads */
+    atomic_uint begun; /* copies */
     bool caller_sleeps;
     bool closing;
 
@@ -149,6 +151,22 @@ static void await_buffer(struct shmemi_double_queue *queue)
     pthread_mutex_lock(&queue->lock);
 }
 
+/* Look whether another copy begins soon. With the lock held. */
+static bool await_copy(struct shmemi_double_queue *queue)
+{
+    unsigned begun = atomic_load_explicit(&queue->begun, memory_order_relaxed);
+    bool has_begun = false;
+    pthread_mutex_unlock(&queue->lock);
+    for (int i = 1; i <= LINGER && !has_begun; i++) {
+        shmemi_pause();
+        if (!(i & YIELD_MASK))
+            sched_yield();
+        has_begun = atomic_load_explicit(&queue->begun, memory_order_relaxed) != begun;
+    }
+    pthread_mutex_lock(&queue->lock);
+    return has_begun;
+}
+
 /* Wait for something to copy; false at the end. With the lock held. */
 static bool await_work(struct shmemi_double_queue *queue)
 {
@@ -157,6 +175,8 @@ static bool await_work(struct shmemi_double_queue *queue)
             await_buffer(queue);
             continue;
         }
+        if (await_copy(queue) || has_work(queue) || queue->closing)
+            continue;
         queue->sleeping++;
         pthread_cond_wait(&queue->work, &queue->lock);
         queue->sleeping--;
@@ -333,8 +353,11 @@ static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_
     queue->is_alone = !queue->n_threads || copy->nbytes < ALONE_MAX;
     queue->rc = 0;
     queue->copy = copy;
+    unsigned awake = queue->n_threads - queue->sleeping;
+    if (!queue->is_alone)
+        atomic_fetch_add_explicit(&queue->begun, 1, memory_order_relaxed);
     pthread_mutex_unlock(&queue->lock);
-    for (unsigned i = 0; !queue->is_alone && i < queue->n_threads && i <= copy->nbytes / WAKING_BYTES; i++)
+    for (unsigned i = awake; !queue->is_alone && i < queue->n_threads && i <= copy->nbytes / WAKING_BYTES; i++)
         pthread_cond_signal(&queue->work);
 }
 

@@ -3,7 +3,9 @@
  * How fast the pipeline is: objects of one size, each in memory of its own from malloc, packed and sent to memory of a
  * kind, and back, beside one copy of as many page-locked bytes. One line per size and configuration.
  *
- *      pipeline_speed cuda|opencl|host|null [most bytes] [threads:chunk ...]       SHMEM_COPY_THREADS, SHMEM_COPY_CHUNK
+ *      pipeline_speed cuda|opencl|host|null [most bytes [us between [threads:KiB ...]]]
+ *
+ * Threads and KiB are SHMEM_COPY_THREADS and SHMEM_COPY_CHUNK.
  */
 #define _GNU_SOURCE
 #include "deep/pipeline.h"
@@ -140,6 +142,15 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* What the program does in between: nothing, for so many microseconds. */
+static uint64_t pause_us;
+
+static void pause_between(void)
+{
+    for (uint64_t begin = now(); now() - begin < 1000 * pause_us;)
+        continue;
+}
+
 /* Median, in microseconds; the first time does not count. */
 static double measure(void (*what)(struct subject *), struct subject *subject)
 {
@@ -147,6 +158,7 @@ static double measure(void (*what)(struct subject *), struct subject *subject)
     int n = 0;
     what(subject);
     for (uint64_t begin = now(); n < REPETITIONS && (n < 3 || now() - begin < BUDGET_NS); n++) {
+        pause_between();
         uint64_t start = now();
         what(subject);
         ns[n] = now() - start;
@@ -170,7 +182,8 @@ static void report(struct subject *subject, bool has_references)
     if (has_references) {
         print("| locked to", measure(send_locked, subject), nbytes);
         print("from", measure(receive_locked, subject), nbytes);
-        print("direct", measure(send_direct, subject), nbytes);
+        if (subject->objects.width >= SHMEMI_PIPELINE_DIRECT)
+            print("direct", measure(send_direct, subject), nbytes);
         print("pack", measure(only_pack, subject), nbytes);
     }
     printf("\n");
@@ -275,6 +288,7 @@ int main(int argc, char **argv)
     static char *standard[] = {"0:2048", NULL};
     const char *kind = argc > 1 ? argv[1] : "host";
     size_t most = argc > 2 ? strtoull(argv[2], NULL, 0) : 64 << 20;
+    pause_us = argc > 3 ? strtoull(argv[3], NULL, 0) : 0;
     memory = find_memory(kind);
     if (!memory) {
         printf("no %s device\n", kind);
@@ -288,7 +302,7 @@ int main(int argc, char **argv)
     shmemi_memory_pin(locked, most);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i][0] * sizes[i][1] <= most)
-            run_size(place, locked, sizes[i][0], sizes[i][1], argc > 3 ? argv + 3 : standard);
+            run_size(place, locked, sizes[i][0], sizes[i][1], argc > 4 ? argv + 4 : standard);
     shmemi_memory_close();
     free(locked);
     return 0;
