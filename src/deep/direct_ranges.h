@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The large parts of an image that hold no pointers: where the objects' memory is page-locked they travel from it, or to
- * it, without being packed.
+ * The large parts of an image that hold no pointers: where the objects' memory is page-locked they travel from it, or
+ * to it, without being packed.
  */
 #ifndef SHMEMI_DEEP_DIRECT_RANGES_H
 #define SHMEMI_DEEP_DIRECT_RANGES_H

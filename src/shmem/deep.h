@@ -37,8 +37,8 @@ static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
 int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t type, size_t nelems,
                      struct shmemi_graph *graph);
 
-/* What a nonblocking deep copy leaves to quiet: buffers of the pipeline that hold the image, all of it or a part of it to
- * come. NULL when it is too large, or too few are free: the copy is a blocking one then. */
+/* What a nonblocking deep copy leaves to quiet: buffers of the pipeline that hold the image, or will. NULL when it is too
+ * large, or too few are free: the copy is a blocking one then. */
 enum { SHMEMI_DEEP_BUFFERS_MAX = 8 };
 struct shmemi_deep_left;
 struct shmemi_deep_left *shmemi_deep_leave(const struct shmemi_deep_target *target, size_t size);
@@ -46,7 +46,7 @@ struct shmemi_deep_left *shmemi_deep_leave(const struct shmemi_deep_target *targ
 char *shmemi_deep_left_piece(const struct shmemi_deep_left *left, size_t at, size_t *nbytes_p);
 /* The bytes will come, and go to the objects of this graph, which is then closed. */
 void shmemi_deep_left_is_get(struct shmemi_deep_left *left, const struct shmemi_graph *graph);
-/* All transfers have been issued. Quiet takes what was handed over before it, and finishes it when they are complete. */
+/* All transfers have been issued. Quiet takes what was handed over before it, and finishes it when they are done. */
 void shmemi_deep_hand_over(struct shmemi_context *context, struct shmemi_deep_left *left);
 struct shmemi_deep_left *shmemi_deep_take_left(struct shmemi_context *context);
 void shmemi_deep_finish(struct shmemi_deep_left *left);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_get_deep: an image on a PE checked, and scattered into objects that are linked alike, or made into objects anew;
- * shmemx_deep_info.
+ * shmemx_get_deep: an image on a PE checked, and scattered into objects that are linked alike, or made into objects
+ * anew; shmemx_deep_info.
  *
  * What get_deep writes, and where, is the walk of this PE's own objects; the image gives nothing but bytes. What
  * get_deep_new makes is checked as a whole before it is used (image.h).
@@ -129,8 +129,8 @@ static int get_image(const struct deep_get *get)
     return rc;
 }
 
-/* The header is looked at now, so that the caller learns what is wrong; the rest comes by quiet. The graph is handed over
- * with it. */
+/* The header is looked at now, so that the caller learns what is wrong; the rest comes by quiet. The graph is handed
+ * over with it. */
 static int get_nbi(const struct deep_get *get, bool *is_left_p)
 {
     struct shmemi_image_header header;

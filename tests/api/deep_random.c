@@ -22,9 +22,10 @@ struct round {
 static ptrdiff_t *sizes; /* symmetric: what has come, by slot */
 static long n_compared, n_too_large;
 
-static uint64_t data_seed(uint64_t seed, int pe)
+/* As a PE makes it: every PE has other data. */
+static struct random_graph *make_graph(uint64_t seed, int pe)
 {
-    return seed * 1000 + (uint64_t)pe;
+    return random_graph_open(seed, seed * 1000 + (uint64_t)pe, 1 + seed % OBJECTS_MAX);
 }
 
 /* Their names have the seed in them; shmem_finalize destroys them. */
@@ -61,8 +62,8 @@ static void put_graph(const struct deep_area *area, struct round *round, int slo
 static void put_all(const struct deep_area *area, struct round *round, uint64_t seed, int pe)
 {
     for (int slot = 0; slot < slots_of(area); slot++) {
-        uint64_t of_graph = round->seed[slot] = seed + (uint64_t)slot;
-        round->graph[slot] = random_graph_open(of_graph, data_seed(of_graph, shmem_my_pe()), 1 + of_graph % OBJECTS_MAX);
+        round->seed[slot] = seed + (uint64_t)slot;
+        round->graph[slot] = make_graph(round->seed[slot], shmem_my_pe());
         put_graph(area, round, slot, pe);
     }
 }
@@ -75,7 +76,7 @@ static void compare(const struct deep_area *area, const struct round *round, int
     if (!size)
         return;
     char *bytes = check_malloc(size);
-    struct random_graph *expected = random_graph_open(seed, data_seed(seed, origin), 1 + seed % OBJECTS_MAX);
+    struct random_graph *expected = make_graph(seed, origin);
     uint64_t base = area->base + (uint64_t)slot * SLOT;
     shmemx_deep_info_t info;
     deep_read(area, (size_t)slot * SLOT, bytes, size);
