@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char routine[] = "shmemx_deep_map";
 
@@ -176,6 +177,19 @@ static int follow(struct shmemi_space *space, const struct shmemi_followed *foll
     return rc;
 }
 
+/* A pointer that is null in copies, though not here, in a copy that does not know it as a pointer. */
+static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at)
+{
+    uintptr_t pointer;
+    size_t link = shmemi_batch_find_link(copy, at);
+    memcpy(&pointer, (const char *)copy->address + at, sizeof pointer);
+    if (!pointer || (link != SIZE_MAX && copy->batch->graph.links[link].to != SHMEMI_LINK_OPAQUE))
+        return 0;
+    if (link == SIZE_MAX && shmemi_batch_add_link(copy, at))
+        return no_memory();
+    return shmemi_batch_set_link(space, copy, shmemi_batch_find_link(copy, at), SHMEMI_LINK_NULL);
+}
+
 static int meet_extent(struct plan *plan, size_t i, size_t *link_p)
 {
     struct shmemi_mapping *mapping = plan->mapping;
@@ -189,6 +203,8 @@ static int meet_extent(struct plan *plan, size_t i, size_t *link_p)
     for (; *link_p < plan->graph.n_links && plan->graph.links[*link_p].at < extent->at + extent->size; ++*link_p) {
         const struct shmemi_graph_link *link = &plan->graph.links[*link_p];
         struct shmemi_followed followed = {copy, link->at - extent->at + at};
+        if (!rc && is_old && link->to == SHMEMI_LINK_NULL)
+            rc = clear(plan->space, copy, followed.at);
         if (rc || !is_old || link->to >= SHMEMI_LINK_OPAQUE)
             continue;
         rc = follow(plan->space, &followed, translate(plan, link->to));
