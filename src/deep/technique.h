@@ -30,7 +30,7 @@ int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shme
 
 /* ---- Transfers of the last four, one by one (technique_transfers.c) ------------------------------------------------ */
 
-/* What is to be done when a transfer is complete, or has failed. It frees itself. */
+/* What is to be done when a transfer is complete, or has failed. It frees or keeps itself. */
 struct shmemi_afterwards {
     void (*run)(struct shmemi_afterwards *afterwards, int status);
 };

@@ -10,16 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Its memory serves the next object too, if it is large enough: fresh pages cost more than the copy. */
 struct temporary {
     struct shmemi_afterwards afterwards;
     struct shmemi_part part;
+    struct temporary *next; /* among those that are free */
+    struct temporaries *owner;
+    size_t room;
     char bytes[];
 };
 
-static void drop(struct shmemi_afterwards *afterwards, int status)
+struct temporaries {
+    struct shmemi_transfers transfers;
+    struct temporary *free;
+};
+
+static void give(struct shmemi_afterwards *afterwards, int status)
 {
+    struct temporary *temporary = (struct temporary *)afterwards;
     (void)status;
-    free(afterwards);
+    temporary->next = temporary->owner->free;
+    temporary->owner->free = temporary;
 }
 
 static void copy_back(struct shmemi_afterwards *afterwards, int status)
@@ -29,18 +40,34 @@ static void copy_back(struct shmemi_afterwards *afterwards, int status)
     struct shmemi_gaps gap = {0};
     while (!status && shmemi_part_next_gap(part, &gap))
         memcpy((char *)part->copy->address + gap.begin, temporary->bytes + gap.begin - part->at, gap.size);
-    free(afterwards);
+    give(afterwards, status);
 }
 
-static struct temporary *make(const struct shmemi_part *part, void (*afterwards)(struct shmemi_afterwards *, int))
+static struct temporary *take(struct temporaries *temporaries, size_t size)
 {
-    struct temporary *temporary = malloc(sizeof *temporary + part->size);
-    if (!temporary)
-        shmemi_error("deep copy: no memory for a temporary copy of %zu bytes", part->size);
-    else
-        temporary->afterwards.run = afterwards;
+    struct temporary *temporary = temporaries->free;
     if (temporary)
-        temporary->part = *part;
+        temporaries->free = temporary->next;
+    if (temporary && temporary->room >= size)
+        return temporary;
+    free(temporary);
+    temporary = malloc(sizeof *temporary + size);
+    if (temporary)
+        temporary->room = size;
+    return temporary;
+}
+
+static struct temporary *make(struct temporaries *temporaries, const struct shmemi_part *part,
+                              void (*afterwards)(struct shmemi_afterwards *, int))
+{
+    struct temporary *temporary = take(temporaries, part->size);
+    if (!temporary) {
+        shmemi_error("deep copy: no memory for a temporary copy of %zu bytes", part->size);
+        return NULL;
+    }
+    temporary->afterwards.run = afterwards;
+    temporary->owner = temporaries;
+    temporary->part = *part;
     return temporary;
 }
 
@@ -55,12 +82,13 @@ static void set_pointers(struct temporary *temporary, struct shmemi_part_links l
     }
 }
 
-static int send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+static int send_part(struct temporaries *temporaries, const struct shmemi_part *part)
 {
+    struct shmemi_transfers *transfers = &temporaries->transfers;
     struct shmemi_part_links links = shmemi_part_links(part);
     if (!shmemi_part_has_associated(part, links))
         return shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size, NULL);
-    struct temporary *temporary = make(part, drop);
+    struct temporary *temporary = make(temporaries, part, give);
     if (!temporary)
         return transfers->status = -ENOMEM;
     memcpy(temporary->bytes, shmemi_part_host(part), part->size);
@@ -69,33 +97,42 @@ static int send_part(struct shmemi_transfers *transfers, const struct shmemi_par
                                  &temporary->afterwards);
 }
 
-static int receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+static int receive_part(struct temporaries *temporaries, const struct shmemi_part *part)
 {
+    struct shmemi_transfers *transfers = &temporaries->transfers;
     if (!shmemi_part_has_associated(part, shmemi_part_links(part)))
         return shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size, NULL);
-    struct temporary *temporary = make(part, copy_back);
+    struct temporary *temporary = make(temporaries, part, copy_back);
     if (!temporary)
         return transfers->status = -ENOMEM;
     return shmemi_transfers_receive(transfers, temporary->bytes, shmemi_part_device(part), part->size,
                                     &temporary->afterwards);
 }
 
+static int move(struct shmemi_space *space, const struct shmemi_part *parts, size_t n,
+                int (*move_part)(struct temporaries *, const struct shmemi_part *))
+{
+    struct temporaries temporaries = {.free = NULL};
+    shmemi_transfers_begin(&temporaries.transfers, space);
+    for (size_t i = 0; i < n && !temporaries.transfers.status; i++)
+        move_part(&temporaries, &parts[i]);
+    int rc = shmemi_transfers_end(&temporaries.transfers);
+    while (temporaries.free) {
+        struct temporary *temporary = temporaries.free;
+        temporaries.free = temporary->next;
+        free(temporary);
+    }
+    return rc;
+}
+
 static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++)
-        send_part(&transfers, &parts[i]);
-    return shmemi_transfers_end(&transfers);
+    return move(space, parts, n, send_part);
 }
 
 static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++)
-        receive_part(&transfers, &parts[i]);
-    return shmemi_transfers_end(&transfers);
+    return move(space, parts, n, receive_part);
 }
 
 const struct shmemi_technique shmemi_technique_tcpy = {
