@@ -34,7 +34,7 @@ struct die_name {
 /* Where the index is at. */
 struct place {
     const char *scope;
-    bool in_module;
+    bool in_module, in_class, is_private;
     enum osht_language language;
     const char *unit;
 };
@@ -49,11 +49,20 @@ static struct {
 
 /* ---- the index ---- */
 
+static bool is_private(Dwarf_Die *die, const struct place *place)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word access = place->in_class ? DW_ACCESS_private : DW_ACCESS_public;
+    if (dwarf_attr(die, DW_AT_accessibility, &attribute))
+        dwarf_formudata(&attribute, &access);
+    return place->is_private || access != DW_ACCESS_public;
+}
+
 static void remember(const char *full, const char *last, Dwarf_Die *die, bool is_typedef, const struct place *place)
 {
     struct osht_definition *definition = osht_alloc(sizeof *definition);
-    *definition = (struct osht_definition){full, last, *die, is_typedef, place->in_module, place->language, place->unit,
-                                           NULL};
+    *definition = (struct osht_definition){full, last, *die, is_typedef, place->in_module, is_private(die, place),
+                                           place->language, place->unit, NULL};
     struct name *name;
     HASH_FIND_STR(debug.names, full, name);
     if (!name) {
@@ -93,6 +102,8 @@ static void visit_record(Dwarf_Die *die, const struct place *place)
     struct place inside = *place;
     if (place->language == OSHT_CXX)
         inside.scope = full;
+    inside.is_private = is_private(die, place);
+    inside.in_class = dwarf_tag(die) == DW_TAG_class_type;
     visit_children(die, &inside);
 }
 
@@ -171,7 +182,7 @@ static void index_units(Dwarf *dwarf)
     while (dwarf_get_units(dwarf, unit, &unit, &version, &type, &die, &split) == 0) {
         Dwarf_Die *root = type == DW_UT_skeleton && split.addr ? &split : &die;
         const char *name = dwarf_diename(root);
-        struct place place = {NULL, false, language_of(root), name ? name : "?"};
+        struct place place = {.language = language_of(root), .unit = name ? name : "?"};
         if (!is_wanted(place.unit) && type != DW_UT_type)
             continue;
         debug.n_units++;

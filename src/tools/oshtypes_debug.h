@@ -18,6 +18,7 @@ struct osht_definition {
     Dwarf_Die die;
     bool is_typedef;
     bool is_scoped_by_module;
+    bool is_private; /* to a class, or inside of what is */
     enum osht_language language;
     const char *unit;             /* source file */
     struct osht_definition *next; /* of the same name */

@@ -329,8 +329,18 @@ static struct osht_type *convert_pointer(Dwarf_Die *die)
 static struct osht_type *convert_bytes(Dwarf_Die *die, enum osht_kind kind)
 {
     struct osht_type *type = remember(die, kind);
-    type->size = dwarf_tag(die) == DW_TAG_ptr_to_member_type ? sizeof(void *) : byte_size(die);
+    type->size = byte_size(die);
     type->is_text = dwarf_tag(die) == DW_TAG_string_type;
+    return type;
+}
+
+/* A pointer to a member is an offset; one to a member function is two words. */
+static struct osht_type *convert_member_pointer(Dwarf_Die *die)
+{
+    struct osht_type *type = remember(die, OSHT_BYTES);
+    Dwarf_Die target;
+    bool is_function = type_entry(die, &target) && dwarf_tag(&target) == DW_TAG_subroutine_type;
+    type->size = is_function ? 2 * sizeof(void *) : sizeof(void *);
     return type;
 }
 
@@ -366,6 +376,7 @@ struct osht_type *osht_model_type(Dwarf_Die *die)
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
     case DW_TAG_union_type: return convert_struct(die);
+    case DW_TAG_ptr_to_member_type: return convert_member_pointer(die);
     case DW_TAG_subroutine_type: return convert_bytes(die, OSHT_CODE);
     default: return convert_bytes(die, OSHT_BYTES);
     }

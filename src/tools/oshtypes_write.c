@@ -57,7 +57,7 @@ static void write_types(FILE *file, size_t n, const struct osht_descriptor *cons
 
 static bool can_be_named(const struct osht_type *record)
 {
-    return record && record->name && record->language != OSHT_FORTRAN && !strstr(record->name, "(anonymous)");
+    return record && record->name && !record->definition->is_private && record->language != OSHT_FORTRAN && !strstr(record->name, "(anonymous)");
 }
 
 static void write_member_checks(FILE *file, const struct osht_type *record, const char *name,
@@ -65,10 +65,12 @@ static void write_member_checks(FILE *file, const struct osht_type *record, cons
 {
     for (size_t i = 0; i < members_of->n_members; i++) {
         const struct osht_member *member = &members_of->members[i];
+        if (member->is_private)
+            continue;
         if (!member->name && member->type->kind == OSHT_RECORD && !member->is_virtual_base)
             write_member_checks(file, record, name, member->type, base + member->offset);
-        if (!member->name || member->is_private || member->is_vtable || member->is_bit_field ||
-            member->type->is_flexible || member->type->is_reference)
+        if (!member->name || member->is_vtable || member->is_bit_field || member->type->is_flexible ||
+            member->type->is_reference || !member->type->size)
             continue;
         fprintf(file, "CHECK_MEMBER(%s, %s, %zu, %zu);\n", name, member->name, base + member->offset,
                 member->type->size);

@@ -17,6 +17,11 @@ template <class T> struct array {
 struct empty {};
 
 class counted {
+    char unused;
+    union {
+        char hidden;
+    };
+
 public:
     int n;
     double *values;
@@ -28,14 +33,25 @@ struct node : counted, empty {
         unsigned char k;
         short *list;
     };
+    class keeper {
+        struct kept {
+            int *secrets;
+        };
+        kept first;
+    };
     array<float> a;
     inner in;
+    keeper keeper_of;
     node *left, &me;
     enum class state : signed char { idle, busy } now;
     int node::*to_member;
+    int (node::*to_function)() const;
 
     explicit node(node *to)
-        : counted(), a(), in(), left(to), me(*this), now(state::busy), to_member(nullptr), secret(7) {}
+        : counted(), a(), in(), keeper_of(), left(to), me(*this), now(state::busy), to_member(nullptr),
+          to_function(&node::get), secret(7)
+    {
+    }
     int get() const { return secret; }
 
 private:
