@@ -254,6 +254,15 @@ static const char *without_keyword(const char *name)
     return name;
 }
 
+/* "; did you mean ...?", or nothing. */
+static const char *similar_name(const char *text)
+{
+    struct shmemi_nearest nearest = {.unknown = text};
+    for (const struct name *name = debug.names; name; name = name->hh.next)
+        shmemi_nearest_offer(&nearest, name->first->last);
+    return osht_did_you_mean(&nearest);
+}
+
 /* The only one whose last part is the name. */
 static const struct name *by_last_part(const char *text, const char *where)
 {
@@ -268,8 +277,8 @@ static const struct name *by_last_part(const char *text, const char *where)
         found = name;
     }
     if (!found && where)
-        osht_error("%sthere is no type %s in the debug information (compilers leave out types that a file does not "
-                   "use)", where, text);
+        osht_error("%sthere is no type %s in the debug information%s (compilers leave out types that a file does not "
+                   "use)", where, text, similar_name(text));
     return found;
 }
 

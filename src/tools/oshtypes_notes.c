@@ -73,6 +73,22 @@ static void attach(struct osht_member *member, size_t level, struct osht_note *n
     member->notes[level] = note;
 }
 
+static void offer_members(struct shmemi_nearest *nearest, const struct osht_type *record)
+{
+    for (size_t i = 0; i < record->n_members; i++)
+        if (record->members[i].name)
+            shmemi_nearest_offer(nearest, record->members[i].name);
+        else if (record->members[i].type->kind == OSHT_RECORD)
+            offer_members(nearest, record->members[i].type);
+}
+
+static const char *similar_member(const struct osht_type *record, const char *name)
+{
+    struct shmemi_nearest nearest = {.unknown = name};
+    offer_members(&nearest, record);
+    return osht_did_you_mean(&nearest);
+}
+
 /* path: "data", "shape.data", "names[]" for what the pointers that names points to point to. */
 static void annotate(const char *type, const char *path, const char *text, const char *where, bool only_if_there)
 {
@@ -87,7 +103,8 @@ static void annotate(const char *type, const char *path, const char *text, const
     }
     struct osht_member *member = osht_model_member(record, path, length, NULL, NULL);
     if (!member) {
-        osht_error("%s: %s has no member %.*s", where, type, (int)length, path);
+        osht_error("%s: %s has no member %.*s%s", where, type, (int)length, path,
+                   similar_member(record, osht_text("%.*s", (int)length, path)));
         return;
     }
     for (const char *at = path + length; *at; at += 2, level++)

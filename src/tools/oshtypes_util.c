@@ -5,6 +5,7 @@
 #include "tools/oshtypes_util.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,12 @@ void osht_fail(const char *format, ...)
 int osht_errors(void)
 {
     return errors;
+}
+
+const char *osht_did_you_mean(const struct shmemi_nearest *nearest)
+{
+    bool is_near = nearest->name && nearest->distance <= (strlen(nearest->unknown) + 2) / 3;
+    return is_near ? osht_text("; did you mean %s?", nearest->name) : "";
 }
 
 /* FNV-1a. */

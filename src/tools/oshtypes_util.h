@@ -5,6 +5,8 @@
 #ifndef OSHTYPES_UTIL_H
 #define OSHTYPES_UTIL_H
 
+#include "base/nearest.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,8 @@ void osht_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void osht_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int osht_errors(void);
 
+/* "; did you mean ...?", or "" when nothing is near. */
+const char *osht_did_you_mean(const struct shmemi_nearest *nearest);
 uint64_t osht_hash(const char *text);
 
 #endif

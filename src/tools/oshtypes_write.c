@@ -57,7 +57,8 @@ static void write_types(FILE *file, size_t n, const struct osht_descriptor *cons
 
 static bool can_be_named(const struct osht_type *record)
 {
-    return record && record->name && !record->definition->is_private && record->language != OSHT_FORTRAN && !strstr(record->name, "(anonymous)");
+    return record && record->name && !record->definition->is_private && record->language != OSHT_FORTRAN &&
+           !strstr(record->name, "(anonymous)");
 }
 
 static void write_member_checks(FILE *file, const struct osht_type *record, const char *name,
