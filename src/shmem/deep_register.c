@@ -6,7 +6,7 @@
 #include "base/settings.h"
 #include "deep/marks.h"
 #include "deep/type.h"
-#include "shmem/deep_check.h"
+#include "shmem/deep_stale.h"
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 

@@ -202,8 +202,11 @@ static const Dwfl_Callbacks callbacks = {
 
 static int index_module(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start, void *argument)
 {
-    (void)data, (void)name, (void)start, (void)argument;
+    (void)data, (void)start, (void)argument;
     Dwarf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    if (elf && gelf_getclass(elf) != ELFCLASS64)
+        osht_fail("%s: not for a machine with pointers of 64 bits", name);
     Dwarf *dwarf = dwfl_module_getdwarf(module, &bias);
     if (dwarf)
         index_units(dwarf);

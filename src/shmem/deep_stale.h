@@ -2,8 +2,8 @@
  *
  * SHMEM_CHECK_TYPES: types that oshtypes has written against the debug information of the program.
  */
-#ifndef SHMEMI_DEEP_CHECK_H
-#define SHMEMI_DEEP_CHECK_H
+#ifndef SHMEMI_DEEP_STALE_H
+#define SHMEMI_DEEP_STALE_H
 
 /* Let oshtypes --check look at the file that the address, of the types' tables, was loaded from. 0; -ESTALE when they
  * differ, -ENOENT when there is no oshtypes; logged. */

@@ -4,7 +4,7 @@
  * shared library that they are linked into, by oshtypes itself. Finds what no mark speaks of, in Fortran too.
  */
 #define _GNU_SOURCE
-#include "shmem/deep_check.h"
+#include "shmem/deep_stale.h"
 #include "base/log.h"
 
 #include <errno.h>
