@@ -30,9 +30,14 @@ int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shme
 
 /* ---- Transfers of the last four, one by one (technique_transfers.c) ------------------------------------------------ */
 
-/* What is to be done when a transfer is complete, or has failed. It frees or keeps itself. */
+struct shmemi_transfers;
+
+/* What is to be done when a transfer is complete, or has failed. It frees itself. */
 struct shmemi_afterwards {
     void (*run)(struct shmemi_afterwards *afterwards, int status);
+    struct shmemi_transfers *transfers;
+    struct shmemi_afterwards *next; /* while it is not in use */
+    size_t size;
 };
 
 enum { SHMEMI_TRANSFERS_MAX = 64 };
@@ -41,7 +46,10 @@ enum { SHMEMI_TRANSFERS_MAX = 64 };
 struct shmemi_transfers {
     struct shmemi_space *space;
     int status; /* of those that are complete */
-    size_t first, n;
+    bool has_lane;
+    struct shmemi_lane lane;
+    struct shmemi_afterwards *unused;
+    size_t first, n; /* with a lane: only of those that have something to be done */
     struct {
         struct shmemi_event event;
         struct shmemi_afterwards *afterwards; /* may be NULL */
@@ -49,6 +57,11 @@ struct shmemi_transfers {
 };
 
 void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_space *space);
+/* Memory of this size that begins with struct shmemi_afterwards, most often some that was used before: fresh memory costs
+ * a fault for each page. NULL, logged: there is none. */
+void *shmemi_afterwards_make(struct shmemi_transfers *transfers, size_t size,
+                             void (*run)(struct shmemi_afterwards *, int));
+void shmemi_afterwards_free(struct shmemi_afterwards *afterwards);
 /* To the device or from it. Host memory stays until afterwards is run, or the end. */
 int shmemi_transfers_send(struct shmemi_transfers *transfers, uint64_t device, const void *host, size_t nbytes,
                           struct shmemi_afterwards *afterwards);

@@ -4,11 +4,9 @@
  * afterwards, whatever has become of the transfer. From the device the object comes with its pointers, which are set
  * back. An object without pointers travels directly.
  */
-#include "base/log.h"
 #include "deep/technique.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct saved {
@@ -26,18 +24,16 @@ static void set_back(struct shmemi_afterwards *afterwards, int status)
     for (size_t i = saved->links.first; i < saved->links.end; i++)
         memcpy(object + shmemi_part_offset(&saved->part, i), &saved->pointers[i - saved->links.first],
                sizeof saved->pointers[0]);
-    free(afterwards);
+    shmemi_afterwards_free(afterwards);
 }
 
-static struct saved *save(const struct shmemi_part *part, struct shmemi_part_links links)
+static struct saved *save(struct shmemi_transfers *transfers, const struct shmemi_part *part,
+                          struct shmemi_part_links links)
 {
     size_t n = links.end - links.first;
-    struct saved *saved = malloc(sizeof *saved + n * sizeof saved->pointers[0]);
-    if (!saved) {
-        shmemi_error("deep copy: no memory for %zu pointers", n);
+    struct saved *saved = shmemi_afterwards_make(transfers, sizeof *saved + n * sizeof saved->pointers[0], set_back);
+    if (!saved)
         return NULL;
-    }
-    saved->afterwards.run = set_back;
     saved->part = *part;
     saved->links = links;
     for (size_t i = 0; i < n; i++)
@@ -61,7 +57,7 @@ static int send_part(struct shmemi_transfers *transfers, const struct shmemi_par
     struct shmemi_part_links links = shmemi_part_links(part);
     struct saved *saved = NULL;
     if (shmemi_part_has_associated(part, links)) {
-        saved = save(part, links);
+        saved = save(transfers, part, links);
         if (!saved)
             return transfers->status = -ENOMEM;
         replace_pointers(part, links);
@@ -75,7 +71,7 @@ static int receive_part(struct shmemi_transfers *transfers, const struct shmemi_
     struct shmemi_part_links links = shmemi_part_links(part);
     struct saved *saved = NULL;
     if (shmemi_part_has_associated(part, links)) {
-        saved = save(part, links);
+        saved = save(transfers, part, links);
         if (!saved)
             return transfers->status = -ENOMEM;
     }

@@ -3,34 +3,21 @@
  * TCPY: an object with pointers travels by way of a temporary copy on the host, in which the pointers are set; from the
  * device, everything but the pointers is copied from it. An object without travels directly.
  */
-#include "base/log.h"
 #include "deep/technique.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Its memory serves the next object too, if it is large enough: fresh pages cost more than the copy. */
 struct temporary {
     struct shmemi_afterwards afterwards;
     struct shmemi_part part;
-    struct temporary *next; /* among those that are free */
-    struct temporaries *owner;
-    size_t room;
     char bytes[];
 };
 
-struct temporaries {
-    struct shmemi_transfers transfers;
-    struct temporary *free;
-};
-
-static void give(struct shmemi_afterwards *afterwards, int status)
+static void drop(struct shmemi_afterwards *afterwards, int status)
 {
-    struct temporary *temporary = (struct temporary *)afterwards;
     (void)status;
-    temporary->next = temporary->owner->free;
-    temporary->owner->free = temporary;
+    shmemi_afterwards_free(afterwards);
 }
 
 static void copy_back(struct shmemi_afterwards *afterwards, int status)
@@ -40,34 +27,15 @@ static void copy_back(struct shmemi_afterwards *afterwards, int status)
     struct shmemi_gaps gap = {0};
     while (!status && shmemi_part_next_gap(part, &gap))
         memcpy((char *)part->copy->address + gap.begin, temporary->bytes + gap.begin - part->at, gap.size);
-    give(afterwards, status);
+    shmemi_afterwards_free(afterwards);
 }
 
-static struct temporary *take(struct temporaries *temporaries, size_t size)
-{
-    struct temporary *temporary = temporaries->free;
-    if (temporary)
-        temporaries->free = temporary->next;
-    if (temporary && temporary->room >= size)
-        return temporary;
-    free(temporary);
-    temporary = malloc(sizeof *temporary + size);
-    if (temporary)
-        temporary->room = size;
-    return temporary;
-}
-
-static struct temporary *make(struct temporaries *temporaries, const struct shmemi_part *part,
+static struct temporary *make(struct shmemi_transfers *transfers, const struct shmemi_part *part,
                               void (*afterwards)(struct shmemi_afterwards *, int))
 {
-    struct temporary *temporary = take(temporaries, part->size);
-    if (!temporary) {
-        shmemi_error("deep copy: no memory for a temporary copy of %zu bytes", part->size);
-        return NULL;
-    }
-    temporary->afterwards.run = afterwards;
-    temporary->owner = temporaries;
-    temporary->part = *part;
+    struct temporary *temporary = shmemi_afterwards_make(transfers, sizeof *temporary + part->size, afterwards);
+    if (temporary)
+        temporary->part = *part;
     return temporary;
 }
 
@@ -82,13 +50,12 @@ static void set_pointers(struct temporary *temporary, struct shmemi_part_links l
     }
 }
 
-static int send_part(struct temporaries *temporaries, const struct shmemi_part *part)
+static int send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
-    struct shmemi_transfers *transfers = &temporaries->transfers;
     struct shmemi_part_links links = shmemi_part_links(part);
     if (!shmemi_part_has_associated(part, links))
         return shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size, NULL);
-    struct temporary *temporary = make(temporaries, part, give);
+    struct temporary *temporary = make(transfers, part, drop);
     if (!temporary)
         return transfers->status = -ENOMEM;
     memcpy(temporary->bytes, shmemi_part_host(part), part->size);
@@ -97,42 +64,33 @@ static int send_part(struct temporaries *temporaries, const struct shmemi_part *
                                  &temporary->afterwards);
 }
 
-static int receive_part(struct temporaries *temporaries, const struct shmemi_part *part)
+static int receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
-    struct shmemi_transfers *transfers = &temporaries->transfers;
     if (!shmemi_part_has_associated(part, shmemi_part_links(part)))
         return shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size, NULL);
-    struct temporary *temporary = make(temporaries, part, copy_back);
+    struct temporary *temporary = make(transfers, part, copy_back);
     if (!temporary)
         return transfers->status = -ENOMEM;
     return shmemi_transfers_receive(transfers, temporary->bytes, shmemi_part_device(part), part->size,
                                     &temporary->afterwards);
 }
 
-static int move(struct shmemi_space *space, const struct shmemi_part *parts, size_t n,
-                int (*move_part)(struct temporaries *, const struct shmemi_part *))
-{
-    struct temporaries temporaries = {.free = NULL};
-    shmemi_transfers_begin(&temporaries.transfers, space);
-    for (size_t i = 0; i < n && !temporaries.transfers.status; i++)
-        move_part(&temporaries, &parts[i]);
-    int rc = shmemi_transfers_end(&temporaries.transfers);
-    while (temporaries.free) {
-        struct temporary *temporary = temporaries.free;
-        temporaries.free = temporary->next;
-        free(temporary);
-    }
-    return rc;
-}
-
 static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    return move(space, parts, n, send_part);
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    for (size_t i = 0; i < n && !transfers.status; i++)
+        send_part(&transfers, &parts[i]);
+    return shmemi_transfers_end(&transfers);
 }
 
 static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    return move(space, parts, n, receive_part);
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    for (size_t i = 0; i < n && !transfers.status; i++)
+        receive_part(&transfers, &parts[i]);
+    return shmemi_transfers_end(&transfers);
 }
 
 const struct shmemi_technique shmemi_technique_tcpy = {

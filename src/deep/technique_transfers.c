@@ -4,14 +4,61 @@
  */
 #include "deep/technique.h"
 
+#include "base/log.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_space *space)
 {
     transfers->space = space;
     transfers->status = 0;
+    transfers->has_lane = false;
+    transfers->unused = NULL;
     transfers->first = transfers->n = 0;
 }
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+void *shmemi_afterwards_make(struct shmemi_transfers *transfers, size_t size,
+                             void (*run)(struct shmemi_afterwards *, int))
+{
+    struct shmemi_afterwards *afterwards = transfers->unused;
+    if (afterwards)
+        transfers->unused = afterwards->next;
+    if (afterwards && afterwards->size < size) {
+        free(afterwards);
+        afterwards = NULL;
+    }
+    if (!afterwards) {
+        afterwards = malloc(size);
+        if (!afterwards) {
+            shmemi_error("deep copy: no memory for a temporary copy of %zu bytes", size);
+            return NULL;
+        }
+        afterwards->size = size;
+    }
+    afterwards->run = run;
+    afterwards->transfers = transfers;
+    return afterwards;
+}
+
+void shmemi_afterwards_free(struct shmemi_afterwards *afterwards)
+{
+    afterwards->next = afterwards->transfers->unused;
+    afterwards->transfers->unused = afterwards;
+}
+
+static void free_unused(struct shmemi_transfers *transfers)
+{
+    while (transfers->unused) {
+        struct shmemi_afterwards *next = transfers->unused->next;
+        free(transfers->unused);
+        transfers->unused = next;
+    }
+}
+
+/* ---- One by one -------------------------------------------------------------------------------------------------- */
 
 static void complete(struct shmemi_transfers *transfers, struct shmemi_afterwards *afterwards, int rc)
 {
@@ -21,34 +68,84 @@ static void complete(struct shmemi_transfers *transfers, struct shmemi_afterward
         transfers->status = rc;
 }
 
-static void complete_first(struct shmemi_transfers *transfers)
+static void complete_first(struct shmemi_transfers *transfers, int rc)
 {
     size_t i = transfers->first;
-    int rc = transfers->space->memory.kind->event_wait(&transfers->ring[i].event);
     transfers->first = (i + 1) % SHMEMI_TRANSFERS_MAX;
     transfers->n--;
     complete(transfers, transfers->ring[i].afterwards, rc);
 }
 
-static int transfer(struct shmemi_transfers *transfers, const struct shmemi_place *dest,
-                    const struct shmemi_place *source, size_t nbytes, struct shmemi_afterwards *afterwards)
+static void wait_for_first(struct shmemi_transfers *transfers)
+{
+    complete_first(transfers, transfers->space->memory.kind->event_wait(&transfers->ring[transfers->first].event));
+}
+
+/* In the ring's next place, which is free. */
+static size_t append(struct shmemi_transfers *transfers, struct shmemi_afterwards *afterwards)
+{
+    size_t i = (transfers->first + transfers->n++) % SHMEMI_TRANSFERS_MAX;
+    transfers->ring[i].afterwards = afterwards;
+    return i;
+}
+
+static int transfer_with_event(struct shmemi_transfers *transfers, const struct shmemi_place *dest,
+                               const struct shmemi_place *source, size_t nbytes, struct shmemi_afterwards *afterwards)
 {
     const struct shmemi_memory *kind = transfers->space->memory.kind;
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    struct shmemi_event event;
     if (!transfers->space->is_asynchronous) {
         complete(transfers, afterwards, kind->copy(dest, source, &shape));
         return transfers->status;
     }
     if (transfers->n == SHMEMI_TRANSFERS_MAX)
-        complete_first(transfers);
-    size_t i = (transfers->first + transfers->n) % SHMEMI_TRANSFERS_MAX;
-    transfers->ring[i].afterwards = afterwards;
-    int rc = kind->copy_start(dest, source, &shape, &transfers->ring[i].event);
+        wait_for_first(transfers);
+    int rc = kind->copy_start(dest, source, &shape, &event);
     if (rc)
         complete(transfers, afterwards, rc);
     else
-        transfers->n++;
+        transfers->ring[append(transfers, afterwards)].event = event;
     return transfers->status;
+}
+
+/* ---- In a lane --------------------------------------------------------------------------------------------------- */
+
+static void wait_for_lane(struct shmemi_transfers *transfers)
+{
+    int rc = transfers->space->memory.kind->lane_wait(&transfers->lane);
+    while (transfers->n)
+        complete_first(transfers, rc);
+    complete(transfers, NULL, rc);
+}
+
+static int transfer_in_lane(struct shmemi_transfers *transfers, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, size_t nbytes, struct shmemi_afterwards *afterwards)
+{
+    int rc = transfers->space->memory.kind->lane_copy(&transfers->lane, dest, source, nbytes);
+    if (rc)
+        complete(transfers, afterwards, rc);
+    else if (afterwards)
+        append(transfers, afterwards);
+    if (!transfers->space->is_asynchronous || transfers->n == SHMEMI_TRANSFERS_MAX)
+        wait_for_lane(transfers);
+    return transfers->status;
+}
+
+/* ---- All --------------------------------------------------------------------------------------------------------- */
+
+static int transfer(struct shmemi_transfers *transfers, const struct shmemi_place *device,
+                    const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                    struct shmemi_afterwards *afterwards)
+{
+    const struct shmemi_memory *kind = transfers->space->memory.kind;
+    if (!kind->lane_open)
+        return transfer_with_event(transfers, dest, source, nbytes, afterwards);
+    int rc = transfers->has_lane ? 0 : kind->lane_open(device, &transfers->lane);
+    transfers->has_lane = !rc;
+    if (rc)
+        complete(transfers, afterwards, rc);
+    return rc ? rc : transfer_in_lane(transfers, dest, source, nbytes, afterwards);
 }
 
 int shmemi_transfers_send(struct shmemi_transfers *transfers, uint64_t device, const void *host, size_t nbytes,
@@ -56,7 +153,7 @@ int shmemi_transfers_send(struct shmemi_transfers *transfers, uint64_t device, c
 {
     struct shmemi_place dest = shmemi_space_place(&transfers->space->memory, device);
     struct shmemi_place source = shmemi_place_host(host);
-    return transfer(transfers, &dest, &source, nbytes, afterwards);
+    return transfer(transfers, &dest, &dest, &source, nbytes, afterwards);
 }
 
 int shmemi_transfers_receive(struct shmemi_transfers *transfers, void *host, uint64_t device, size_t nbytes,
@@ -64,13 +161,18 @@ int shmemi_transfers_receive(struct shmemi_transfers *transfers, void *host, uin
 {
     struct shmemi_place dest = shmemi_place_host(host);
     struct shmemi_place source = shmemi_space_place(&transfers->space->memory, device);
-    return transfer(transfers, &dest, &source, nbytes, afterwards);
+    return transfer(transfers, &source, &dest, &source, nbytes, afterwards);
 }
 
 int shmemi_transfers_end(struct shmemi_transfers *transfers)
 {
+    if (transfers->has_lane) {
+        wait_for_lane(transfers);
+        transfers->space->memory.kind->lane_close(&transfers->lane);
+    }
     while (transfers->n)
-        complete_first(transfers);
+        wait_for_first(transfers);
+    free_unused(transfers);
     return transfers->status;
 }
 

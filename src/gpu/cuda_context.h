@@ -111,6 +111,11 @@ int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shm
                                CUstream stream);
 int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
+int shmemi_cuda_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p);
+int shmemi_cuda_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
+                          const struct shmemi_place *source, size_t nbytes);
+int shmemi_cuda_lane_wait(const struct shmemi_lane *lane);
+void shmemi_cuda_lane_close(struct shmemi_lane *lane);
 
 /* Start a copy on a stream whose context is current. */
 int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,

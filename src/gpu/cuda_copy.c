@@ -412,6 +412,35 @@ int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shm
     return copy_linear(dest, source, nbytes, stream);
 }
 
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+int shmemi_cuda_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p)
+{
+    struct lane lane;
+    int rc = lane_enter(&lane, place, place);
+    if (!rc)
+        *lane_p = (struct shmemi_lane){&shmemi_memory_cuda, lane.context, lane.stream, lane.pushed};
+    return rc;
+}
+
+int shmemi_cuda_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
+                          const struct shmemi_place *source, size_t nbytes)
+{
+    const struct lane own = {.context = lane->object, .stream = lane->handle};
+    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return nbytes ? enqueue(&own, dest, source, &shape) : 0;
+}
+
+int shmemi_cuda_lane_wait(const struct shmemi_lane *lane)
+{
+    return CUDA_CALL(cuStreamSynchronize, lane->handle);
+}
+
+void shmemi_cuda_lane_close(struct shmemi_lane *lane)
+{
+    shmemi_cuda_leave(lane->is_entered);
+}
+
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 static void release(struct shmemi_event *event)

@@ -57,6 +57,13 @@ struct shmemi_event {
     void *handle; /* the kind's own event; NULL when the copy was done at once */
 };
 
+/* Copies of one thread to and from one object, of which no single one has an event. Made by lane_open. */
+struct shmemi_lane {
+    const struct shmemi_memory *memory;
+    void *object, *handle; /* as of an event */
+    bool is_entered;       /* closing leaves what opening has entered */
+};
+
 /* Arrays of nelems elements that are combined element by element, the sources from left to right. Arrays are the same
  * memory or do not overlap. */
 struct shmemi_combination {
@@ -197,6 +204,15 @@ struct shmemi_memory {
     /* 0: done (the event is released); -EAGAIN: not yet; other -errno: the copy failed (released). */
     int (*event_test)(struct shmemi_event *event);
     int (*event_wait)(struct shmemi_event *event);
+
+    /* Many copies between host memory and the object of a place: what each would have to find out is found out once.
+     * lane_copy starts one, in order with those before; host memory stays until lane_wait, which waits for all. Nothing
+     * is under way when a lane is closed, by the thread that has opened it. NULL when the kind has nothing to gain. */
+    int (*lane_open)(const struct shmemi_place *place, struct shmemi_lane *lane_p);
+    int (*lane_copy)(const struct shmemi_lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                     size_t nbytes);
+    int (*lane_wait)(const struct shmemi_lane *lane);
+    void (*lane_close)(struct shmemi_lane *lane);
 
     /* Lists of small operations (list.h); all four are NULL when the kind has none. take gives an empty list for memory
      * with the object of this place; NULL when all are in use, or this build or device cannot: copies serve then. start
