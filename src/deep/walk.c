@@ -81,6 +81,17 @@ static __attribute__((cold)) int too_large(const struct shmemi_graph_work *work)
     return image ? -EBADMSG : -EOVERFLOW;
 }
 
+/* The turn of an object comes later. Pointers are often at its ends. */
+static inline void prefetch_links(const struct shmemi_graph_work *work, uintptr_t address,
+                                  const struct shmemi_type *type)
+{
+    if (!type->has_links)
+        return;
+    const char *bytes = shmemi_walk_bytes(work, address);
+    __builtin_prefetch(bytes + type->links[0].offset);
+    __builtin_prefetch(bytes + type->links[type->n_links - 1].offset);
+}
+
 /* Something points to n elements at this address that no item is known to cover; known of them are in one. */
 static int add_item(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
                     size_t known)
@@ -89,7 +100,7 @@ static int add_item(struct shmemi_graph_work *work, uintptr_t address, const str
     if (number >= SHMEMI_WALK_MAX_ITEMS || !SHMEMI_WALK_ROOM(work->extents, number + 1, work->max_extents) ||
         !SHMEMI_WALK_ROOM(work->items, number + 1, work->max_items))
         return no_memory(work);
-    __builtin_prefetch(shmemi_walk_bytes(work, address)); /* its turn comes later */
+    prefetch_links(work, address, type);
     size_t at = work->size + (-work->size & (shmemi_walk_alignment(size, type->alignment) - 1));
     if (__builtin_expect(size > PTRDIFF_MAX - at, 0))
         return too_large(work);

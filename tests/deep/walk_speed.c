@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long walk and layout, and the filling of the image, take: lists, trees and an array of pointers to nodes that lie in
- * order or at random, warm. Not a test: tests/deep/walk_speed [NODES [BYTES]] prints nanoseconds for each node.
+ * How long walk and layout, and the filling of the image, take: lists and trees whose nodes lie in order or at random,
+ * warm. Not a test: tests/deep/walk_speed [NODES [BYTES]] prints nanoseconds for each node.
  */
 #include "deep/image.h"
 
@@ -11,11 +11,6 @@
 #include <time.h>
 
 enum { REPETITIONS = 200, GAP = 16 };
-
-struct node {
-    struct node *left, *right;
-    char data[];
-};
 
 static size_t n_nodes = 1024, node_size = 128;
 
@@ -43,18 +38,24 @@ static size_t place_of(size_t i, bool shuffled)
     return shuffled ? i * 2654435761u % n_nodes : i; /* one to one as long as the number of nodes is odd, or 2^n */
 }
 
-static struct node *node_at(char *memory, size_t i, bool shuffled)
+static char *node_at(char *memory, size_t i, bool shuffled)
 {
-    return (struct node *)(memory + place_of(i, shuffled) * (node_size + GAP));
+    return memory + place_of(i, shuffled) * (node_size + GAP);
+}
+
+/* A node begins with a pointer and ends with one. */
+static void set_pointer(char *at, char *memory, size_t target, bool shuffled)
+{
+    char *value = target < n_nodes ? node_at(memory, target, shuffled) : NULL;
+    memcpy(at, &value, sizeof value);
 }
 
 static void link_nodes(char *memory, bool tree, bool shuffled)
 {
     for (size_t i = 0; i < n_nodes; i++) {
-        struct node *node = node_at(memory, i, shuffled);
-        size_t left = tree ? 2 * i + 1 : i + 1, right = tree ? 2 * i + 2 : n_nodes;
-        node->left = left < n_nodes ? node_at(memory, left, shuffled) : NULL;
-        node->right = right < n_nodes ? node_at(memory, right, shuffled) : NULL;
+        char *node = node_at(memory, i, shuffled);
+        set_pointer(node, memory, tree ? 2 * i + 1 : i + 1, shuffled);
+        set_pointer(node + node_size - sizeof(char *), memory, tree ? 2 * i + 2 : n_nodes, shuffled);
     }
 }
 
@@ -94,12 +95,14 @@ int main(int argc, char **argv)
         n_nodes = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         node_size = strtoull(argv[2], NULL, 10);
-    const struct shmemi_field_text fields[] = {{"left", 0, SHMEMI_FIELD_POINTER, "node", 1, NULL},
-                                               {"right", 8, SHMEMI_FIELD_POINTER, "node", 1, NULL}};
+    const struct shmemi_field_text fields[] = {
+        {"left", 0, SHMEMI_FIELD_POINTER, "node", 1, NULL},
+        {"right", node_size - sizeof(char *), SHMEMI_FIELD_POINTER, "node", 1, NULL},
+    };
     const struct shmemi_type_text text = {"node", node_size, 2, fields};
     const struct shmemi_type *type;
     char *memory = malloc(n_nodes * (node_size + GAP));
-    if (!memory || !n_nodes || node_size < sizeof(struct node) || shmemi_types_create("walk_speed", 1, &text, &type))
+    if (!memory || !n_nodes || node_size < 2 * sizeof(char *) || shmemi_types_create("walk_speed", 1, &text, &type))
         return 1;
     memset(memory, 1, n_nodes * (node_size + GAP));
     for (int i = 0; i < 4; i++) {
