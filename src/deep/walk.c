@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An image is never worth more steps than this for each byte: a step of an honest one is for a pointer, or for an
- * object around it. */
-enum { STEPS_PER_BYTE = 64, STEPS_AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
+/* What an image is worth, by its bytes; honest ones stay far below. A step is for a pointer, which has 8 bytes, or for
+ * an object around it; a pointer belongs to few objects that overlap, and leads to one item. */
+enum { STEPS_PER_BYTE = 8, LINKS_PER_BYTE = 1, BYTES_PER_ITEM = 4, AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
 enum { KEPT_ITEMS = 1 << 17, FIRST_ROOM = 64 };
 
 __attribute__((cold)) bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size)
@@ -58,13 +58,15 @@ static inline bool is_inside(const struct shmemi_graph_work *work, uintptr_t add
     return !__builtin_mul_overflow(n, size, &nbytes) && nbytes <= space->size - at && nbytes <= PTRDIFF_MAX;
 }
 
-static inline int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type,
-                              const struct shmemi_type_link *link, uint64_t n)
+static __attribute__((cold)) int too_many(const struct shmemi_graph_work *work, const struct shmemi_type *type)
+{
+    return bad_field(work, type, NULL, -ENOMEM, "more objects than any memory has");
+}
+
+static inline int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type, uint64_t n)
 {
     work->steps += n;
-    if (__builtin_expect(work->steps <= work->max_steps, 1))
-        return 0;
-    return bad_field(work, type, link, -EBADMSG, "objects overlap more often than any image would");
+    return __builtin_expect(work->steps <= work->max_steps, 1) ? 0 : too_many(work, type);
 }
 
 static inline size_t elements_after(const struct shmemi_graph_work *work, uint32_t item, uintptr_t address)
@@ -97,7 +99,9 @@ static int add_item(struct shmemi_graph_work *work, uintptr_t address, const str
                     size_t known)
 {
     const size_t number = work->n_items, size = n * type->size;
-    if (number >= SHMEMI_WALK_MAX_ITEMS || !SHMEMI_WALK_ROOM(work->extents, number + 1, work->max_extents) ||
+    if (number >= work->most_items)
+        return too_many(work, type);
+    if (!SHMEMI_WALK_ROOM(work->extents, number + 1, work->max_extents) ||
         !SHMEMI_WALK_ROOM(work->items, number + 1, work->max_items))
         return no_memory(work);
     prefetch_links(work, address, type);
@@ -171,7 +175,7 @@ static int measure_string(struct shmemi_graph_work *work, const struct shmemi_ty
     *n_p = string_length(shmemi_walk_bytes(work, address), link->target->size, room);
     if (!*n_p)
         return bad_field(work, type, link, -EINVAL, "a string without end");
-    return count_steps(work, type, link, *n_p / BYTES_PER_STEP);
+    return count_steps(work, type, *n_p / BYTES_PER_STEP);
 }
 
 /* How many elements does this field of an object point to, and where are they? */
@@ -272,9 +276,12 @@ static inline int follow_plain(struct shmemi_graph_work *work, uintptr_t object,
 /* Prepare for the pointers of an object. */
 static inline int enter_object(struct shmemi_graph_work *work, const struct shmemi_type *type)
 {
-    if (__builtin_expect(!SHMEMI_WALK_ROOM(work->links, work->n_links + type->n_links, work->max_links), 0))
+    const size_t n_links = work->n_links + type->n_links;
+    if (__builtin_expect(n_links > work->max_links && n_links > work->most_links, 0))
+        return too_many(work, type);
+    if (__builtin_expect(!SHMEMI_WALK_ROOM(work->links, n_links, work->max_links), 0))
         return no_memory(work);
-    return count_steps(work, type, NULL, type->n_links);
+    return count_steps(work, type, type->n_links);
 }
 
 /* Go on with the objects inside of an object, and later with what comes after them. */
@@ -354,7 +361,7 @@ static int look_at_array(struct shmemi_graph_work *work, uint32_t owner)
         if (!rc && !known)
             rc = look_at_object(work, element, item.type, owner);
         else if (!rc)
-            rc = count_steps(work, item.type, NULL, 1);
+            rc = count_steps(work, item.type, 1);
         element += (known ? known : 1) * item.type->size;
     }
     return rc;
@@ -383,12 +390,16 @@ static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct 
     return rc;
 }
 
-static uint64_t limit_of(const struct shmemi_walk_options *options)
+static void set_limits(struct shmemi_graph_work *work)
 {
-    size_t size = options->space.size;
-    return options->space.bytes && size < UINT64_MAX / STEPS_PER_BYTE - STEPS_AT_LEAST ?
-               size * STEPS_PER_BYTE + STEPS_AT_LEAST :
-               UINT64_MAX;
+    const size_t size = work->options->space.size;
+    const bool image = shmemi_walk_is_image(work) && size < PTRDIFF_MAX / STEPS_PER_BYTE;
+    work->steps = 0;
+    work->max_steps = image ? size * STEPS_PER_BYTE + AT_LEAST : UINT64_MAX;
+    work->most_links = image ? size * LINKS_PER_BYTE + AT_LEAST : SIZE_MAX;
+    work->most_items = image ? size / BYTES_PER_ITEM + AT_LEAST : SHMEMI_WALK_MAX_ITEMS;
+    if (work->most_items > SHMEMI_WALK_MAX_ITEMS)
+        work->most_items = SHMEMI_WALK_MAX_ITEMS;
 }
 
 static void free_work(struct shmemi_graph_work *work)
@@ -422,8 +433,7 @@ static struct shmemi_graph_work *take_work(const struct shmemi_walk_options *opt
     work->options = options;
     work->n_items = work->n_links = work->n_weaks = work->n_frames = 0;
     work->size = options->header;
-    work->steps = 0;
-    work->max_steps = limit_of(options);
+    set_limits(work);
     return work;
 }
 

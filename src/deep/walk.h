@@ -44,6 +44,7 @@ struct shmemi_graph_work {
     size_t size; /* of the image so far */
     struct shmemi_visited visited;
     uint64_t steps, max_steps;
+    size_t most_links, most_items;
     uint32_t *by_address;
     size_t max_by_address;
     char *scratch; /* of the layout */

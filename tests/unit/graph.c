@@ -10,6 +10,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -176,6 +177,45 @@ static void test_damaged(uint64_t seed)
     close_fixture(&fixture);
 }
 
+/* ---- threads ---- */
+
+struct worker {
+    const struct fixture *fixture;
+    pthread_t thread;
+    size_t number;
+};
+enum { WORKERS = 3, PIECE = 100 };
+
+/* Each walks on its own and makes every third piece of the same image. */
+static void *work(void *argument)
+{
+    const struct worker *worker = argument;
+    const struct fixture *fixture = worker->fixture;
+    struct shmemi_graph graph = walk(fixture->graph, fixture->type);
+    struct shmemi_image image = fixture->image;
+    image.graph = &graph;
+    for (size_t at = worker->number * PIECE; at < graph.size; at += WORKERS * PIECE)
+        shmemi_image_fill(&image, at, fixture->bytes + at, graph.size - at < PIECE ? graph.size - at : PIECE);
+    shmemi_graph_close(&graph);
+    return NULL;
+}
+
+static void test_threads(uint64_t seed)
+{
+    struct fixture fixture;
+    struct worker workers[WORKERS];
+    open_fixture(&fixture, seed);
+    memset(fixture.bytes, 0xee, fixture.links.size);
+    for (size_t i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){.fixture = &fixture, .number = i};
+        CHECK(!pthread_create(&workers[i].thread, NULL, work, &workers[i]));
+    }
+    for (size_t i = 0; i < WORKERS; i++)
+        CHECK(!pthread_join(workers[i].thread, NULL));
+    check_isomorphic(&fixture, base);
+    close_fixture(&fixture);
+}
+
 /* ---- by hand ---- */
 
 struct item {
@@ -285,7 +325,7 @@ static void test_refused(void)
     }
 }
 
-/* A million objects in a row do not need a stack. */
+/* Objects in a row need no stack, and overlapping arrays no square of their length. */
 static void test_long_list(void)
 {
     enum { N = 200000 };
@@ -313,6 +353,8 @@ int main(int argc, char **argv)
     uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : GRAPHS, first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     for (uint64_t seed = first; seed < first + n; seed++)
         test_random(seed);
+    for (uint64_t seed = first; seed < first + n / 20; seed++)
+        test_threads(seed);
     CHECK(!shmemi_types_create("test", 2, texts, NULL));
     test_by_hand();
     test_empty();
