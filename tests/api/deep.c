@@ -2,6 +2,8 @@
  *
  * put_deep and get_deep in all their forms, to the heap, static data and mapped objects: what arrives is looked at by
  * its owner, pointer by pointer, in the owner's terms.
+ *
+ *     deep [NODES DATA]      a ring of so many nodes with so many numbers each, in place of several small ones
  */
 #include "check.h"
 #include "deep_check.h"
@@ -10,7 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-enum { AREA = 3 << 20, UNTOUCHED = 0xc3, THREADS = 4, WITH_REFUSALS = 3 };
+enum { AREA = 3 << 20, LARGE = 1 << 20, UNTOUCHED = 0xc3, THREADS = 4, WITH_REFUSALS = 3 };
 
 struct leaf {
     double value[3];
@@ -74,6 +76,20 @@ static void set_data(const struct ring *ring, int seed)
         ring->leaf->value[i] = seed + i;
 }
 
+/* Of large arrays every other one is prepared: they may travel without being packed. */
+static bool is_prepared(const struct ring *ring, int node)
+{
+    return node % 2 && ring->n_data * sizeof(double) > LARGE;
+}
+
+static double *make_data(const struct ring *ring, int node)
+{
+    size_t nbytes = (size_t)ring->n_data * sizeof(double);
+    double *data = check_malloc(nbytes);
+    CHECK(!is_prepared(ring, node) || !shmemx_prepare(data, nbytes));
+    return data;
+}
+
 static struct ring make_ring(int n_nodes, int n_data, int seed)
 {
     struct ring ring = {n_nodes, n_data, check_malloc((size_t)n_nodes * sizeof(struct node *)),
@@ -81,7 +97,7 @@ static struct ring make_ring(int n_nodes, int n_data, int seed)
     for (int k = 0; k < n_nodes; k++) {
         ring.nodes[k] = check_malloc(sizeof(struct node));
         *ring.nodes[k] = (struct node){.n = n_data, .shared = ring.leaf};
-        ring.nodes[k]->data = check_malloc((size_t)n_data * sizeof(double));
+        ring.nodes[k]->data = make_data(&ring, k);
         ring.nodes[k]->name = check_malloc(32);
         snprintf(ring.nodes[k]->name, 32, "node %d", k);
         ring.nodes[k]->opaque = (void *)(uintptr_t)(0x1000 + k);
@@ -100,6 +116,7 @@ static struct ring make_ring(int n_nodes, int n_data, int seed)
 static void free_ring(const struct ring *ring)
 {
     for (int k = 0; k < ring->n_nodes; k++) {
+        CHECK(!is_prepared(ring, k) || !shmemx_release(ring->nodes[k]->data));
         free(ring->nodes[k]->data);
         free(ring->nodes[k]->name);
         free(ring->nodes[k]);
@@ -495,18 +512,22 @@ static void check_threads(const struct deep_area *area)
 
 /* ---- All --------------------------------------------------------------------------------------------------------- */
 
+static void check_shape(const struct deep_area *area, int n_nodes, int n_data)
+{
+    struct ring ring = make_ring(n_nodes, n_data, 1);
+    for (int way = PUT; way < WAYS; way++)
+        check_put(area, &ring, way, way % 2);
+    check_get(area, &ring, 1);
+    free_ring(&ring);
+}
+
 static void check_area(const struct deep_area *area)
 {
     static const struct {
         int n_nodes, n_data;
     } shapes[] = {{2, 0}, {3, 5}, {120, 40}, {7, 30000}, {2, 140000}};
-    for (int s = 0; s < 5; s++) {
-        struct ring ring = make_ring(shapes[s].n_nodes, shapes[s].n_data, 1);
-        for (int way = PUT; way < WAYS; way++)
-            check_put(area, &ring, way, way % 2);
-        check_get(area, &ring, 1);
-        free_ring(&ring);
-    }
+    for (int s = 0; s < 5; s++)
+        check_shape(area, shapes[s].n_nodes, shapes[s].n_data);
     struct ring ring = make_ring(20, 12, 1);
     check_many(area, &ring);
     check_many_gets(area);
@@ -519,21 +540,19 @@ static void check_area(const struct deep_area *area)
     check_threads(area);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct deep_area areas[4];
-    int provided;
-    check_types_before_init();
+    int provided, n_nodes = argc > 2 ? atoi(argv[1]) : 0, n_data = argc > 2 ? atoi(argv[2]) : 0;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
-    check_types_in_job();
     signals = check_shmem_malloc(sizeof *signals);
     create_types();
-    int n = deep_open_areas(areas, AREA);
-    for (int i = 0; i < n; i++)
+    int n = deep_open_areas(areas, AREA + (size_t)n_nodes * ((size_t)n_data * sizeof(double) + 200));
+    for (int i = 0; i < n && !n_nodes; i++)
         check_area(&areas[i]);
+    for (int i = 0; i < n && n_nodes; i++)
+        check_shape(&areas[i], n_nodes, n_data);
     deep_close_areas(areas, n);
     shmem_free(signals);
-    int rc = check_end();
-    check_types_after_finalize();
-    return rc;
+    return check_end();
 }
