@@ -101,7 +101,7 @@ static void free_batch(struct shmemi_space *space, struct shmemi_batch *batch)
     for (size_t i = 0; space->memory.is_per_object && i < batch->n_copies; i++)
         if (batch->copies[i].is_live)
             shmemi_batch_release(space, &(struct shmemi_copy *){&batch->copies[i]}, 1);
-    shmemi_batch_free(batch);
+    shmemi_batch_free(space, batch);
 }
 
 void shmemi_space_close(struct shmemi_space *space)
@@ -112,6 +112,8 @@ void shmemi_space_close(struct shmemi_space *space)
         shmemi_mapping_close(space->mappings[i]);
     DL_FOREACH_SAFE (space->batches, batch, next)
         free_batch(space, batch);
+    shmemi_batch_free_spare(space);
+    free(space->scratch);
     shmemi_index_close(&space->index);
     shmemi_space_memory_close(&space->memory);
     free(space->mappings);

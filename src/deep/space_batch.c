@@ -12,7 +12,25 @@
 
 /* ---- Making ------------------------------------------------------------------------------------------------------ */
 
-static struct shmemi_batch *allocate_batch(size_t n_copies, size_t n_links)
+enum { SPARE_COPIES_MAX = 64 << 10 };
+
+static void free_memory(struct shmemi_batch *batch)
+{
+    if (batch)
+        free(batch->followers);
+    free(batch);
+}
+
+static struct shmemi_batch *take_spare(struct shmemi_space *space, size_t n_copies, size_t n_links)
+{
+    struct shmemi_batch *batch = space->spare;
+    if (!batch || batch->copy_room < n_copies || batch->follower_room < n_links)
+        return NULL;
+    space->spare = NULL;
+    return batch;
+}
+
+static struct shmemi_batch *make_memory(size_t n_copies, size_t n_links)
 {
     struct shmemi_batch *batch = malloc(sizeof *batch + (n_copies + 1) * sizeof batch->copies[0]);
     uint32_t *followers = malloc((n_links ? n_links : 1) * sizeof *followers);
@@ -21,7 +39,22 @@ static struct shmemi_batch *allocate_batch(size_t n_copies, size_t n_links)
         free(followers);
         return NULL;
     }
-    *batch = (struct shmemi_batch){.followers = followers, .n_copies = n_copies};
+    batch->followers = followers;
+    batch->copy_room = n_copies;
+    batch->follower_room = n_links;
+    return batch;
+}
+
+static struct shmemi_batch *allocate_batch(struct shmemi_space *space, size_t n_copies, size_t n_links)
+{
+    struct shmemi_batch *batch = take_spare(space, n_copies, n_links);
+    if (!batch)
+        batch = make_memory(n_copies, n_links);
+    if (batch)
+        *batch = (struct shmemi_batch){.followers = batch->followers,
+                                       .n_copies = n_copies,
+                                       .copy_room = batch->copy_room,
+                                       .follower_room = batch->follower_room};
     return batch;
 }
 
@@ -42,9 +75,9 @@ static void describe(struct shmemi_batch *batch)
         batch->followers[i] = graph->links[i].to < SHMEMI_LINK_OPAQUE ? SHMEMI_LINK_OF_MAKER : 0;
 }
 
-struct shmemi_batch *shmemi_batch_of_all(struct shmemi_graph *graph)
+struct shmemi_batch *shmemi_batch_of_all(struct shmemi_space *space, struct shmemi_graph *graph)
 {
-    struct shmemi_batch *batch = allocate_batch(graph->n_extents, graph->n_links);
+    struct shmemi_batch *batch = allocate_batch(space, graph->n_extents, graph->n_links);
     if (!batch)
         return NULL;
     batch->graph = *graph;
@@ -92,16 +125,17 @@ static void copy_some(struct shmemi_graph *some, const struct shmemi_graph *grap
     some->size = at;
 }
 
-struct shmemi_batch *shmemi_batch_of_some(const struct shmemi_graph *graph, struct shmemi_copy *const *holders, size_t n)
+struct shmemi_batch *shmemi_batch_of_some(struct shmemi_space *space, const struct shmemi_graph *graph,
+                                          struct shmemi_copy *const *holders, size_t n)
 {
     size_t n_links = count_links(graph, holders);
-    struct shmemi_batch *batch = allocate_batch(n, n_links);
+    struct shmemi_batch *batch = allocate_batch(space, n, n_links);
     if (!batch)
         return NULL;
     batch->graph.extents = malloc((n ? n : 1) * sizeof *batch->graph.extents);
     batch->graph.links = malloc((n_links ? n_links : 1) * sizeof *batch->graph.links);
     if (!batch->graph.extents || !batch->graph.links) {
-        shmemi_batch_free(batch);
+        shmemi_batch_free(space, batch);
         return NULL;
     }
     copy_some(&batch->graph, graph, holders);
@@ -119,13 +153,25 @@ static void free_graph(struct shmemi_batch *batch)
     free(batch->graph.links);
 }
 
-void shmemi_batch_free(struct shmemi_batch *batch)
+/* The larger one is kept. */
+void shmemi_batch_free(struct shmemi_space *space, struct shmemi_batch *batch)
 {
     if (!batch)
         return;
     free_graph(batch);
-    free(batch->followers);
-    free(batch);
+    bool is_larger = !space->spare || space->spare->copy_room < batch->copy_room;
+    if (!is_larger || batch->copy_room > SPARE_COPIES_MAX) {
+        free_memory(batch);
+        return;
+    }
+    free_memory(space->spare);
+    space->spare = batch;
+}
+
+void shmemi_batch_free_spare(struct shmemi_space *space)
+{
+    free_memory(space->spare);
+    space->spare = NULL;
 }
 
 /* ---- Device memory ----------------------------------------------------------------------------------------------- */
@@ -241,7 +287,10 @@ static int grow_links(struct shmemi_batch *batch)
     struct shmemi_extent *extents = malloc(batch->n_copies * sizeof *extents);
     struct shmemi_graph_link *links = malloc(room * sizeof *links);
     uint32_t *followers = realloc(batch->followers, room * sizeof *followers);
-    batch->followers = followers ? followers : batch->followers;
+    if (followers) {
+        batch->followers = followers;
+        batch->follower_room = room;
+    }
     if (!extents || !links || !followers) {
         free(extents);
         free(links);

@@ -87,14 +87,14 @@ static int refuse_size(const struct plan *plan, const struct shmemi_batch *batch
 
 static int make_batch(struct plan *plan)
 {
-    struct shmemi_batch *batch = plan->holders ? shmemi_batch_of_some(&plan->graph, plan->holders, plan->n_new)
-                                               : shmemi_batch_of_all(&plan->graph);
+    struct shmemi_batch *batch = plan->holders ? shmemi_batch_of_some(plan->space, &plan->graph, plan->holders, plan->n_new)
+                                               : shmemi_batch_of_all(plan->space, &plan->graph);
     if (!batch)
         return no_memory();
     int rc = shmemi_batch_place(plan->space, batch);
     if (rc) {
         refuse_size(plan, batch, rc);
-        shmemi_batch_free(batch);
+        shmemi_batch_free(plan->space, batch);
         return rc;
     }
     plan->mapping->made = batch;
@@ -134,15 +134,13 @@ static int send_new(const struct plan *plan)
     struct shmemi_batch *made = plan->mapping->made;
     if (!made)
         return 0;
-    struct shmemi_part *parts = malloc(made->n_copies * sizeof *parts);
+    struct shmemi_part *parts = shmemi_space_scratch(space, made->n_copies * sizeof *parts);
     if (!parts)
         return no_memory();
     for (size_t i = 0; i < made->n_copies; i++)
         parts[i] = (struct shmemi_part){&made->copies[i], 0, made->copies[i].size};
-    int rc = plan->flags & SHMEMI_SPACE_TO ? space->technique->send(space, parts, made->n_copies)
-                                           : space->technique->send_pointers(space, parts, made->n_copies);
-    free(parts);
-    return rc;
+    return plan->flags & SHMEMI_SPACE_TO ? space->technique->send(space, parts, made->n_copies)
+                                         : space->technique->send_pointers(space, parts, made->n_copies);
 }
 
 /* ---- Pointers in copies that were there before ------------------------------------------------------------------- */
@@ -286,7 +284,7 @@ static void undo(struct plan *plan)
         shmemi_unfollow(plan->space, &mapping->followed[i]);
     for (size_t i = 0; mapping->made && i < mapping->made->n_copies; i++)
         shmemi_batch_release(plan->space, &(struct shmemi_copy *){&mapping->made->copies[i]}, 1);
-    shmemi_batch_free(mapping->made);
+    shmemi_batch_free(plan->space, mapping->made);
     shmemi_mapping_close(mapping);
 }
 
@@ -362,11 +360,12 @@ static int nest(struct shmemi_space *space, const struct shmemi_mapping *old)
     struct shmemi_mapping *mapping = shmemi_mapping_open(space, &old->root);
     if (!mapping)
         return no_memory();
-    mapping->parts = shmemi_mapping_parts(old, &mapping->n_parts);
+    mapping->parts = malloc((shmemi_mapping_parts_max(old) + 1) * sizeof *mapping->parts);
     if (!mapping->parts) {
         shmemi_mapping_close(mapping);
         return no_memory();
     }
+    mapping->n_parts = shmemi_mapping_parts(old, mapping->parts);
     mapping->device = old->device;
     shmemi_mapping_add(space, mapping);
     return 0;
@@ -374,13 +373,10 @@ static int nest(struct shmemi_space *space, const struct shmemi_mapping *old)
 
 static int send_again(struct shmemi_space *space, const struct shmemi_mapping *old)
 {
-    size_t n;
-    struct shmemi_part *parts = shmemi_mapping_parts(old, &n);
+    struct shmemi_part *parts = shmemi_space_scratch(space, (shmemi_mapping_parts_max(old) + 1) * sizeof *parts);
     if (!parts)
         return no_memory();
-    int rc = space->technique->send(space, parts, n);
-    free(parts);
-    return rc;
+    return space->technique->send(space, parts, shmemi_mapping_parts(old, parts));
 }
 
 int shmemi_space_map(struct shmemi_space *space, const struct shmemi_space_root *root, int flags,

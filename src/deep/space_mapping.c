@@ -55,21 +55,35 @@ struct shmemi_mapping *shmemi_mapping_find(const struct shmemi_space *space, uin
     return NULL;
 }
 
-struct shmemi_part *shmemi_mapping_parts(const struct shmemi_mapping *mapping, size_t *n_p)
+enum { SCRATCH_KEPT = 4 << 20 }; /* what is larger is not kept for smaller ones */
+
+void *shmemi_space_scratch(struct shmemi_space *space, size_t size)
+{
+    bool is_kept = space->scratch_size >= size && (space->scratch_size <= SCRATCH_KEPT || size > SCRATCH_KEPT);
+    if (is_kept && space->scratch)
+        return space->scratch;
+    free(space->scratch);
+    space->scratch = malloc(size);
+    space->scratch_size = size;
+    return space->scratch;
+}
+
+size_t shmemi_mapping_parts_max(const struct shmemi_mapping *mapping)
+{
+    return (mapping->made ? mapping->made->n_copies : 0) + mapping->n_parts;
+}
+
+size_t shmemi_mapping_parts(const struct shmemi_mapping *mapping, struct shmemi_part *parts)
 {
     struct shmemi_batch *made = mapping->made;
     size_t n_made = made ? made->n_copies : 0, n = 0;
-    struct shmemi_part *parts = malloc((n_made + mapping->n_parts + 1) * sizeof *parts);
-    if (!parts)
-        return NULL;
     for (size_t i = 0; i < n_made; i++)
         if (made->copies[i].is_live)
             parts[n++] = (struct shmemi_part){&made->copies[i], 0, made->copies[i].size};
     for (size_t i = 0; i < mapping->n_parts; i++)
         if (mapping->parts[i].copy->is_live)
             parts[n++] = mapping->parts[i];
-    *n_p = n;
-    return parts;
+    return n;
 }
 
 bool shmemi_mapping_is_whole(const struct shmemi_mapping *mapping)
@@ -143,7 +157,7 @@ static void free_what_is_over(struct shmemi_space *space)
         struct shmemi_batch *batch = space->over;
         space->over = batch->next_over;
         DL_DELETE(space->batches, batch);
-        shmemi_batch_free(batch);
+        shmemi_batch_free(space, batch);
     }
 }
 

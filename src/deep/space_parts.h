@@ -44,6 +44,7 @@ struct shmemi_batch {
     uint64_t base, end;
     struct shmemi_batch *prev, *next; /* of the space */
     struct shmemi_batch *next_over;
+    size_t copy_room, follower_room; /* of the memory */
     struct shmemi_copy copies[]; /* and one more, for first_link */
 };
 
@@ -84,6 +85,9 @@ struct shmemi_space {
     size_t n_mappings, room;
     struct shmemi_batch *batches;
     struct shmemi_batch *over; /* those that only the index may refer to */
+    struct shmemi_batch *spare; /* memory of one that is over, for the next: fresh pages cost more than what is written */
+    void *scratch;              /* for lists of the current call */
+    size_t scratch_size;
     struct shmemi_space *next; /* of all spaces */
 };
 
@@ -91,10 +95,11 @@ struct shmemi_space {
 
 /* The copies of those extents of a walked graph that have no copy yet: all, or those whose holder is NULL. The batch takes
  * the graph's memory in the first case. Links still point to offsets. NULL: no memory. */
-struct shmemi_batch *shmemi_batch_of_all(struct shmemi_graph *graph);
-struct shmemi_batch *shmemi_batch_of_some(const struct shmemi_graph *graph, struct shmemi_copy *const *holders,
-                                          size_t n);
-void shmemi_batch_free(struct shmemi_batch *batch);
+struct shmemi_batch *shmemi_batch_of_all(struct shmemi_space *space, struct shmemi_graph *graph);
+struct shmemi_batch *shmemi_batch_of_some(struct shmemi_space *space, const struct shmemi_graph *graph,
+                                          struct shmemi_copy *const *holders, size_t n);
+void shmemi_batch_free(struct shmemi_space *space, struct shmemi_batch *batch);
+void shmemi_batch_free_spare(struct shmemi_space *space);
 
 /* Device memory for all copies. -errno, and nothing is taken. */
 int shmemi_batch_place(struct shmemi_space *space, struct shmemi_batch *batch);
@@ -128,8 +133,12 @@ static inline size_t shmemi_link_offset(const struct shmemi_copy *copy, size_t l
 
 /* ---- Mappings (space_mapping.c) ---------------------------------------------------------------------------------- */
 
-/* Its parts, those of its own batch included: live ones. NULL: no memory. The caller frees it. */
-struct shmemi_part *shmemi_mapping_parts(const struct shmemi_mapping *mapping, size_t *n_p);
+/* Memory of the space's, until the next call of this function. NULL: there is none. */
+void *shmemi_space_scratch(struct shmemi_space *space, size_t size);
+
+/* Its parts, those of its own batch included: live ones. Room for as many as there may be; how many there are. */
+size_t shmemi_mapping_parts_max(const struct shmemi_mapping *mapping);
+size_t shmemi_mapping_parts(const struct shmemi_mapping *mapping, struct shmemi_part *parts);
 /* Are all copies still there that it has made or met? */
 bool shmemi_mapping_is_whole(const struct shmemi_mapping *mapping);
 /* The newest mapping of a source, or NULL. */

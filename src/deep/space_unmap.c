@@ -6,9 +6,8 @@
 #include "deep/technique.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-/* What a call is to do. */
+/* What a call is to do. The lists are in the space's scratch memory. */
 struct task {
     struct shmemi_space *space;
     struct shmemi_mapping *mapping;
@@ -19,12 +18,6 @@ struct task {
     struct shmemi_part *coming; /* back to the host */
     size_t n_coming;
 };
-
-static int no_memory(const char *routine)
-{
-    shmemi_error("%s: no host memory", routine);
-    return -ENOMEM;
-}
 
 static int refuse_unknown(const char *routine, uintptr_t source)
 {
@@ -38,17 +31,17 @@ static int open_task(struct task *task, const char *routine, struct shmemi_space
     space->call++;
     if (!task->mapping)
         return refuse_unknown(routine, source);
-    task->parts = shmemi_mapping_parts(task->mapping, &task->n_parts);
-    task->ending = malloc((task->n_parts + 1) * sizeof(struct shmemi_copy *));
-    task->coming = malloc((2 * task->n_parts + 1) * sizeof *task->coming);
-    return task->parts && task->ending && task->coming ? 0 : no_memory(routine);
-}
-
-static void close_task(struct task *task)
-{
-    free(task->parts);
-    free(task->ending);
-    free(task->coming);
+    size_t n = shmemi_mapping_parts_max(task->mapping) + 1;
+    char *memory = shmemi_space_scratch(space, n * (3 * sizeof *task->parts + sizeof(struct shmemi_copy *)));
+    if (!memory) {
+        shmemi_error("%s: no host memory", routine);
+        return -ENOMEM;
+    }
+    task->parts = (struct shmemi_part *)memory;
+    task->coming = task->parts + n;
+    task->ending = (struct shmemi_copy **)(task->coming + 2 * n);
+    task->n_parts = shmemi_mapping_parts(task->mapping, task->parts);
+    return 0;
 }
 
 /* ---- What ends --------------------------------------------------------------------------------------------------- */
@@ -134,10 +127,7 @@ int shmemi_space_unmap(struct shmemi_space *space, uintptr_t source, int flags)
 {
     struct task task;
     int rc = open_task(&task, "shmemx_deep_unmap", space, source);
-    if (!rc)
-        rc = unmap(&task, flags);
-    close_task(&task);
-    return rc;
+    return rc ? rc : unmap(&task, flags);
 }
 
 int shmemi_space_update(struct shmemi_space *space, uintptr_t source, int flags)
@@ -149,7 +139,6 @@ int shmemi_space_update(struct shmemi_space *space, uintptr_t source, int flags)
     if (!rc && task.n_parts)
         rc = flags & SHMEMI_SPACE_TO ? space->technique->send(space, task.parts, task.n_parts)
                                      : space->technique->receive(space, task.parts, task.n_parts);
-    close_task(&task);
     return rc;
 }
 
@@ -167,9 +156,7 @@ int shmemi_space_release(struct shmemi_space *space, uintptr_t source, int flags
     do {
         struct task task;
         rc = open_task(&task, "shmemx_deep_release", space, source);
-        if (!rc)
-            rc = release(&task, flags);
-        close_task(&task);
+        rc = rc ? rc : release(&task, flags);
     } while (!rc && shmemi_mapping_find(space, source));
     return rc;
 }
