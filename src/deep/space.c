@@ -53,6 +53,12 @@ static int open_memory(struct shmemi_space *space, const struct shmemi_space_con
                      shmemi_memory_type_name(config->memory_type));
         return -ENODEV;
     }
+    int n_devices = config->buffer ? 0 : kind->device_count();
+    if (!config->buffer && (config->device < 0 || config->device >= n_devices)) {
+        shmemi_error("shmemx_deep_space_create: there is no %s device %d; this PE sees %d",
+                     shmemi_memory_type_name(config->memory_type), config->device, n_devices);
+        return -ENODEV;
+    }
     int rc = shmemi_space_memory_open(&space->memory, kind, config->buffer, config->size, config->device,
                                       space->technique->is_per_object);
     if (rc == -ENOMEM)

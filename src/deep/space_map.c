@@ -32,8 +32,8 @@ static int no_memory(void)
 
 static int refuse_overlap(const struct shmemi_extent *extent, const struct shmemi_copy *copy)
 {
-    shmemi_error("%s: the object of %zu bytes at %p overlaps a part of one of %zu bytes at %p that is mapped, but is not "
-                 "inside of it; map the larger one first",
+    shmemi_error("%s: the object of %zu bytes at %p overlaps a part of one of %zu bytes at %p that is mapped, but is "
+                 "not inside of it; map the larger one first",
                  routine, extent->size, (void *)extent->address, copy->size, (void *)copy->address);
     return -EINVAL;
 }
@@ -73,22 +73,23 @@ static int find_holders(struct plan *plan)
 static int refuse_size(const struct plan *plan, const struct shmemi_batch *batch, int rc)
 {
     const struct shmemi_type *type = plan->mapping->root.type;
-    size_t free_bytes, largest;
+    size_t size = batch->graph.size - SHMEMI_IMAGE_HEADER, free_bytes, largest;
     shmemi_space_memory_state(&plan->space->memory, &free_bytes, &largest);
     if (rc == -ENOSPC)
-        shmemi_error("%s: the buffer is full: %zu new objects from type \"%s\" need %zu bytes, %zu are free, %zu of them "
-                     "together",
-                     routine, batch->n_copies, type->name, batch->graph.size - SHMEMI_IMAGE_HEADER, free_bytes, largest);
+        shmemi_error("%s: the buffer is full: %zu new objects from type \"%s\" need %zu bytes, %zu are free, %zu of "
+                     "them together",
+                     routine, batch->n_copies, type->name, size, free_bytes, largest);
     else
         shmemi_error("%s: no device memory for %zu new objects from type \"%s\", %zu bytes", routine, batch->n_copies,
-                     type->name, batch->graph.size - SHMEMI_IMAGE_HEADER);
+                     type->name, size);
     return rc;
 }
 
 static int make_batch(struct plan *plan)
 {
-    struct shmemi_batch *batch = plan->holders ? shmemi_batch_of_some(plan->space, &plan->graph, plan->holders, plan->n_new)
-                                               : shmemi_batch_of_all(plan->space, &plan->graph);
+    struct shmemi_batch *batch =
+        plan->holders ? shmemi_batch_of_some(plan->space, &plan->graph, plan->holders, plan->n_new)
+                      : shmemi_batch_of_all(plan->space, &plan->graph);
     if (!batch)
         return no_memory();
     int rc = shmemi_batch_place(plan->space, batch);

@@ -36,8 +36,8 @@ void shmemi_space_memory_close(struct shmemi_space_memory *memory);
 
 /* See to it that size bytes, in any number of allocations, are likely to lie together. Failure shows later. */
 void shmemi_space_memory_expect(struct shmemi_space_memory *memory, size_t size);
-/* -ENOSPC: the buffer is full; -ENOMEM: the device is. Quietly: the caller knows what for. alignment: a power of two, up
- * to SHMEMI_SPACE_ALIGNMENT. */
+/* -ENOSPC: the buffer is full; -ENOMEM: the device is. Quietly: the caller knows what for. alignment: a power of two,
+ * up to SHMEMI_SPACE_ALIGNMENT. */
 int shmemi_space_memory_allocate(struct shmemi_space_memory *memory, size_t size, size_t alignment,
                                  uint64_t *address_p);
 /* Any part of what has been allocated, across allocations that adjoin; per object: all of one. */

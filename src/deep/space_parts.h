@@ -30,7 +30,7 @@ struct shmemi_copy {
     bool is_live;
 };
 
-enum { SHMEMI_LINK_OF_MAKER = 1u << 31 }; /* the mapping that has made the batch is one of those that have followed it */
+enum { SHMEMI_LINK_OF_MAKER = 1u << 31 }; /* one of those that have followed it has made the batch */
 
 struct shmemi_batch {
     /* An extent for each copy. What links point to are addresses on the device, not offsets in an image. */
@@ -40,7 +40,7 @@ struct shmemi_batch {
     size_t link_room;      /* 0: no more links than there are */
     size_t n_copies, n_live;
     size_t n_references; /* mappings, once for each of their parts */
-    bool is_chunk;       /* on the device it is an image, whose first byte would be at base; else each copy lies alone */
+    bool is_chunk; /* on the device it is an image, whose first byte would be at base; else each copy lies alone */
     uint64_t base, end;
     struct shmemi_batch *prev, *next; /* of the space */
     struct shmemi_batch *next_over;
@@ -85,7 +85,7 @@ struct shmemi_space {
     size_t n_mappings, room;
     struct shmemi_batch *batches;
     struct shmemi_batch *over; /* those that only the index may refer to */
-    struct shmemi_batch *spare; /* memory of one that is over, for the next: fresh pages cost more than what is written */
+    struct shmemi_batch *spare; /* memory of one that is over, for the next: fresh pages cost more than their use */
     void *scratch;              /* for lists of the current call */
     size_t scratch_size;
     struct shmemi_space *next; /* of all spaces */
@@ -93,8 +93,8 @@ struct shmemi_space {
 
 /* ---- Batches (space_batch.c) ------------------------------------------------------------------------------------- */
 
-/* The copies of those extents of a walked graph that have no copy yet: all, or those whose holder is NULL. The batch takes
- * the graph's memory in the first case. Links still point to offsets. NULL: no memory. */
+/* The copies of those extents of a walked graph that have no copy yet: all, or those whose holder is NULL. The batch
+ * takes the graph's memory in the first case. Links still point to offsets. NULL: no memory. */
 struct shmemi_batch *shmemi_batch_of_all(struct shmemi_space *space, struct shmemi_graph *graph);
 struct shmemi_batch *shmemi_batch_of_some(struct shmemi_space *space, const struct shmemi_graph *graph,
                                           struct shmemi_copy *const *holders, size_t n);

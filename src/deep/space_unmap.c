@@ -58,8 +58,8 @@ static bool ends_with_mapping(const struct task *task, const struct shmemi_copy 
     }
 }
 
-/* Each copy once, though several parts may be of it. An ending copy comes back as a whole; of others, with all, the parts
- * that the mapping has met. */
+/* Each copy once, though several parts may be of it. An ending copy comes back as a whole; of others, with all, the
+ * parts that the mapping has met. */
 static void choose(struct task *task, bool ends_all, bool come_ending, bool come_all)
 {
     for (size_t i = 0; i < task->n_parts; i++) {

@@ -28,7 +28,7 @@ extern const struct shmemi_technique shmemi_technique_image, shmemi_technique_ba
 /* What the last four have in common: pointers one by one. */
 int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n);
 
-/* ---- Transfers of the last four, one by one (technique_transfers.c) ------------------------------------------------ */
+/* ---- Transfers of the last four, one by one (technique_transfers.c) ---------------------------------------------- */
 
 struct shmemi_transfers;
 
@@ -57,8 +57,8 @@ struct shmemi_transfers {
 };
 
 void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_space *space);
-/* Memory of this size that begins with struct shmemi_afterwards, most often some that was used before: fresh memory costs
- * a fault for each page. NULL, logged: there is none. */
+/* Memory of this size that begins with struct shmemi_afterwards, most often some that was used before: fresh memory
+ * costs a fault for each page. NULL, logged: there is none. */
 void *shmemi_afterwards_make(struct shmemi_transfers *transfers, size_t size,
                              void (*run)(struct shmemi_afterwards *, int));
 void shmemi_afterwards_free(struct shmemi_afterwards *afterwards);

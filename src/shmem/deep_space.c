@@ -35,6 +35,8 @@ SHMEMI_EXPORT shmemx_deep_space_t shmemx_deep_space_create(const shmemx_deep_spa
 {
     struct shmemi_space *space = NULL;
     shmemi_require_init("shmemx_deep_space_create");
+    if (!attr)
+        shmemi_fatal("shmemx_deep_space_create: attr is NULL");
     struct shmemi_space_config config = {
         .memory_type = attr->memory_type,
         .buffer = attr->buffer,

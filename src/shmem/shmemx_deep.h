@@ -158,8 +158,10 @@ void shmemx_deep_free(void *objects);
  * A space holds copies of this PE's objects on a device, each at most once, and knows which copy belongs to which object.
  * map gives every object that the graph reaches a copy, counting those that have one already, and copies the new ones
  * to the device with their pointers set to the copies; unmap counts down, and copies back and frees what is no longer
- * mapped. While objects are mapped their pointers must not change. Local: no other PE takes part. A space is for one
- * thread at a time. */
+ * mapped. While objects are mapped their pointers must not change. A pointer in a copy is set while a map is there that
+ * has followed it, and is null otherwise. All calls return when the data is in place; what kernels write has to be
+ * complete before it is asked for. Local: no other PE takes part. A space is for one thread at a time. What is left at
+ * shmem_finalize is destroyed there. */
 typedef struct shmemx_deep_space *shmemx_deep_space_t;
 
 /* How the bytes travel; the last four are those of the paper, for comparison. */
@@ -191,7 +193,8 @@ typedef struct {
 
 /* NULL after a line that says why. */
 shmemx_deep_space_t shmemx_deep_space_create(const shmemx_deep_space_attr_t *attr);
-/* Frees all copies without copying anything back. The buffer stays the user's. NULL does nothing. */
+/* Frees all copies without copying anything back. The buffer stays the user's. NULL does nothing. Until then a space
+ * keeps the memory that it has taken from the driver, for the next copies. */
 void shmemx_deep_space_destroy(shmemx_deep_space_t space);
 
 /* What map and update do. */
@@ -201,8 +204,8 @@ enum {
     SHMEMX_DEEP_ALWAYS = 4, /* map: also objects that have a copy already; unmap: also objects that keep theirs */
 };
 
-/* Map nelems objects at source and all that they reach. flags: TO, or 0 for copies with pointers only, whose other bytes
- * are undefined. skip, which may be NULL, lists fields that are treated as WEAK in this call, as "type.field", and ends
+/* Map nelems objects at source and all that they reach; a NULL source maps nothing. flags: TO, or 0 for copies with
+ * pointers only, whose other bytes are undefined. skip, which may be NULL, lists fields that are treated as WEAK in this call, as "type.field", and ends
  * with NULL. *device_p: where a kernel finds the first object: device address, or offset in the OpenCL buffer.
  * 0; or, after a line, and nothing is changed: -ENOMEM, -ENOSPC when the buffer is full, -EINVAL when an object overlaps a
  * part of a mapped one but is not inside of it, and as for put_deep. */

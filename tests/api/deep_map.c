@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is mapped, for how long, and what its pointers say meanwhile: counts, nesting, release, objects inside of others,
- * selection, refusals that change nothing. Each on a list whose nodes have data.
+ * What is mapped, for how long, and what its pointers say meanwhile: counts, nesting, release, objects inside of
+ * others, selection, refusals that change nothing. Each on a list whose nodes have data.
  */
 #include "check.h"
 #include "space_device.h"
@@ -383,8 +383,8 @@ static void check_refusals(const struct device_ops *device)
 {
     void *buffer = device->alloc(BUFFER);
     shmemx_deep_space_attr_t attr = {.memory_type = device->type, .buffer = buffer, .size = BUFFER};
-    shmemx_deep_space_attr_t wrong[6];
-    for (int i = 0; i < 6; i++)
+    shmemx_deep_space_attr_t wrong[7];
+    for (int i = 0; i < 7; i++)
         wrong[i] = attr;
     wrong[0].technique = SHMEMX_DEEP_BASE; /* not in a buffer */
     wrong[1].technique = SHMEMX_DEEP_PCPY + 1;
@@ -392,7 +392,9 @@ static void check_refusals(const struct device_ops *device)
     wrong[3].memory_type = 77;
     wrong[4].size = 2 * BUFFER;
     wrong[5].buffer = device->type == OSHM_MEMTYPE_OPENCL ? NULL : wrong;
-    for (int i = 0; i < 6; i++)
+    wrong[6].buffer = NULL; /* no such device */
+    wrong[6].device = 4711;
+    for (int i = 0; i < 7; i++)
         CHECK_THAT(!shmemx_deep_space_create(&wrong[i]), "space %d was not refused", i);
     device->free(buffer);
     shmemx_deep_space_destroy(NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Graphs at random on this PE's device: every technique and lifetime, synchronous and not, in a buffer of the program's
- * and in memory of the library's. The copy is isomorphic; what the device holds comes back, and nothing else; all of the
- * memory is free again in the end. With an argument: as many graphs for each.
+ * and in memory of the library's. The copy is isomorphic; what the device holds comes back, and nothing else; all of
+ * the memory is free again in the end. With an argument, or DEEP_GRAPHS: as many graphs for each.
  */
 #include "check.h"
 #include "random_graph.h"
