@@ -27,7 +27,8 @@ static const char help[] =
     "all types that it reaches. The program compiles and links that file, and calls int NAME_register(void) after\n"
     "shmem_init; it returns 0, or a negative errno value after a line that says why. TYPE is a struct, class or\n"
     "typedef of C and C++ or a derived type of gfortran: tree, \"struct tree\", mesh::cell; it becomes the name that\n"
-    "shmemx_type_find knows. Types that are reached have the names of the debug information.\n"
+    "shmemx_type_find knows. Types that are reached have the names of the debug information; structs without a name\n"
+    "are called after their member (mesh.shape), and each element of an array of pointers is a field (child[0]).\n"
     "\n"
     "  -o, --output FILE       the C file (default: standard output)\n"
     "  -n, --name NAME         of the function, NAME_register (default: the name of the C file without its ending)\n"
@@ -171,7 +172,8 @@ static void read_all(const char *path)
     for (size_t i = 0; i < options.n_files; i++)
         osht_debug_open(options.files[i], options.unit);
     if (!osht_debug_is_there())
-        osht_fail("%s: no debug information%s; compile with -g", path, options.unit ? " of such a unit" : "");
+        osht_fail("%s: no debug information%s; compile with -g (of what -flto compiles, the linked program has it)", path,
+                  options.unit ? " of such a unit" : "");
     osht_notes_from_marks();
     for (size_t i = 0; i < options.n_annotations; i++)
         osht_notes_read(options.annotations[i]);
