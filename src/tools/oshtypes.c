@@ -172,7 +172,7 @@ static void read_all(const char *path)
     for (size_t i = 0; i < options.n_files; i++)
         osht_debug_open(options.files[i], options.unit);
     if (!osht_debug_is_there())
-        osht_fail("%s: no debug information%s; compile with -g (of what -flto compiles, the linked program has it)", path,
+        osht_fail("%s: no debug information%s; compile with -g (with -flto the linked program has it)", path,
                   options.unit ? " of such a unit" : "");
     osht_notes_from_marks();
     for (size_t i = 0; i < options.n_annotations; i++)
