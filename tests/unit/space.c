@@ -31,6 +31,7 @@ static struct {
     int calls_left; /* until one fails; -1: none does */
     int n_allocations;
     int n_under_way;
+    int n_lanes;
 } device = {.calls_left = -1};
 
 static bool fails(void)
@@ -61,7 +62,7 @@ static void device_deallocate(void *object)
     device.n_allocations--;
 }
 
-static const struct shmemi_memory kind;
+static struct shmemi_memory kind;
 
 static int device_open_object(void *object, size_t size, struct shmemi_allocation *allocation, char *reason,
                               size_t reason_size)
@@ -117,7 +118,71 @@ static int device_event_wait(struct shmemi_event *event)
     return failed ? -EIO : 0;
 }
 
-static const struct shmemi_memory kind = {
+/* What a lane has under way, the newest first. */
+struct lane_copy {
+    struct late_copy late;
+    struct lane_copy *before;
+};
+static struct lane_copy *in_lane;
+
+static int device_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p)
+{
+    (void)place;
+    if (fails())
+        return -EIO;
+    *lane_p = (struct shmemi_lane){.memory = &kind};
+    device.n_lanes++;
+    return 0;
+}
+
+static int device_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, size_t nbytes)
+{
+    (void)lane;
+    if (fails())
+        return -EIO;
+    struct lane_copy *copy = malloc(sizeof *copy);
+    CHECK(copy && device.n_lanes == 1);
+    *copy = (struct lane_copy){{*dest, *source, nbytes}, in_lane};
+    in_lane = copy;
+    device.n_under_way++;
+    return 0;
+}
+
+static void move_in_order(struct lane_copy *newest)
+{
+    if (!newest)
+        return;
+    move_in_order(newest->before);
+    memcpy((void *)newest->late.dest.address, (const void *)newest->late.source.address, newest->late.nbytes);
+    free(newest);
+    device.n_under_way--;
+}
+
+static int device_lane_wait(const struct shmemi_lane *lane)
+{
+    (void)lane;
+    move_in_order(in_lane);
+    in_lane = NULL;
+    return fails() ? -EIO : 0;
+}
+
+static void device_lane_close(struct shmemi_lane *lane)
+{
+    (void)lane;
+    CHECK(!in_lane);
+    device.n_lanes--;
+}
+
+static void use_lanes(bool with)
+{
+    kind.lane_open = with ? device_lane_open : NULL;
+    kind.lane_copy = device_lane_copy;
+    kind.lane_wait = device_lane_wait;
+    kind.lane_close = device_lane_close;
+}
+
+static struct shmemi_memory kind = {
     .name = "fake",
     .type = SHMEMI_MEMTYPE_CUDA,
     .owns = device_owns,
@@ -324,7 +389,7 @@ static size_t free_bytes_of(const struct shmemi_space *space)
 static void check_nothing_changed(struct shmemi_space *space, const struct random_graph *graph, uint64_t shape,
                                   uint64_t digest)
 {
-    CHECK(!device.n_under_way);
+    CHECK(!device.n_under_way && !device.n_lanes);
     CHECK(!space->n_live && !space->n_mappings && !space->batches);
     CHECK(!space->technique->is_per_object || !device.n_allocations);
     CHECK(!shmemi_space_device(space, (uintptr_t)graph->root));
@@ -360,7 +425,7 @@ static void fail_everywhere(struct shmemi_space *space, struct random_graph *gra
         device.calls_left = n;
         rc = shmemi_space_unmap(space, root.address, SHMEMI_SPACE_FROM);
         device.calls_left = -1;
-        CHECK(shape_of(graph) == shape && !device.n_under_way);
+        CHECK(shape_of(graph) == shape && !device.n_under_way && !device.n_lanes);
         CHECK(!rc || shmemi_space_device(space, root.address) == address);
     }
     check_nothing_changed(space, graph, shape, digest);
@@ -421,6 +486,7 @@ int main(int argc, char **argv)
     test_users_buffer();
     for (uint64_t seed = 1; seed <= n_seeds; seed++)
         for (int i = 0; i < N_TECHNIQUES; i++) {
+            use_lanes(seed % 2 == 0);
             test_technique(techniques[i], false, 100 * seed + (uint64_t)i);
             test_technique(techniques[i], true, 100 * seed + (uint64_t)i + 50);
             test_second_map(techniques[i], 100 * seed + (uint64_t)i + 20);
