@@ -10,13 +10,15 @@
 #include "deep/image.h"
 #include "random_graph.h"
 
-enum { MOST_OBJECTS = 3, MOST_BYTES = 1 << 12, MOST_CHANGES = 24, N_GRAPHS = 200 };
+enum { MOST_OBJECTS = 3, MOST_BYTES = 1 << 16, MOST_CHANGES = 24 };
 static const uint64_t base = 0x10000;
 
 struct target {
+    uint64_t seed;
     struct random_graph *random;
     const struct shmemi_type *type;
     struct shmemi_graph graph;
+    char *good; /* the image as it should be */
     char *bytes;
 };
 
@@ -29,17 +31,20 @@ static int open_walk(struct shmemi_graph *graph, uintptr_t root, const struct sh
 static void open_target(struct target *target, uint64_t seed)
 {
     struct shmemi_image image;
+    target->seed = seed;
     target->random = random_graph_open(seed, seed, MOST_OBJECTS);
     ALWAYS(!shmemi_types_create("fuzz", target->random->n_types, target->random->types, NULL));
     target->type = shmemi_type_find(target->random->root_type);
     ALWAYS(!open_walk(&target->graph, (uintptr_t)target->random->root, target->type, target->random->n_elems));
+    target->good = fuzz_memory(target->graph.size);
     target->bytes = fuzz_memory(target->graph.size);
     shmemi_image_describe(&image, &target->graph, target->type, target->random->n_elems, base, false);
-    shmemi_image_fill(&image, 0, target->bytes, target->graph.size);
+    shmemi_image_fill(&image, 0, target->good, target->graph.size);
 }
 
 static void close_target(struct target *target)
 {
+    free(target->good);
     free(target->bytes);
     shmemi_graph_close(&target->graph);
     random_graph_close(target->random);
@@ -116,37 +121,37 @@ static void scatter(struct fuzz_input *input, const struct target *target)
     free(pointers);
 }
 
-/* The first graphs that are small: one in a hundred takes longer to make than all of these together. */
-static uint64_t choose_graph(struct fuzz_input *input)
+/* The target of a seed, as new: most inputs have the seed of the one before. */
+static struct target *take_target(uint64_t seed)
 {
-    static uint64_t seeds[N_GRAPHS];
-    static size_t n;
-    for (uint64_t seed = 0; n < N_GRAPHS; seed++) {
-        struct target target;
-        open_target(&target, seed);
-        if (target.graph.size <= MOST_BYTES)
-            seeds[n++] = seed;
+    static struct target target;
+    if (target.random && target.seed != seed) {
         close_target(&target);
+        target.random = NULL;
     }
-    return seeds[fuzz_below(input, N_GRAPHS)];
+    if (!target.random)
+        open_target(&target, seed);
+    shmemi_image_scatter(&target.graph, 0, target.good, target.graph.size);
+    memcpy(target.bytes, target.good, target.graph.size);
+    return &target;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
-    struct target target;
     const char *cause = NULL;
     shmemi_log_hold(true); /* one line is enough of what is refused */
-    open_target(&target, choose_graph(&input));
+    struct target *target = take_target(fuzz_below(&input, 1 << 16));
+    if (target->graph.size > MOST_BYTES)
+        return 0;
     for (size_t n = fuzz_below(&input, MOST_CHANGES); n; n--)
-        change(&input, &target);
-    mend_header(&input, &target);
-    scatter(&input, &target);
-    int rc = shmemi_image_check_header((struct shmemi_image_header *)target.bytes, target.graph.size, target.type,
-                                       &cause);
+        change(&input, target);
+    mend_header(&input, target);
+    scatter(&input, target);
+    const struct shmemi_image_header *header = (const struct shmemi_image_header *)target->bytes;
+    int rc = shmemi_image_check_header(header, target->graph.size, target->type, &cause);
     ALWAYS(!rc || cause);
-    if (!rc && !shmemi_image_relocate("fuzz", target.bytes, target.type, (uintptr_t)target.bytes))
-        check_objects(&target);
-    close_target(&target);
+    if (!rc && !shmemi_image_relocate("fuzz", target->bytes, target->type, (uintptr_t)target->bytes))
+        check_objects(target);
     return 0;
 }
