@@ -22,7 +22,7 @@ static const char help_text[] =
     "  --nodes N         1024; of umt 2000\n"
     "  --scale F         of umt's arrays (1: about 2.2 GB)\n"
     "  -i N              repetitions, at most (11)\n"
-    "  --seconds S       for a line, after three repetitions (1)\n"
+    "  --seconds S       for a line, after three repetitions, or two if they are long (1)\n"
     "  --own, --peer     only to the own GPU; only to the other PE\n"
     "  --asynchronous    techniques but image wait at the end of a call only\n"
     "  --goals           say which goals are reached\n"

@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
+/* At least so many repetitions; of one that takes longer, one less. */
 enum { REPETITIONS_MIN = 3 };
+static const double LONG_REPETITION = 0.5e6;
 
 void times_add(struct times *times, double microseconds)
 {
@@ -26,7 +28,7 @@ double times_median(struct times *times)
     if (times->n == 0)
         return NAN;
     qsort(times->all, (size_t)times->n, sizeof times->all[0], by_value);
-    return times->all[times->n / 2];
+    return (times->all[times->n / 2] + times->all[(times->n - 1) / 2]) / 2;
 }
 
 double times_best(const struct times *times)
@@ -39,10 +41,11 @@ double times_best(const struct times *times)
 
 bool repeat(const struct options *options, struct repetition *repetition)
 {
-    if (repetition->n == 0)
+    long n = repetition->n++;
+    if (n == 0)
         repetition->start = osu_time();
-    bool late = osu_time() - repetition->start > options->seconds * 1e6;
-    bool enough = repetition->n >= options->repetitions || (repetition->n >= REPETITIONS_MIN && late);
-    repetition->n++;
-    return !enough;
+    double elapsed = osu_time() - repetition->start;
+    bool is_long = n > 0 && elapsed / (double)n > LONG_REPETITION;
+    bool is_late = elapsed > options->seconds * 1e6 && n >= REPETITIONS_MIN - is_long;
+    return n < options->repetitions && !is_late;
 }

@@ -4,9 +4,12 @@
  * device, everything but the pointers is copied from it. An object without travels directly.
  */
 #include "deep/technique.h"
+#include "gpu/processor.h"
 
 #include <errno.h>
 #include <string.h>
+
+enum { STREAMING_FROM = 64 << 10 };
 
 struct temporary {
     struct shmemi_afterwards afterwards;
@@ -20,13 +23,22 @@ static void drop(struct shmemi_afterwards *afterwards, int status)
     shmemi_afterwards_free(afterwards);
 }
 
+/* Large objects go past the caches, where their old bytes would have to come to first. */
+static void copy(uintptr_t object, const char *bytes, size_t nbytes)
+{
+    if (nbytes < STREAMING_FROM)
+        memcpy((void *)object, bytes, nbytes);
+    else
+        shmemi_streaming_copy()((void *)object, bytes, nbytes);
+}
+
 static void copy_back(struct shmemi_afterwards *afterwards, int status)
 {
     const struct temporary *temporary = (const struct temporary *)afterwards;
     const struct shmemi_part *part = &temporary->part;
     struct shmemi_gaps gap = {0};
     while (!status && shmemi_part_next_gap(part, &gap))
-        memcpy((char *)part->copy->address + gap.begin, temporary->bytes + gap.begin - part->at, gap.size);
+        copy(part->copy->address + gap.begin, temporary->bytes + gap.begin - part->at, gap.size);
     shmemi_afterwards_free(afterwards);
 }
 
