@@ -51,7 +51,7 @@ struct shmemi_graph {
 
     const uint32_t *by_address; /* the extents' numbers by ascending address */
 
-    struct shmemi_graph_work *work; /* the memory of the above */
+    struct shmemi_graph_memory *memory; /* of the above */
 };
 
 struct shmemi_walk_options {

@@ -39,9 +39,9 @@ static bool is_in_order(const struct shmemi_graph_work *work)
 {
     uintptr_t end = 0;
     for (size_t i = 0; i < work->n_items; i++) {
-        if (work->extents[i].address < end)
+        if (work->result.extents[i].address < end)
             return false;
-        end = work->extents[i].address + work->extents[i].size;
+        end = work->result.extents[i].address + work->result.extents[i].size;
     }
     return true;
 }
@@ -50,7 +50,7 @@ static void sort_items(const struct layout *layout)
 {
     const struct shmemi_graph_work *work = layout->work;
     for (size_t i = 0; i < work->n_items; i++)
-        layout->order[i] = (struct shmemi_pair){work->extents[i].address, i};
+        layout->order[i] = (struct shmemi_pair){work->result.extents[i].address, i};
     shmemi_sort_pairs(layout->order, work->n_items, layout->other);
 }
 
@@ -58,7 +58,7 @@ static bool items_overlap(const struct layout *layout)
 {
     const struct shmemi_pair *order = layout->order;
     for (size_t i = 1; i < layout->work->n_items; i++)
-        if (order[i].key - order[i - 1].key < layout->work->extents[order[i - 1].value].size)
+        if (order[i].key - order[i - 1].key < layout->work->result.extents[order[i - 1].value].size)
             return true;
     return false;
 }
@@ -92,11 +92,11 @@ static void make_groups(struct layout *layout)
     struct group *group = NULL;
     for (size_t i = 0; i < work->n_items; i++) {
         size_t item = layout->order[i].value;
-        if (group && work->extents[item].address < group->end) {
-            join_group(group, &work->extents[item], work->items[item].type);
+        if (group && work->result.extents[item].address < group->end) {
+            join_group(group, &work->result.extents[item], work->items[item].type);
         } else {
             group = &layout->groups[layout->n_groups++];
-            *group = group_of(&work->extents[item], work->items[item].type);
+            *group = group_of(&work->result.extents[item], work->items[item].type);
         }
         layout->place_of_item[item] = (uint32_t)(group - layout->groups);
     }
@@ -128,7 +128,7 @@ static void make_extents(struct layout *layout, struct shmemi_graph *graph)
             size_t size = group->end - group->start;
             at = place_group(group, at);
             group->extent = (uint32_t)graph->n_extents;
-            layout->work->by_address[place] = group->extent;
+            layout->work->result.by_address[place] = group->extent;
             layout->extents[graph->n_extents++] = (struct shmemi_extent){group->start, size, at};
             at += size;
         }
@@ -146,12 +146,12 @@ static size_t new_place(const struct layout *layout, size_t at)
     size_t low = 0, high = work->n_items; /* the first item that begins after it */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (work->extents[middle].at <= at)
+        if (work->result.extents[middle].at <= at)
             low = middle + 1;
         else
             high = middle;
     }
-    const struct shmemi_extent *old = &work->extents[low - 1];
+    const struct shmemi_extent *old = &work->result.extents[low - 1];
     const struct shmemi_extent *extent = &layout->extents[layout->place_of_item[low - 1]];
     return extent->at + (old->address - extent->address) + (at - old->at);
 }
@@ -162,10 +162,10 @@ static void move_links(const struct layout *layout)
     const struct shmemi_graph_work *work = layout->work;
     size_t item = 0;
     for (size_t i = 0; i < work->n_links; i++) {
-        struct shmemi_graph_link *link = &work->links[i];
-        while (link->at >= work->extents[item].at + work->extents[item].size)
+        struct shmemi_graph_link *link = &work->result.links[i];
+        while (link->at >= work->result.extents[item].at + work->result.extents[item].size)
             item++;
-        const struct shmemi_extent *old = &work->extents[item];
+        const struct shmemi_extent *old = &work->result.extents[item];
         const struct shmemi_extent *extent = &layout->extents[layout->place_of_item[item]];
         if (link->to < SHMEMI_LINK_OPAQUE)
             link->to = new_place(layout, link->to);
@@ -179,7 +179,7 @@ static void find_weak_targets(const struct shmemi_graph_work *work, const struct
         const struct shmemi_walk_weak *weak = &work->weaks[i];
         const struct shmemi_extent *extent = shmemi_graph_extent_of(graph, weak->address);
         if (extent)
-            work->links[weak->link].to = extent->at + (weak->address - extent->address);
+            work->result.links[weak->link].to = extent->at + (weak->address - extent->address);
     }
 }
 
@@ -265,7 +265,7 @@ static void join_items(struct layout *layout, struct shmemi_graph *graph)
     make_groups(layout);
     make_extents(layout, graph);
     move_links(layout);
-    memcpy(layout->work->extents, layout->extents, graph->n_extents * sizeof *layout->extents);
+    memcpy(layout->work->result.extents, layout->extents, graph->n_extents * sizeof *layout->extents);
 }
 
 /* Extents are right as the walk has placed them, unless items overlap. */
@@ -275,7 +275,7 @@ static int order_extents(struct shmemi_graph *graph, struct shmemi_graph_work *w
     *overlap_p = false;
     if (is_in_order(work)) {
         for (size_t i = 0; i < work->n_items; i++)
-            work->by_address[i] = (uint32_t)i;
+            work->result.by_address[i] = (uint32_t)i;
         return 0;
     }
     int rc = open_layout(&layout, work);
@@ -286,23 +286,23 @@ static int order_extents(struct shmemi_graph *graph, struct shmemi_graph_work *w
     if (*overlap_p)
         join_items(&layout, graph);
     for (size_t i = 0; !*overlap_p && i < work->n_items; i++)
-        work->by_address[i] = (uint32_t)layout.order[i].value;
+        work->result.by_address[i] = (uint32_t)layout.order[i].value;
     return 0;
 }
 
 static int lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work)
 {
     bool overlap;
-    const uintptr_t root = work->n_items ? work->extents[0].address : 0;
-    if (!SHMEMI_WALK_ROOM(work->by_address, work->n_items, work->max_by_address))
+    const uintptr_t root = work->n_items ? work->result.extents[0].address : 0;
+    if (!SHMEMI_WALK_ROOM(work->result.by_address, work->n_items, work->result.max_by_address))
         return -ENOMEM;
-    *graph = (struct shmemi_graph){.extents = work->extents,
+    *graph = (struct shmemi_graph){.extents = work->result.extents,
                                    .n_extents = work->n_items,
-                                   .links = work->links,
+                                   .links = work->result.links,
                                    .n_links = work->n_links,
                                    .root = work->options->header,
                                    .size = work->size,
-                                   .by_address = work->by_address};
+                                   .by_address = work->result.by_address};
     int rc = order_extents(graph, work, &overlap);
     if (rc)
         return rc;

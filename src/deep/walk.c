@@ -71,7 +71,7 @@ static inline int count_steps(struct shmemi_graph_work *work, const struct shmem
 
 static inline size_t elements_after(const struct shmemi_graph_work *work, uint32_t item, uintptr_t address)
 {
-    const struct shmemi_extent *extent = &work->extents[item];
+    const struct shmemi_extent *extent = &work->result.extents[item];
     return (extent->size - (address - extent->address)) / work->items[item].type->size;
 }
 
@@ -101,14 +101,14 @@ static int add_item(struct shmemi_graph_work *work, uintptr_t address, const str
     const size_t number = work->n_items, size = n * type->size;
     if (number >= work->most_items)
         return too_many(work, type);
-    if (!SHMEMI_WALK_ROOM(work->extents, number + 1, work->max_extents) ||
+    if (!SHMEMI_WALK_ROOM(work->result.extents, number + 1, work->result.max_extents) ||
         !SHMEMI_WALK_ROOM(work->items, number + 1, work->max_items))
         return no_memory(work);
     prefetch_links(work, address, type);
     size_t at = work->size + (-work->size & (shmemi_walk_alignment(size, type->alignment) - 1));
     if (__builtin_expect(size > PTRDIFF_MAX - at, 0))
         return too_large(work);
-    work->extents[number] = (struct shmemi_extent){address, size, at};
+    work->result.extents[number] = (struct shmemi_extent){address, size, at};
     work->items[number] = (struct shmemi_walk_item){type, known};
     work->size = at + size;
     work->n_items++;
@@ -142,13 +142,13 @@ static inline int reach(struct shmemi_graph_work *work, uintptr_t address, const
 /* Where a byte of an item is in the image. */
 static inline size_t place_of(const struct shmemi_graph_work *work, uint32_t item, uintptr_t address)
 {
-    return work->extents[item].at + (address - work->extents[item].address);
+    return work->result.extents[item].at + (address - work->result.extents[item].address);
 }
 
 /* There is room, see enter_object. */
 static inline void add_link(struct shmemi_graph_work *work, size_t at, size_t to)
 {
-    work->links[work->n_links++] = (struct shmemi_graph_link){at, to};
+    work->result.links[work->n_links++] = (struct shmemi_graph_link){at, to};
 }
 
 /* Elements of a string with the last, which is 0, or 0 when it has none before the end of the image. */
@@ -277,9 +277,9 @@ static inline int follow_plain(struct shmemi_graph_work *work, uintptr_t object,
 static inline int enter_object(struct shmemi_graph_work *work, const struct shmemi_type *type)
 {
     const size_t n_links = work->n_links + type->n_links;
-    if (__builtin_expect(n_links > work->max_links && n_links > work->most_links, 0))
+    if (__builtin_expect(n_links > work->result.max_links && n_links > work->most_links, 0))
         return too_many(work, type);
-    if (__builtin_expect(!SHMEMI_WALK_ROOM(work->links, n_links, work->max_links), 0))
+    if (__builtin_expect(!SHMEMI_WALK_ROOM(work->result.links, n_links, work->result.max_links), 0))
         return no_memory(work);
     return count_steps(work, type, type->n_links);
 }
@@ -352,7 +352,7 @@ static int is_known(struct shmemi_graph_work *work, uintptr_t address, uint32_t 
 static int look_at_array(struct shmemi_graph_work *work, uint32_t owner)
 {
     const struct shmemi_walk_item item = work->items[owner];
-    const uintptr_t address = work->extents[owner].address, end = address + work->extents[owner].size;
+    const uintptr_t address = work->result.extents[owner].address, end = address + work->result.extents[owner].size;
     int rc = 0;
     for (uintptr_t element = address + item.first * item.type->size; !rc && element < end;) {
         size_t known = 0;
@@ -370,7 +370,7 @@ static int look_at_array(struct shmemi_graph_work *work, uint32_t owner)
 static inline int look_at_item(struct shmemi_graph_work *work, uint32_t number)
 {
     const struct shmemi_type *type = work->items[number].type;
-    const struct shmemi_extent *extent = &work->extents[number];
+    const struct shmemi_extent *extent = &work->result.extents[number];
     if (!type->has_links)
         return 0;
     return extent->size > type->size ? look_at_array(work, number) :
@@ -402,27 +402,44 @@ static void set_limits(struct shmemi_graph_work *work)
         work->most_items = SHMEMI_WALK_MAX_ITEMS;
 }
 
+/* ---- memory ---- */
+
+/* What the last walk worked with, and what the last graph to be closed was in, unless they were large: fresh memory
+ * would cost more than the walk of a small graph. */
+static _Atomic(struct shmemi_graph_work *) spare_work;
+static _Atomic(struct shmemi_graph_memory *) spare_memory;
+
+static void free_memory(struct shmemi_graph_memory *memory)
+{
+    if (!memory)
+        return;
+    free(memory->extents);
+    free(memory->links);
+    free(memory->by_address);
+    free(memory);
+}
+
+static void put_back_memory(struct shmemi_graph_memory *memory)
+{
+    bool is_small = memory->max_extents <= KEPT_ITEMS && memory->max_links <= 2 * KEPT_ITEMS;
+    free_memory(is_small ? atomic_exchange(&spare_memory, memory) : memory);
+}
+
 static void free_work(struct shmemi_graph_work *work)
 {
     if (!work)
         return;
-    free(work->extents);
     free(work->items);
-    free(work->links);
     free(work->weaks);
-    free(work->by_address);
     free(work->frames);
     free(work->visited.entries);
     free(work->scratch);
     free(work);
 }
 
-/* What the last walk worked with, unless it was large: fresh memory would cost more than the walk of a small graph. */
-static _Atomic(struct shmemi_graph_work *) spare;
-
 static struct shmemi_graph_work *take_work(const struct shmemi_walk_options *options)
 {
-    struct shmemi_graph_work *work = atomic_exchange(&spare, NULL);
+    struct shmemi_graph_work *work = atomic_exchange(&spare_work, NULL);
     if (!work)
         work = calloc(1, sizeof *work);
     if (!work || !shmemi_visited_clear(&work->visited)) {
@@ -439,30 +456,50 @@ static struct shmemi_graph_work *take_work(const struct shmemi_walk_options *opt
 
 static void put_back_work(struct shmemi_graph_work *work)
 {
-    bool is_small = work->max_items <= KEPT_ITEMS && work->max_links <= 2 * KEPT_ITEMS;
-    free_work(is_small ? atomic_exchange(&spare, work) : work);
+    bool is_small = work->max_items <= KEPT_ITEMS && work->max_frames <= KEPT_ITEMS &&
+                    work->max_weaks <= KEPT_ITEMS && shmemi_visited_size(work->visited.shift) <= 4 * KEPT_ITEMS;
+    free_work(is_small ? atomic_exchange(&spare_work, work) : work);
+}
+
+/* ---- all ---- */
+
+static int make_graph(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
+                      const struct shmemi_type *type, size_t nelems, struct shmemi_graph_memory *memory)
+{
+    struct shmemi_graph_work *work = take_work(options);
+    if (!work)
+        return -ENOMEM;
+    work->result = *memory;
+    int rc = walk(work, address, type, nelems);
+    if (!rc)
+        rc = shmemi_graph_lay_out(graph, work);
+    *memory = work->result;
+    put_back_work(work);
+    return rc;
 }
 
 int shmemi_graph_open(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
                       const struct shmemi_type *type, size_t nelems)
 {
     *graph = (struct shmemi_graph){0};
-    struct shmemi_graph_work *work = take_work(options);
-    if (!work)
+    struct shmemi_graph_memory *memory = atomic_exchange(&spare_memory, NULL);
+    if (!memory)
+        memory = calloc(1, sizeof *memory);
+    if (!memory) {
+        shmemi_error("%s: no memory for a graph", options->routine);
         return -ENOMEM;
-    int rc = walk(work, address, type, nelems);
-    if (!rc)
-        rc = shmemi_graph_lay_out(graph, work);
+    }
+    int rc = make_graph(graph, options, address, type, nelems, memory);
     if (rc)
-        put_back_work(work);
+        put_back_memory(memory);
     else
-        graph->work = work;
+        graph->memory = memory;
     return rc;
 }
 
 void shmemi_graph_close(struct shmemi_graph *graph)
 {
-    if (graph->work)
-        put_back_work(graph->work);
+    if (graph->memory)
+        put_back_memory(graph->memory);
     *graph = (struct shmemi_graph){0};
 }

@@ -30,23 +30,27 @@ struct shmemi_walk_frame {
     const struct shmemi_type *type;
 };
 
-/* Extents and links are placed at once, as if no items overlapped, which is what they mostly do. All memory is kept for
- * the next walk. */
+/* What becomes part of the graph. */
+struct shmemi_graph_memory {
+    struct shmemi_extent *extents;
+    struct shmemi_graph_link *links;
+    uint32_t *by_address;
+    size_t max_extents, max_links, max_by_address;
+};
+
+/* Extents and links are placed at once, as if no items overlapped, which is what they mostly do. */
 struct shmemi_graph_work {
     const struct shmemi_walk_options *options;
-    struct shmemi_extent *extents;
+    struct shmemi_graph_memory result;
     struct shmemi_walk_item *items;
-    struct shmemi_graph_link *links;
     struct shmemi_walk_weak *weaks;
     struct shmemi_walk_frame *frames;
     size_t n_items, n_links, n_weaks, n_frames;
-    size_t max_extents, max_items, max_links, max_weaks, max_frames;
+    size_t max_items, max_weaks, max_frames;
     size_t size; /* of the image so far */
     struct shmemi_visited visited;
     uint64_t steps, max_steps;
     size_t most_links, most_items;
-    uint32_t *by_address;
-    size_t max_by_address;
     char *scratch; /* of the layout */
     size_t scratch_size;
 };
@@ -92,7 +96,7 @@ static inline size_t shmemi_walk_alignment(size_t size, size_t alignment)
 bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size);
 
 /* Make a graph of what the walk has found: extents that do not overlap, links, root, size, shape. 0 or -errno, logged.
- * The graph uses the memory of the work. */
+ * The graph uses the memory of the result. */
 int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work);
 
 #endif
