@@ -13,8 +13,8 @@
 
 #include "deep/type.h"
 
-/* Where the objects lie: the pointer value base + k stands for the byte at bytes + k. Live memory: all zero but size, which
- * is SIZE_MAX, and is trusted. In an image nothing is trusted: what leaves it is -EBADMSG. */
+/* Where the objects lie: the pointer value base + k stands for the byte at bytes + k. Live memory: all zero but size,
+ * which is SIZE_MAX, and is trusted. In an image nothing is trusted: what leaves it is -EBADMSG. */
 struct shmemi_graph_space {
     const char *bytes;
     uintptr_t base;

@@ -16,4 +16,11 @@ static inline uint64_t shmemi_hash_add(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
+/* Two values at once, for sums of many: none waits for the one before. */
+static inline uint64_t shmemi_hash_pair(uint64_t seed, uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)(a ^ seed) * (b ^ UINT64_C(0xe7037ed1a0b428db));
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include "deep/image.h"
 
+#include "deep/hash.h"
 #include "gpu/processor.h"
 
 #include <errno.h>
@@ -18,12 +19,11 @@ _Static_assert(sizeof(uintptr_t) == LINK_BYTES, "pointers have 8 bytes");
 uint64_t shmemi_image_header_check(const struct shmemi_image_header *header)
 {
     const unsigned char *bytes = (const unsigned char *)header;
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = 0;
     for (size_t i = 0; i < offsetof(struct shmemi_image_header, check); i += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, bytes + i, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
+        hash = shmemi_hash_add(hash, word);
     }
     return hash;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The image of a graph: header, then the extents. It is made and taken apart in pieces, by any number of threads at once,
- * so that it need never be in memory as a whole.
+ * The image of a graph: header, then the extents. It is made and taken apart in pieces, by any number of threads at
+ * once, so that it need never be in memory as a whole.
  */
 #ifndef SHMEMI_DEEP_IMAGE_H
 #define SHMEMI_DEEP_IMAGE_H
@@ -40,19 +40,20 @@ void shmemi_image_describe(struct shmemi_image *image, const struct shmemi_graph
 /* Write bytes [at, at + nbytes) of the image: header, extents with their pointers set, zeros between them. Any cut. */
 void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes);
 
-/* Copy bytes [at, at + nbytes) of an image into the objects of a graph in live memory, without touching pointers, gaps or
- * anything else. */
+/* Copy bytes [at, at + nbytes) of an image into the objects of a graph in live memory, without touching pointers, gaps
+ * or anything else. */
 void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const char *bytes, size_t nbytes);
 
-/* Is this a header of an image of at most capacity bytes, of this type (NULL: any)? 0 or -EBADMSG with a cause in words. */
+/* Is this a header of an image of at most capacity bytes, of this type (NULL: any)? 0, or -EBADMSG with a cause in
+ * words. */
 int shmemi_image_check_header(const struct shmemi_image_header *header, size_t capacity, const struct shmemi_type *type,
                               const char **cause_p);
 
 /* What belongs into header->check. */
 uint64_t shmemi_image_header_check(const struct shmemi_image_header *header);
 
-/* Check everything in an image of exactly header->size bytes, whose header is good, and set its pointers for a new base, a
- * multiple of 16. The bytes are aligned to 16. -EBADMSG or -ENOMEM, logged; the bytes are of no use then. */
+/* Check everything in an image of exactly header->size bytes, whose header is good, and set its pointers for a new base,
+ * a multiple of 16. The bytes are aligned to 16. -EBADMSG or -ENOMEM, logged; the bytes are of no use then. */
 int shmemi_image_relocate(const char *routine, char *bytes, const struct shmemi_type *type, uintptr_t new_base);
 
 #endif

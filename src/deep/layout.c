@@ -6,6 +6,7 @@
 #include "deep/walk.h"
 
 #include "base/log.h"
+#include "deep/hash.h"
 #include "deep/sort.h"
 
 #include <errno.h>
@@ -217,22 +218,16 @@ static int sort_links(struct shmemi_graph *graph, const struct shmemi_graph_work
 
 /* ---- shape ---- */
 
-static inline uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
-{
-    unsigned __int128 product = (unsigned __int128)(a ^ seed) * (b ^ 0xe7037ed1a0b428dbu);
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 /* A sum, since both lists are sorted and have no place twice. */
 static uint64_t shape_of(const struct shmemi_graph *graph)
 {
     const uint64_t of_all = 0x9e3779b97f4a7c15u, of_extents = 0xa0761d6478bd642fu, of_links = 0x8ebc6af09c88c6e3u;
-    uint64_t sum = mix(of_all, graph->size, graph->root);
+    uint64_t sum = shmemi_hash_pair(of_all, graph->size, graph->root);
     for (size_t i = 0; i < graph->n_extents; i++)
-        sum += mix(of_extents, graph->extents[i].at, graph->extents[i].size);
+        sum += shmemi_hash_pair(of_extents, graph->extents[i].at, graph->extents[i].size);
     for (size_t i = 0; i < graph->n_links; i++)
-        sum += mix(of_links, graph->links[i].at, graph->links[i].to);
-    return mix(of_all, sum, graph->n_links);
+        sum += shmemi_hash_pair(of_links, graph->links[i].at, graph->links[i].to);
+    return shmemi_hash_pair(of_all, sum, graph->n_links);
 }
 
 /* ---- all ---- */
