@@ -52,8 +52,8 @@ int shmemi_image_check_header(const struct shmemi_image_header *header, size_t c
 /* What belongs into header->check. */
 uint64_t shmemi_image_header_check(const struct shmemi_image_header *header);
 
-/* Check everything in an image of exactly header->size bytes, whose header is good, and set its pointers for a new base,
- * a multiple of 16. The bytes are aligned to 16. -EBADMSG or -ENOMEM, logged; the bytes are of no use then. */
+/* Check everything in an image of exactly header->size bytes, whose header is good, and set its pointers for a new
+ * base, a multiple of 16. The bytes are aligned to 16. -EBADMSG or -ENOMEM, logged; the bytes are of no use then. */
 int shmemi_image_relocate(const char *routine, char *bytes, const struct shmemi_type *type, uintptr_t new_base);
 
 #endif
