@@ -325,16 +325,3 @@ int shmemi_batch_add_link(struct shmemi_copy *copy, size_t at)
         next->first_link++;
     return 0;
 }
-
-int shmemi_batch_set_link(struct shmemi_space *space, struct shmemi_copy *copy, size_t link, size_t to)
-{
-    struct shmemi_graph_link *mine = &copy->batch->graph.links[link];
-    uint64_t value = to < SHMEMI_LINK_OPAQUE ? to : 0;
-    struct shmemi_place dest = shmemi_space_place(&space->memory, copy->device + shmemi_link_offset(copy, link));
-    struct shmemi_place source = shmemi_place_host(&value);
-    struct shmemi_shape shape = shmemi_shape_linear(sizeof value);
-    int rc = space->memory.kind->copy(&dest, &source, &shape);
-    if (!rc)
-        mine->to = to < SHMEMI_LINK_OPAQUE ? to : SHMEMI_LINK_NULL;
-    return rc;
-}

@@ -161,63 +161,110 @@ static void count_old(const struct plan *plan, size_t *n_parts_p, size_t *n_foll
     }
 }
 
-static int follow(struct shmemi_space *space, const struct shmemi_followed *followed, uint64_t to)
+/* The link at an offset in a copy, which may not have known it so far. SIZE_MAX: no memory. */
+static size_t know_link(struct shmemi_copy *copy, size_t at)
 {
-    struct shmemi_copy *copy = followed->copy;
-    size_t link = shmemi_batch_find_link(copy, followed->at);
-    int rc = link == SIZE_MAX ? shmemi_batch_add_link(copy, followed->at) : 0;
-    if (rc)
+    size_t link = shmemi_batch_find_link(copy, at);
+    if (link == SIZE_MAX && !shmemi_batch_add_link(copy, at))
+        link = shmemi_batch_find_link(copy, at);
+    return link;
+}
+
+static int follow(struct plan *plan, struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t at,
+                  uint64_t value)
+{
+    struct shmemi_mapping *mapping = plan->mapping;
+    struct shmemi_followed *followed = &mapping->followed[mapping->n_followed];
+    size_t link = know_link(copy, at);
+    if (link == SIZE_MAX)
         return no_memory();
-    link = shmemi_batch_find_link(copy, followed->at);
-    if (!copy->batch->followers[link])
-        rc = shmemi_batch_set_link(space, copy, link, (size_t)to);
-    if (!rc)
-        copy->batch->followers[link]++;
-    return rc;
+    *followed = (struct shmemi_followed){copy, at, value};
+    mapping->n_followed++;
+    if (copy->batch->followers[link]++)
+        return 0;
+    return shmemi_transfers_set_link(transfers, copy, link, &followed->value);
 }
 
 /* A pointer that is null in copies, though not here, in a copy that does not know it as a pointer. */
 static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at)
 {
+    static const uint64_t null_link = SHMEMI_LINK_NULL;
+    struct shmemi_transfers transfers;
     uintptr_t pointer;
-    size_t link = shmemi_batch_find_link(copy, at);
     memcpy(&pointer, (const char *)copy->address + at, sizeof pointer);
-    if (!pointer || (link != SIZE_MAX && copy->batch->graph.links[link].to != SHMEMI_LINK_OPAQUE))
+    if (!pointer)
         return 0;
-    if (link == SIZE_MAX && shmemi_batch_add_link(copy, at))
+    size_t link = know_link(copy, at);
+    if (link == SIZE_MAX)
         return no_memory();
-    return shmemi_batch_set_link(space, copy, shmemi_batch_find_link(copy, at), SHMEMI_LINK_NULL);
+    size_t *to = &copy->batch->graph.links[link].to;
+    if (*to != SHMEMI_LINK_OPAQUE)
+        return 0;
+    shmemi_transfers_begin(&transfers, space);
+    shmemi_transfers_set_link(&transfers, copy, link, &null_link);
+    int rc = shmemi_transfers_end(&transfers);
+    if (rc)
+        *to = SHMEMI_LINK_OPAQUE;
+    return rc;
 }
 
-static int meet_extent(struct plan *plan, size_t i, size_t *link_p)
+static size_t first_link(const struct shmemi_graph *graph, size_t at)
 {
-    struct shmemi_mapping *mapping = plan->mapping;
-    const struct shmemi_extent *extent = &plan->graph.extents[i];
+    size_t low = 0, high = graph->n_links;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->links[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int meet_links(struct plan *plan, struct shmemi_transfers *transfers, size_t i)
+{
+    const struct shmemi_graph *graph = &plan->graph;
+    const struct shmemi_extent *extent = &graph->extents[i];
     struct shmemi_copy *copy = plan->holders[i];
-    size_t at = extent->address - copy->address;
-    bool is_old = copy->batch != mapping->made;
     int rc = 0;
-    if (is_old)
-        mapping->parts[mapping->n_parts++] = (struct shmemi_part){copy, at, extent->size};
-    for (; *link_p < plan->graph.n_links && plan->graph.links[*link_p].at < extent->at + extent->size; ++*link_p) {
-        const struct shmemi_graph_link *link = &plan->graph.links[*link_p];
-        struct shmemi_followed followed = {copy, link->at - extent->at + at};
-        if (!rc && is_old && link->to == SHMEMI_LINK_NULL)
-            rc = clear(plan->space, copy, followed.at);
-        if (rc || !is_old || link->to >= SHMEMI_LINK_OPAQUE)
-            continue;
-        rc = follow(plan->space, &followed, translate(plan, link->to));
-        if (!rc)
-            mapping->followed[mapping->n_followed++] = followed;
+    for (size_t k = first_link(graph, extent->at); k < graph->n_links && !rc; k++) {
+        const struct shmemi_graph_link *link = &graph->links[k];
+        if (link->at >= extent->at + extent->size)
+            break;
+        size_t at = link->at - extent->at + (extent->address - copy->address);
+        if (link->to == SHMEMI_LINK_NULL)
+            rc = clear(plan->space, copy, at);
+        else if (link->to != SHMEMI_LINK_OPAQUE)
+            rc = follow(plan, transfers, copy, at, translate(plan, link->to));
     }
     return rc;
+}
+
+static bool is_old(const struct plan *plan, size_t i)
+{
+    return plan->holders[i]->batch != plan->mapping->made;
+}
+
+/* By address, so that links that a copy does not know yet are appended to those that it does. */
+static int meet_all_links(struct plan *plan)
+{
+    struct shmemi_transfers transfers;
+    int rc = 0;
+    shmemi_transfers_begin(&transfers, plan->space);
+    transfers.waits_at_end = true;
+    for (size_t k = 0; k < plan->graph.n_extents && !rc; k++) {
+        size_t i = plan->graph.by_address[k];
+        if (is_old(plan, i))
+            rc = meet_links(plan, &transfers, i);
+    }
+    int ended = shmemi_transfers_end(&transfers);
+    return rc ? rc : ended;
 }
 
 static int meet_old(struct plan *plan)
 {
     struct shmemi_mapping *mapping = plan->mapping;
-    size_t n_parts, n_followed, link = 0;
-    int rc = 0;
+    size_t n_parts, n_followed;
     count_old(plan, &n_parts, &n_followed);
     if (!n_parts)
         return 0;
@@ -225,9 +272,14 @@ static int meet_old(struct plan *plan)
     mapping->followed = malloc((n_followed + 1) * sizeof *mapping->followed);
     if (!mapping->parts || !mapping->followed)
         return no_memory();
-    for (size_t i = 0; i < plan->graph.n_extents && !rc; i++)
-        rc = meet_extent(plan, i, &link);
-    return rc;
+    for (size_t i = 0; i < plan->graph.n_extents; i++) {
+        const struct shmemi_extent *extent = &plan->graph.extents[i];
+        struct shmemi_copy *copy = plan->holders[i];
+        if (is_old(plan, i))
+            mapping->parts[mapping->n_parts++] =
+                (struct shmemi_part){copy, extent->address - copy->address, extent->size};
+    }
+    return meet_all_links(plan);
 }
 
 /* ---- All together ------------------------------------------------------------------------------------------------ */
@@ -279,10 +331,13 @@ static int send_old(const struct plan *plan)
 static void undo(struct plan *plan)
 {
     struct shmemi_mapping *mapping = plan->mapping;
+    struct shmemi_transfers transfers;
     if (!mapping)
         return;
+    shmemi_transfers_begin(&transfers, plan->space);
     for (size_t i = mapping->n_followed; i-- > 0;)
-        shmemi_unfollow(plan->space, &mapping->followed[i]);
+        shmemi_unfollow(&transfers, &mapping->followed[i]);
+    shmemi_transfers_end(&transfers);
     for (size_t i = 0; mapping->made && i < mapping->made->n_copies; i++)
         shmemi_batch_release(plan->space, &(struct shmemi_copy *){&mapping->made->copies[i]}, 1);
     shmemi_batch_free(plan->space, mapping->made);

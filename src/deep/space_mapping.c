@@ -2,9 +2,8 @@
  *
  * Mappings: what a call of map has reached, until it is undone.
  */
-#include "deep/space_parts.h"
+#include "deep/technique.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,38 +108,40 @@ void shmemi_copies_end(struct shmemi_space *space, struct shmemi_copy *const *co
     shmemi_index_end(&space->index, n);
 }
 
-int shmemi_unfollow(struct shmemi_space *space, const struct shmemi_followed *followed)
+static const uint64_t null_link = SHMEMI_LINK_NULL;
+
+int shmemi_unfollow(struct shmemi_transfers *transfers, const struct shmemi_followed *followed)
 {
     struct shmemi_copy *copy = followed->copy;
     size_t link = shmemi_batch_find_link(copy, followed->at);
     if (link == SIZE_MAX || !copy->batch->followers[link] || --copy->batch->followers[link])
         return 0;
-    return shmemi_batch_set_link(space, copy, link, SHMEMI_LINK_NULL);
+    return shmemi_transfers_set_link(transfers, copy, link, &null_link);
 }
 
-static int unfollow_made(struct shmemi_space *space, struct shmemi_copy *copy)
+static void unfollow_made(struct shmemi_transfers *transfers, struct shmemi_copy *copy)
 {
-    int rc = 0;
     for (size_t link = copy->first_link; link < shmemi_copy_end_link(copy); link++) {
         uint32_t *followers = &copy->batch->followers[link], before = *followers;
         *followers &= ~SHMEMI_LINK_OF_MAKER;
-        if (before && !*followers && shmemi_batch_set_link(space, copy, link, SHMEMI_LINK_NULL))
-            rc = -EIO;
+        if (before && !*followers)
+            shmemi_transfers_set_link(transfers, copy, link, &null_link);
     }
-    return rc;
 }
 
 static int unfollow_all(struct shmemi_space *space, struct shmemi_mapping *mapping)
 {
     struct shmemi_batch *made = mapping->made;
-    int rc = 0;
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    transfers.waits_at_end = true;
     for (size_t i = 0; made && made->n_live && i < made->n_copies; i++)
-        if (made->copies[i].is_live && unfollow_made(space, &made->copies[i]))
-            rc = -EIO;
+        if (made->copies[i].is_live)
+            unfollow_made(&transfers, &made->copies[i]);
     for (size_t i = 0; i < mapping->n_followed; i++)
-        if (mapping->followed[i].copy->is_live && shmemi_unfollow(space, &mapping->followed[i]))
-            rc = -EIO;
-    return rc;
+        if (mapping->followed[i].copy->is_live)
+            shmemi_unfollow(&transfers, &mapping->followed[i]);
+    return shmemi_transfers_end(&transfers);
 }
 
 static void drop_reference(struct shmemi_space *space, struct shmemi_batch *batch)

@@ -58,6 +58,7 @@ struct shmemi_part {
 struct shmemi_followed {
     struct shmemi_copy *copy;
     size_t at;
+    uint64_t value; /* on the device */
 };
 
 struct shmemi_mapping {
@@ -72,6 +73,7 @@ struct shmemi_mapping {
 };
 
 struct shmemi_technique;
+struct shmemi_transfers;
 
 struct shmemi_space {
     struct shmemi_space_memory memory;
@@ -112,8 +114,6 @@ size_t shmemi_batch_first_link(const struct shmemi_copy *copy, size_t at);
 size_t shmemi_batch_find_link(const struct shmemi_copy *copy, size_t at);
 /* One more, which nobody has followed and which travels as it is. -ENOMEM. */
 int shmemi_batch_add_link(struct shmemi_copy *copy, size_t at);
-/* Set a pointer on the device and in the batch; a special value of links is null. -errno, logged. */
-int shmemi_batch_set_link(struct shmemi_space *space, struct shmemi_copy *copy, size_t link, size_t to);
 
 static inline size_t shmemi_copy_end_link(const struct shmemi_copy *copy)
 {
@@ -154,6 +154,6 @@ void shmemi_copies_end(struct shmemi_space *space, struct shmemi_copy *const *co
  * null in the copies that stay. -errno, logged, when a pointer could not be set; it is removed nevertheless. */
 int shmemi_mapping_remove(struct shmemi_space *space, struct shmemi_mapping *mapping);
 /* A mapping does not follow a pointer any more. */
-int shmemi_unfollow(struct shmemi_space *space, const struct shmemi_followed *followed);
+int shmemi_unfollow(struct shmemi_transfers *transfers, const struct shmemi_followed *followed);
 
 #endif

@@ -46,6 +46,7 @@ enum { SHMEMI_TRANSFERS_MAX = 64 };
 struct shmemi_transfers {
     struct shmemi_space *space;
     int status; /* of those that are complete */
+    bool waits_at_end;
     bool has_lane;
     struct shmemi_lane lane;
     struct shmemi_afterwards *unused;
@@ -56,7 +57,11 @@ struct shmemi_transfers {
     } ring[SHMEMI_TRANSFERS_MAX];
 };
 
+/* As the space has it: asynchronous or not. */
 void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_space *space);
+/* Set a pointer on the device and in its batch. value, a special one of links is null there, stays until the end. */
+int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t link,
+                              const uint64_t *value);
 /* Memory of this size that begins with struct shmemi_afterwards, most often some that was used before: fresh memory
  * costs a fault for each page. NULL, logged: there is none. */
 void *shmemi_afterwards_make(struct shmemi_transfers *transfers, size_t size,

@@ -13,6 +13,7 @@ void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_sp
 {
     transfers->space = space;
     transfers->status = 0;
+    transfers->waits_at_end = space->is_asynchronous;
     transfers->has_lane = false;
     transfers->unused = NULL;
     transfers->first = transfers->n = 0;
@@ -95,7 +96,7 @@ static int transfer_with_event(struct shmemi_transfers *transfers, const struct 
     const struct shmemi_memory *kind = transfers->space->memory.kind;
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     struct shmemi_event event;
-    if (!transfers->space->is_asynchronous) {
+    if (!transfers->waits_at_end) {
         complete(transfers, afterwards, kind->copy(dest, source, &shape));
         return transfers->status;
     }
@@ -127,7 +128,7 @@ static int transfer_in_lane(struct shmemi_transfers *transfers, const struct shm
         complete(transfers, afterwards, rc);
     else if (afterwards)
         append(transfers, afterwards);
-    if (!transfers->space->is_asynchronous || transfers->n == SHMEMI_TRANSFERS_MAX)
+    if (!transfers->waits_at_end || transfers->n == SHMEMI_TRANSFERS_MAX)
         wait_for_lane(transfers);
     return transfers->status;
 }
@@ -162,6 +163,16 @@ int shmemi_transfers_receive(struct shmemi_transfers *transfers, void *host, uin
     struct shmemi_place dest = shmemi_place_host(host);
     struct shmemi_place source = shmemi_space_place(&transfers->space->memory, device);
     return transfer(transfers, &source, &dest, &source, nbytes, afterwards);
+}
+
+int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t link,
+                              const uint64_t *value)
+{
+    static const uint64_t null_pointer;
+    bool is_null = *value >= SHMEMI_LINK_OPAQUE;
+    copy->batch->graph.links[link].to = is_null ? SHMEMI_LINK_NULL : (size_t)*value;
+    return shmemi_transfers_send(transfers, copy->device + shmemi_link_offset(copy, link),
+                                 is_null ? &null_pointer : value, sizeof *value, NULL);
 }
 
 int shmemi_transfers_end(struct shmemi_transfers *transfers)

@@ -456,8 +456,8 @@ static void test_second_map(const struct shmemi_technique *technique, uint64_t s
     uint64_t address, again;
     if (!shmemi_space_map(space, &bytes, SHMEMI_SPACE_TO, NULL, &address)) {
         size_t n_live = space->n_live;
-        int rc = -1;
-        for (int n = 0; rc && rc != -EINVAL; n++) {
+        int rc = -1, step = 1;
+        for (int n = 0; rc && rc != -EINVAL; n += step, step += n > 8) {
             device.calls_left = n;
             rc = shmemi_space_map(space, &root, SHMEMI_SPACE_TO, NULL, &again);
             device.calls_left = -1;
