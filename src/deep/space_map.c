@@ -221,6 +221,7 @@ static size_t first_link(const struct shmemi_graph *graph, size_t at)
     return low;
 }
 
+/* Without transfers: those that are null; with: the others. */
 static int meet_links(struct plan *plan, struct shmemi_transfers *transfers, size_t i)
 {
     const struct shmemi_graph *graph = &plan->graph;
@@ -232,9 +233,9 @@ static int meet_links(struct plan *plan, struct shmemi_transfers *transfers, siz
         if (link->at >= extent->at + extent->size)
             break;
         size_t at = link->at - extent->at + (extent->address - copy->address);
-        if (link->to == SHMEMI_LINK_NULL)
+        if (!transfers && link->to == SHMEMI_LINK_NULL)
             rc = clear(plan->space, copy, at);
-        else if (link->to != SHMEMI_LINK_OPAQUE)
+        if (transfers && link->to < SHMEMI_LINK_OPAQUE)
             rc = follow(plan, transfers, copy, at, translate(plan, link->to));
     }
     return rc;
@@ -246,17 +247,23 @@ static bool is_old(const struct plan *plan, size_t i)
 }
 
 /* By address, so that links that a copy does not know yet are appended to those that it does. */
-static int meet_all_links(struct plan *plan)
+static int meet_all_links(struct plan *plan, struct shmemi_transfers *transfers)
 {
-    struct shmemi_transfers transfers;
     int rc = 0;
-    shmemi_transfers_begin(&transfers, plan->space);
-    transfers.waits_at_end = true;
     for (size_t k = 0; k < plan->graph.n_extents && !rc; k++) {
         size_t i = plan->graph.by_address[k];
         if (is_old(plan, i))
-            rc = meet_links(plan, &transfers, i);
+            rc = meet_links(plan, transfers, i);
     }
+    return rc;
+}
+
+static int follow_all(struct plan *plan)
+{
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, plan->space);
+    transfers.waits_at_end = true;
+    int rc = meet_all_links(plan, &transfers);
     int ended = shmemi_transfers_end(&transfers);
     return rc ? rc : ended;
 }
@@ -279,7 +286,8 @@ static int meet_old(struct plan *plan)
             mapping->parts[mapping->n_parts++] =
                 (struct shmemi_part){copy, extent->address - copy->address, extent->size};
     }
-    return meet_all_links(plan);
+    int rc = meet_all_links(plan, NULL);
+    return rc ? rc : follow_all(plan);
 }
 
 /* ---- All together ------------------------------------------------------------------------------------------------ */
