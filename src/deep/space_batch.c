@@ -68,7 +68,13 @@ static void describe(struct shmemi_batch *batch)
         while (link < graph->n_links && graph->links[link].at < extent->at)
             link++;
         batch->copies[i] = (struct shmemi_copy){
-            .address = extent->address, .size = extent->size, .batch = batch, .first_link = link};
+            .address = extent->address,
+            .size = extent->size,
+            .batch = batch,
+            .first_link = link,
+            .n_mappings = 1, /* the one that makes it: nobody else sees it before it is in the index */
+            .is_live = true,
+        };
     }
     batch->copies[batch->n_copies] = (struct shmemi_copy){.first_link = graph->n_links};
     for (size_t i = 0; i < graph->n_links; i++)

@@ -122,10 +122,11 @@ static uint64_t translate(const struct plan *plan, size_t at)
 static void set_links(const struct plan *plan)
 {
     struct shmemi_batch *made = plan->mapping->made;
+    bool is_one_image = made && !plan->holders && made->is_chunk;
     for (size_t i = 0; made && i < made->graph.n_links; i++) {
         struct shmemi_graph_link *link = &made->graph.links[i];
         if (link->to < SHMEMI_LINK_OPAQUE)
-            link->to = (size_t)translate(plan, link->to);
+            link->to = (size_t)(is_one_image ? made->base + link->to : translate(plan, link->to));
     }
 }
 
@@ -364,10 +365,6 @@ static void commit(struct plan *plan)
 {
     struct shmemi_space *space = plan->space;
     struct shmemi_batch *made = plan->mapping->made;
-    for (size_t i = 0; made && i < made->n_copies; i++) {
-        made->copies[i].is_live = true;
-        made->copies[i].n_mappings = 1;
-    }
     for (size_t i = 0; i < plan->mapping->n_parts; i++)
         count(space, plan->mapping->parts[i].copy);
     if (made) {
