@@ -153,11 +153,21 @@ static bool measure_target(struct run *run, struct graph *graph, struct by_hand 
     return true;
 }
 
+/* The route to mapped memory, or "heap"; and the network, if the other PE is on another node. */
+static void name_place(char *name, size_t size, const struct peer *peer, bool is_heap)
+{
+    bool network = peer->heap && !strcmp(osu_route(peer->heap, OTHER_PE), "ucx");
+    snprintf(name, size, "%s%s", is_heap ? "heap" : osu_route(peer->mapped, OTHER_PE), network ? "/ucx" : "");
+}
+
 void measure_peer(struct run *run, struct graph *graph, const struct peer *peer)
 {
+    static char names[2][32]; /* the results refer to them */
     struct by_hand hand;
-    struct target targets[] = {{peer->heap, peer->heap_size, "heap", 0},
-                               {peer->mapped, peer->mapped_size, osu_route(peer->mapped, OTHER_PE), 0}};
+    struct target targets[] = {{peer->heap, peer->heap_size, names[0], 0},
+                               {peer->mapped, peer->mapped_size, names[1], 0}};
+    name_place(names[0], sizeof names[0], peer, true);
+    name_place(names[1], sizeof names[1], peer, false);
     ptrdiff_t size = shmemx_put_deep(NULL, 0, graph->objects[0].bytes, graph->type, 1, OTHER_PE);
     by_hand_open(&hand, run->ops, graph, false);
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {

@@ -21,7 +21,7 @@ void report_title(struct run *run)
 {
     printf("# deepcopy: %s memory, %d PEs%s\n", run->ops->name, run->n_pes,
            run->options.asynchronous ? ", asynchronous" : "");
-    printf("%-10s %8s %-9s %-8s %-5s %11s %11s %8s %11s %7s %11s %7s\n", "# shape", "node, B", "technique", "place",
+    printf("%-10s %8s %-9s %-10s %-5s %11s %11s %8s %11s %7s %11s %7s\n", "# shape", "node, B", "technique", "place",
            "way", "first, us", "us", "GB/s", "by hand, us", "%", "one copy", "%");
     fflush(stdout);
     if (run->csv && !fseek(run->csv, 0, SEEK_END) && ftell(run->csv) == 0)
@@ -46,7 +46,7 @@ void report_add(struct run *run, const struct result *result)
     if (!run->results)
         osu_fail("no memory for the results");
     run->results[run->n_results++] = *result;
-    printf("%-10s %8zu %-9s %-8s %-5s %11.1f %11.1f %8.3f %11.1f %7.1f %11.1f %7.1f\n", result->shape,
+    printf("%-10s %8zu %-9s %-10s %-5s %11.1f %11.1f %8.3f %11.1f %7.1f %11.1f %7.1f\n", result->shape,
            result->node_size, result->technique, result->place, directions[result->direction], result->first,
            result->median, gb_per_s(result), result->by_hand, 100 * result->by_hand / result->median,
            result->one_copy, 100 * result->one_copy / result->median);
