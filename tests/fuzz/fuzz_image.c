@@ -10,11 +10,10 @@
 #include "deep/image.h"
 #include "random_graph.h"
 
-enum { MOST_OBJECTS = 3, MOST_BYTES = 1 << 16, MOST_CHANGES = 24 };
+enum { MOST_OBJECTS = 3, MOST_BYTES = 1 << 16, MOST_CHANGES = 24, TARGETS = 256 };
 static const uint64_t base = 0x10000;
 
 struct target {
-    uint64_t seed;
     struct random_graph *random;
     const struct shmemi_type *type;
     struct shmemi_graph graph;
@@ -31,7 +30,6 @@ static int open_walk(struct shmemi_graph *graph, uintptr_t root, const struct sh
 static void open_target(struct target *target, uint64_t seed)
 {
     struct shmemi_image image;
-    target->seed = seed;
     target->random = random_graph_open(seed, seed, MOST_OBJECTS);
     ALWAYS(!shmemi_types_create("fuzz", target->random->n_types, target->random->types, NULL));
     target->type = shmemi_type_find(target->random->root_type);
@@ -40,15 +38,6 @@ static void open_target(struct target *target, uint64_t seed)
     target->bytes = fuzz_memory(target->graph.size);
     shmemi_image_describe(&image, &target->graph, target->type, target->random->n_elems, base, false);
     shmemi_image_fill(&image, 0, target->good, target->graph.size);
-}
-
-static void close_target(struct target *target)
-{
-    free(target->good);
-    free(target->bytes);
-    shmemi_graph_close(&target->graph);
-    random_graph_close(target->random);
-    shmemi_types_close();
 }
 
 /* Some place of the image: one byte in 8 leads to a pointer. */
@@ -121,19 +110,16 @@ static void scatter(struct fuzz_input *input, const struct target *target)
     free(pointers);
 }
 
-/* The target of a seed, as new: most inputs have the seed of the one before. */
+/* The target of a seed, as new. Targets stay: to make one takes longer than all that is done with it. */
 static struct target *take_target(uint64_t seed)
 {
-    static struct target target;
-    if (target.random && target.seed != seed) {
-        close_target(&target);
-        target.random = NULL;
-    }
-    if (!target.random)
-        open_target(&target, seed);
-    shmemi_image_scatter(&target.graph, 0, target.good, target.graph.size);
-    memcpy(target.bytes, target.good, target.graph.size);
-    return &target;
+    static struct target targets[TARGETS];
+    struct target *target = &targets[seed];
+    if (!target->random)
+        open_target(target, seed);
+    shmemi_image_scatter(&target->graph, 0, target->good, target->graph.size);
+    memcpy(target->bytes, target->good, target->graph.size);
+    return target;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -141,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input input = {data, size};
     const char *cause = NULL;
     shmemi_log_hold(true); /* one line is enough of what is refused */
-    struct target *target = take_target(fuzz_below(&input, 1 << 16));
+    struct target *target = take_target(fuzz_below(&input, TARGETS));
     if (target->graph.size > MOST_BYTES)
         return 0;
     for (size_t n = fuzz_below(&input, MOST_CHANGES); n; n--)
