@@ -31,13 +31,6 @@ static void note_exit(void)
     shmemi_cuda_is_over = true;
 }
 
-/* Streams that share one of the device's queues wait for each other, by default from the ninth on: a copy of ours could
- * end up behind a stream of the program that waits for it. Has no effect once the program has started CUDA. */
-static void ask_for_queues(void)
-{
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-}
-
 int shmemi_cuda_load(void)
 {
     static bool waits_for_exit;
@@ -56,7 +49,6 @@ int shmemi_cuda_load(void)
         *(void **)((char *)&shmemi_cuda + symbols[i].offset) = function;
     }
     *(void **)&shmemi_cuda_load_function = dlsym(library, "cuFuncLoad");
-    ask_for_queues();
     if (!waits_for_exit)
         waits_for_exit = !atexit(note_exit);
     return 0;

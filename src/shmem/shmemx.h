@@ -121,8 +121,8 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  *
  * Errors end the job. Any thread may call. Streams of any context; into a stream that is being captured into a graph,
  * what the GPU does alone can be enqueued, except sync_all and barrier_all; the rest ends the job. What waits holds up
- * what shares a hardware queue with the stream: shmem_init asks for 32 queues (CUDA_DEVICE_MAX_CONNECTIONS, unless
- * set), which has an effect if the program has not used CUDA before.
+ * what shares one of the device's queues with the stream: programs with more than a few streams that wait set
+ * CUDA_DEVICE_MAX_CONNECTIONS (8; at most 32), which makes the start slower.
  *
  *     for (int i = 1; i <= n; i++) {     // halos of a grid, cut into slices: no barrier, and the CPU waits nowhere
  *         step<<<grid, block, 0, stream>>>(u, halo_above[i % 2], halo_below[i % 2]);
