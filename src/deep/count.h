@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How many objects a pointer points to, as a sum of products of numbers and members: "n", "nx*ny", "n+1", "2*shape.n-1".
+ * How many objects a pointer points to, as a sum of products of numbers and members: "n", "nx*ny", "n+1",
+ * "2*shape.n-1".
  */
 #ifndef SHMEMI_DEEP_COUNT_H
 #define SHMEMI_DEEP_COUNT_H

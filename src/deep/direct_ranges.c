@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-enum { LINK_BYTES = 8 };
-
 struct search {
     struct shmemi_direct_ranges *found;
     size_t room;
@@ -36,45 +34,18 @@ static bool add_run(struct search *search, const struct shmemi_extent *extent, s
     return add(search, (struct shmemi_direct_range){at - search->begin, end - at, bytes});
 }
 
-static size_t first_link(const struct shmemi_graph *graph, size_t at)
-{
-    size_t low = 0, high = graph->n_links;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->links[middle].at + LINK_BYTES <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The runs between an extent's pointers, which may overlap. */
 static bool add_extent(struct search *search, const struct shmemi_graph *graph, const struct shmemi_extent *extent)
 {
     const size_t extent_end = extent->at + extent->size;
     const size_t end = extent_end < search->end ? extent_end : search->end;
     size_t at = extent->at > search->begin ? extent->at : search->begin;
-    for (size_t i = first_link(graph, at); i < graph->n_links && graph->links[i].at < end; i++) {
+    for (size_t i = shmemi_graph_first_link(graph, at); i < graph->n_links && graph->links[i].at < end; i++) {
         if (!add_run(search, extent, at, graph->links[i].at))
             return false;
-        at = graph->links[i].at + LINK_BYTES;
+        at = graph->links[i].at + SHMEMI_LINK_BYTES;
     }
     return add_run(search, extent, at, end);
-}
-
-/* The first extent that ends behind at. */
-static size_t first_extent(const struct shmemi_graph *graph, size_t at)
-{
-    size_t low = 0, high = graph->n_extents;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->extents[middle].at + graph->extents[middle].size <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
@@ -84,7 +55,7 @@ void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const s
     *ranges = (struct shmemi_direct_ranges){0};
     if (end - begin < SHMEMI_PIPELINE_DIRECT)
         return;
-    for (size_t i = first_extent(graph, begin); i < graph->n_extents && graph->extents[i].at < end; i++)
+    for (size_t i = shmemi_graph_first_extent(graph, begin); i < graph->n_extents && graph->extents[i].at < end; i++)
         if (graph->extents[i].size >= SHMEMI_PIPELINE_DIRECT && !add_extent(&search, graph, &graph->extents[i]))
             break;
 }

@@ -7,7 +7,7 @@
 
 #include "deep/type.h"
 
-/* Bytes of a descriptor of this rank; 0 for a rank that there is not. gfortran has none for a scalar: a plain pointer. */
+/* Bytes of a descriptor of this rank; 0 for a rank that there is not. gfortran has a plain pointer for a scalar. */
 size_t shmemi_dope_size(enum shmemi_field_kind kind, size_t rank);
 
 /* What it points to: the address, which is the descriptor's first word, and the number of elements in a dense array; 0

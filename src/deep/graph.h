@@ -33,7 +33,9 @@ struct shmemi_extent {
 #define SHMEMI_LINK_NULL SIZE_MAX         /* a null pointer in the image */
 #define SHMEMI_LINK_OPAQUE (SIZE_MAX - 1) /* the pointer as it is in the source */
 
-/* A pointer in the image, which has 8 bytes. */
+enum { SHMEMI_LINK_BYTES = 8 };
+
+/* A pointer in the image, which has SHMEMI_LINK_BYTES. */
 struct shmemi_graph_link {
     size_t at; /* its offset */
     size_t to; /* offset of what it points to, or a special value */
@@ -67,6 +69,10 @@ struct shmemi_walk_options {
 int shmemi_graph_open(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
                       const struct shmemi_type *type, size_t nelems);
 void shmemi_graph_close(struct shmemi_graph *graph);
+
+/* The number of the first extent, or link, that ends behind this offset of the image; of all of them: there is none. */
+size_t shmemi_graph_first_extent(const struct shmemi_graph *graph, size_t at);
+size_t shmemi_graph_first_link(const struct shmemi_graph *graph, size_t at);
 
 /* The extent that holds the byte at this offset of the image, or NULL (gaps, header). */
 const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *graph, size_t at);

@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LINK_BYTES = 8, STREAMING_FROM = 64 << 10, AHEAD = 4, LINE = 64, LINES_AHEAD = 4 };
+enum { STREAMING_FROM = 64 << 10, AHEAD = 4, LINE = 64, LINES_AHEAD = 4 };
 static const char magic[8] = "MAPSHMEM";
-_Static_assert(sizeof(uintptr_t) == LINK_BYTES, "pointers have 8 bytes");
+_Static_assert(sizeof(uintptr_t) == SHMEMI_LINK_BYTES, "pointers have 8 bytes");
 
 /* ---- header ---- */
 
@@ -62,7 +62,7 @@ int shmemi_image_check_header(const struct shmemi_image_header *header, size_t c
     else if (header->size < SHMEMI_IMAGE_HEADER || header->size > capacity)
         *cause_p = "it is larger than the memory that it is in";
     else if (header->root < SHMEMI_IMAGE_HEADER || header->root > header->size || header->n_extents > header->size ||
-             header->n_links > header->size / LINK_BYTES || header->n_elems > header->size ||
+             header->n_links > header->size / SHMEMI_LINK_BYTES || header->n_elems > header->size ||
              header->base % 16 || header->base > UINT64_MAX - header->size ||
              (header->flags & ~(uint32_t)SHMEMI_IMAGE_OFFSETS))
         *cause_p = "its header makes no sense";
@@ -74,34 +74,6 @@ int shmemi_image_check_header(const struct shmemi_image_header *header, size_t c
 }
 
 /* ---- pieces ---- */
-
-/* The first extent that ends after at. */
-static size_t first_extent(const struct shmemi_graph *graph, size_t at)
-{
-    size_t low = 0, high = graph->n_extents;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->extents[middle].at + graph->extents[middle].size <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The first link that ends after at. */
-static size_t first_link(const struct shmemi_graph *graph, size_t at)
-{
-    size_t low = 0, high = graph->n_links;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->links[middle].at + LINK_BYTES <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* Objects are rarely next to each other: ask for those that come soon. */
 static inline void prefetch_extent(const struct shmemi_graph *graph, size_t number)
@@ -130,11 +102,12 @@ static void set_link(const struct shmemi_image *image, const struct shmemi_graph
     if (link->to == SHMEMI_LINK_OPAQUE)
         return;
     uint64_t value = link->to == SHMEMI_LINK_NULL ? 0 : image->base + link->to;
-    if (link->at >= at && link->at + LINK_BYTES <= end) {
-        memcpy(bytes + (link->at - at), &value, LINK_BYTES);
+    if (link->at >= at && link->at + SHMEMI_LINK_BYTES <= end) {
+        memcpy(bytes + (link->at - at), &value, SHMEMI_LINK_BYTES);
         return;
     }
-    size_t from = link->at > at ? link->at : at, to = link->at + LINK_BYTES < end ? link->at + LINK_BYTES : end;
+    const size_t link_end = link->at + SHMEMI_LINK_BYTES;
+    size_t from = link->at > at ? link->at : at, to = link_end < end ? link_end : end;
     memcpy(bytes + (from - at), (const char *)&value + (from - link->at), to - from);
 }
 
@@ -153,8 +126,8 @@ void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes,
     const shmemi_streaming_copy_t streaming = image->streams ? shmemi_streaming_copy() : NULL;
     const size_t start = at, end = at + nbytes;
     at = fill_header(image, at, bytes, end);
-    size_t link = first_link(graph, at);
-    for (size_t i = first_extent(graph, at); at < end && i < graph->n_extents; i++) {
+    size_t link = shmemi_graph_first_link(graph, at);
+    for (size_t i = shmemi_graph_first_extent(graph, at); at < end && i < graph->n_extents; i++) {
         const struct shmemi_extent *extent = &graph->extents[i];
         prefetch_extent(graph, i + AHEAD);
         size_t from = extent->at < end ? extent->at : end;
@@ -186,15 +159,15 @@ void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const cha
 {
     const shmemi_streaming_copy_t streaming = shmemi_streaming_copy();
     const size_t start = at, end = at + nbytes;
-    size_t link = first_link(graph, at);
-    for (size_t i = first_extent(graph, at); i < graph->n_extents && graph->extents[i].at < end; i++) {
+    size_t link = shmemi_graph_first_link(graph, at);
+    for (size_t i = shmemi_graph_first_extent(graph, at); i < graph->n_extents && graph->extents[i].at < end; i++) {
         const struct shmemi_extent *extent = &graph->extents[i];
         size_t to = extent->at + extent->size < end ? extent->at + extent->size : end;
         prefetch_extent(graph, i + AHEAD);
         at = extent->at > at ? extent->at : at;
         for (; link < graph->n_links && graph->links[link].at < to; link++) {
             scatter_run(extent, at, graph->links[link].at, bytes + (at - start), streaming);
-            at = graph->links[link].at + LINK_BYTES;
+            at = graph->links[link].at + SHMEMI_LINK_BYTES;
             if (at > to)
                 break; /* cut in two: its rest is in the next piece */
         }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, LINK_BYTES = 8 };
+enum { ALIGNMENT = 16 };
 
 /* Items that overlap. */
 struct group {
@@ -205,7 +205,7 @@ static int sort_links(struct shmemi_graph *graph, const struct shmemi_graph_work
     size_t n = 0;
     for (size_t i = 0; i < graph->n_links; i++) {
         struct shmemi_graph_link link = graph->links[i];
-        if (!n || link.at >= graph->links[n - 1].at + LINK_BYTES)
+        if (!n || link.at >= graph->links[n - 1].at + SHMEMI_LINK_BYTES)
             graph->links[n++] = link;
         else if (link.at != graph->links[n - 1].at)
             return pointers_overlap(work);
@@ -322,9 +322,9 @@ int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *w
     return rc;
 }
 
-const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *graph, size_t at)
+size_t shmemi_graph_first_extent(const struct shmemi_graph *graph, size_t at)
 {
-    size_t low = 0, high = graph->n_extents; /* the first extent that ends after at */
+    size_t low = 0, high = graph->n_extents;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (graph->extents[middle].at + graph->extents[middle].size <= at)
@@ -332,7 +332,26 @@ const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *gr
         else
             high = middle;
     }
-    return low < graph->n_extents && graph->extents[low].at <= at ? &graph->extents[low] : NULL;
+    return low;
+}
+
+size_t shmemi_graph_first_link(const struct shmemi_graph *graph, size_t at)
+{
+    size_t low = 0, high = graph->n_links;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->links[middle].at + SHMEMI_LINK_BYTES <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *graph, size_t at)
+{
+    size_t i = shmemi_graph_first_extent(graph, at);
+    return i < graph->n_extents && graph->extents[i].at <= at ? &graph->extents[i] : NULL;
 }
 
 const struct shmemi_extent *shmemi_graph_extent_of(const struct shmemi_graph *graph, uintptr_t address)

@@ -209,19 +209,6 @@ static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at
     return rc;
 }
 
-static size_t first_link(const struct shmemi_graph *graph, size_t at)
-{
-    size_t low = 0, high = graph->n_links;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->links[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Without transfers: those that are null; with: the others. */
 static int meet_links(struct plan *plan, struct shmemi_transfers *transfers, size_t i)
 {
@@ -229,7 +216,7 @@ static int meet_links(struct plan *plan, struct shmemi_transfers *transfers, siz
     const struct shmemi_extent *extent = &graph->extents[i];
     struct shmemi_copy *copy = plan->holders[i];
     int rc = 0;
-    for (size_t k = first_link(graph, extent->at); k < graph->n_links && !rc; k++) {
+    for (size_t k = shmemi_graph_first_link(graph, extent->at); k < graph->n_links && !rc; k++) {
         const struct shmemi_graph_link *link = &graph->links[k];
         if (link->at >= extent->at + extent->size)
             break;
