@@ -31,7 +31,15 @@ static unsigned stream_index(void)
     return number - 1;
 }
 
-/* Non-blocking: not ordered with the default stream, whose kernels the user orders by synchronising. */
+/* Non-blocking: not ordered with the default stream, whose kernels the user orders by synchronising. Of the highest
+ * priority: what the library's kernels wait for is the next block of the user's kernels that ends, not the last one. */
+static int open_stream(CUstream *stream_p)
+{
+    int lowest, highest;
+    int rc = CUDA_CALL(cuCtxGetStreamPriorityRange, &lowest, &highest);
+    return rc ? rc : CUDA_CALL(cuStreamCreateWithPriority, stream_p, CU_STREAM_NON_BLOCKING, highest);
+}
+
 static int create_stream(struct shmemi_cuda_context *context, unsigned index, CUstream *stream_p)
 {
     bool pushed;
@@ -41,7 +49,7 @@ static int create_stream(struct shmemi_cuda_context *context, unsigned index, CU
     pthread_mutex_lock(&context->lock);
     CUstream stream = atomic_load(&context->stream[index]);
     if (!stream) {
-        rc = CUDA_CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+        rc = open_stream(&stream);
         if (!rc)
             atomic_store_explicit(&context->stream[index], stream, memory_order_release);
     }

@@ -109,6 +109,9 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
 /* Enqueue a copy in a stream of the current context. An object that is not NULL is that context's record. */
 int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                                CUstream stream);
+int shmemi_cuda_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_lane *lane_p);
+int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p);
 int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
 int shmemi_cuda_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p);

@@ -9,6 +9,7 @@
  * copies to and from a shadow context are cuda_relay.c's.
  */
 #include "gpu/cuda_relay.h"
+#include "gpu/cuda_rows.h"
 #include "gpu/cuda_timing.h"
 
 #include <errno.h>
@@ -127,67 +128,33 @@ static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi
     return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
 }
 
+static inline bool is_dense(const struct shmemi_shape *shape)
+{
+    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
+}
+
 static inline bool is_rect(const struct shmemi_shape *shape)
 {
     return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width &&
            shape->dest_pitch <= PITCH_MAX && shape->source_pitch <= PITCH_MAX;
 }
 
-enum { THREADS = 256, BLOCKS_MAX = 1024, UNIT_MAX = 16, ROWS_FOR_KERNEL = 8192, WIDTH_FOR_KERNEL = 64 };
-
-static int launch_rows(struct shmemi_cuda_context *context, struct shmemi_row_copy *copy, CUstream stream)
+static inline bool is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
+                                 const struct shmemi_shape *shape)
 {
-    void *arguments[] = {copy};
-    CUfunction function;
-    int rc = shmemi_cuda_kernel(context, SHMEMI_KERNEL_copy_rows, &function);
-    if (rc)
-        return rc;
-    size_t n = copy->width / copy->unit * copy->rows, blocks = (n + THREADS - 1) / THREADS;
-    return shmemi_cuda_launch(function, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, THREADS, stream,
-                              arguments);
-}
-
-/* By one kernel: -ENOTSUP when the memory is not of one context, or rows of dest overlap. */
-static int copy_rows_by_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
-                               const struct shmemi_shape *shape, CUstream stream)
-{
-    struct shmemi_row_copy copy = {
-        .dest = dest->address,
-        .source = source->address,
-        .width = shape->width,
-        .rows = shape->rows,
-        .dest_pitch = shape->dest_pitch,
-        .source_pitch = shape->source_pitch,
-        .unit = UNIT_MAX,
-    };
-    if (!dest->object || dest->object != source->object || shape->dest_pitch < shape->width)
-        return -ENOTSUP;
-    while ((copy.dest | copy.source | copy.width | copy.dest_pitch | copy.source_pitch) % copy.unit)
-        copy.unit /= 2;
-    return launch_rows(dest->object, &copy, stream);
-}
-
-/* The copy engines take as long for a short row as for a longer one. A kernel does not mind, but is slower to start, and
- * slower over NVLink when rows are long. */
-static bool is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
-                          const struct shmemi_shape *shape)
-{
-    bool are_many = shape->rows >= ROWS_FOR_KERNEL && shape->width <= WIDTH_FOR_KERNEL;
-    return is_cuda(dest) && is_cuda(source) && (are_many || !is_rect(shape));
+    return is_cuda(dest) && is_cuda(source) && (!is_rect(shape) || shmemi_cuda_rows_pay(shape));
 }
 
 static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
                       const struct shmemi_shape *shape, CUstream stream)
 {
-    int rc = -ENOTSUP;
-    if (shape->rows == 1)
-        return copy_linear(dest, source, shape->width, stream);
-    if (shape->dest_pitch == shape->width && shape->source_pitch == shape->width)
+    if (is_dense(shape))
         return copy_linear(dest, source, shape->width * shape->rows, stream);
-    if (is_for_kernel(dest, source, shape))
-        rc = copy_rows_by_kernel(dest, source, shape, stream);
-    if (rc != -ENOTSUP)
-        return rc;
+    if (is_for_kernel(dest, source, shape)) {
+        int rc = shmemi_cuda_rows_enqueue(dest, source, shape, stream);
+        if (rc != -ENOTSUP)
+            return rc;
+    }
     if (!is_rect(shape))
         return copy_rows(*dest, *source, shape, stream);
     if (crosses_contexts(dest, source))
@@ -321,7 +288,7 @@ static inline bool is_relayed(const struct shmemi_place *dest, const struct shme
 {
     if (__builtin_expect(!crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
         return false;
-    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
+    return is_dense(shape);
 }
 
 static const char *direction_of(const struct shmemi_place *dest, const struct shmemi_place *source)
@@ -340,6 +307,18 @@ static int enqueue(const struct lane *lane, const struct shmemi_place *dest, con
     return rc;
 }
 
+static int copy_now(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                    const struct shmemi_shape *shape)
+{
+    int rc = -ENOTSUP;
+    if (!is_dense(shape) && is_for_kernel(dest, source, shape))
+        rc = shmemi_cuda_rows_copy(dest, source, shape);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = enqueue(lane, dest, source, shape);
+    return rc ? rc : CUDA_CALL(cuStreamSynchronize, lane->stream);
+}
+
 int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                      const struct shmemi_shape *shape)
 {
@@ -354,9 +333,7 @@ int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place 
     rc = lane_enter(&lane, dest, source);
     if (rc)
         return rc;
-    rc = enqueue(&lane, dest, source, shape);
-    if (!rc)
-        rc = CUDA_CALL(cuStreamSynchronize, lane.stream);
+    rc = copy_now(&lane, dest, source, shape);
     shmemi_cuda_leave(lane.pushed);
     return rc;
 }
@@ -403,6 +380,44 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
         return rc;
     rc = enqueue_with_event(&lane, dest, source, shape, event_p);
     shmemi_cuda_leave(lane.pushed);
+    return rc;
+}
+
+int shmemi_cuda_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_lane *lane_p)
+{
+    struct lane lane;
+    if (!shape->width || !shape->rows || is_relayed(dest, source, shape))
+        return -ENOTSUP;
+    int rc = lane_enter(&lane, dest, source);
+    if (rc)
+        return rc;
+    rc = enqueue(&lane, dest, source, shape);
+    shmemi_cuda_leave(lane.pushed);
+    if (!rc)
+        *lane_p = (struct shmemi_lane){&shmemi_memory_cuda, lane.context, lane.stream, false};
+    return rc;
+}
+
+/* A stream that cannot be marked is waited for, so that nothing is under way when this fails. */
+int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p)
+{
+    struct shmemi_cuda_context *context = lane->object;
+    CUevent event = NULL;
+    bool pushed;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_event_take(context, &event);
+    if (!rc)
+        rc = CUDA_CALL(cuEventRecord, event, lane->handle);
+    if (rc)
+        shmemi_cuda.cuStreamSynchronize(lane->handle);
+    shmemi_cuda_leave(pushed);
+    if (!rc)
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = context, .handle = event};
+    else if (event)
+        shmemi_cuda_event_give(context, event);
     return rc;
 }
 

@@ -32,6 +32,7 @@
     X(cuCtxPushCurrent)                                                                                                \
     X(cuCtxPopCurrent)                                                                                                 \
     X(cuCtxSynchronize)                                                                                                \
+    X(cuCtxGetStreamPriorityRange)                                                                                     \
     X(cuPointerGetAttribute)                                                                                           \
     X(cuPointerSetAttribute)                                                                                           \
     X(cuPointerGetAttributes)                                                                                          \
@@ -56,6 +57,7 @@
     X(cuMemPoolSetAccess)                                                                                              \
     X(cuMemPoolDestroy)                                                                                                \
     X(cuStreamCreate)                                                                                                  \
+    X(cuStreamCreateWithPriority)                                                                                      \
     X(cuStreamDestroy)                                                                                                 \
     X(cuStreamSynchronize)                                                                                             \
     X(cuStreamQuery)                                                                                                   \

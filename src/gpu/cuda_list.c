@@ -271,26 +271,36 @@ static int launch_timed(struct cuda_list *member, struct shmemi_list_run *run)
     return rc;
 }
 
+static struct shmemi_kernel_end next_end(struct cuda_list *member)
+{
+    member->polls = 0;
+    return (struct shmemi_kernel_end){(uintptr_t)&member->ending->done, member->arrivals, ++member->ticket};
+}
+
+struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list)
+{
+    struct cuda_list *member = (struct cuda_list *)list;
+    member->way = WAY_LIST;
+    return next_end(member);
+}
+
 int shmemi_cuda_list_start(struct shmemi_list *list)
 {
     struct cuda_list *member = (struct cuda_list *)list;
     struct shmemi_list_run run = {
         .entries = (uintptr_t)list->entries,
         .bytes = (uintptr_t)list->bytes,
-        .done = (uintptr_t)&member->ending->done,
         .answer = (uintptr_t)member->ending->answer,
-        .arrivals = member->arrivals,
+        .end = next_end(member),
         .capacity = list->capacity,
         .n = list->n,
         .n_last = list->n_last,
-        .ticket = ++member->ticket,
     };
     bool pushed;
     int rc = shmemi_cuda_enter(list->object, &pushed);
     if (rc)
         return rc;
     rc = launch_timed(member, &run);
-    member->polls = 0;
     shmemi_cuda_leave(pushed);
     return rc;
 }
@@ -356,9 +366,7 @@ int shmemi_cuda_list_test(struct shmemi_list *list)
     return ask_driver(member);
 }
 
-/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
-
-static int wait_for(struct shmemi_list *list)
+int shmemi_cuda_list_wait(struct shmemi_list *list)
 {
     enum { SPINS = 20000 };
     int rc;
@@ -367,6 +375,8 @@ static int wait_for(struct shmemi_list *list)
             sched_yield();
     return rc;
 }
+
+/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
 
 int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
 {
@@ -382,7 +392,7 @@ int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *am
     if (!rc)
         rc = shmemi_cuda_list_start(list);
     if (!rc)
-        rc = wait_for(list);
+        rc = shmemi_cuda_list_wait(list);
     if (!rc)
         shmemi_list_deliver(list);
     pthread_mutex_unlock(&lists->amo_lock);

@@ -6,6 +6,7 @@
 #ifndef SHMEMI_CUDA_LIST_H
 #define SHMEMI_CUDA_LIST_H
 
+#include "gpu/kernel_arguments.h"
 #include "gpu/memory.h"
 
 struct shmemi_cuda_context;
@@ -15,6 +16,10 @@ struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
 int shmemi_cuda_list_start(struct shmemi_list *list);
 int shmemi_cuda_list_test(struct shmemi_list *list);
 void shmemi_cuda_list_give(struct shmemi_list *list);
+int shmemi_cuda_list_wait(struct shmemi_list *list);
+/* For a kernel that the caller launches instead of the list, which is empty, on the thread's own stream: it tells its
+ * end there, so that the list's functions see it. */
+struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list);
 
 int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
 void shmemi_cuda_find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p);

@@ -36,19 +36,24 @@ struct shmemi_list_entry {
     uint16_t op;
 };
 
+/* The CPU polls done for the ticket. */
+struct shmemi_kernel_end {
+    uint64_t done;     /* address of a uint32_t; 0: nobody polls */
+    uint64_t arrivals; /* address of a uint32_t of the device, 0 before and after */
+    uint32_t ticket;
+};
+
 /* list: n entries at once, in no order; then, when all of them have taken effect, the n_last ones that stand at the end
- * of the array, from the back. At the very end the ticket is stored at done. update: an entry, if n is
+ * of the array, from the back; then its end is told. update: an entry, if n is
  * not 0, and then an atomic operation; its answer tells the end. */
 struct shmemi_list_run {
     uint64_t entries;  /* address of the array */
     uint64_t bytes;    /* address of the bytes that results are relative to */
-    uint64_t done;     /* address of a uint32_t */
     uint64_t answer;   /* address of two uint64_t: halves of an old value below, the ticket above */
-    uint64_t arrivals; /* address of a uint32_t of the device, 0 before and after */
+    struct shmemi_kernel_end end;
     uint32_t capacity; /* of the array */
     uint32_t n, n_last;
     uint32_t lanes; /* threads that share an entry, a power of two up to 32 */
-    uint32_t ticket;
 };
 
 /* copy_rows: as struct shmemi_shape; rows of dest do not overlap. unit, a power of two up to 16, divides both
@@ -57,6 +62,7 @@ struct shmemi_row_copy {
     uint64_t dest, source;
     uint64_t width, rows;
     uint64_t dest_pitch, source_pitch;
+    struct shmemi_kernel_end end;
     uint32_t unit;
 };
 

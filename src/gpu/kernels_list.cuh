@@ -108,34 +108,13 @@ static __device__ void carry_out(const struct shmemi_list_entry &entry, uint64_t
         update_and_keep(entry, bytes);
 }
 
-/* What the threads of the block have written is seen before what this thread writes from now on. */
-static __device__ void order_after_block(void)
-{
-    __syncthreads();
-    if (threadIdx.x == 0)
-        __threadfence_system();
-}
-
-/* True in the block that gets here as the last one: then the entries of all blocks have taken effect. */
-static __device__ bool is_last_block(uint64_t arrivals)
-{
-    __shared__ bool is_last;
-    order_after_block();
-    if (threadIdx.x == 0) {
-        is_last = gridDim.x == 1 || atomicInc((unsigned *)arrivals, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence_system();
-    }
-    __syncthreads();
-    return is_last;
-}
-
 extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
 {
     const struct shmemi_list_entry *entries = (const struct shmemi_list_entry *)run.entries;
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     for (uint32_t i = thread / run.lanes; i < run.n; i += threads / run.lanes)
         carry_out(entries[i], run.bytes, thread % run.lanes, run.lanes);
-    if (!is_last_block(run.arrivals))
+    if (!is_last_block(run.end.arrivals))
         return;
     if (run.n_last) {
         for (uint32_t i = threadIdx.x; i < run.n_last; i += blockDim.x)
@@ -143,7 +122,7 @@ extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
         order_after_block();
     }
     if (threadIdx.x == 0)
-        *(volatile uint32_t *)run.done = run.ticket;
+        tell_end(run.end);
 }
 
 /* One block: a transfer, if any, and after it an atomic operation. They come with the launch, so that nothing has to be
@@ -160,6 +139,6 @@ extern "C" __global__ void shmemi_kernel_update(const struct shmemi_list_run run
         return;
     const uint64_t old = update_word(update);
     volatile uint64_t *const answer = (volatile uint64_t *)run.answer;
-    answer[0] = (uint64_t)run.ticket << 32 | (uint32_t)old;
-    answer[1] = (uint64_t)run.ticket << 32 | old >> 32;
+    answer[0] = (uint64_t)run.end.ticket << 32 | (uint32_t)old;
+    answer[1] = (uint64_t)run.end.ticket << 32 | old >> 32;
 }

@@ -205,6 +205,12 @@ struct shmemi_memory {
     int (*event_test)(struct shmemi_event *event);
     int (*event_wait)(struct shmemi_event *event);
 
+    /* As copy_start, but without an event: lane_mark makes one for all copies that were started on the lane before. The
+     * lane is not to be closed. -ENOTSUP when only copy_start can. Both NULL when the kind has nothing to gain. */
+    int (*copy_on_lane)(const struct shmemi_place *dest, const struct shmemi_place *source,
+                        const struct shmemi_shape *shape, struct shmemi_lane *lane_p);
+    int (*lane_mark)(const struct shmemi_lane *lane, struct shmemi_event *event_p);
+
     /* Many copies between host memory and the object of a place: what each would have to find out is found out once.
      * lane_copy starts one, in order with those before; host memory stays until lane_wait, which waits for all. Nothing
      * is under way when a lane is closed, by the thread that has opened it. NULL when the kind has nothing to gain. */

@@ -28,7 +28,7 @@ static int alltoall_eager(struct shmemi_team *team, const struct shmemi_copy_arg
 
 static int alltoall_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
-    struct shmemi_context context = {0};
+    struct shmemi_context context = SHMEMI_TO_ALL;
     const int n = team->n_pes, me = team->my_pe;
     int rc = 0;
     for (int i = 0; i < n && !rc; i++) {

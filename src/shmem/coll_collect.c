@@ -44,7 +44,7 @@ static int send_own_block(struct shmemi_team *team, struct shmemi_context *conte
 
 static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
-    struct shmemi_context context = {0};
+    struct shmemi_context context = SHMEMI_TO_ALL;
     const int n = team->node.n;
     int rc = 0;
     for (int i = 0; i < n && !rc; i++)

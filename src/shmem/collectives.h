@@ -95,6 +95,10 @@ static inline char *shmemi_mapped_copy(const struct shmemi_symmetric *memory, in
 /* This PE's own copy, from byte `at` on. */
 struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size_t at);
 
+/* The context of one transfer to each member: small ones to GPU memory wait for each other, as one launch costs less than
+ * several. */
+#define SHMEMI_TO_ALL {.lists.is_patient = true}
+
 /* Complete the transfers of a context, which is seldom necessary inside a node. */
 static inline int shmemi_complete(struct shmemi_context *context)
 {

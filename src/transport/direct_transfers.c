@@ -12,9 +12,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { IN_FLIGHT_MAX = 256 }; /* copies of a context */
+enum {
+    COPIES_PER_MARK = 32,
+    IN_FLIGHT_MAX = 256, /* copies of a context, and marks */
+};
 
-/* A copy under way. */
+/* A copy under way, or the mark behind several: with an event behind each copy, bursts took up to 2.7 times as long as
+ * those of raw copies. */
 struct shmemi_copy {
     struct shmemi_copy *next; /* of its context */
     uint64_t number;          /* from 1, by context */
@@ -26,10 +30,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Copies under way -------------------------------------------------------------------------------------------- */
 
-/* The number of the copy on its context. */
-static uint64_t append(struct shmemi_context *context, struct shmemi_copy *copy)
+/* With the lock held. */
+static void append(struct shmemi_context *context, struct shmemi_copy *copy)
 {
-    pthread_mutex_lock(&lock);
     copy->next = NULL;
     copy->number = ++context->copies.started;
     if (context->copies.newest)
@@ -37,8 +40,62 @@ static uint64_t append(struct shmemi_context *context, struct shmemi_copy *copy)
     else
         context->copies.oldest = copy;
     context->copies.newest = copy;
+}
+
+static void note_failure(struct shmemi_context *context, int rc)
+{
+    if (rc && !context->copies.failed)
+        context->copies.failed = rc;
+}
+
+/* Set a mark behind the copies that have none. With the lock held. Failures come out at quiet. */
+static void mark(struct shmemi_context *context)
+{
+    const struct shmemi_lane *lane = &context->copies.unmarked;
+    struct shmemi_event event;
+    if (!context->copies.n_unmarked)
+        return;
+    context->copies.n_unmarked = 0;
+    int rc = lane->memory->lane_mark(lane, &event);
+    struct shmemi_copy *copy = rc ? NULL : malloc(sizeof *copy);
+    if (copy) {
+        copy->event = event;
+        append(context, copy);
+    } else if (!rc) {
+        rc = lane->memory->event_wait(&event);
+    }
+    note_failure(context, rc);
+}
+
+/* Is a mark needed before a copy on this lane is counted? */
+static bool is_elsewhere(const struct shmemi_context *context, const struct shmemi_lane *lane)
+{
+    const struct shmemi_lane *last = &context->copies.unmarked;
+    return last->memory != lane->memory || last->object != lane->object || last->handle != lane->handle;
+}
+
+/* A copy has been started on a lane. The number of marks before it. */
+static uint64_t count_unmarked(struct shmemi_context *context, const struct shmemi_lane *lane)
+{
+    pthread_mutex_lock(&lock);
+    if (is_elsewhere(context, lane))
+        mark(context);
+    context->copies.unmarked = *lane;
+    if (++context->copies.n_unmarked == COPIES_PER_MARK)
+        mark(context);
+    uint64_t number = context->copies.started;
     pthread_mutex_unlock(&lock);
-    return copy->number;
+    return number;
+}
+
+/* The number of all that is under way. */
+static uint64_t mark_all(struct shmemi_context *context)
+{
+    pthread_mutex_lock(&lock);
+    mark(context);
+    uint64_t number = context->copies.started;
+    pthread_mutex_unlock(&lock);
+    return number;
 }
 
 /* Is the oldest copy of the context complete? Then it is not among them any more. With the lock held. */
@@ -48,8 +105,7 @@ static bool collect_oldest(struct shmemi_context *context)
     int rc = copy->event.memory->event_test(&copy->event);
     if (rc == -EAGAIN)
         return false;
-    if (rc && !context->copies.failed)
-        context->copies.failed = rc;
+    note_failure(context, rc);
     context->copies.oldest = copy->next;
     if (!copy->next)
         context->copies.newest = NULL;
@@ -82,13 +138,13 @@ static bool can_start(const struct shmemi_place *dest, const struct shmemi_place
            source->memory == &shmemi_memory_host;
 }
 
-static int start(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
-                 const struct shmemi_shape *shape)
+/* With an event of its own. The number of the copy, or 0 when it was done at once or has failed. */
+static int start_with_event(struct shmemi_context *context, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, const struct shmemi_shape *shape, uint64_t *number_p)
 {
-    if (!can_start(dest, source))
-        return shmemi_memory_copy(dest, source, shape);
     const struct shmemi_memory *memory = dest->memory == &shmemi_memory_host ? source->memory : dest->memory;
     struct shmemi_copy *copy = malloc(sizeof *copy);
+    *number_p = 0;
     if (!copy)
         return shmemi_memory_copy(dest, source, shape);
     int rc = memory->copy_start(dest, source, shape, &copy->event);
@@ -96,7 +152,29 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
         free(copy);
         return rc;
     }
-    uint64_t number = append(context, copy);
+    pthread_mutex_lock(&lock);
+    mark(context);
+    append(context, copy);
+    *number_p = copy->number;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+static int start(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
+                 const struct shmemi_shape *shape)
+{
+    if (!can_start(dest, source))
+        return shmemi_memory_copy(dest, source, shape);
+    const struct shmemi_memory *memory = dest->memory == &shmemi_memory_host ? source->memory : dest->memory;
+    struct shmemi_lane lane;
+    uint64_t number;
+    int rc = memory->copy_on_lane ? memory->copy_on_lane(dest, source, shape, &lane) : -ENOTSUP;
+    if (!rc)
+        number = count_unmarked(context, &lane);
+    else if (rc == -ENOTSUP)
+        rc = start_with_event(context, dest, source, shape, &number);
+    if (rc)
+        return rc;
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_DIRECT);
     if (number > IN_FLIGHT_MAX)
         complete(context, number - IN_FLIGHT_MAX);
@@ -229,10 +307,7 @@ int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi
 int shmemi_direct_quiet(struct shmemi_context *context)
 {
     int rc_lists = shmemi_direct_list_flush(context);
-    pthread_mutex_lock(&lock);
-    uint64_t started = context->copies.started;
-    pthread_mutex_unlock(&lock);
-    complete(context, started);
+    complete(context, mark_all(context));
     if (!rc_lists)
         rc_lists = shmemi_direct_list_complete(context);
     pthread_mutex_lock(&lock);
@@ -245,5 +320,5 @@ int shmemi_direct_quiet(struct shmemi_context *context)
 /* Failures come out at quiet. */
 int shmemi_direct_poll(struct shmemi_context *context)
 {
-    return are_complete(context, UINT64_MAX) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
+    return are_complete(context, mark_all(context)) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
 }

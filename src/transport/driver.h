@@ -64,6 +64,8 @@ struct shmemi_context {
     struct shmemi_ucx_batch network; /* ucx: nonblocking transfers and atomics */
     struct {
         struct shmemi_copy *oldest, *newest;
+        struct shmemi_lane unmarked; /* of copies that no event tells the end of yet */
+        unsigned n_unmarked;
         uint64_t started;
         int failed; /* first error, reported at the next quiet */
     } copies;                   /* direct: nonblocking copies; under the lock of direct_transfers.c */

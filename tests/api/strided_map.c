@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * iput, iget, ibput and ibget between all kinds of memory, with random shapes, against a model: elements of 1 to 16
- * bytes, single and in blocks, few rows and many, dense on one side, at interior addresses. All of the destination is
- * looked at, so that a byte between the rows that changes is found.
+ * bytes, single and in blocks, few rows and many, many narrow ones, dense on one side, at interior addresses. All of
+ * the destination is looked at, so that a byte between the rows that changes is found.
  */
 #include "check.h"
 #include "map_check.h"
@@ -55,16 +55,37 @@ static size_t extent(const struct shape *shape, size_t stride)
     return ((shape->nblocks - 1) * stride + shape->block) * shape->form->size;
 }
 
+static size_t blocks_that_fit(const struct shape *shape)
+{
+    size_t wider = shape->dest_stride > shape->source_stride ? shape->dest_stride : shape->source_stride;
+    return (AREA / shape->form->size - shape->block) / wider;
+}
+
+static void choose_rows(struct shape *shape)
+{
+    shape->block = pick(2) ? 1 : 1 + pick(pick(4) ? 40 : 3000);
+    shape->dest_stride = shape->block + (pick(3) ? pick(50) : 0);
+    shape->source_stride = shape->block + (pick(3) ? pick(pick(5) ? 50 : 4000) : 0);
+    size_t most = blocks_that_fit(shape);
+    shape->nblocks = 1 + pick(pick(3) && most > 30 ? 30 : most);
+}
+
+/* Blocks of up to 64 bytes, as many as there is room for: some thousand. */
+static void choose_many_narrow_rows(struct shape *shape)
+{
+    shape->block = 1 + pick(64 / shape->form->size);
+    shape->dest_stride = shape->block + pick(3);
+    shape->source_stride = shape->block + pick(3);
+    shape->nblocks = blocks_that_fit(shape);
+}
+
 static struct shape random_shape(void)
 {
     struct shape shape = {.form = &forms[pick(N_FORMS)]};
-    const size_t room = AREA / shape.form->size;
-    shape.block = pick(2) ? 1 : 1 + pick(pick(4) ? 40 : 3000);
-    shape.dest_stride = shape.block + (pick(3) ? pick(50) : 0);
-    shape.source_stride = shape.block + (pick(3) ? pick(pick(5) ? 50 : 4000) : 0);
-    size_t wider = shape.dest_stride > shape.source_stride ? shape.dest_stride : shape.source_stride;
-    size_t most = (room - shape.block) / wider;
-    shape.nblocks = 1 + pick(pick(3) && most > 30 ? 30 : most);
+    if (pick(4))
+        choose_rows(&shape);
+    else
+        choose_many_narrow_rows(&shape);
     shape.dest_at = pick((AREA - extent(&shape, shape.dest_stride)) / shape.form->size + 1) * shape.form->size;
     shape.source_at = pick((AREA - extent(&shape, shape.source_stride)) / shape.form->size + 1) * shape.form->size;
     return shape;

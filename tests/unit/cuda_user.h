@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SKIP = 77, BOX = 1 << 20 };
 
@@ -80,6 +81,28 @@ static inline CUdeviceptr device_alloc(size_t size)
     CUdeviceptr pointer = 0;
     USE(user.cuMemAlloc(&pointer, size));
     return pointer;
+}
+
+/* Memory of another device that the context, which is current, reaches; 0 when there is none. */
+static inline CUdeviceptr allocate_on_peer(CUcontext mine, size_t size)
+{
+    CUresult (*enable)(CUcontext, unsigned);
+    CUcontext theirs;
+    CUdeviceptr pointer = 0;
+    *(void **)&enable = dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuCtxEnablePeerAccess");
+    if (memory->device_count() < 2 || shmemi_cuda.cuDevicePrimaryCtxRetain(&theirs, 1) != CUDA_SUCCESS)
+        return 0;
+    USE(user.cuCtxSetCurrent(theirs));
+    USE(user.cuMemAlloc(&pointer, size));
+    USE(user.cuCtxSetCurrent(mine));
+    return enable && enable(theirs, 0) == CUDA_SUCCESS ? pointer : 0;
+}
+
+static inline double clock_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
 static inline int open_object(CUdeviceptr pointer, size_t size, struct shmemi_allocation *allocation_p, char *reason)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The device kernels that combine arrays and copy rows, against what the CPU does with the same bytes: every kind of
- * number and operation, all forms, in place, arrays that lie alike in memory and arrays that do not. Skipped (77) when
- * there is no CUDA device, or no kernel for it. With "time" as its argument it prints what they cost.
+ * The device kernels that combine arrays, against what the CPU does with the same bytes: every kind of number and
+ * operation, all forms, in place, arrays that lie alike in memory and arrays that do not. Skipped (77) when there is no
+ * CUDA device, or no kernel for it. With "time" as its argument it prints what they cost.
  */
 #include "cuda_user.h"
 #include "shmem/coll_op.h"
 
 #include <errno.h>
-#include <time.h>
 
 enum { ARRAYS = 4, MOST = 5000, AREA = MOST * 16 + 64 };
 
@@ -145,55 +144,16 @@ static void check_refusals(void)
     CHECK(arrays_are_right());
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------------------------- */
-
-/* Source rows that overlap, which the driver's own copy refuses: every unit of the kernel. */
-static void check_rows(void)
-{
-    for (size_t unit = 1; unit <= 32; unit *= 2) {
-        struct shmemi_shape shape = {3 * unit, 40, 5 * unit, unit};
-        struct shmemi_place dest = array[1], source = array[0];
-        load_arrays(SHMEMI_KIND_U8, (unsigned)unit);
-        dest.address += unit;
-        source.address += 2 * unit;
-        CHECK(!memory->copy(&dest, &source, &shape));
-        for (size_t row = 0; row < shape.rows; row++)
-            memcpy(model[1] + unit + row * shape.dest_pitch, model[0] + 2 * unit + row * shape.source_pitch,
-                   shape.width);
-        CHECK(arrays_are_right());
-    }
-}
-
-/* More rows than are left to the copy engines. */
-static void check_many_rows(void)
-{
-    for (size_t width = 1; width <= 4; width++) {
-        struct shmemi_shape shape = {width, 9000, 8, 5};
-        load_arrays(SHMEMI_KIND_U8, (unsigned)width);
-        CHECK(!memory->copy(&array[1], &array[0], &shape));
-        for (size_t row = 0; row < shape.rows; row++)
-            memcpy(model[1] + row * shape.dest_pitch, model[0] + row * shape.source_pitch, shape.width);
-        CHECK(arrays_are_right());
-    }
-}
-
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 /* Microseconds of the best of some runs. */
 static double time_combine(const struct shmemi_combination *combination)
 {
     double best = 1e30;
     for (int i = 0; i < 30; i++) {
-        double start = now();
+        double start = clock_us();
         CHECK(!memory->combine(combination, NULL));
-        double took = now() - start;
+        double took = clock_us() - start;
         best = took < best ? took : best;
     }
     return best;
@@ -208,106 +168,6 @@ static void print_sum_times(const struct shmemi_place *place, const char *where)
     }
 }
 
-/* The kernel, by a launch of our own. */
-static double time_rows_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
-                               struct shmemi_shape shape)
-{
-    struct shmemi_cuda_context *context = dest->object;
-    struct shmemi_row_copy copy = {dest->address, source->address, shape.width, shape.rows, shape.dest_pitch,
-                                   shape.source_pitch, shape.width < 16 ? (uint32_t)shape.width : 16};
-    void *arguments[] = {&copy};
-    CUfunction function;
-    CUstream stream;
-    double best = 1e30;
-    size_t blocks = (shape.width / copy.unit * shape.rows + 255) / 256;
-    CHECK(!shmemi_cuda_kernel(context, SHMEMI_KERNEL_copy_rows, &function) && !shmemi_cuda_stream(context, &stream));
-    for (int i = 0; i < 30; i++) {
-        double start = now();
-        CHECK(!shmemi_cuda_launch(function, blocks < 1024 ? (unsigned)blocks : 1024, 256, stream, arguments));
-        USE(shmemi_cuda.cuStreamSynchronize(stream));
-        double took = now() - start;
-        best = took < best ? took : best;
-    }
-    return best;
-}
-
-/* As the library copies. */
-static double time_copy(const struct shmemi_place *dest, const struct shmemi_place *source, struct shmemi_shape shape)
-{
-    double best = 1e30;
-    for (int i = 0; i < 30; i++) {
-        double start = now();
-        CHECK(!memory->copy(dest, source, &shape));
-        double took = now() - start;
-        best = took < best ? took : best;
-    }
-    return best;
-}
-
-/* Through the driver, as a rectangle. */
-static double time_rect(const struct shmemi_place *dest, const struct shmemi_place *source, struct shmemi_shape shape)
-{
-    CUDA_MEMCPY2D rect = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = source->address, .srcPitch = shape.source_pitch,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dest->address, .dstPitch = shape.dest_pitch,
-        .WidthInBytes = shape.width, .Height = shape.rows,
-    };
-    CUstream stream;
-    double best = 1e30;
-    CHECK(!shmemi_cuda_stream(dest->object, &stream));
-    for (int i = 0; i < 30; i++) {
-        double start = now();
-        USE(shmemi_cuda.cuMemcpy2DAsync(&rect, stream));
-        USE(shmemi_cuda.cuStreamSynchronize(stream));
-        double took = now() - start;
-        best = took < best ? took : best;
-    }
-    return best;
-}
-
-static void print_row_times(const struct shmemi_place *dest, const struct shmemi_place *source, const char *where)
-{
-    static const size_t widths[] = {8, 64, 1024}, rows[] = {64, 1024, 4096, 8192, 16384, 65536, 1 << 20};
-    for (int w = 0; w < 3; w++)
-        for (int r = 0; r < 7; r++) {
-            struct shmemi_shape shape = {widths[w], rows[r], 2 * widths[w], 2 * widths[w]};
-            printf("# %s, %zu rows of %zu bytes: 2-D copy %.1f us, kernel %.1f us\n", where, rows[r], widths[w],
-                   time_rect(dest, source, shape), time_rows_kernel(dest, source, shape));
-        }
-}
-
-/* Dense rows of page-locked host memory: the kernel against the library's copy. */
-static void print_host_row_times(const struct shmemi_place *device)
-{
-    static const size_t rows[] = {64, 1024, 4096, 65536};
-    void *locked = NULL;
-    USE(user.cuMemAllocHost(&locked, (size_t)8 << 16));
-    struct shmemi_place host = shmemi_place_host(locked), mapped = {memory, device->object, (uintptr_t)locked};
-    for (int r = 0; r < 4; r++) {
-        struct shmemi_shape in = {8, rows[r], 64, 8}, out = {8, rows[r], 8, 64};
-        printf("# host, %zu rows of 8 bytes, dense there: to the device: copy %.1f us, kernel %.1f us; from it: copy "
-               "%.1f us, kernel %.1f us\n",
-               rows[r], time_copy(device, &host, in), time_rows_kernel(device, &mapped, in),
-               time_copy(&host, device, out), time_rows_kernel(&mapped, device, out));
-    }
-    USE(user.cuMemFreeHost(locked));
-}
-
-/* Memory of another device that this context reaches; 0 when there is none. */
-static CUdeviceptr allocate_on_peer(CUcontext mine, size_t size)
-{
-    CUresult (*enable)(CUcontext, unsigned);
-    CUcontext theirs;
-    CUdeviceptr pointer = 0;
-    *(void **)&enable = dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuCtxEnablePeerAccess");
-    if (memory->device_count() < 2 || shmemi_cuda.cuDevicePrimaryCtxRetain(&theirs, 1) != CUDA_SUCCESS)
-        return 0;
-    USE(user.cuCtxSetCurrent(theirs));
-    USE(user.cuMemAlloc(&pointer, size));
-    USE(user.cuCtxSetCurrent(mine));
-    return enable && enable(theirs, 0) == CUDA_SUCCESS ? pointer : 0;
-}
-
 static void print_times(CUcontext context)
 {
     const size_t most = (size_t)2 << 30;
@@ -315,12 +175,9 @@ static void print_times(CUcontext context)
                                    {memory, array[0].object, device_alloc(most)}};
     struct shmemi_place pair[2] = {here[0], {memory, array[0].object, allocate_on_peer(context, most)}};
     print_sum_times(here, "one device");
-    print_row_times(&here[1], &here[0], "one device");
-    print_host_row_times(&here[0]);
     if (!pair[1].address)
         return;
     print_sum_times(pair, "two devices");
-    print_row_times(&pair[1], &pair[0], "to another device");
 }
 
 static void make_arrays(void)
@@ -350,8 +207,6 @@ int main(int argc, char **argv)
     }
     check_ops();
     check_refusals();
-    check_rows();
-    check_many_rows();
     if (argc > 1 && !strcmp(argv[1], "time"))
         print_times(primary);
     memory->close();

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How the blocks of a kernel see that all of them are done, and how the CPU sees it (struct shmemi_kernel_end).
+ */
+
+/* What the threads of the block have written is seen before what this thread writes from now on. */
+static __device__ void order_after_block(void)
+{
+    __syncthreads();
+    if (threadIdx.x == 0)
+        __threadfence_system();
+}
+
+/* True in the block that gets here as the last one: then what all blocks have done has taken effect. */
+static __device__ bool is_last_block(uint64_t arrivals)
+{
+    __shared__ bool is_last;
+    order_after_block();
+    if (threadIdx.x == 0) {
+        is_last = gridDim.x == 1 || atomicInc((unsigned *)arrivals, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence_system();
+    }
+    __syncthreads();
+    return is_last;
+}
+
+/* By one thread, after the others. */
+static __device__ void tell_end(const struct shmemi_kernel_end &end)
+{
+    *(volatile uint32_t *)end.done = end.ticket;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Nonblocking copies of a process to memory that it has an address for: when their end is marked, what quiet and poll
+ * say. The device is made up: its memory is the host's, and its streams carry out a copy each time they are asked.
+ */
+#include "transport/direct.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { WORDS = 4096, STREAMS = 4, QUEUE = 1 << 16, THREADS = 3, ROUNDS = 50, PER_ROUND = 70 };
+
+/* ---- A device ---------------------------------------------------------------------------------------------------- */
+
+struct stream {
+    struct {
+        uint64_t *dest;
+        const uint64_t *source;
+    } copy[QUEUE];
+    size_t started, done;
+};
+
+static struct device {
+    pthread_mutex_t lock;
+    struct stream stream[STREAMS];
+    int n_marks, n_waits;
+    int copy_result, mark_result, test_result;
+} device = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void step(struct stream *stream)
+{
+    if (stream->done == stream->started)
+        return;
+    size_t i = stream->done++ % QUEUE;
+    *stream->copy[i].dest = *stream->copy[i].source;
+}
+
+/* The stream is the object of the side that is the device's. */
+static int device_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
+                               const struct shmemi_shape *shape, struct shmemi_lane *lane_p)
+{
+    struct stream *stream = source->object ? source->object : dest->object;
+    if (device.copy_result)
+        return device.copy_result;
+    CHECK(shape->width == sizeof(uint64_t) && shape->rows == 1);
+    pthread_mutex_lock(&device.lock);
+    CHECK(stream->started - stream->done < QUEUE);
+    size_t i = stream->started++ % QUEUE;
+    stream->copy[i].dest = (uint64_t *)dest->address;
+    stream->copy[i].source = (const uint64_t *)source->address;
+    pthread_mutex_unlock(&device.lock);
+    *lane_p = (struct shmemi_lane){dest->memory, stream, stream, false};
+    return 0;
+}
+
+/* An event's handle is the number of copies after which it is complete; the object is the stream. */
+static int device_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p)
+{
+    struct stream *stream = lane->object;
+    pthread_mutex_lock(&device.lock);
+    *event_p = (struct shmemi_event){lane->memory, stream, (void *)(uintptr_t)stream->started};
+    device.n_marks++;
+    while (device.mark_result && stream->done < stream->started)
+        step(stream);
+    pthread_mutex_unlock(&device.lock);
+    return device.mark_result;
+}
+
+static int device_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    int result = device.copy_result;
+    struct shmemi_lane lane;
+    device.copy_result = 0;
+    int rc = device_copy_on_lane(dest, source, shape, &lane);
+    device.copy_result = result;
+    return rc ? rc : device_lane_mark(&lane, event_p);
+}
+
+static int device_test(struct shmemi_event *event)
+{
+    struct stream *stream = event->object;
+    pthread_mutex_lock(&device.lock);
+    bool is_done = stream->done >= (uintptr_t)event->handle;
+    if (!is_done)
+        step(stream);
+    pthread_mutex_unlock(&device.lock);
+    return is_done ? device.test_result : -EAGAIN;
+}
+
+static int device_wait(struct shmemi_event *event)
+{
+    device.n_waits++;
+    while (device_test(event) == -EAGAIN)
+        continue;
+    return device.test_result;
+}
+
+static const struct shmemi_memory made_up = {
+    .name = "made up",
+    .copy_start = device_copy_start,
+    .copy_on_lane = device_copy_on_lane,
+    .lane_mark = device_lane_mark,
+    .event_test = device_test,
+    .event_wait = device_wait,
+};
+
+/* ---- What uses it ------------------------------------------------------------------------------------------------ */
+
+static uint64_t there[WORDS], here[WORDS];
+static struct shmemi_view view;
+
+static void reset(struct shmemi_context *context)
+{
+    static const struct shmemi_context fresh;
+    memcpy(context, &fresh, sizeof fresh);
+    memset(there, 0, sizeof there);
+    for (int i = 0; i < WORDS; i++)
+        here[i] = (uint64_t)i * 7 + 1;
+    memset(device.stream, 0, sizeof device.stream);
+    device.n_marks = device.n_waits = 0;
+    device.copy_result = device.mark_result = device.test_result = 0;
+    view = (struct shmemi_view){.place = {&made_up, &device.stream[0], (uintptr_t)there}, .size = sizeof there};
+}
+
+/* Word i of here to the same of there, by this stream. */
+static void put(struct shmemi_context *context, int i, int stream)
+{
+    struct shmemi_place source = {&made_up, &device.stream[stream], (uintptr_t)&here[i]};
+    CHECK(!shmemi_direct_put_nbi(context, &view, (size_t)i * 8, &source, 8));
+}
+
+static bool are_there(int first, int end)
+{
+    for (int i = first; i < end; i++)
+        if (there[i] != here[i])
+            return false;
+    return true;
+}
+
+static void finish(struct shmemi_context *context)
+{
+    CHECK(!shmemi_drivers_quiet(context));
+    CHECK(!context->copies.oldest && !context->copies.newest && !context->copies.n_unmarked);
+}
+
+/* ---- Cases ------------------------------------------------------------------------------------------------------- */
+
+static void check_marks(void)
+{
+    struct shmemi_context context;
+    reset(&context);
+    finish(&context);
+    CHECK(device.n_marks == 0);
+    put(&context, 0, 0);
+    CHECK(device.n_marks == 0);
+    finish(&context);
+    CHECK(device.n_marks == 1 && are_there(0, 1));
+    for (int i = 0; i < 100; i++)
+        put(&context, i, 0);
+    finish(&context);
+    CHECK(device.n_marks < 10 && are_there(0, 100)); /* some copies have one together */
+    for (int i = 0; i < WORDS; i++)
+        put(&context, i, 0);
+    finish(&context);
+    CHECK(are_there(0, WORDS));
+}
+
+/* Streams are in order with themselves only. */
+static void check_streams(void)
+{
+    struct shmemi_context context;
+    reset(&context);
+    for (int i = 0; i < 200; i++)
+        put(&context, i, i / 3 % STREAMS);
+    finish(&context);
+    CHECK(are_there(0, 200));
+}
+
+static void check_poll(void)
+{
+    struct shmemi_context context;
+    int polls = 0;
+    reset(&context);
+    CHECK(!shmemi_direct_poll(&context));
+    for (int i = 0; i < 40; i++)
+        put(&context, i, 0);
+    CHECK(shmemi_direct_poll(&context) == -EAGAIN);
+    while (shmemi_direct_poll(&context) == -EAGAIN)
+        polls++;
+    CHECK(polls > 0 && are_there(0, 40));
+    finish(&context);
+}
+
+/* Copies that only copy_start can do come between others. */
+static void check_mixture(void)
+{
+    struct shmemi_context context;
+    reset(&context);
+    for (int i = 0; i < 90; i++) {
+        device.copy_result = i % 4 == 3 ? -ENOTSUP : 0;
+        put(&context, i, i / 7 % 2);
+    }
+    device.copy_result = 0;
+    finish(&context);
+    CHECK(are_there(0, 90));
+}
+
+static void check_failures(void)
+{
+    struct shmemi_context context;
+    struct shmemi_place source = {&made_up, &device.stream[0], (uintptr_t)here};
+    reset(&context);
+    device.copy_result = -EIO;
+    CHECK(shmemi_direct_put_nbi(&context, &view, 0, &source, 8) == -EIO);
+    device.copy_result = 0;
+    finish(&context);
+    put(&context, 1, 0);
+    device.mark_result = -ENOMEM;
+    CHECK(shmemi_drivers_quiet(&context) == -ENOMEM && are_there(1, 2));
+    device.mark_result = 0;
+    finish(&context);
+    put(&context, 2, 0);
+    device.test_result = -EFAULT;
+    CHECK(shmemi_drivers_quiet(&context) == -EFAULT);
+    device.test_result = 0;
+    finish(&context);
+}
+
+/* Threads with a stream each on one context; after quiet the own copies are there. */
+static struct shmemi_context shared;
+
+static void *put_many(void *argument)
+{
+    int thread = (int)(intptr_t)argument, first = thread * PER_ROUND;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = first; i < first + PER_ROUND; i++) {
+            here[i]++;
+            put(&shared, i, thread);
+        }
+        CHECK(!shmemi_drivers_quiet(&shared));
+        CHECK(are_there(first, first + PER_ROUND));
+    }
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    pthread_t thread[THREADS];
+    reset(&shared);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&thread[i], NULL, put_many, (void *)(intptr_t)i));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    finish(&shared);
+}
+
+int main(void)
+{
+    check_marks();
+    check_streams();
+    check_poll();
+    check_mixture();
+    check_failures();
+    check_threads();
+    puts("ok");
+    return 0;
+}
