@@ -2,10 +2,12 @@
  *
  * Choice of the programming interface.
  */
+#include "device.h"
+
 #include <shmem.h>
 #include <string.h>
 
-#include "stencil2d.h"
+#include "util.h"
 
 static bool every_pe_has(const struct device_ops *ops)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Clock, messages, symmetric memory.
+ * Clock, messages, memory.
  */
+#include "util.h"
+
 #include <shmem.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include "stencil2d.h"
 
 double now(void)
 {
@@ -26,29 +26,35 @@ void die(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "stencil2d: PE %d: %s\n", shmem_my_pe(), text);
-    shmem_global_exit(EXIT_FAILURE);
-    _Exit(EXIT_FAILURE);
+    fprintf(stderr, "%s: PE %d: %s\n", program_name, job_rank(), text);
+    job_abort();
 }
 
 void quit_all(const char *format, ...)
 {
+    char text[512];
     va_list args;
 
-    if (shmem_my_pe() == 0) {
-        fputs("stencil2d: ", stderr);
-        va_start(args, format);
-        vfprintf(stderr, format, args);
-        va_end(args);
-        fputc('\n', stderr);
-    }
-    shmem_finalize();
-    exit(EXIT_FAILURE);
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (job_rank() == 0) /* at once, so that no launcher breaks the line */
+        fprintf(stderr, "%s: %s\n", program_name, text);
+    job_leave();
+}
+
+void *host_alloc(size_t bytes)
+{
+    void *p = malloc(bytes > 0 ? bytes : 1);
+
+    if (!p)
+        die("no host memory for %zu bytes", bytes);
+    return p;
 }
 
 void *symmetric_alloc(size_t bytes)
 {
-    void *p = shmem_malloc(bytes);
+    void *p = shmem_malloc(bytes > 0 ? bytes : 1);
 
     if (!p)
         die("no %zu bytes left in the symmetric heap: set SHMEM_SYMMETRIC_SIZE higher", bytes);
@@ -57,8 +63,8 @@ void *symmetric_alloc(size_t bytes)
 
 void progress_line(double *last, const char *what, long done, long total)
 {
-    if (shmem_my_pe() != 0 || now() - *last < 2)
+    if (job_rank() != 0 || now() - *last < 2)
         return;
     *last = now();
-    fprintf(stderr, "%s: iteration %ld of %ld\n", what, done, total);
+    fprintf(stderr, "%s: %ld of %ld\n", what, done, total);
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The job, over SHMEM.
+ */
+#include <shmem.h>
+#include <stdlib.h>
+
+#include "util.h"
+
+int job_rank(void)
+{
+    return shmem_my_pe();
+}
+
+int job_size(void)
+{
+    return shmem_n_pes();
+}
+
+void job_barrier(void)
+{
+    shmem_barrier_all();
+}
+
+double job_max(double number)
+{
+    double *numbers = symmetric_alloc(2 * sizeof(*numbers));
+    double largest;
+
+    numbers[0] = number;
+    shmem_double_max_reduce(SHMEM_TEAM_WORLD, &numbers[1], &numbers[0], 1);
+    largest = numbers[1];
+    shmem_free(numbers);
+    return largest;
+}
+
+void job_abort(void)
+{
+    shmem_global_exit(EXIT_FAILURE);
+    _Exit(EXIT_FAILURE);
+}
+
+void job_leave(void)
+{
+    shmem_finalize();
+    exit(EXIT_FAILURE);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Clock, messages, the job and symmetric memory, as the applications use them.
+ */
+#ifndef APPS_UTIL_H
+#define APPS_UTIL_H
+
+#include <stddef.h>
+
+/* In front of every message; each application defines it. */
+extern const char program_name[];
+
+double now(void); /* seconds */
+
+/* Who this process is in the job, of how many. Collective: a barrier; the largest of all processes' numbers. The end of
+ * all processes, when this one has failed; and of this one, when all leave. (job.c: over SHMEM.) */
+int job_rank(void);
+int job_size(void);
+void job_barrier(void);
+double job_max(double number);
+void job_abort(void) __attribute__((noreturn));
+void job_leave(void) __attribute__((noreturn));
+
+/* Print one line and end the whole job with status 1. Any PE may call it. */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* The same, called by all PEs with the same cause: PE 0 prints, all leave in good order. */
+void quit_all(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* Never NULL: the first is for free(), the second is collective and for shmem_free(). */
+void *host_alloc(size_t bytes);
+void *symmetric_alloc(size_t bytes);
+
+/* At most one line in two seconds, on PE 0. */
+void progress_line(double *last, const char *what, long done, long total);
+
+#endif
