@@ -1,89 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Halo exchange as it is done without mapped buffers: copy out to the symmetric heap, put, barrier, copy in.
- * Rows first, then columns with the halo rows, as in halo_shmmap.c.
  *
- * The staging area is one array of eight lines: what goes to, and what came from, each of the four sides. The barrier
- * of the columns separates two uses of a row's line, the barrier of the rows two uses of a column's.
+ * The staging area has the same layout as the messages of the tiles. What comes in has an area for even and one for odd
+ * exchanges there, too: the barrier of exchange k + 1 separates the copies of k from the puts of k + 2.
  */
 #include <shmem.h>
 
 #include "stencil2d.h"
 
-static const int opposite[SIDES] = { [NORTH] = SOUTH, [SOUTH] = NORTH, [WEST] = EAST, [EAST] = WEST };
-
-/* Long enough for a row and for a column of the largest tile. */
-static size_t line_bytes(const struct run *run)
+static char *staged(const struct run *run, int tile, int area, int direction)
 {
-    int longest = run->grid.max_rows + 2 > run->grid.max_cols ? run->grid.max_rows + 2 : run->grid.max_cols;
-
-    return (size_t)longest * run->real->size;
+    return run->staging + (size_t)tile * AREAS * run->grid.area * run->real->size + piece_offset(run, area, direction);
 }
 
-static char *line_out(const struct run *run, int side)
+static void send(const struct run *run, const struct local_tile *t, int direction)
 {
-    return run->staging + (size_t)side * line_bytes(run);
+    const struct neighbor *neighbor = &t->shape.neighbor[direction];
+    char *out = staged(run, t->shape.number, area_out(run->exchanges), direction);
+    size_t bytes = piece_bytes(run, t, direction);
+
+    run->ops->download(t->dev, t->messages, piece_offset(run, area_out(run->exchanges), direction), out, bytes);
+    shmem_putmem(staged(run, neighbor->number, area_in(run->exchanges), opposite(direction)), out, bytes, neighbor->pe);
 }
 
-static char *line_in(const struct run *run, int side)
+static void receive(const struct run *run, const struct local_tile *t, int direction)
 {
-    return run->staging + (size_t)(SIDES + side) * line_bytes(run);
+    int area = area_in(run->exchanges);
+
+    run->ops->upload(t->dev, t->messages, piece_offset(run, area, direction),
+                     staged(run, t->shape.number, area, direction), piece_bytes(run, t, direction));
 }
 
-/* The outermost cells at a side (halo 0), or the halo there (halo 1). */
-static struct block edge(const struct run *run, int side, int halo)
+static void for_neighbors(const struct run *run,
+                          void (*function)(const struct run *run, const struct local_tile *t, int direction))
 {
-    const struct grid *grid = &run->grid;
-    size_t size = run->real->size;
-    bool is_row = side == NORTH || side == SOUTH;
-    ptrdiff_t row = side == NORTH ? -halo : side == SOUTH ? run->tile.rows - 1 + halo : -1;
-    ptrdiff_t col = side == WEST ? -halo : side == EAST ? run->tile.cols - 1 + halo : 0;
-    ptrdiff_t index = (ptrdiff_t)grid->origin + row * (ptrdiff_t)grid->pitch + col;
-
-    return (struct block){
-        .offset = (size_t)index * size,
-        .pitch = grid->pitch * size,
-        .width = is_row ? (size_t)run->tile.cols * size : size,
-        .height = is_row ? 1 : (size_t)run->tile.rows + 2,
-    };
-}
-
-static void send(const struct run *run, int side)
-{
-    struct block block = edge(run, side, 0);
-
-    if (run->tile.neighbor[side] < 0)
-        return;
-    run->ops->download_2d(run->dev, run->buf[run->cur], &block, line_out(run, side));
-    shmem_putmem(line_in(run, opposite[side]), line_out(run, side), block.width * block.height,
-                 run->tile.neighbor[side]);
-}
-
-static void receive(const struct run *run, int side)
-{
-    struct block block = edge(run, side, 1);
-
-    if (run->tile.neighbor[side] >= 0)
-        run->ops->upload_2d(run->dev, run->buf[run->cur], &block, line_in(run, side));
+    for (int t = 0; t < run->n_tiles; t++)
+        for (int d = 0; d < DIRECTIONS; d++)
+            if (has_neighbor(&run->tiles[t].shape, d))
+                function(run, &run->tiles[t], d);
 }
 
 static void step(struct run *run)
 {
-    send(run, NORTH);
-    send(run, SOUTH);
+    for_neighbors(run, send);
     shmem_barrier_all();
-    receive(run, NORTH);
-    receive(run, SOUTH);
-    send(run, WEST);
-    send(run, EAST);
-    shmem_barrier_all();
-    receive(run, WEST);
-    receive(run, EAST);
+    for_neighbors(run, receive);
 }
 
 static void open_staging(struct run *run)
 {
-    run->staging = symmetric_alloc(2 * SIDES * line_bytes(run));
+    run->staging = symmetric_alloc((size_t)run->n_tiles * AREAS * run->grid.area * run->real->size);
 }
 
 static void close_staging(struct run *run)
@@ -92,7 +59,8 @@ static void close_staging(struct run *run)
 }
 
 const struct exchange exchange_naive = {
-    .name = "naive",
+    .variant = "naive",
+    .sync = "barrier",
     .open = open_staging,
     .step = step,
     .close = close_staging,

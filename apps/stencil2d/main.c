@@ -6,28 +6,68 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "picture.h"
 #include "stencil2d.h"
+
+const char program_name[] = "stencil2d";
 
 /* What lasts through all runs. */
 struct session {
     struct options opt;
     const struct device_ops *ops;
-    struct device *dev;
-    int device_index;
+    struct local_tile *tiles; /* with their devices; the rest is set by each run */
     struct reference ref;
-    bool introduced; /* the lines of the PEs are out */
+    struct kernel_times kernel; /* of the present precision; 0: not yet measured */
+    bool introduced;             /* the lines of the tiles are out                */
     bool failed;
 };
 
-static void open_device(struct session *s)
+/* Tile i of this PE uses device I + i, and starts again where there are no more. I is what the user says; or else what
+ * the library proposes, or, with several tiles per PE, where those of the PEs before it on this node end. */
+static int first_device(const struct session *s)
 {
+    int proposed;
+
+    if (s->opt.device_index >= 0)
+        return s->opt.device_index;
+    if (s->opt.gpus_per_pe > 1)
+        return shmem_team_my_pe(SHMEM_TEAM_SHARED) * s->opt.gpus_per_pe;
+    proposed = shmemx_my_device(s->ops->memtype);
+    return proposed < 0 ? 0 : proposed; /* open says what is wrong, if anything */
+}
+
+/* The first tile on the same device, which opens and closes it. */
+static int first_on_device(const struct session *s, int tile)
+{
+    int i = 0;
+
+    while (s->tiles[i].device_index != s->tiles[tile].device_index)
+        i++;
+    return i;
+}
+
+static void open_devices(struct session *s)
+{
+    int first, devices, first_there;
+
     s->ops = device_select(s->opt.device);
-    s->device_index = s->opt.device_index;
-    if (s->device_index < 0)
-        s->device_index = shmemx_my_device(s->ops->memtype);
-    if (s->device_index < 0)
-        s->device_index = 0; /* open says what is wrong, if anything */
-    s->dev = s->ops->open(s->device_index);
+    first = first_device(s);
+    devices = s->ops->count();
+    s->tiles = host_alloc((size_t)s->opt.gpus_per_pe * sizeof(*s->tiles));
+    for (int i = 0; i < s->opt.gpus_per_pe; i++) {
+        s->tiles[i].device_index = s->opt.gpus_per_pe > 1 && devices > 0 ? (first + i) % devices : first;
+        first_there = first_on_device(s, i);
+        s->tiles[i].dev = first_there < i ? s->tiles[first_there].dev
+                                          : s->ops->open(s->tiles[i].device_index, &stencil_kernels);
+    }
+}
+
+static void close_devices(struct session *s)
+{
+    for (int i = s->opt.gpus_per_pe - 1; i >= 0; i--)
+        if (first_on_device(s, i) == i)
+            s->ops->close(s->tiles[i].dev);
+    free(s->tiles);
 }
 
 static void introduce(struct session *s, const struct run *run)
@@ -35,8 +75,20 @@ static void introduce(struct session *s, const struct run *run)
     if (!s->introduced && s->opt.csv)
         report_csv_header();
     else if (!s->introduced)
-        report_pes(run);
+        report_tiles(run);
     s->introduced = true;
+}
+
+static void set_up(struct session *s, struct run *run)
+{
+    const char *problem = grid_make(&s->opt, shmem_n_pes(), run->real->size, &run->grid);
+
+    if (problem)
+        quit_all("%s", problem);
+    for (int i = 0; i < run->n_tiles; i++)
+        grid_tile(&run->grid, shmem_my_pe(), i, &run->tiles[i].shape);
+    tiles_open(run);
+    run->exchange->open(run);
 }
 
 static double run_once(struct session *s, const struct real *real, const struct exchange *exchange)
@@ -45,43 +97,67 @@ static double run_once(struct session *s, const struct real *real, const struct 
         .opt = &s->opt,
         .real = real,
         .ops = s->ops,
-        .dev = s->dev,
-        .device_index = s->device_index,
         .exchange = exchange,
+        .tiles = s->tiles,
+        .n_tiles = s->opt.gpus_per_pe,
     };
-    struct result result;
-    const char *problem = grid_make(&s->opt, shmem_n_pes(), real->size, &run.grid);
+    struct result result = { 0 };
 
-    if (problem)
-        quit_all("%s", problem);
-    grid_tile(&run.grid, shmem_my_pe(), &run.tile);
-    run_open(&run);
+    set_up(s, &run);
     introduce(s, &run);
+    if (s->kernel.alone == 0)
+        s->kernel = run_kernel(&run);
+    result.kernel = s->kernel;
     run_iterations(&run, &result);
     if (s->opt.inject_error)
         inject_error(&run);
     if (s->opt.verify)
         verify(&run, &s->ref, &result);
     report_result(&run, &result);
-    run_close(&run);
+    if (s->opt.picture)
+        picture_draw(&run, s->opt.picture);
+    run.exchange->close(&run);
+    tiles_close(&run);
     s->failed = s->failed || result.verdict == FAILED;
     return result.seconds;
 }
 
+static const struct exchange *exchange_of(const struct session *s, enum variant variant)
+{
+    static const struct exchange *const mapped[] = {
+        [BY_SIGNALS] = &exchange_mapped_signal,
+        [BY_BARRIERS] = &exchange_mapped_barrier,
+        [IN_QUEUE] = &exchange_mapped_queue,
+    };
+    enum sync sync = s->opt.sync;
+
+    if (variant != MAPPED)
+        return variant == NAIVE ? &exchange_naive : &exchange_overlapped;
+    if (sync == AS_DEVICE_LIKES)
+        sync = s->ops == &device_cuda ? IN_QUEUE : BY_SIGNALS;
+    return mapped[sync];
+}
+
+/* How the variants compare, once the naive one has been run, too. */
+static void compare_times(const struct session *s, const struct real *real, const double seconds[VARIANTS])
+{
+    if (shmem_my_pe() != 0 || s->opt.csv || !s->opt.variant[NAIVE])
+        return;
+    for (enum variant v = 0; v < NAIVE; v++)
+        if (s->opt.variant[v])
+            printf("%s %s takes %.1f %% of the time of naive\n", exchange_of(s, v)->variant, real->name,
+                   100 * seconds[v] / seconds[NAIVE]);
+}
+
 static void run_variants(struct session *s, const struct real *real)
 {
-    const struct exchange *mapped = s->opt.barrier ? &exchange_shmmap_barrier : &exchange_shmmap;
-    double mapped_seconds, naive_seconds;
+    double seconds[VARIANTS] = { 0 };
 
-    if (!s->opt.both_variants) {
-        run_once(s, real, s->opt.naive ? &exchange_naive : mapped);
-        return;
-    }
-    mapped_seconds = run_once(s, real, mapped);
-    naive_seconds = run_once(s, real, &exchange_naive);
-    if (shmem_my_pe() == 0 && !s->opt.csv)
-        printf("%s %s takes %.1f %% of the time of naive\n", mapped->name, real->name,
-               100 * mapped_seconds / naive_seconds);
+    s->kernel.alone = 0;
+    for (enum variant v = 0; v < VARIANTS; v++)
+        if (s->opt.variant[v])
+            seconds[v] = run_once(s, real, exchange_of(s, v));
+    compare_times(s, real, seconds);
 }
 
 static void run_all(struct session *s)
@@ -91,12 +167,12 @@ static void run_all(struct session *s)
 
     if (problem)
         quit_all("%s", problem);
-    open_device(s);
+    open_devices(s);
     if (s->opt.single || s->opt.both_precisions)
         run_variants(s, &real_sp);
     if (!s->opt.single || s->opt.both_precisions)
         run_variants(s, &real_dp);
-    s->ops->close(s->dev);
+    close_devices(s);
     free(s->ref.matrix);
 }
 

@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "picture.h"
 #include "stencil2d.h"
+
+#define MAX_HALO_WIDTH 1024
+#define MAX_GPUS_PER_PE 64
 
 /* Options without a short form. */
 enum {
@@ -25,8 +29,12 @@ enum {
     OPT_VERIFY,
     OPT_TOLERANCE,
     OPT_INJECT_ERROR,
+    OPT_VARIANT,
+    OPT_HALO_WIDTH,
+    OPT_GPUS_PER_PE,
     OPT_NAIVE,
     OPT_BOTH,
+    OPT_PICTURE,
     OPT_CSV,
     OPT_DEVICE,
 };
@@ -43,8 +51,12 @@ static const struct option long_options[] = {
     { "verify", no_argument, NULL, OPT_VERIFY },
     { "tolerance", required_argument, NULL, OPT_TOLERANCE },
     { "inject-error", no_argument, NULL, OPT_INJECT_ERROR },
+    { "variant", required_argument, NULL, OPT_VARIANT },
+    { "halo-width", required_argument, NULL, OPT_HALO_WIDTH },
+    { "gpus-per-pe", required_argument, NULL, OPT_GPUS_PER_PE },
     { "naive", no_argument, NULL, OPT_NAIVE },
     { "both", no_argument, NULL, OPT_BOTH },
+    { "picture", required_argument, NULL, OPT_PICTURE },
     { "csv", no_argument, NULL, OPT_CSV },
     { "device", required_argument, NULL, OPT_DEVICE },
     { "help", no_argument, NULL, 'h' },
@@ -58,21 +70,27 @@ static const char help_text[] =
     "\n"
     "  -d cuda|opencl|auto   programming interface (auto: CUDA if every PE has a device)\n"
     "      --device I        use device I on every PE (one is chosen near each PE)\n"
+    "      --gpus-per-pe G   cut each PE's part into G tiles, on devices from I on (1)\n"
     "      --size RxC        rows and columns of the matrix (1024x1024)\n"
     "  -s RxC                rows and columns per PE instead\n"
     "      --grid PxQ        PEs along rows and columns (near square)\n"
+    "      --halo-width W    iterations per exchange (1)\n"
     "      --iterations N    (1000)\n"
     "      --warmup N        iterations before the clock starts (10)\n"
     "  -p sp|dp|both         precision (sp)\n"
     "      --weights C,N,D   of the cell, its four direct and its four diagonal neighbours (0.25,0.15,0.05)\n"
     "      --halo-value X    of the fixed border around the matrix (0)\n"
     "      --seed N          of the initial matrix (71594)\n"
-    "      --naive           exchange through host memory by hand instead of mapped GPU buffers\n"
-    "      --both            one run with mapped buffers and one naive\n"
-    "      --sync signal|barrier\n"
-    "                        order the exchange of mapped buffers (signal)\n"
+    "      --variant mapped|overlapped|naive|all\n"
+    "                        mapped: exchange between mapped GPU buffers, then compute; overlapped: both at a\n"
+    "                        time; naive: through host memory by hand (mapped)\n"
+    "      --naive, --both   the same as --variant naive; mapped and naive\n"
+    "      --sync signal|barrier|queue\n"
+    "                        order the mapped exchange by the host's signals, by barriers or in the device's queue;\n"
+    "                        queue: the overlapped one, too (what suits the device)\n"
     "      --verify          compare with a serial run on the CPU; status 1 if a cell differs\n"
     "      --tolerance X     relative error that passes the check (0: bit for bit)\n"
+    "      --picture FILE    draw the matrix after the run, as PNG; of several runs the last\n"
     "      --csv             print comma-separated values\n"
     "  -h, --help            print this text\n";
 
@@ -90,11 +108,11 @@ static bool parse_long(const char *text, long min, long max, long *value)
     return errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max;
 }
 
-static bool parse_int(const char *text, int min, int *value)
+static bool parse_int(const char *text, int min, int max, int *value)
 {
     long n;
 
-    if (!parse_long(text, min, INT_MAX, &n))
+    if (!parse_long(text, min, max, &n))
         return false;
     *value = (int)n;
     return true;
@@ -177,8 +195,29 @@ static bool parse_precision(const char *text, struct options *opt)
 
 static bool parse_sync(const char *text, struct options *opt)
 {
-    opt->barrier = strcmp(text, "barrier") == 0;
-    return opt->barrier || strcmp(text, "signal") == 0;
+    static const char *const names[] = { [BY_SIGNALS] = "signal", [BY_BARRIERS] = "barrier", [IN_QUEUE] = "queue" };
+
+    for (size_t i = BY_SIGNALS; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(text, names[i]) == 0) {
+            opt->sync = (enum sync)i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_variant(const char *text, struct options *opt)
+{
+    static const char *const names[] = { [MAPPED] = "mapped", [OVERLAPPED] = "overlapped", [NAIVE] = "naive" };
+    bool all = strcmp(text, "all") == 0;
+    bool known = all;
+
+    for (int v = 0; v < VARIANTS; v++) {
+        bool is_meant = all || strcmp(text, names[v]) == 0;
+
+        opt->variant[v] = opt->variant[v] || is_meant;
+        known = known || is_meant;
+    }
+    return known;
 }
 
 static bool set_flag(bool *flag)
@@ -222,13 +261,22 @@ static bool take(int code, const char *value, struct options *opt)
     case OPT_INJECT_ERROR:
         return set_flag(&opt->inject_error);
     case OPT_NAIVE:
-        return set_flag(&opt->naive);
+        return parse_variant("naive", opt);
     case OPT_BOTH:
-        return set_flag(&opt->both_variants);
+        return parse_variant("mapped", opt) && parse_variant("naive", opt);
+    case OPT_VARIANT:
+        return parse_variant(value, opt);
+    case OPT_HALO_WIDTH:
+        return parse_int(value, 1, MAX_HALO_WIDTH, &opt->halo_width);
+    case OPT_GPUS_PER_PE:
+        return parse_int(value, 1, MAX_GPUS_PER_PE, &opt->gpus_per_pe);
+    case OPT_PICTURE:
+        opt->picture = value;
+        return *value != '\0';
     case OPT_CSV:
         return set_flag(&opt->csv);
     case OPT_DEVICE:
-        return parse_int(value, 0, &opt->device_index);
+        return parse_int(value, 0, INT_MAX, &opt->device_index);
     default:
         return false;
     }
@@ -241,6 +289,8 @@ static void set_defaults(struct options *opt)
         .device_index = -1,
         .rows = 1024,
         .cols = 1024,
+        .gpus_per_pe = 1,
+        .halo_width = 1,
         .iterations = 1000,
         .warmup = 10,
         .seed = 71594,
@@ -273,8 +323,12 @@ void options_parse(int argc, char **argv, struct options *opt)
         }
         return;
     }
+    if (!opt->variant[OVERLAPPED] && !opt->variant[NAIVE])
+        opt->variant[MAPPED] = true;
     if (optind < argc)
         snprintf(opt->error, sizeof(opt->error), "unexpected argument %s", argv[optind]);
     else if (opt->inject_error && !opt->verify)
         snprintf(opt->error, sizeof(opt->error), "--inject-error needs --verify");
+    else if (opt->picture && picture_refusal)
+        snprintf(opt->error, sizeof(opt->error), "--picture: %s", picture_refusal);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Output: one line per PE in the order of the PEs, one line per run, or comma-separated values.
+ * Output: one line per tile in the order of the PEs, one line per run, or comma-separated values.
  */
 #include <shmemx.h>
 #include <stdio.h>
@@ -14,52 +14,64 @@
 /* 3 multiplications and 8 additions per cell, as SHOC counts. */
 #define FLOP_PER_CELL 11.0
 
-static const char *route(const struct run *run, int side)
+static const char *route(const struct local_tile *t, int direction)
 {
     const char *name;
 
-    if (run->tile.neighbor[side] < 0)
+    if (!has_neighbor(&t->shape, direction))
         return "-";
-    if (!run->map[0])
+    if (!t->mapped_messages)
         return "host";
-    name = shmemx_route(run->map[0], run->tile.neighbor[side]);
+    name = shmemx_route(t->mapped_messages, t->shape.neighbor[direction].pe);
     return name ? name : "none";
 }
 
-static void format_pe(const struct run *run, char *line)
+static void format_tile(const struct run *run, const struct local_tile *t, char *line)
 {
-    const struct tile *tile = &run->tile;
+    const struct tile *shape = &t->shape;
     char host[65] = "";
 
     gethostname(host, sizeof(host) - 1);
     snprintf(line, LINE_BYTES,
              "PE %d on %s: device %s (%s %d), grid position %d,%d, tile %dx%d, "
              "routes north %s south %s west %s east %s",
-             shmem_my_pe(), host, run->ops->label(run->dev), run->ops->name, run->device_index, tile->grid_row,
-             tile->grid_col, tile->rows, tile->cols, route(run, NORTH), route(run, SOUTH), route(run, WEST),
-             route(run, EAST));
+             shape->pe, host, run->ops->label(t->dev), run->ops->name, t->device_index, shape->grid_row,
+             shape->grid_col, shape->rows, shape->cols, route(t, NORTH), route(t, SOUTH), route(t, WEST),
+             route(t, EAST));
 }
 
-void report_pes(const struct run *run)
+void report_tiles(const struct run *run)
 {
-    char *line = symmetric_alloc(LINE_BYTES);
+    size_t bytes = (size_t)run->n_tiles * LINE_BYTES;
+    char *lines = symmetric_alloc(bytes);
     char text[LINE_BYTES];
 
-    format_pe(run, line);
+    for (int t = 0; t < run->n_tiles; t++)
+        format_tile(run, &run->tiles[t], lines + (size_t)t * LINE_BYTES);
     shmem_barrier_all();
-    for (int pe = 0; shmem_my_pe() == 0 && pe < shmem_n_pes(); pe++) {
-        shmem_getmem(text, line, LINE_BYTES, pe);
+    for (int i = 0; shmem_my_pe() == 0 && i < shmem_n_pes() * run->n_tiles; i++) {
+        shmem_getmem(text, lines + (size_t)(i % run->n_tiles) * LINE_BYTES, LINE_BYTES, i / run->n_tiles);
         puts(text);
     }
     fflush(stdout);
     shmem_barrier_all();
-    shmem_free(line);
+    shmem_free(lines);
+}
+
+static double cell_updates(const struct run *run)
+{
+    return (double)run->grid.rows * (double)run->grid.cols * (double)run->opt->iterations;
 }
 
 static double gflops(const struct run *run, double seconds)
 {
-    return FLOP_PER_CELL * (double)run->grid.rows * (double)run->grid.cols * (double)run->opt->iterations / seconds /
-           1e9;
+    return FLOP_PER_CELL * cell_updates(run) / seconds / 1e9;
+}
+
+/* A cell is read and written once: what caches and halos do is left out. */
+static double gbytes(const struct run *run, double seconds)
+{
+    return 2.0 * (double)run->real->size * cell_updates(run) / seconds / 1e9;
 }
 
 static const char *verdict_word(enum verdict verdict)
@@ -95,33 +107,47 @@ static void print_verdict(const struct result *result)
         puts("  not verified");
 }
 
+static const char *sync_name(const struct run *run)
+{
+    return run->waits_in_kernel ? "kernel" : run->exchange->sync;
+}
+
 static void print_result(const struct run *run, const struct result *result)
 {
-    printf("%s %s, %ldx%ld on %dx%d PEs, %ld iterations: %.6f s, %.3f GFLOP/s\n"
-           "  kernel time %.6f s, communication time %.6f s\n",
-           run->exchange->name, run->real->name, run->grid.rows, run->grid.cols, run->grid.grid_rows,
-           run->grid.grid_cols, run->opt->iterations, result->seconds, gflops(run, result->seconds),
-           result->kernel_seconds, result->comm_seconds);
+    printf("%s (%s) %s, %ldx%ld on %dx%d PEs", run->exchange->variant, sync_name(run), run->real->name,
+           run->grid.rows, run->grid.cols, run->grid.grid_rows, run->grid.grid_cols);
+    if (run->n_tiles > 1)
+        printf(" with %d GPUs each", run->n_tiles);
+    if (run->grid.halo_width > 1)
+        printf(", halo width %d", run->grid.halo_width);
+    printf(", %ld iterations: %.6f s, %.3f GFLOP/s, %.3f GB/s\n"
+           "  kernel time %.6f s, communication time %.6f s\n"
+           "  %.1f %% of the speed of the kernel alone, which takes %.6f s\n",
+           run->opt->iterations, result->seconds, gflops(run, result->seconds), gbytes(run, result->seconds),
+           result->kernel_seconds, result->comm_seconds, 100 * result->kernel.alone / result->seconds,
+           result->kernel.alone);
     print_verdict(result);
 }
 
 static void print_csv(const struct run *run, const struct result *result)
 {
-    printf("%s,%s,%s,%d,%dx%d,%ld,%ld,%ld,%.6f,%.6f,%.6f,%s\n", run->exchange->name, run->ops->name, run->real->name,
-           shmem_n_pes(), run->grid.grid_rows, run->grid.grid_cols, run->grid.rows, run->grid.cols,
-           run->opt->iterations, result->seconds, result->kernel_seconds, result->comm_seconds,
-           verdict_word(result->verdict));
+    printf("%s,%s,%s,%d,%dx%d,%ld,%ld,%ld,%.6f,%.6f,%.6f,%s,%d,%d,%.6f,%.3f,%.3f,%s\n", run->exchange->variant,
+           run->ops->name, run->real->name, job_size(), run->grid.grid_rows, run->grid.grid_cols, run->grid.rows,
+           run->grid.cols, run->opt->iterations, result->seconds, result->kernel_seconds, result->comm_seconds,
+           verdict_word(result->verdict), run->n_tiles, run->grid.halo_width, result->kernel.alone,
+           gflops(run, result->seconds), gbytes(run, result->seconds), sync_name(run));
 }
 
 void report_csv_header(void)
 {
-    if (shmem_my_pe() == 0)
-        puts("variant,device,precision,pes,grid,rows,cols,iterations,seconds,kernel_seconds,comm_seconds,verified");
+    if (job_rank() == 0)
+        puts("variant,device,precision,pes,grid,rows,cols,iterations,seconds,kernel_seconds,comm_seconds,verified,"
+             "gpus_per_pe,halo_width,kernel_alone_seconds,gflops,gbytes,sync");
 }
 
 void report_result(const struct run *run, const struct result *result)
 {
-    if (shmem_my_pe() != 0)
+    if (job_rank() != 0)
         return;
     if (run->opt->csv)
         print_csv(run, result);

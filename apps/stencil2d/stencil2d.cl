@@ -1,48 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One iteration of the stencil in OpenCL. REAL is float or double, STRIP_ROWS the cells that a work-item computes.
- * The comment in stencil2d.cu explains the method.
+ * The kernel in OpenCL; frame.h and kernel.h follow. The options of the compiler say what REAL and SWEEP are.
+ *
+ * The frame does not wait here: a group that does could keep the one that it waits for from running.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef NEEDS_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-static inline void sweep_strip(__global const REAL *restrict in, __global REAL *restrict out, ulong pitch, int rows,
-                               REAL center, REAL cardinal, REAL diagonal)
-{
-    __global const REAL *p = in - pitch;
-    REAL nw = p[-1], n = p[0], ne = p[1];
-    REAL w = in[-1], here = in[0], e = in[1];
+#define KERNEL __kernel
+#define FUNCTION static inline
+#define GLOBAL __global
+#define RESTRICT restrict
+#define UNROLLED _Pragma("unroll")
+#define GROUP_ID ((long)get_group_id(0))
+#define LOCAL_COL ((int)get_local_id(0))
+#define LOCAL_ROW ((int)get_global_id(1)) /* also where the device has cut a group's rows */
+#define COLS OPENCL_PACK_COLS
+#define ROWS OPENCL_PACK_ROWS
 
-    p = in + pitch;
-    for (int i = 0; i < rows; i++) {
-        REAL sw = p[-1], s = p[0], se = p[1];
+#define PACK pack_of_cells
+#define PLAN const struct launch_plan
+#define WORD ulong
+#define wait_for_word(word, value)
+#define meet_group()
+#define count_done(word)
 
-        *out = (center * here + cardinal * (((n + s) + w) + e)) + diagonal * (((nw + sw) + ne) + se);
-        nw = w;
-        n = here;
-        ne = e;
-        w = sw;
-        here = s;
-        e = se;
-        p += pitch;
-        out += pitch;
-    }
-}
-
-/* origin is the index of cell (0, 0). */
-__kernel void sweep(__global const REAL *restrict in, __global REAL *restrict out, ulong origin, ulong pitch, int rows,
-                    int cols, REAL center, REAL cardinal, REAL diagonal)
-{
-    ulong col = get_global_id(0);
-    ulong row = get_global_id(1) * STRIP_ROWS;
-    ulong index = origin + row * pitch + col;
-
-    if (col >= cols || row >= rows)
-        return;
-    if (row + STRIP_ROWS <= rows)
-        sweep_strip(in + index, out + index, pitch, STRIP_ROWS, center, cardinal, diagonal);
-    else
-        sweep_strip(in + index, out + index, pitch, rows - (int)row, center, cardinal, diagonal);
-}

@@ -1,68 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One iteration of the stencil in CUDA. Compile with --fmad=false: the check compares bit for bit.
+ * The kernel in CUDA. Compile with --fmad=false: the check compares bit for bit.
  *
- * A thread walks down STRIP_ROWS cells of one column and keeps the three rows around the cell in registers; the left
- * and right neighbours come from the L1 cache. Threads of a warp take adjacent columns.
+ * Here the frame can wait for signals itself, so that one launch follows the other without anything between them. What
+ * a group has seen arrive it reads by ordinary loads, never through the read-only cache: messages is not restrict.
  */
-#define STRIP_ROWS 8
+#include "frame.h"
 
-/* With a constant number of rows the loop is unrolled and its loads are issued early. */
-template <typename T>
-__device__ __forceinline__ void sweep_strip(const T *__restrict__ in, T *__restrict__ out, size_t pitch, int rows,
-                                            T center, T cardinal, T diagonal)
+/* So many groups shall fit into a multiprocessor at a time: more have too few registers. */
+#if __CUDA_ARCH__ >= 800
+#define GROUPS_AT_A_TIME 5
+#else
+#define GROUPS_AT_A_TIME 4
+#endif
+
+/* Its address can be taken without a copy, where that is known. */
+#if __CUDACC_VER_MAJOR__ >= 12 && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700)
+#define PLAN const __grid_constant__ struct launch_plan
+#else
+#define PLAN const struct launch_plan
+#endif
+
+#define KERNEL extern "C" __global__ __launch_bounds__(GROUP, GROUPS_AT_A_TIME)
+#define FUNCTION static __device__ __forceinline__
+#define GLOBAL
+#define RESTRICT __restrict__
+#define UNROLLED _Pragma("unroll")
+#define GROUP_ID ((long)blockIdx.x)
+#define LOCAL_COL ((int)threadIdx.x)
+#define LOCAL_ROW ((int)threadIdx.y)
+#define COLS (CUDA_PACK_BYTES / (int)sizeof(REAL))
+#define ROWS CUDA_PACK_ROWS
+
+typedef unsigned long long WORD;
+
+FUNCTION void wait_for_word(const WORD *word, long value)
 {
-    const T *p = in - pitch;
-    T nw = p[-1], n = p[0], ne = p[1];
-    T w = p[pitch - 1], here = p[pitch], e = p[pitch + 1];
-
-    p += 2 * pitch;
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-        T sw = p[-1], s = p[0], se = p[1];
-
-        *out = (center * here + cardinal * (((n + s) + w) + e)) + diagonal * (((nw + sw) + ne) + se);
-        nw = w;
-        n = here;
-        ne = e;
-        w = sw;
-        here = s;
-        e = se;
-        p += pitch;
-        out += pitch;
-    }
+    while (*(volatile const WORD *)word < (WORD)value)
+        ;
+    __threadfence_system();
 }
 
-/* in and out point to cell (0, 0). */
-template <typename T>
-__device__ void sweep(const T *__restrict__ in, T *__restrict__ out, size_t pitch, int rows, int cols, T center,
-                      T cardinal, T diagonal)
+FUNCTION void meet_group(void)
 {
-    size_t col = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    size_t first = ((size_t)blockIdx.y * blockDim.y + threadIdx.y) * STRIP_ROWS;
-    size_t step = (size_t)gridDim.y * blockDim.y * STRIP_ROWS;
-
-    if (col >= cols)
-        return;
-    for (size_t row = first; row < rows; row += step) {
-        const T *from = in + row * pitch + col;
-        T *to = out + row * pitch + col;
-
-        if (row + STRIP_ROWS <= rows)
-            sweep_strip(from, to, pitch, STRIP_ROWS, center, cardinal, diagonal);
-        else
-            sweep_strip(from, to, pitch, rows - (int)row, center, cardinal, diagonal);
-    }
+    __syncthreads();
 }
 
-extern "C" __global__ void sweep_sp(const float *in, float *out, size_t pitch, int rows, int cols, float center,
-                                    float cardinal, float diagonal)
+/* What all threads of the group have written is there before the count is. */
+FUNCTION void count_done(WORD *word)
 {
-    sweep(in, out, pitch, rows, cols, center, cardinal, diagonal);
+    __threadfence_system();
+    atomicAdd(word, 1ULL);
 }
 
-extern "C" __global__ void sweep_dp(const double *in, double *out, size_t pitch, int rows, int cols, double center,
-                                    double cardinal, double diagonal)
-{
-    sweep(in, out, pitch, rows, cols, center, cardinal, diagonal);
-}
+#define REAL float
+#define SWEEP sweep_sp
+#define PACK pack_sp
+#include "kernel.h"
+#undef REAL
+#undef SWEEP
+#undef PACK
+#define REAL double
+#define SWEEP sweep_dp
+#define PACK pack_dp
+#include "kernel.h"

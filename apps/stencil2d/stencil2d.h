@@ -4,7 +4,15 @@
  *
  * The problem is that of SHOC's Stencil2D: every iteration replaces each cell of a matrix by
  *     center * cell + cardinal * (N + S + W + E) + diagonal * (NW + SW + NE + SE)
- * inside a fixed border. The matrix is cut into a grid of tiles, one per PE, each in the memory of a GPU.
+ * inside a fixed border. The matrix is cut into a grid of tiles, one or several per PE, each in the memory of a GPU.
+ *
+ * A tile has a halo of W cells around it. One exchange, which fills the halo, serves W iterations: they compute the
+ * cells of the halo as well, of which one less on each side is right after each of them. Exchange and iterations make
+ * a round.
+ *
+ * What is sent lies in a second buffer, without gaps: the kernel that computes the edge of a tile also writes it there,
+ * and in a round's first iteration it reads the halo from there. It has four areas alike: what goes out and what comes
+ * in, for exchanges with even and with odd numbers. An area has a piece for each direction.
  */
 #ifndef STENCIL2D_H
 #define STENCIL2D_H
@@ -14,29 +22,37 @@
 #include <stdint.h>
 
 #include "device.h"
+#include "frame.h"
 #include "real.h"
-
-enum { NORTH, SOUTH, WEST, EAST, SIDES };
+#include "util.h"
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */
+
+enum variant { MAPPED, OVERLAPPED, NAIVE, VARIANTS };
+
+/* What orders the exchange of the mapped and overlapped variants; by default what is fastest on the device. */
+enum sync { AS_DEVICE_LIKES, BY_SIGNALS, BY_BARRIERS, IN_QUEUE };
 
 struct options {
     const char *device;           /* "auto", "cuda" or "opencl"                            */
     int device_index;             /* -1: the one that the library proposes                 */
-    long rows, cols;              /* of the matrix, or of a tile when per_pe is set        */
-    bool per_pe;                  /* rows and cols are those of a tile                     */
+    int gpus_per_pe;              /* tiles per PE, each on a device of its own if possible */
+    long rows, cols;              /* of the matrix, or of a PE's part when per_pe is set   */
+    bool per_pe;                  /* rows and cols are those of a PE's part                */
     int grid_rows, grid_cols;     /* 0: chosen near square                                 */
+    int halo_width;               /* iterations per exchange                               */
     long iterations;              /* that are timed                                        */
     long warmup;                  /* iterations before the clock starts                    */
     uint64_t seed;                /* of the initial matrix                                 */
     bool single, both_precisions; /* single alone, or double alone, or one after the other */
     double weights[3];            /* center, cardinal, diagonal                            */
     double halo_value;            /* of the fixed border                                   */
-    bool naive, both_variants;    /* naive alone, or shmmap alone, or one after the other  */
-    bool barrier;                 /* order the halo exchange by barriers, not by signals   */
+    bool variant[VARIANTS];       /* to run one after the other; mapped if there is none   */
+    enum sync sync;
     bool verify;                  /* against the serial reference                          */
     double tolerance;             /* relative error that passes; 0: bit for bit            */
     bool inject_error;            /* spoil one cell, so that the check must fail           */
+    const char *picture;          /* PNG file of the field after the run, or NULL          */
     bool csv;                     /* output as comma-separated values                      */
     bool help;                    /* print the help text only                              */
     char error[160];              /* what is wrong with the command line; empty if nothing */
@@ -47,76 +63,192 @@ void options_help(void);
 
 /* ---- Decomposition (grid.c) -------------------------------------------------------------------------------------- */
 
-/* The matrix and how it is cut. Extents that do not divide evenly are spread: they differ by one at most. */
+/* The matrix and how it is cut. Extents that do not divide evenly are spread: they differ by one at most. Numbers
+ * without a unit count elements and are the same on every PE. */
 struct grid {
-    long rows, cols;          /* of the whole matrix                                     */
-    int grid_rows, grid_cols; /* of PEs                                                  */
-    int max_rows, max_cols;   /* of the largest tile                                     */
-    size_t lead;              /* elements from the start of a row to its first cell      */
-    size_t pitch;             /* elements from row to row; the same on every PE          */
-    size_t origin;            /* index of cell (0, 0) of a tile                          */
-    size_t elements;          /* of a tile with its halo; the same on every PE           */
+    long rows, cols;             /* of the whole matrix                                            */
+    int grid_rows, grid_cols;    /* of PEs                                                         */
+    int part_rows, part_cols;    /* of tiles in the part of each PE                                */
+    int halo_width;              /* W                                                              */
+    int max_rows, max_cols;      /* of the largest tile                                            */
+    size_t lead;                 /* from the start of a row to its first cell                      */
+    size_t pitch;                /* from row to row                                                */
+    size_t origin;               /* index of cell (0, 0) of a tile                                 */
+    size_t elements;             /* of a tile with its halo                                        */
+    size_t piece[DIRECTIONS];    /* where a piece begins in an area: room for that of the largest  */
+    size_t area;                 /* of the buffer with what is sent; the next area begins there    */
 };
 
-/* The part of one PE. Its cell (r, c) has the index origin + r * pitch + c; -1 and rows or cols are the halo. */
+/* Areas of the buffer with what is sent. */
+enum { OUT_EVEN, OUT_ODD, IN_EVEN, IN_ODD, AREAS };
+
+/* Behind the areas: the last exchange that has arrived from each direction, and the groups of frames that are done. */
+enum { FRAMES_DONE = DIRECTIONS, TILE_WORDS };
+
+/* A tile of another, or the same, PE. */
+struct neighbor {
+    int pe; /* -1: beyond the border of the matrix, or the tile itself */
+    int number;
+};
+
+/* Cell (r, c) of a tile has the index origin + r * pitch + c; -W to -1, and rows or cols and up, are the halo. */
 struct tile {
-    int grid_row, grid_col;
-    long first_row, first_col; /* of the matrix */
+    int pe, number;            /* which of that PE's tiles         */
+    int grid_row, grid_col;    /* of the tile in the grid of tiles */
+    long first_row, first_col; /* of the matrix                    */
     int rows, cols;
-    int neighbor[SIDES]; /* PE, or -1 at the border */
+    struct neighbor neighbor[DIRECTIONS];
+};
+
+/* Rows and columns from the first one on, of a tile. */
+struct rectangle {
+    int row, col, rows, cols;
 };
 
 /* Returns NULL, or what is wrong with the sizes. */
 const char *grid_make(const struct options *opt, int pes, size_t element_size, struct grid *grid);
-void grid_tile(const struct grid *grid, int pe, struct tile *tile);
+void grid_tile(const struct grid *grid, int pe, int number, struct tile *tile);
 
-/* ---- One run (run.c) --------------------------------------------------------------------------------------------- */
+bool has_neighbor(const struct tile *tile, int direction);
+int opposite(int direction);
 
-struct exchange;
+/* The cells of a tile that the neighbour in a direction needs. */
+struct rectangle edge_cells(const struct grid *grid, const struct tile *tile, int direction);
+
+/* ---- One run (run.c, tiles.c) ------------------------------------------------------------------------------------ */
+
+struct run;
+
+enum { MOST_BESIDE = 3 };
+
+/* A tile of this PE on its device. */
+struct local_tile {
+    struct tile shape;
+    struct device *dev;
+    int device_index;
+    struct kernel *kernel;
+    struct queue *queue;
+    struct queue *urgent;              /* of the overlapped variant, for what neighbours wait for            */
+    struct queue *beside[MOST_BESIDE]; /* beside the one with the puts, for messages to further neighbours   */
+    int n_beside;
+    struct buffer *buf[2];             /* the matrix before and after an iteration, in turns                 */
+    struct buffer *messages;           /* areas, then words                                                  */
+    uint64_t frames_done;              /* what that word will be when all launches so far are done           */
+    char *mapped_messages;             /* the symmetric address of messages; NULL in the naive variant       */
+};
+
+/* How halos are exchanged. All functions are collective. step takes what the last iteration has written for the
+ * neighbours to them, and returns when the halos of the exchange `exchanges` are there; or, if it works in the queues,
+ * at once. compute does the iterations of a round after step; NULL: in order, in the tiles' first queues. */
+struct exchange {
+    const char *variant, *sync;
+    bool in_queues;
+    bool overlaps; /* tiles need an urgent queue */
+    void (*open)(struct run *run);
+    void (*step)(struct run *run);
+    void (*compute)(struct run *run, int iterations);
+    void (*close)(struct run *run);
+};
 
 struct run {
     const struct options *opt;
     const struct real *real;
     const struct device_ops *ops;
-    struct device *dev;
-    int device_index;
     const struct exchange *exchange;
     struct grid grid;
-    struct tile tile;
-    struct buffer *buf[2]; /* the matrix before and after an iteration, in turns   */
-    int cur;               /* which of them holds the matrix now                   */
-    double progress;       /* when the last progress line was printed              */
-    void *map[2];          /* symmetric addresses of buf                           */
-    uint64_t *signals;     /* one per side: the last exchange that arrived there   */
-    uint64_t exchanges;    /* done so far                                          */
-    char *staging;         /* of the naive variant, in the symmetric heap          */
+    struct local_tile *tiles;
+    int n_tiles;
+    int cur;             /* which of the buffers holds the matrix now                             */
+    double progress;     /* when the last progress line was printed                               */
+    uint64_t *signals;   /* symmetric; per tile and direction: the last exchange that has arrived */
+    uint64_t exchanges;  /* begun so far; the number of the present one                           */
+    bool waits_in_kernel; /* the overlapped variant: not in the queue */
+    char *staging;       /* of the naive variant, in the symmetric heap                           */
 };
 
 enum verdict { NOT_VERIFIED, EXACT, WITHIN_TOLERANCE, FAILED };
 
+/* The same tiles without any exchange. */
+struct kernel_times {
+    double alone;      /* whole tiles, one launch after the other                             */
+    double waited_for; /* launches as between two exchanges, and the host waits for each round */
+};
+
+/* Times are the slowest PE's, for all iterations. */
 struct result {
-    double seconds, kernel_seconds, comm_seconds; /* the slowest PE's */
+    double seconds, kernel_seconds, comm_seconds;
+    struct kernel_times kernel;
     enum verdict verdict;
     struct comparison comparison; /* meaningful on PE 0 */
 };
 
-void run_open(struct run *run);
-void run_iterations(struct run *run, struct result *result);
-void run_close(struct run *run);
+void run_iterations(struct run *run, struct result *result); /* result->kernel is set */
+struct kernel_times run_kernel(struct run *run);             /* destroys the matrix, which run_iterations sets anew */
 
-/* ---- Halo exchange (halo_shmmap.c, halo_naive.c) ----------------------------------------------------------------- */
+/* run->tiles, with their geometry and devices, are the caller's. */
+void tiles_open(struct run *run);
+void tiles_set_initial(struct run *run);
+void tiles_finish(const struct run *run); /* until their queues have done all work */
+void tiles_close(struct run *run);
 
-/* step fills the halo of buf[cur] on every PE. All are collective. */
-struct exchange {
-    const char *name;
-    void (*open)(struct run *run);
-    void (*step)(struct run *run);
-    void (*close)(struct run *run);
+/* ---- Halo exchange (halo_mapped.c, halo_overlapped.c, halo_naive.c) ---------------------------------------------- */
+
+extern const struct exchange exchange_mapped_signal;  /* puts between mapped buffers, ordered by signals  */
+extern const struct exchange exchange_mapped_barrier; /* the same, ordered by barriers                    */
+extern const struct exchange exchange_mapped_queue;   /* the same in the device's queue, but for the wait */
+extern const struct exchange exchange_overlapped;     /* in another queue, while the device computes      */
+extern const struct exchange exchange_naive;          /* through host memory, by hand                     */
+
+/* What the mapped variants share. */
+void open_mapped(struct run *run);
+void close_mapped(struct run *run);
+void put_behind(const struct run *run, const struct local_tile *t, struct queue *queue);
+void put_in_queues(const struct run *run, const struct local_tile *t, struct queue *queue); /* behind nothing else */
+void wait_in_queue(const struct run *run, const struct local_tile *t, struct queue *queue);
+
+/* Bytes of the piece for a neighbour, and bytes from the start of the messages to a piece. */
+size_t piece_bytes(const struct run *run, const struct local_tile *t, int direction);
+size_t piece_offset(const struct run *run, int area, int direction);
+int area_out(uint64_t exchange);
+int area_in(uint64_t exchange);
+size_t words_offset(const struct run *run);
+size_t messages_bytes(const struct run *run);
+
+/* ---- Iterations of a round (rounds.c) ---------------------------------------------------------------------------- */
+
+/* Iteration i of n, from buf[cur] to the other; the caller changes cur. They return at once. In the first iteration
+ * compute_and_wait's frame waits for the exchange on the device, and in the last one it counts itself. */
+bool has_frame(int i, int n);
+void compute(const struct run *run, const struct local_tile *t, int i, int n);
+void compute_and_wait(const struct run *run, struct local_tile *t, int i, int n);
+void compute_frame(const struct run *run, const struct local_tile *t, struct queue *queue, int i, int n);
+void compute_inside(const struct run *run, const struct local_tile *t, struct queue *queue, int i, int n);
+void compute_whole(const struct run *run, const struct local_tile *t); /* without a frame */
+
+/* ---- Kernels (kernels.c) ----------------------------------------------------------------------------------------- */
+
+/* One iteration over rows x cols cells. Numbers count elements. Packs of 16 bytes are read whole: the pitch is a multiple
+ * of that, and buffers go on that far, and by a cell, beyond the cells that are needed. */
+struct sweep {
+    struct buffer *in, *out;
+    size_t origin; /* index of the first cell */
+    size_t pitch;
+    int rows, cols;
+    double weights[3];
 };
 
-extern const struct exchange exchange_shmmap;         /* puts between mapped buffers, ordered by signals  */
-extern const struct exchange exchange_shmmap_barrier; /* the same, ordered by barriers                    */
-extern const struct exchange exchange_naive;          /* through host memory, by hand                     */
+extern const struct kernel_code stencil_kernels;
+
+struct kernel *sweep_kernel(const struct device_ops *ops, struct device *dev, const struct real *real);
+void sweep_launch(const struct device_ops *ops, struct queue *queue, struct kernel *kernel, const struct real *real,
+                  const struct sweep *sweep); /* returns at once */
+
+struct plan_buffers {
+    struct buffer *in, *out, *messages;
+};
+
+void plan_launch(const struct device_ops *ops, struct queue *queue, struct kernel *kernel, const struct real *real,
+                 const struct plan_buffers *buffers, const struct launch_plan *plan, const double weights[3]);
 
 /* ---- Check (verify.c) and output (report.c) ---------------------------------------------------------------------- */
 
@@ -128,25 +260,11 @@ struct reference {
 
 void verify(struct run *run, struct reference *ref, struct result *result);
 void inject_error(struct run *run);
+/* By each process for its tiles alone, with a serial run of its own. */
+enum verdict verify_own_tiles(struct run *run, struct reference *ref, struct comparison *sum);
 
-void report_pes(const struct run *run);
+void report_tiles(const struct run *run);
 void report_csv_header(void);
 void report_result(const struct run *run, const struct result *result);
-
-/* ---- Small helpers (util.c) -------------------------------------------------------------------------------------- */
-
-double now(void); /* seconds */
-
-/* Print one line and end the whole job with status 1. Any PE may call it. */
-void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-/* The same, called by all PEs with the same cause: PE 0 prints, all leave in good order. */
-void quit_all(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-/* Collective; never NULL. */
-void *symmetric_alloc(size_t bytes);
-
-/* At most one line in two seconds, on PE 0. */
-void progress_line(double *last, const char *what, long done, long total);
 
 #endif

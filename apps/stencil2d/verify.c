@@ -51,7 +51,7 @@ static void compute_reference(struct run *run, struct reference *ref)
         run->real->sweep(in, out, run->grid.rows, run->grid.cols, run->opt->weights);
         in = out;
         out = swap;
-        progress_line(&run->progress, "serial reference", i + 1, run->opt->iterations);
+        progress_line(&run->progress, "serial reference, iteration", i + 1, run->opt->iterations);
     }
     free(out);
     free(ref->matrix);
@@ -66,29 +66,47 @@ static int piece_rows(const struct tile *tile, int first, int piece)
     return left < 0 ? 0 : left < piece ? left : piece;
 }
 
-static size_t piece_bytes(const struct run *run, const struct tile *tile, int rows)
+static size_t rows_bytes(const struct run *run, const struct tile *tile, int rows)
 {
     return (((size_t)rows - 1) * run->grid.pitch + (size_t)tile->cols) * run->real->size;
 }
 
-static void compare_piece(struct run *run, struct reference *ref, int pe, int first, int piece, const char *symmetric,
-                          char *local, struct comparison *sum)
+/* Rows of a tile from row first on, which have been copied to local. */
+static void compare_piece(const struct run *run, struct reference *ref, const struct tile *tile, int first, int rows,
+                          const char *local, struct comparison *sum)
 {
-    struct tile tile;
-    int rows;
-
-    grid_tile(&run->grid, pe, &tile);
-    rows = piece_rows(&tile, first, piece);
-    if (rows == 0)
-        return;
-    shmem_getmem(local, symmetric, piece_bytes(run, &tile, rows), pe);
     for (int r = 0; r < rows; r++) {
-        long row = tile.first_row + first + r;
+        long row = tile->first_row + first + r;
 
-        run->real->compare(reference_cell(run, ref->matrix, row, tile.first_col),
-                           local + (size_t)r * run->grid.pitch * run->real->size, row, tile.first_col, tile.cols,
+        run->real->compare(reference_cell(run, ref->matrix, row, tile->first_col),
+                           local + (size_t)r * run->grid.pitch * run->real->size, row, tile->first_col, tile->cols,
                            run->opt->tolerance, sum);
     }
+}
+
+/* The same rows of the tiles with that number on all PEs. */
+static void compare_rows(struct run *run, struct reference *ref, int number, int first, int piece, char *symmetric,
+                         char *local, struct comparison *sum)
+{
+    const struct local_tile *own = &run->tiles[number];
+    size_t index = run->grid.origin + (size_t)first * run->grid.pitch;
+    int rows = piece_rows(&own->shape, first, piece);
+
+    if (rows > 0)
+        run->ops->download(own->dev, own->buf[run->cur], index * run->real->size, symmetric,
+                           rows_bytes(run, &own->shape, rows));
+    shmem_barrier_all();
+    for (int pe = 0; shmem_my_pe() == 0 && pe < shmem_n_pes(); pe++) {
+        struct tile tile;
+
+        grid_tile(&run->grid, pe, number, &tile);
+        rows = piece_rows(&tile, first, piece);
+        if (rows > 0) {
+            shmem_getmem(local, symmetric, rows_bytes(run, &tile, rows), pe);
+            compare_piece(run, ref, &tile, first, rows, local, sum);
+        }
+    }
+    shmem_barrier_all();
 }
 
 static void compare_all(struct run *run, struct reference *ref, struct comparison *sum)
@@ -96,22 +114,11 @@ static void compare_all(struct run *run, struct reference *ref, struct compariso
     size_t row_bytes = run->grid.pitch * run->real->size;
     int piece = FETCH_BYTES / row_bytes < 1 ? 1 : (int)(FETCH_BYTES / row_bytes);
     char *symmetric = symmetric_alloc((size_t)piece * row_bytes);
-    char *local = malloc((size_t)piece * row_bytes);
+    char *local = host_alloc((size_t)piece * row_bytes);
 
-    if (!local)
-        die("no host memory for %zu bytes", (size_t)piece * row_bytes);
-    for (int first = 0; first < run->grid.max_rows; first += piece) {
-        int rows = piece_rows(&run->tile, first, piece);
-        size_t index = run->grid.origin + (size_t)first * run->grid.pitch;
-
-        if (rows > 0)
-            run->ops->download(run->dev, run->buf[run->cur], index * run->real->size, symmetric,
-                               piece_bytes(run, &run->tile, rows));
-        shmem_barrier_all();
-        for (int pe = 0; shmem_my_pe() == 0 && pe < shmem_n_pes(); pe++)
-            compare_piece(run, ref, pe, first, piece, symmetric, local, sum);
-        shmem_barrier_all();
-    }
+    for (int number = 0; number < run->n_tiles; number++)
+        for (int first = 0; first < run->grid.max_rows; first += piece)
+            compare_rows(run, ref, number, first, piece, symmetric, local, sum);
     free(local);
     shmem_free(symmetric);
 }
@@ -126,14 +133,7 @@ static enum verdict judge(const struct comparison *sum)
 /* The other PEs take over the verdict of PE 0. */
 static enum verdict agree(enum verdict verdict)
 {
-    int *v = symmetric_alloc(2 * sizeof(int));
-    int all;
-
-    v[0] = shmem_my_pe() == 0 ? (int)verdict : 0;
-    shmem_int_max_reduce(SHMEM_TEAM_WORLD, &v[1], &v[0], 1);
-    all = v[1];
-    shmem_free(v);
-    return (enum verdict)all;
+    return (enum verdict)job_max(job_rank() == 0 ? verdict : NOT_VERIFIED);
 }
 
 void verify(struct run *run, struct reference *ref, struct result *result)
@@ -144,17 +144,34 @@ void verify(struct run *run, struct reference *ref, struct result *result)
     result->verdict = agree(judge(&result->comparison));
 }
 
+enum verdict verify_own_tiles(struct run *run, struct reference *ref, struct comparison *sum)
+{
+    if (ref->real != run->real)
+        compute_reference(run, ref);
+    for (int i = 0; i < run->n_tiles; i++) {
+        const struct local_tile *t = &run->tiles[i];
+        char *local = host_alloc(rows_bytes(run, &t->shape, t->shape.rows));
+
+        run->ops->download(t->dev, t->buf[run->cur], run->grid.origin * run->real->size, local,
+                           rows_bytes(run, &t->shape, t->shape.rows));
+        compare_piece(run, ref, &t->shape, 0, t->shape.rows, local, sum);
+        free(local);
+    }
+    return judge(sum);
+}
+
 void inject_error(struct run *run)
 {
+    const struct local_tile *t = &run->tiles[run->n_tiles - 1];
+    size_t offset = (run->grid.origin + (size_t)(t->shape.rows / 2) * run->grid.pitch) * run->real->size;
     char cell[sizeof(double)];
-    ptrdiff_t index = (ptrdiff_t)run->grid.origin + (run->tile.rows / 2) * (ptrdiff_t)run->grid.pitch;
 
-    if (shmem_my_pe() != shmem_n_pes() - 1)
+    if (job_rank() != job_size() - 1)
         return;
-    run->ops->download(run->dev, run->buf[run->cur], (size_t)index * run->real->size, cell, run->real->size);
+    run->ops->download(t->dev, t->buf[run->cur], offset, cell, run->real->size);
     if (run->opt->tolerance > 0)
         run->real->set(cell, NAN, 1);
     else
         cell[0] ^= 1; /* a single bit must be noticed */
-    run->ops->upload(run->dev, run->buf[run->cur], (size_t)index * run->real->size, cell, run->real->size);
+    run->ops->upload(t->dev, t->buf[run->cur], offset, cell, run->real->size);
 }

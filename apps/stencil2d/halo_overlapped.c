@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Halo exchange while the device computes: nobody waits on the host, and there is no barrier. Each tile has two queues.
+ *
+ * In queues (any device): the urgent queue computes frames, sends them and waits for those of the neighbours; the other
+ * computes what is inside of the frames. With a halo of one cell, where each iteration is the first and the last of a
+ * round:
+ *
+ *     urgent:  put k, wait for k |         frame of k | put k + 1, wait for k + 1 |
+ *     queue:      inside of k - 1 |     inside of k                               |
+ *                                ^ each queue has seen the other's work of iteration k - 1
+ *
+ * The puts of exchange k need the frame of iteration k - 1 alone, so they run beside the inside of k - 1.
+ *
+ * In the kernel (CUDA, where the GPUs reach each other): a launch computes frame and inside, with nothing between two
+ * launches. The first groups are those of the frame. They wait for the signals of the neighbours themselves, as a rule
+ * for nothing, since those were sent early in the iteration before; when they are done they count themselves in a word.
+ * The urgent queue waits for that word and puts the frame, while the rest of the same launch goes on.
+ *
+ * With several neighbours, some of the puts are in further queues, which wait for the same, so that one message does
+ * not wait for another.
+ *
+ * Why nothing is overwritten too early: what halo_mapped.c says of the host's order holds for the order of puts, waits
+ * and frames here. In queues it is the urgent queue that keeps it. In the kernel, the frame of iteration k waits for
+ * exchange k of all neighbours, and they have sent it after their frames had read this PE's exchange k - 1. So that one
+ * has been delivered, and the area that it went out from can be written for exchange k + 1.
+ *
+ * Between the two queues: iteration k writes the buffer that iteration k - 1 has read, so both its kernels wait for
+ * both kernels of k - 1; they write different cells.
+ */
+#include <shmemx.h>
+#include <string.h>
+
+#include "stencil2d.h"
+
+static bool reaches_neighbors(const struct local_tile *t)
+{
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (has_neighbor(&t->shape, d)) {
+            const char *route = shmemx_route(t->mapped_messages, t->shape.neighbor[d].pe);
+
+            if (!route || strcmp(route, "cuda-ipc") != 0)
+                return false;
+        }
+    return true;
+}
+
+/* Signals lie where the receiver looks for them, so all PEs do the same. */
+static bool all_can_wait_in_kernel(const struct run *run)
+{
+    int *cannot = symmetric_alloc(2 * sizeof(*cannot));
+    bool all;
+
+    cannot[0] = run->ops->memtype != OSHM_MEMTYPE_CUDA || run->n_tiles > 1 || !reaches_neighbors(&run->tiles[0]);
+    shmem_int_max_reduce(SHMEM_TEAM_WORLD, &cannot[1], &cannot[0], 1);
+    all = cannot[1] == 0;
+    shmem_free(cannot);
+    return all;
+}
+
+static void open_overlapped(struct run *run)
+{
+    open_mapped(run);
+    run->waits_in_kernel = run->opt->sync != IN_QUEUE && all_can_wait_in_kernel(run);
+}
+
+/* ---- In the kernel ----------------------------------------------------------------------------------------------- */
+
+static void put_when_done(const struct run *run, const struct local_tile *t)
+{
+    uint64_t *words = (uint64_t *)(t->mapped_messages + words_offset(run));
+
+    run->ops->signal_wait(t->urgent, &words[FRAMES_DONE], t->frames_done);
+    for (int i = 0; i < t->n_beside; i++)
+        run->ops->signal_wait(t->beside[i], &words[FRAMES_DONE], t->frames_done);
+    put_in_queues(run, t, t->urgent);
+}
+
+/* ---- In queues --------------------------------------------------------------------------------------------------- */
+
+/* The last iteration's frames are what the insides of the next one wait for, not the puts that come after them. */
+static void put_behind_frame(const struct run *run, const struct local_tile *t)
+{
+    run->ops->follow(t->queue, t->urgent);
+    put_behind(run, t, t->urgent);
+}
+
+/* Iterations without a frame are in one queue, and leave the other alone. */
+static void compute_in_queues(const struct run *run, const struct local_tile *t, int i, int n)
+{
+    if (i > 0 && has_frame(i - 1, n))
+        run->ops->follow(t->queue, t->urgent);
+    if (has_frame(i, n)) {
+        run->ops->follow(t->urgent, t->queue);
+        compute_frame(run, t, t->urgent, i, n);
+    }
+    compute_inside(run, t, t->queue, i, n);
+}
+
+/* ---- Both -------------------------------------------------------------------------------------------------------- */
+
+/* All puts are in their queues before a queue waits, so that tiles of one PE can be neighbours. */
+static void step(struct run *run)
+{
+    for (int t = 0; t < run->n_tiles; t++)
+        if (run->waits_in_kernel)
+            put_when_done(run, &run->tiles[t]);
+        else
+            put_behind_frame(run, &run->tiles[t]);
+    for (int t = 0; t < run->n_tiles && !run->waits_in_kernel; t++)
+        wait_in_queue(run, &run->tiles[t], run->tiles[t].urgent);
+}
+
+static void compute_round(struct run *run, int n)
+{
+    for (int i = 0; i < n; i++) {
+        for (int t = 0; t < run->n_tiles; t++)
+            if (run->waits_in_kernel)
+                compute_and_wait(run, &run->tiles[t], i, n);
+            else
+                compute_in_queues(run, &run->tiles[t], i, n);
+        run->cur = !run->cur;
+    }
+}
+
+const struct exchange exchange_overlapped = {
+    .variant = "overlapped",
+    .sync = "queue",
+    .in_queues = true,
+    .overlaps = true,
+    .open = open_overlapped,
+    .step = step,
+    .compute = compute_round,
+    .close = close_mapped,
+};

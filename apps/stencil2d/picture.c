@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A picture of the field. Every PE adds up its own cells for the pixels that they lie in, and PE 0 gets the sums, one
+ * band of pixels after the other.
+ *
+ * Why any decomposition gives the same bytes: cells are rounded to multiples of one unit, the same for all, and
+ * integers have the same sum in any order.
+ */
+#include "picture.h"
+
+#include <float.h>
+#include <math.h>
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "stencil2d.h"
+
+#define LONGEST_SIDE 1024
+#define FETCH_BYTES ((size_t)4 << 20)
+#define BAND_BYTES ((size_t)1 << 20)
+
+/* The largest cell is this many units: 2^22 cells of a pixel add up to less than 2^63. */
+#define LARGEST 0x1p40
+
+struct picture {
+    const struct run *run;
+    long width, height;  /* pixels                                    */
+    int band;            /* pixel rows whose sums are collected once  */
+    double unit;         /* of the sums                               */
+    char *cells;         /* rows of a tile, fetched from the device   */
+    int rows;            /* that cells has room for                   */
+    int64_t *part, *sum; /* [band][width], symmetric                  */
+    double *mean;        /* [height][width], on PE 0                  */
+};
+
+/* Cell i of n lies in pixel i * pixels / n. */
+static long pixel_of(long i, long n, long pixels)
+{
+    return i * pixels / n;
+}
+
+static long first_of(long pixel, long n, long pixels)
+{
+    return (pixel * n + pixels - 1) / pixels;
+}
+
+static double value(const struct picture *pic, int row, int col)
+{
+    size_t index = (size_t)row * pic->run->grid.pitch + (size_t)col;
+
+    if (pic->run->real->size == sizeof(float))
+        return ((const float *)pic->cells)[index];
+    return ((const double *)pic->cells)[index];
+}
+
+/* n rows of a tile from row first on. */
+static void fetch(const struct picture *pic, const struct local_tile *t, int first, int n)
+{
+    const struct run *run = pic->run;
+    size_t index = run->grid.origin + (size_t)first * run->grid.pitch;
+    size_t elements = (size_t)(n - 1) * run->grid.pitch + (size_t)t->shape.cols;
+
+    run->ops->download(t->dev, t->buf[run->cur], index * run->real->size, pic->cells, elements * run->real->size);
+}
+
+/* Of a tile; infinite if a cell is not finite. */
+static double largest_magnitude(const struct picture *pic, const struct local_tile *t)
+{
+    const struct tile *tile = &t->shape;
+    double largest = 0;
+
+    for (int first = 0; first < tile->rows; first += pic->rows) {
+        int n = tile->rows - first < pic->rows ? tile->rows - first : pic->rows;
+
+        fetch(pic, t, first, n);
+        for (int r = 0; r < n; r++)
+            for (int c = 0; c < tile->cols; c++) {
+                double magnitude = fabs(value(pic, r, c));
+
+                largest = magnitude <= largest ? largest : isnan(magnitude) ? INFINITY : magnitude;
+            }
+    }
+    return largest;
+}
+
+static double largest_of_all(const struct picture *pic)
+{
+    double largest = 0;
+
+    for (int i = 0; i < pic->run->n_tiles; i++)
+        largest = fmax(largest, largest_magnitude(pic, &pic->run->tiles[i]));
+    return job_max(largest);
+}
+
+/* What a tile's rows from first on, of which there are n in cells, bring to the band. */
+static void add_rows(const struct picture *pic, const struct tile *tile, long band_start, int first, int n)
+{
+    const struct grid *grid = &pic->run->grid;
+
+    for (int r = 0; r < n; r++) {
+        long y = pixel_of(tile->first_row + first + r, grid->rows, pic->height) - band_start;
+        int64_t *line = pic->part + y * pic->width;
+
+        for (int c = 0; c < tile->cols; c++)
+            line[pixel_of(tile->first_col + c, grid->cols, pic->width)] += llrint(value(pic, r, c) / pic->unit);
+    }
+}
+
+/* The part of a tile of the pixel rows from start to end. */
+static void add_tile(const struct picture *pic, const struct local_tile *t, long start, long end)
+{
+    const struct tile *tile = &t->shape;
+    long first = first_of(start, pic->run->grid.rows, pic->height) - tile->first_row;
+    long last = first_of(end, pic->run->grid.rows, pic->height) - tile->first_row;
+
+    first = first < 0 ? 0 : first;
+    last = last > tile->rows ? tile->rows : last;
+    for (long r = first; r < last; r += pic->rows) {
+        int n = last - r < pic->rows ? (int)(last - r) : pic->rows;
+
+        fetch(pic, t, (int)r, n);
+        add_rows(pic, tile, start, (int)r, n);
+    }
+}
+
+static void add_band(const struct picture *pic, long start, long end)
+{
+    for (long i = 0; i < (end - start) * pic->width; i++)
+        pic->part[i] = 0;
+    for (int i = 0; i < pic->run->n_tiles; i++)
+        add_tile(pic, &pic->run->tiles[i], start, end);
+}
+
+static void keep_means(const struct picture *pic, long start, long end)
+{
+    const struct grid *grid = &pic->run->grid;
+
+    for (long y = start; y < end; y++) {
+        long rows = first_of(y + 1, grid->rows, pic->height) - first_of(y, grid->rows, pic->height);
+
+        for (long x = 0; x < pic->width; x++) {
+            long cols = first_of(x + 1, grid->cols, pic->width) - first_of(x, grid->cols, pic->width);
+
+            pic->mean[y * pic->width + x] =
+                (double)pic->sum[(y - start) * pic->width + x] / ((double)rows * (double)cols) * pic->unit;
+        }
+    }
+}
+
+static void collect(const struct picture *pic)
+{
+    for (long start = 0; start < pic->height; start += pic->band) {
+        long end = start + pic->band < pic->height ? start + pic->band : pic->height;
+
+        add_band(pic, start, end);
+        shmem_int64_sum_reduce(SHMEM_TEAM_WORLD, pic->sum, pic->part, (size_t)((end - start) * pic->width));
+        if (shmem_my_pe() == 0)
+            keep_means(pic, start, end);
+    }
+}
+
+/* From black to white by way of blue, green and red, brighter with every step.
+ *
+ * Source: D. A. Green, A colour scheme for the display of astronomical intensity images, 2011 (cubehelix). */
+static void colour(double x, uint8_t rgb[3])
+{
+    static const double weights[3][2] = { { -0.14861, 1.78277 }, { -0.29227, -0.90649 }, { 1.97294, 0 } };
+    double angle = 2 * M_PI * (0.5 / 3 + 1 - 1.5 * x);
+    double amplitude = x * (1 - x) / 2;
+
+    for (int i = 0; i < 3; i++) {
+        double level = x + amplitude * (weights[i][0] * cos(angle) + weights[i][1] * sin(angle));
+
+        rgb[i] = (uint8_t)lrint(255 * fmin(fmax(level, 0), 1));
+    }
+}
+
+static void write_file(const struct picture *pic, const char *file)
+{
+    long n = pic->width * pic->height;
+    uint8_t *pixels = host_alloc((size_t)n * 3);
+    double low = pic->mean[0];
+    double high = pic->mean[0];
+    const char *problem;
+
+    for (long i = 0; i < n; i++) {
+        low = fmin(low, pic->mean[i]);
+        high = fmax(high, pic->mean[i]);
+    }
+    for (long i = 0; i < n; i++)
+        colour(high > low ? (pic->mean[i] - low) / (high - low) : 0, pixels + 3 * i);
+    problem = png_write(file, pixels, (int)pic->width, (int)pic->height);
+    if (problem)
+        die("--picture %s: %s", file, problem);
+    if (!pic->run->opt->csv)
+        printf("  picture %s: %ldx%ld pixels, values from %.6g to %.6g\n", file, pic->width, pic->height, low, high);
+    free(pixels);
+}
+
+static void choose_size(struct picture *pic)
+{
+    const struct grid *grid = &pic->run->grid;
+    long longest = grid->rows > grid->cols ? grid->rows : grid->cols;
+    long side = longest < LONGEST_SIDE ? longest : LONGEST_SIDE;
+
+    pic->height = grid->rows * side / longest > 0 ? grid->rows * side / longest : 1;
+    pic->width = grid->cols * side / longest > 0 ? grid->cols * side / longest : 1;
+}
+
+static void draw(struct picture *pic, const char *file)
+{
+    size_t band_bytes = (size_t)pic->band * (size_t)pic->width * sizeof(int64_t);
+
+    pic->part = symmetric_alloc(band_bytes);
+    pic->sum = symmetric_alloc(band_bytes);
+    if (shmem_my_pe() == 0)
+        pic->mean = host_alloc((size_t)(pic->width * pic->height) * sizeof(double));
+    collect(pic);
+    if (shmem_my_pe() == 0)
+        write_file(pic, file);
+    free(pic->mean);
+    shmem_free(pic->sum);
+    shmem_free(pic->part);
+}
+
+void picture_draw(const struct run *run, const char *file)
+{
+    struct picture pic = { .run = run };
+    size_t row_bytes = run->grid.pitch * run->real->size;
+    double largest;
+
+    choose_size(&pic);
+    pic.rows = FETCH_BYTES / row_bytes < 1 ? 1 : (int)(FETCH_BYTES / row_bytes);
+    pic.band = (int)(BAND_BYTES / ((size_t)pic.width * sizeof(int64_t)));
+    pic.cells = host_alloc((size_t)pic.rows * row_bytes);
+    largest = largest_of_all(&pic);
+    if (isinf(largest))
+        quit_all("--picture: the matrix has cells that are not finite: use smaller weights or fewer iterations");
+    pic.unit = fmax(largest / LARGEST, DBL_MIN);
+    draw(&pic, file);
+    free(pic.cells);
+}
