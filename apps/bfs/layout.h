@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the host and the kernels agree upon.
+ */
+#ifndef BFS_LAYOUT_H
+#define BFS_LAYOUT_H
+
+/* A word of a queue: a vertex of this PE (counted from its first) above, and below it how many edges the vertices
+ * before it in the queue have. A counter of a queue: its vertices above, all their edges below. As both grow by one
+ * atomic operation, a queue is also the running sum of its degrees. */
+#define EDGE_BITS 34
+#define VERTEX_BITS (64 - EDGE_BITS)
+#define PACK(vertices, edges) ((u64)(vertices) << EDGE_BITS | (edges))
+#define VERTICES(word) ((u32)((word) >> EDGE_BITS))
+#define EDGES(word) ((word) & (((u64)1 << EDGE_BITS) - 1))
+
+/* The buffer of counters: those of three queues, which take turns (the one that is read, the one that is filled, the
+ * one that is cleared), a word that keeps the rest aligned, then for each PE how many pairs it has been sent (u32). */
+#define QUEUE_COUNTERS 3
+#define COUNTER_WORDS 4
+
+/* What goes to another PE: its vertex, counted from its first, and the vertex that it was found from. */
+#define PAIR(vertex, parent) ((u64)(vertex) << 32 | (parent))
+#define PAIR_VERTEX(pair) ((u32)((pair) >> 32))
+#define PAIR_PARENT(pair) ((u32)(pair))
+
+/* What one kernel takes from several PEs, one after the other: what came from the i-th ends at pair end[i] of all, and
+ * pair k of all, if it is from there, is at place at[i] + k of the inbox (at may be below 0: the sum counts). */
+#define ARRIVALS 8
+struct arrivals {
+    u64 at[ARRIVALS], end[ARRIVALS];
+};
+
+#define MOST_PES 512 /* a group counts in local memory what it sends to each */
+
+#endif

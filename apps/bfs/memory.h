@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a graph needs on each PE, and whether there is so much.
+ */
+#ifndef BFS_MEMORY_H
+#define BFS_MEMORY_H
+
+#include "bfs.h"
+
+/* Where this PE searches. */
+struct place {
+    const struct device_ops *ops;
+    struct device *dev;
+    int index;
+};
+
+/* What is known of a graph. */
+struct extent {
+    uint64_t n_vertices, n_edges;
+    uint64_t n_adjacent; /* on the PE that has most; 0: not known yet */
+};
+
+/* Ends all PEs with one line when a PE has not the memory for it; the line says what would fit. Collective. */
+void memory_refuse(const struct options *opt, const struct place *place, const struct extent *extent);
+
+/* A line with what each PE needs and has. Collective. */
+void memory_state(const struct options *opt, const struct place *place, const struct extent *extent);
+
+/* Ends all PEs with one line unless each has this PE's n more bytes of host memory. Collective. */
+void memory_refuse_host(const char *what, uint64_t n);
+
+#endif
