@@ -12,112 +12,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct collective_run {
-    const struct collective_test *test;
-    const struct osu_session *session;
-    const struct collective_calls *calls;
-    collective_func_t routine;
-    char *source, *dest;
-    size_t element;
-};
+/* Room for blocks of 1 MiB of 8 PEs. */
+enum { GLOBAL_SIZE = (8 << 20) + OSU_GUARD };
 
-enum { VALIDATION_ROUNDS = 3, BARRIER_ROUNDS = 100, UNTOUCHED = 0xa5 };
+static char global_source[GLOBAL_SIZE] __attribute__((aligned(4096)));
+static char global_dest[GLOBAL_SIZE] __attribute__((aligned(4096)));
 
-static size_t source_bytes(const struct collective_run *run, size_t size)
+size_t collective_source_bytes(const struct collective_run *run, size_t size)
 {
     return run->test->source_of_each ? size * (size_t)run->session->n_pes : size;
 }
 
-static size_t dest_bytes(const struct collective_run *run, size_t size)
+size_t collective_dest_bytes(const struct collective_run *run, size_t size)
 {
     return run->test->dest_of_each ? size * (size_t)run->session->n_pes : size;
 }
 
-/* ---- Validation ------------------------------------------------------------------------------------------------ */
-
-/* Byte i of the block that PE `from` sends to PE `to`; what goes to all alike goes to PE 0. */
-static unsigned char block_byte(int from, int to, size_t i)
-{
-    return (unsigned char)(i + (i >> 8) * 7 + (unsigned)from * 31 + (unsigned)to * 57 + 1);
-}
-
-static void fill_blocks(const struct collective_run *run, size_t size)
-{
-    for (size_t at = 0; at < source_bytes(run, size); at++)
-        run->source[at] = (char)block_byte(run->session->me, (int)(at / size), at % size);
-}
-
-static bool check_blocks(const struct collective_run *run, size_t size)
-{
-    int to = run->test->source_of_each ? run->session->me : 0;
-    bool right = true;
-    for (size_t at = 0; at < dest_bytes(run, size); at++)
-        right &= (unsigned char)run->dest[at] == block_byte((int)(at / size), to, at % size);
-    return right;
-}
-
-/* With active sets the root of a broadcast keeps its destination as it was. */
-static bool has_result(const struct collective_run *run)
+bool collective_has_result(const struct collective_run *run)
 {
     bool is_broadcast = run->routine == run->calls->broadcast;
     return !(is_broadcast && run->calls == &collective_active_sets && run->session->me == 0);
 }
 
-static bool guard_is_untouched(const struct collective_run *run, size_t size)
+/* ---- Ways ------------------------------------------------------------------------------------------------------ */
+
+static void mapped(const struct collective_run *run, size_t size)
 {
-    const unsigned char *guard = (const unsigned char *)run->dest + dest_bytes(run, size);
-    bool right = true;
-    for (int i = 0; i < OSU_GUARD; i++)
-        right &= guard[i] == UNTOUCHED;
-    return right;
+    run->routine(run->dest.address, run->source.address, size);
 }
 
-/* What a PE has put to its neighbour before a barrier is there after it. The result is on PE 0. */
-static bool validate_barrier(const struct collective_run *run)
+static bool is_device(const struct osu_memory *memory)
 {
-    volatile long *word = (volatile long *)run->dest;
-    int neighbour = (run->session->me + 1) % run->session->n_pes;
-    bool right = true;
-    for (long round = 1; round <= BARRIER_ROUNDS; round++) {
-        shmem_long_put((long *)run->dest, &round, 1, neighbour);
-        run->routine(run->dest, run->source, 0);
-        right &= *word == round;
-        run->routine(run->dest, run->source, 0);
-    }
-    return osu_gather(!right).sum == 0;
+    return memory->ops->type != 0;
 }
 
-/* The result is on PE 0. */
-static bool validate(const struct collective_run *run, size_t size)
+/* What a program must do whose OpenSHMEM library knows host memory only. */
+static void by_hand(const struct collective_run *run, size_t size)
 {
-    const struct collective_test *test = run->test;
-    bool right = true;
-    for (int round = 0; round < VALIDATION_ROUNDS; round++) {
-        memset(run->dest, UNTOUCHED, dest_bytes(run, size) + OSU_GUARD);
-        if (test->fill)
-            test->fill(run->session, run->source, size);
-        else
-            fill_blocks(run, size);
-        shmem_barrier_all();
-        run->routine(run->dest, run->source, size);
-        if (has_result(run))
-            right &= test->check ? test->check(run->session, run->dest, size) : check_blocks(run, size);
-        right &= guard_is_untouched(run, size);
-        shmem_barrier_all();
-    }
-    return osu_gather(!right).sum == 0;
+    const struct osu_memory *source = &run->source, *dest = &run->dest;
+    void *host_source = is_device(source) ? run->source_stage.address : source->address;
+    void *host_dest = is_device(dest) ? run->dest_stage.address : dest->address;
+    if (is_device(source) && (!run->test->source_of_root || run->session->me == 0))
+        source->ops->read(host_source, source->object, 0, collective_source_bytes(run, size));
+    run->routine(host_dest, host_source, size);
+    if (is_device(dest) && collective_has_result(run))
+        dest->ops->write(dest->object, 0, host_dest, collective_dest_bytes(run, size));
 }
 
 /* ---- Measurement ----------------------------------------------------------------------------------------------- */
 
 /* Mean time of this PE's calls. */
-static double measure(const struct collective_run *run, size_t size, long count, long warmup)
+static double measure(const struct collective_run *run, size_t size, collective_way_t way)
 {
+    long count = osu_iterations(&run->session->options, run->session->program, size);
+    long warmup = osu_warmup(&run->session->options, run->session->program, size);
     double time = 0;
     shmem_barrier_all();
     for (long i = 0; i < warmup + count; i++) {
         double start = osu_time();
-        run->routine(run->dest, run->source, size);
+        way(run, size);
         double end = osu_time();
         time += i < warmup ? 0 : end - start;
         if (size)
@@ -126,19 +79,35 @@ static double measure(const struct collective_run *run, size_t size, long count,
     return time / (double)count;
 }
 
+static void measure_by_hand(const struct collective_run *run, struct osu_row *row)
+{
+    row->naive = osu_gather(measure(run, row->size, by_hand)).sum / run->session->n_pes;
+    row->less = 100 * (1 - row->latency / row->naive);
+}
+
+static bool validate(const struct collective_run *run, size_t size)
+{
+    if (!size)
+        return collective_validate_barrier(run);
+    bool right = collective_validate(run, size, mapped);
+    return !run->session->options.naive ? right : collective_validate(run, size, by_hand) && right;
+}
+
 /* Returns whether the result was right; PE 0 knows. */
 static bool run_size(const struct collective_run *run, size_t size, unsigned columns)
 {
     const struct osu_session *session = run->session;
-    long count = osu_iterations(&session->options, session->program, size);
-    long warmup = osu_warmup(&session->options, session->program, size);
+    const struct osu_options *options = &session->options;
+    long count = osu_iterations(options, session->program, size);
     struct osu_row row = {.size = size, .operation = size ? NULL : "", .iterations = (double)count, .valid = 1};
-    struct osu_figures latency = osu_gather(measure(run, size, count, warmup));
+    struct osu_figures latency = osu_gather(measure(run, size, mapped));
     row.latency = latency.sum / session->n_pes;
     row.least = latency.least;
     row.most = latency.most;
-    if (session->options.validate)
-        row.valid = size ? validate(run, size) : validate_barrier(run);
+    if (options->naive)
+        measure_by_hand(run, &row);
+    if (options->validate)
+        row.valid = validate(run, size);
     if (session->me == 0)
         osu_report_row(&row, columns);
     return row.valid > 0;
@@ -147,11 +116,13 @@ static bool run_size(const struct collective_run *run, size_t size, unsigned col
 static int run_sizes(const struct collective_run *run)
 {
     const struct osu_options *options = &run->session->options;
+    bool has_sizes = osu_has_sizes(run->session->program);
     unsigned columns = osu_report_columns(run->session);
     bool right = true;
     if (run->session->me == 0)
-        osu_report_collective(run->session, run->calls->form, columns);
-    if (!osu_has_sizes(run->session->program))
+        osu_report_collective(run->session, run->calls->form, has_sizes ? osu_route(run->dest.address, 1) : NULL,
+                              columns);
+    if (!has_sizes)
         return run_size(run, 0, columns) ? EXIT_SUCCESS : EXIT_FAILURE;
     size_t size = (options->min_size + run->element - 1) / run->element * run->element;
     for (size = size ? size : run->element; size <= options->max_size; size *= 2)
@@ -159,25 +130,61 @@ static int run_sizes(const struct collective_run *run)
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* ---- Buffers --------------------------------------------------------------------------------------------------- */
+
+static int run_with_calls(struct collective_run *run)
+{
+    run->calls->open(run->session->options.max_size);
+    int status = run_sizes(run);
+    run->calls->close();
+    return status;
+}
+
+/* Sources hold small numbers from the start, whatever type they are taken for. */
+static int run_with_images(struct collective_run *run, size_t source_bytes, size_t dest_bytes)
+{
+    size_t larger = source_bytes > dest_bytes ? source_bytes : dest_bytes;
+    run->filled = calloc(1, source_bytes);
+    run->seen = malloc(larger + OSU_GUARD);
+    if (!run->filled || !run->seen)
+        osu_fail("malloc: no room for %zu bytes", source_bytes + larger + OSU_GUARD);
+    run->source.ops->write(run->source.object, 0, run->filled, source_bytes);
+    int status = run_with_calls(run);
+    free(run->seen);
+    free(run->filled);
+    return status;
+}
+
+static int run_with_stages(struct collective_run *run, size_t source_bytes, size_t dest_bytes)
+{
+    const struct osu_session *session = run->session;
+    int status = EXIT_FAILURE;
+    if (!session->options.naive)
+        return run_with_images(run, source_bytes, dest_bytes);
+    if (osu_stage_create(session, &run->source_stage, source_bytes))
+        return status;
+    if (!osu_stage_create(session, &run->dest_stage, dest_bytes)) {
+        status = run_with_images(run, source_bytes, dest_bytes);
+        osu_memory_destroy(&run->dest_stage);
+    }
+    osu_memory_destroy(&run->source_stage);
+    return status;
+}
+
 static int run_with_buffers(struct collective_run *run)
 {
     const struct osu_session *session = run->session;
-    size_t size = session->options.max_size;
+    const struct osu_static_area source = {global_source, GLOBAL_SIZE}, dest = {global_dest, GLOBAL_SIZE};
+    size_t source_bytes = collective_source_bytes(run, session->options.max_size);
+    size_t dest_bytes = collective_dest_bytes(run, session->options.max_size);
     int status = EXIT_FAILURE;
-    run->source = shmem_align(4096, source_bytes(run, size) + OSU_GUARD);
-    run->dest = shmem_align(4096, dest_bytes(run, size) + OSU_GUARD);
-    if (run->source && run->dest) {
-        memset(run->source, 1, source_bytes(run, size));
-        memset(run->dest, 0, dest_bytes(run, size) + OSU_GUARD);
-        run->calls->open(size);
-        status = run_sizes(run);
-        run->calls->close();
-    } else if (session->me == 0) {
-        fprintf(stderr, "%s: the symmetric heap has no room for blocks of %zu bytes: raise SHMEM_SYMMETRIC_SIZE\n",
-                session->program->name, size);
+    if (osu_memory_create(session, &run->source, osu_side_ops(session, 0), source, source_bytes, true))
+        return status;
+    if (!osu_memory_create(session, &run->dest, osu_side_ops(session, 1), dest, dest_bytes, true)) {
+        status = run_with_stages(run, source_bytes, dest_bytes);
+        osu_memory_destroy(&run->dest);
     }
-    shmem_free(run->dest);
-    shmem_free(run->source);
+    osu_memory_destroy(&run->source);
     return status;
 }
 
@@ -191,5 +198,5 @@ int collective_main(const struct collective_test *test, int argc, char **argv)
     run.calls = collective_teams && !session.options.active_set ? collective_teams : &collective_active_sets;
     run.routine = test->routine(run.calls, &session.options);
     run.element = test->element ? test->element(&session.options) : 4;
-    return osu_session_end(run_with_buffers(&run));
+    return osu_session_end(osu_has_sizes(&test->program) ? run_with_buffers(&run) : run_with_calls(&run));
 }

@@ -15,18 +15,63 @@ static bool is_device(const struct osu_memory *memory)
     return memory->ops->type != 0;
 }
 
-static bool raw_copy(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
+/* Consecutive bytes. */
+static size_t same_size(size_t size)
+{
+    return size;
+}
+
+static bool copy_bytes(const struct device_ops *ops, const struct device_copy *copy, size_t size, long count)
+{
+    return ops->copy(copy, size, count);
+}
+
+static void bytes_out(struct osu_memory *memory, void *host, size_t size)
+{
+    memory->ops->read(host, memory->object, 0, size);
+}
+
+static void bytes_in(struct osu_memory *memory, const void *host, size_t size)
+{
+    memory->ops->write(memory->object, 0, host, size);
+}
+
+const struct latency_layout latency_consecutive = {
+    .bytes = same_size,
+    .span = same_size,
+    .fill = osu_memory_fill,
+    .clear = osu_memory_clear,
+    .check = osu_memory_check,
+    .copy = copy_bytes,
+    .copy_out = bytes_out,
+    .copy_in = bytes_in,
+};
+
+const struct device_ops *compare_ops(const struct latency_buffers *buffers)
+{
+    return is_device(&buffers->remote) ? buffers->remote.ops : buffers->local.ops;
+}
+
+bool compare_copy(const struct latency_test *test, const struct latency_buffers *buffers, struct device_copy *copy)
 {
     const struct osu_memory *local = &buffers->local, *remote = &buffers->remote;
-    const struct device_ops *ops = is_device(remote) ? remote->ops : local->ops;
     void *peer = shmem_ptr(remote->address, 1);
     struct device_copy put = {peer, local->object, is_device(remote), is_device(local)};
     struct device_copy get = {local->object, peer, is_device(local), is_device(remote)};
-    return peer && ops->copy(test->source_pe == OSU_PUT_SOURCE ? &put : &get, size, count);
+    *copy = test->source_pe == OSU_PUT_SOURCE ? put : get;
+    return peer != NULL;
+}
+
+static bool raw_copy(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
+{
+    struct device_copy copy;
+    return compare_copy(test, buffers, &copy) && test->layout->copy(compare_ops(buffers), &copy, size, count);
 }
 
 double compare_raw(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
 {
+    if (shmem_my_pe() != 0)
+        return 0;
     double start = osu_time();
     return raw_copy(test, buffers, size, count) ? osu_time() - start : NAN;
 }
@@ -35,7 +80,7 @@ double compare_locked(const struct latency_test *test, const struct latency_buff
 {
     const struct device_ops *ops = buffers->remote.ops;
     void *host = buffers->local.object;
-    if (buffers->local.ops != &device_pageable || buffers->local.is_prepared || !ops->lock)
+    if (shmem_my_pe() != 0 || buffers->local.ops != &device_pageable || buffers->local.is_prepared || !ops->lock)
         return NAN;
     ops->lock(host, size);
     raw_copy(test, buffers, size, 1);
@@ -51,54 +96,57 @@ double compare_locked(const struct latency_test *test, const struct latency_buff
  * PE 1's copy in; for a get, PE 0 sees all of it, since it waits in the barrier for PE 1's copy out. The second barrier
  * only lets the next round begin and is not timed. */
 
-static double naive_put_origin(struct latency_buffers *buffers, size_t size)
+static bool is_staged(const struct latency_test *test, const struct osu_memory *memory)
+{
+    return is_device(memory) || test->layout != &latency_consecutive;
+}
+
+static double naive_put_origin(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
     struct osu_memory *local = &buffers->local, *remote = &buffers->remote, *stage = &buffers->stage;
-    void *dest = is_device(remote) ? stage->address : remote->address;
-    void *source = is_device(local) ? stage->address : local->address;
+    void *dest = is_staged(test, remote) ? stage->address : remote->address;
+    void *source = is_staged(test, local) ? stage->address : local->address;
     double start = osu_time();
-    if (is_device(local))
-        local->ops->read(source, local->object, 0, size);
-    shmem_putmem(dest, source, size, 1);
+    if (is_staged(test, local))
+        test->layout->copy_out(local, source, size);
+    shmem_putmem(dest, source, test->layout->bytes(size), 1);
     shmem_barrier_all();
     return osu_time() - start;
 }
 
-static double naive_put_target(struct latency_buffers *buffers, size_t size)
+static double naive_put_target(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
-    struct osu_memory *remote = &buffers->remote;
     shmem_barrier_all();
     double start = osu_time();
-    if (is_device(remote))
-        remote->ops->write(remote->object, 0, buffers->stage.address, size);
+    if (is_staged(test, &buffers->remote))
+        test->layout->copy_in(&buffers->remote, buffers->stage.address, size);
     return osu_time() - start;
 }
 
-static double naive_get_origin(struct latency_buffers *buffers, size_t size)
+static double naive_get_origin(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
     struct osu_memory *local = &buffers->local, *remote = &buffers->remote, *stage = &buffers->stage;
-    void *dest = is_device(local) ? stage->address : local->address;
-    void *source = is_device(remote) ? stage->address : remote->address;
+    void *dest = is_staged(test, local) ? stage->address : local->address;
+    void *source = is_staged(test, remote) ? stage->address : remote->address;
     double start = osu_time();
     shmem_barrier_all();
-    shmem_getmem(dest, source, size, 1);
-    if (is_device(local))
-        local->ops->write(local->object, 0, dest, size);
+    shmem_getmem(dest, source, test->layout->bytes(size), 1);
+    if (is_staged(test, local))
+        test->layout->copy_in(local, dest, size);
     return osu_time() - start;
 }
 
-static double naive_get_target(struct latency_buffers *buffers, size_t size)
+static double naive_get_target(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
-    struct osu_memory *remote = &buffers->remote;
-    if (is_device(remote))
-        remote->ops->read(buffers->stage.address, remote->object, 0, size);
+    if (is_staged(test, &buffers->remote))
+        test->layout->copy_out(&buffers->remote, buffers->stage.address, size);
     shmem_barrier_all();
     return 0; /* inside the origin's time */
 }
 
 double compare_naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size, long count)
 {
-    static double (*const steps[2][2])(struct latency_buffers *, size_t) = {
+    static double (*const steps[2][2])(const struct latency_test *, struct latency_buffers *, size_t) = {
         [OSU_PUT_SOURCE] = {naive_put_origin, naive_put_target},
         [OSU_GET_SOURCE] = {naive_get_origin, naive_get_target},
     };
@@ -106,7 +154,7 @@ double compare_naive(const struct latency_test *test, struct latency_buffers *bu
     double total = 0;
     shmem_barrier_all();
     for (long i = 0; i < count; i++) {
-        total += steps[test->source_pe][me](buffers, size);
+        total += (test->naive ? test->naive : steps[test->source_pe][me])(test, buffers, size);
         shmem_barrier_all();
     }
     if (me == 1)

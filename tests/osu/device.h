@@ -16,11 +16,18 @@ struct device_words {
     size_t distance, count;
 };
 
-/* The plain copy that a transfer is compared with. */
+/* The plain copy that a transfer is compared with. What is on the device is an own object or a peer's pointer. */
 struct device_copy {
     void *dest;
     const void *source;
     bool dest_on_device, source_on_device;
+};
+
+/* Rows of `width` bytes; the rows of each side have the same distance, in bytes, between them. */
+struct device_block {
+    struct device_copy ends;
+    size_t width, rows;
+    size_t dest_distance, source_distance;
 };
 
 struct device_ops {
@@ -42,10 +49,12 @@ struct device_ops {
     void (*lock)(void *host, size_t size);
     void (*unlock)(void *host);
 
-    /* NULL where the kind has no such calls. Words in device memory: a copy each, completed together; or one 2-D copy.
-     * A stream, as the kind's own API has it, the start of copies in it, and the wait for all. */
+    /* The 2-D copy, complete on return. A kind without `copy` has it between its objects and host memory only. */
+    void (*copy_2d)(const struct device_block *block);
+
+    /* NULL where the kind has no such calls. Words in device memory, a copy each, completed together. A stream or
+     * queue, as the kind's own API has it, the start of copies in it, and the wait for all. */
     void (*copy_words)(const struct device_words *words);
-    void (*copy_2d)(const struct device_words *words);
     void *(*stream)(void);
     void (*enqueue)(const struct device_copy *copy, size_t size);
     void (*synchronize)(void);

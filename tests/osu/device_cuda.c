@@ -15,7 +15,7 @@ typedef unsigned long long cuda_address_t;
 typedef struct CUctx_st *cuda_context_t;
 typedef struct CUstream_st *cuda_stream_t;
 
-enum { CUDA_OK = 0, CUDA_STREAM_NON_BLOCKING = 1, CUDA_DEVICE_MEMORY = 2 };
+enum { CUDA_OK = 0, CUDA_STREAM_NON_BLOCKING = 1, CUDA_HOST_MEMORY = 1, CUDA_DEVICE_MEMORY = 2 };
 
 /* One side of a 2-D copy, as the driver lays it out. */
 struct cuda_side {
@@ -184,13 +184,21 @@ static void cuda_copy_words(const struct device_words *words)
     cuda_synchronize();
 }
 
-static void cuda_copy_2d(const struct device_words *words)
+static struct cuda_side cuda_side_of(const void *address, bool on_device, size_t distance)
 {
+    struct cuda_side host = {.type = CUDA_HOST_MEMORY, .host = (void *)address, .pitch = distance};
+    struct cuda_side device = {.type = CUDA_DEVICE_MEMORY, .device = address_of(address), .pitch = distance};
+    return on_device ? device : host;
+}
+
+static void cuda_copy_2d(const struct device_block *block)
+{
+    const struct device_copy *ends = &block->ends;
     struct cuda_copy_2d copy = {
-        .source = {.type = CUDA_DEVICE_MEMORY, .device = address_of(words->source), .pitch = words->distance},
-        .dest = {.type = CUDA_DEVICE_MEMORY, .device = address_of(words->dest), .pitch = words->distance},
-        .width = 8,
-        .height = words->count,
+        .source = cuda_side_of(ends->source, ends->source_on_device, block->source_distance),
+        .dest = cuda_side_of(ends->dest, ends->dest_on_device, block->dest_distance),
+        .width = block->width,
+        .height = block->rows,
     };
     check(cuda.cuMemcpy2DAsync_v2(&copy, stream), "cuMemcpy2DAsync");
     cuda_synchronize();

@@ -47,6 +47,11 @@ static bool none_copy(const struct device_copy *copy, size_t size, long count)
     return false;
 }
 
+static void none_copy_2d(const struct device_block *block)
+{
+    (void)block;
+}
+
 const struct device_ops device_opencl = {
     .name = "opencl",
     .absent = "this build has no OpenCL: configure it with OpenCL headers and an ICD loader",
@@ -58,4 +63,5 @@ const struct device_ops device_opencl = {
     .write = none_write,
     .read = none_read,
     .copy = none_copy,
+    .copy_2d = none_copy_2d,
 };

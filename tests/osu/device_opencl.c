@@ -82,6 +82,30 @@ static void opencl_read(void *dest, void *object, size_t offset, size_t size)
           "clEnqueueReadBuffer");
 }
 
+static void opencl_copy_2d(const struct device_block *block)
+{
+    const struct device_copy *ends = &block->ends;
+    const size_t origin[3] = {0, 0, 0}, region[3] = {block->width, block->rows, 1};
+    if (ends->dest_on_device)
+        check(clEnqueueWriteBufferRect(queue, *(cl_mem *)ends->dest, CL_TRUE, origin, origin, region,
+                                       block->dest_distance, 0, block->source_distance, 0, ends->source, 0, NULL, NULL),
+              "clEnqueueWriteBufferRect");
+    else
+        check(clEnqueueReadBufferRect(queue, *(const cl_mem *)ends->source, CL_TRUE, origin, origin, region,
+                                      block->source_distance, 0, block->dest_distance, 0, ends->dest, 0, NULL, NULL),
+              "clEnqueueReadBufferRect");
+}
+
+static void *opencl_queue(void)
+{
+    return queue;
+}
+
+static void opencl_synchronize(void)
+{
+    check(clFinish(queue), "clFinish");
+}
+
 /* OpenCL has no pointer to the memory of another process. */
 static bool opencl_copy(const struct device_copy *copy, size_t size, long count)
 {
@@ -102,4 +126,7 @@ const struct device_ops device_opencl = {
     .write = opencl_write,
     .read = opencl_read,
     .copy = opencl_copy,
+    .copy_2d = opencl_copy_2d,
+    .stream = opencl_queue,
+    .synchronize = opencl_synchronize,
 };

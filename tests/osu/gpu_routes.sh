@@ -84,69 +84,21 @@ routes() {
 
 # ---- NVSHMEM -----------------------------------------------------------------------------------------------------
 
-# nvshmem_home: the folder with include and lib
-nvshmem_home() {
-    local dir
-    for dir in "${NVSHMEM_HOME:-}" "$(python3 -c 'import importlib.util as u
-print(list(u.find_spec("nvidia.nvshmem").submodule_search_locations)[0])' 2>/dev/null)" /usr/local/nvshmem; do
-        if [ -n "$dir" ] && [ -e "$dir/include/nvshmem_host.h" ]; then echo "$dir"; return; fi
-    done
-    return 1
-}
-
-build_nvshmem() {
-    local home=$1 cuda library
-    cuda=$(dirname -- "$(dirname -- "$(readlink -f -- "$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)")")")
-    library=$(find "$home/lib" -name 'libnvshmem_host.so*' | sort | head -n 1)
-    [ -n "$library" ] || return
-    "${CXX:-g++}" -std=c++17 -O2 -isystem "$home/include" -isystem "$cuda/include" -o "$out/nvshmem_peer" \
-        "$source/nvshmem_peer.cc" "$library" -L"$cuda/lib64" -lcudart -Wl,-rpath,"$home/lib" -Wl,-rpath,"$cuda/lib64"
-}
-
-# run_nvshmem HOME SETTINGS...: both processes; NVLink multicast is of no use here and not everywhere allowed
-run_nvshmem() {
-    local home=$1 rank pids=() status=0
-    shift
-    rm -f "$out"/nvshmem.id*
-    for rank in 0 1; do
-        env NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_SYMMETRIC_SIZE=2G \
-            LD_LIBRARY_PATH="$home/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@" \
-            timeout -k 5 "$(shorter 40 "$(seconds_left)")" "$out/nvshmem_peer" $rank "$out/nvshmem.id" \
-            >"$out/nvshmem-$rank.csv" 2>>"$out/nvshmem.log" </dev/null &
-        pids+=($!)
-    done
-    # one that fails leaves the other waiting
-    for rank in "${pids[@]}"; do
-        wait -n && continue
-        status=$?
-        kill "${pids[@]}" 2>/dev/null
-    done
-    wait
-    # what the figures are, whether or not the end was orderly
-    grep -E '^[^,]+,[0-9]+,[0-9.e+-]+$' "$out/nvshmem-0.csv" >"$out/nvshmem.csv"
-    [ -s "$out/nvshmem.csv" ] || return $((status ? status : 1))
-}
-
 measure_nvshmem() {
-    local home
+    local built
     : >"$out/nvshmem.csv"
     if [ $nvshmem = no ] || [ "$device" != cuda ]; then return; fi
     if ! awk -F, '$5 == 2 { two = 1 } END { exit !two }' "$out/lines.csv"; then
         echo "# NVSHMEM: not measured, its PEs need a GPU each"
         return
     fi
-    home=$(nvshmem_home) || { echo "# NVSHMEM: not found"; return; }
-    if ! build_nvshmem "$home" >"$out/nvshmem.log" 2>&1; then
-        echo "# NVSHMEM: $home: does not build, see nvshmem.log"
+    if ! built=$("$source/nvshmem.sh" build "$out" 2>"$out/nvshmem.log") ||
+        ! "$source/nvshmem.sh" run "$out" $((1 << 30)) "$(shorter 40 "$(seconds_left)")" >"$out/nvshmem.csv" \
+            2>>"$out/nvshmem.log"; then
+        echo "# NVSHMEM: $(tail -n 1 "$out/nvshmem.log"), see nvshmem.log"
         return
     fi
-    if ! run_nvshmem "$home" && ! run_nvshmem "$home" NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo; then
-        echo "# NVSHMEM: $home: does not run, see nvshmem.log"
-        return
-    fi
-    echo "# NVSHMEM: $home, $(basename "$(find "$home/lib" -name 'libnvshmem_host.so*' | sort | tail -n 1)"), $(
-        sed -n 's/^#define NVSHMEM_VENDOR_\(MAJOR\|MINOR\|PATCH\)_VERSION *\([0-9]*\).*/\2/p' \
-            "$home/include/non_abi/nvshmem_version.h" | paste -sd.)"
+    echo "# NVSHMEM: ${built//$'\n'/, }"
 }
 
 # ---- the table ---------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
  * both see the same machine. Percentiles (-f) and validation (-c) are passes of their own and do not touch the average.
  */
 #include "latency.h"
+#include "gather.h"
 #include "osu_report.h"
 #include "shmem_flavour.h"
 
@@ -14,67 +15,64 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GLOBAL_SIZE = (1 << 22) + OSU_GUARD, PAIRED_BLOCKS = 10, VALIDATION_ROUNDS = 5 };
+enum { GLOBAL_SIZE = (1 << 24) + OSU_GUARD, PAIRED_BLOCKS = 10 };
 
 static char global_local[GLOBAL_SIZE] __attribute__((aligned(4096)));
 static char global_remote[GLOBAL_SIZE] __attribute__((aligned(4096)));
-static int arrived_wrong; /* symmetric; told to PE 0 */
 
-struct latency_run {
-    const struct latency_test *test;
-    const struct osu_session *session;
-    struct latency_buffers *buffers;
-};
-
-static struct osu_memory *my_memory(const struct latency_run *run)
+struct osu_memory *latency_memory(const struct latency_run *run)
 {
     return run->session->me == 0 ? &run->buffers->local : &run->buffers->remote;
 }
 
-static void prepare(const struct latency_run *run, size_t size, unsigned seed)
+void latency_prepare(const struct latency_run *run, int source_pe, size_t size, unsigned seed)
 {
-    if (run->session->me == run->test->source_pe)
-        osu_memory_fill(my_memory(run), size, seed);
-    else
-        osu_memory_clear(my_memory(run), size, seed);
+    const struct latency_layout *layout = run->test->layout;
+    (run->session->me == source_pe ? layout->fill : layout->clear)(latency_memory(run), size, seed);
     shmem_barrier_all();
 }
 
-static void transfer(const struct latency_run *run, size_t size, long count)
+double latency_transfer(const struct latency_run *run, size_t size, long count)
 {
+    const struct latency_test *test = run->test;
     void *local = run->buffers->local.address, *remote = run->buffers->remote.address;
-    if (run->test->source_pe == OSU_PUT_SOURCE)
-        run->test->repeat(remote, local, size, count);
-    else
-        run->test->repeat(local, remote, size, count);
-}
-
-static double timed_transfer(const struct latency_run *run, size_t size, long count)
-{
     double start = osu_time();
-    transfer(run, size, count);
+    if (run->session->me == 0 && test->source_pe == OSU_PUT_SOURCE)
+        test->repeat(remote, local, size, count);
+    else if (run->session->me == 0)
+        test->repeat(local, remote, size, count);
+    else if (test->answer)
+        test->answer(local, remote, size, count);
     return osu_time() - start;
 }
 
-/* PE 0: the average, and with --raw that of the plain copy. */
+/* Transfers of which one latency is told. */
+static double crossings(const struct latency_run *run)
+{
+    return run->test->answer ? 2 : 1;
+}
+
+/* The average, and with --raw that of the plain copy. */
 static void measure(const struct latency_run *run, struct osu_row *row, long count, long warmup)
 {
+    const struct latency_test *test = run->test;
     bool raw = run->session->options.raw;
     long blocks = raw && count >= PAIRED_BLOCKS ? PAIRED_BLOCKS : 1;
     long each = count / blocks;
     double ours = 0, plain = raw ? 0 : NAN;
-    transfer(run, row->size, warmup);
+    latency_transfer(run, row->size, warmup);
     if (raw)
-        compare_raw(run->test, run->buffers, row->size, warmup);
+        test->raw(test, run->buffers, row->size, warmup);
     for (long block = 0; block < blocks; block++) {
-        ours += timed_transfer(run, row->size, each);
-        plain += raw ? compare_raw(run->test, run->buffers, row->size, each) : 0;
+        ours += latency_transfer(run, row->size, each);
+        plain += raw ? test->raw(test, run->buffers, row->size, each) : 0;
     }
     row->iterations = (double)(blocks * each);
-    row->latency = ours / row->iterations;
-    row->raw = plain / row->iterations;
+    row->latency = ours / row->iterations / crossings(run);
+    row->raw = plain / row->iterations / crossings(run);
     row->raw_ratio = row->latency / row->raw;
-    row->locked = raw ? compare_locked(run->test, run->buffers, row->size, each) / (double)each : NAN;
+    row->bandwidth = (double)test->layout->bytes(row->size) / row->latency;
+    row->locked = raw ? compare_locked(test, run->buffers, row->size, each) / (double)each : NAN;
 }
 
 static int by_value(const void *a, const void *b)
@@ -83,14 +81,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* PE 0: time single transfers. */
+/* Time single transfers. */
 static void measure_tails(const struct latency_run *run, struct osu_row *row, long count)
 {
     double *times = malloc((size_t)count * sizeof *times);
     if (!times)
         osu_fail("malloc: no room for the times of %ld operations; use a smaller -i", count);
     for (long i = 0; i < count; i++)
-        times[i] = timed_transfer(run, row->size, 1);
+        times[i] = latency_transfer(run, row->size, 1) / crossings(run);
     qsort(times, (size_t)count, sizeof *times, by_value);
     row->shortest = times[0];
     row->p50 = times[(count - 1) / 2];
@@ -102,26 +100,23 @@ static void measure_tails(const struct latency_run *run, struct osu_row *row, lo
 static void measure_naive(const struct latency_run *run, struct osu_row *row, long count, long warmup)
 {
     compare_naive(run->test, run->buffers, row->size, warmup);
-    row->naive = compare_naive(run->test, run->buffers, row->size, count);
+    row->naive = compare_naive(run->test, run->buffers, row->size, count) / crossings(run);
     row->less = 100 * (1 - row->latency / row->naive);
 }
 
-/* Transfers of new contents each; the destination's owner compares. The result is on PE 0. */
-static void validate(const struct latency_run *run, struct osu_row *row)
+/* Transfers of new contents each; the destination's owner compares. */
+static bool validate(const struct latency_run *run, size_t size)
 {
-    int wrong = 0;
-    for (unsigned round = 0; round < VALIDATION_ROUNDS; round++) {
-        prepare(run, row->size, round + 1);
+    bool is_target = run->session->me != run->test->source_pe, right = true;
+    for (unsigned round = 0; round < LATENCY_VALIDATION_ROUNDS; round++) {
+        latency_prepare(run, run->test->source_pe, size, round + 1);
         if (run->session->me == 0)
-            transfer(run, row->size, 1);
+            latency_transfer(run, size, 1);
         shmem_barrier_all();
-        if (run->session->me != run->test->source_pe)
-            wrong |= !osu_memory_check(my_memory(run), row->size, round + 1);
+        if (is_target)
+            right &= run->test->layout->check(latency_memory(run), size, round + 1);
     }
-    if (run->session->me != run->test->source_pe)
-        shmem_int_p(&arrived_wrong, wrong, 0);
-    shmem_barrier_all();
-    row->valid = !arrived_wrong;
+    return osu_gather(!right).sum == 0;
 }
 
 /* Returns whether the bytes were right; PE 0 knows. */
@@ -133,16 +128,15 @@ static bool run_size(const struct latency_run *run, size_t size, unsigned column
     long warmup = osu_warmup(options, session->program, size);
     struct osu_row row = {.size = size, .valid = 1};
 
-    prepare(run, size, 0);
-    if (session->me == 0)
-        measure(run, &row, count, warmup);
-    if (session->me == 0 && options->full)
+    latency_prepare(run, run->test->source_pe, size, 0);
+    run->test->measure(run, &row, count, warmup);
+    if (columns & OSU_SHOW_TAILS)
         measure_tails(run, &row, count);
     shmem_barrier_all();
     if (options->naive)
         measure_naive(run, &row, count, warmup);
     if (options->validate)
-        validate(run, &row);
+        row.valid = run->test->validate(run, size);
     if (session->me == 0)
         osu_report_row(&row, columns);
     return row.valid > 0;
@@ -165,14 +159,15 @@ static int run_with_buffers(const struct latency_run *run)
     const struct osu_session *session = run->session;
     struct latency_buffers *buffers = run->buffers;
     struct osu_static_area local = {global_local, sizeof global_local}, remote = {global_remote, sizeof global_remote};
-    size_t size = session->options.max_size;
+    const struct latency_layout *layout = run->test->layout;
+    size_t size = layout->span(session->options.max_size), staged = layout->bytes(session->options.max_size);
     int status = EXIT_FAILURE;
 
-    if (osu_memory_create(session, &buffers->local, osu_side_ops(session, 0), local, size, false))
+    if (osu_memory_create(session, &buffers->local, osu_side_ops(session, 0), local, size, run->test->answer != NULL))
         return status;
     if (osu_memory_create(session, &buffers->remote, osu_side_ops(session, 1), remote, size, true))
         goto err_local;
-    if (session->options.naive && osu_stage_create(session, &buffers->stage, size))
+    if (session->options.naive && osu_stage_create(session, &buffers->stage, staged))
         goto err_remote;
     status = run_sizes(run);
     if (session->options.naive)
@@ -184,13 +179,26 @@ err_local:
     return status;
 }
 
+static struct latency_test with_defaults(const struct latency_test *test)
+{
+    struct latency_test whole = *test;
+    whole.layout = test->layout ? test->layout : &latency_consecutive;
+    whole.measure = test->measure ? test->measure : measure;
+    whole.raw = test->raw ? test->raw : compare_raw;
+    whole.validate = test->validate ? test->validate : validate;
+    return whole;
+}
+
 int latency_main(const struct latency_test *test, int argc, char **argv)
 {
+    struct latency_test whole = with_defaults(test);
     struct osu_session session;
     struct latency_buffers buffers;
-    struct latency_run run = {test, &session, &buffers};
+    struct latency_run run = {&whole, &session, &buffers};
     int status;
     if (!osu_session_start(&session, &test->program, argc, argv, &status))
         return status;
+    if (test->set_up && !test->set_up(&session))
+        return osu_session_end(EXIT_FAILURE);
     return osu_session_end(run_with_buffers(&run));
 }

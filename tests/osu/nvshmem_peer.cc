@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The operations of gpu_routes by NVSHMEM's host API, to be put beside ours: gpu_routes.sh builds and runs this where
+ * The operations of gpu_routes by NVSHMEM's host API, to be put beside ours: nvshmem.sh builds and runs this where
  * it finds NVSHMEM. No part of the build.
  *
  *   nvshmem_peer RANK FILE [MAX]    two processes, RANK 0 and 1; FILE (not there yet) carries the unique id from 0 to 1

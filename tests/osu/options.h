@@ -8,12 +8,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a program can have its buffers. */
+/* What buffers a program has: each is host memory of either kind, or a device's. What the two letters stand for: */
 enum osu_placement {
-    OSU_ANY_MEMORY,  /* host memory of either kind, or devices       */
-    OSU_HOST_MEMORY, /* heap or global; no devices                   */
-    OSU_HEAP_ONLY,   /* the symmetric heap; the command is not asked */
+    OSU_ANY_MEMORY,        /* the sides of PE 0 and PE 1                                                    */
+    OSU_SYMMETRIC_MEMORY,  /* the same where PE 0's buffer has to be symmetric, too                         */
+    OSU_PRIVATE_OBJECTS,   /* the same where PE 0 has objects in private memory: H                          */
+    OSU_COLLECTIVE_MEMORY, /* source and destination; without a word both are on the symmetric heap         */
+    OSU_ATOMIC_MEMORY,     /* where the origins fetch to (H: what the routine returns), the targets' words  */
+    OSU_NO_MEMORY,         /* there are no buffers                                                          */
 };
+
+/* An option --name NUMBER of one program. */
+struct osu_number_option {
+    const char *name, *help;
+    size_t least, most, usual;
+};
+
+enum { OSU_MOST_NUMBERS = 4 };
 
 /* What one program is and the defaults that it gives to the options. */
 struct osu_program {
@@ -22,11 +33,15 @@ struct osu_program {
     const char *summary;    /* what is measured, for -h                             */
     unsigned columns;       /* OSU_SHOW_... that are always shown                   */
     unsigned full_columns;  /* OSU_SHOW_... that -f adds                            */
-    bool compares;          /* takes --raw and --naive                              */
+    unsigned raw_columns;   /* OSU_SHOW_... that --raw adds; 0: does not take it    */
+    unsigned naive_columns; /* the same for --naive                                 */
     bool two_pes;           /* runs with exactly two PEs; otherwise two or more     */
     bool collective;        /* takes --active-set                                   */
     bool typed;             /* takes -t                                             */
     bool selects;           /* takes -o                                             */
+    bool streams;           /* takes --on-stream                                    */
+    const struct osu_number_option *numbers; /* the last has no name; NULL: none    */
+    const char *counted;    /* title of the first column, as "# Rows"; NULL: bytes   */
     enum osu_placement placement;
     size_t min_size;        /* smallest message, bytes; 0 stands for 1              */
     size_t max_size;        /* largest message; 0: there are no messages, nor -m    */
@@ -44,11 +59,14 @@ struct osu_options {
     bool use_global;     /* host buffers are static data, else on the symmetric heap */
     bool full, validate, raw, naive;
     bool prepare;        /* PE 0's private memory                                    */
+    bool on_stream;      /* operations enqueued in a stream or queue                 */
+    size_t number[OSU_MOST_NUMBERS]; /* in the program's order                       */
     bool active_set;     /* collectives by active sets, else by teams  */
+    bool nbi;            /* atomics that fetch: the nonblocking ones   */
     const char *type;    /* of the elements: "int", "long", "float", "double" */
     const char *operation; /* the only one to be measured, or NULL: all */
     const char *device;  /* "cuda", "opencl", or NULL: none is needed */
-    char side[2];        /* of PE 0 and PE 1: 'H', 'D' or 'P'         */
+    char side[2];        /* 'H', 'D' or 'P'; see enum osu_placement   */
 };
 
 enum osu_parse { OSU_RUN, OSU_HELP, OSU_VERSION, OSU_BAD };

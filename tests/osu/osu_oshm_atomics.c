@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Rate and latency of atomic operations of 32 and 64 bits. As in the published program: the first half of the PEs works
- * on the words of their partners in the second half, one word per operation; the operations keep the names that they
- * had before OpenSHMEM 1.4. Unlike there, the clock is stopped after a quiet, so that operations that fetch nothing are
- * complete too.
+ * on the words of their partners in the second half, one word per operation. Unlike there, the clock is stopped after a
+ * quiet, so that operations that fetch nothing are complete too.
  */
+#include "atomics_operations.h"
 #include "gather.h"
 #include "osu_report.h"
 #include "session.h"
@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOP = 500, MOST_GLOBAL = 1 << 17, BEFORE = 3, OPERAND = 5 };
+enum { LOOP = 500, MOST_GLOBAL = 1 << 17, UNTOUCHED = 0xa5 };
 
 static long long global_words[MOST_GLOBAL];
+static long long global_results[MOST_GLOBAL];
 
-static const struct osu_static_area area = {(char *)global_words, sizeof global_words};
+static const struct osu_static_area words_area = {(char *)global_words, sizeof global_words};
+static const struct osu_static_area results_area = {(char *)global_results, sizeof global_results};
 
 static const struct osu_program program = {
     .name = "osu_oshm_atomics",
@@ -27,97 +29,18 @@ static const struct osu_program program = {
     .columns = OSU_SHOW_MILLIONS | OSU_SHOW_LATENCY,
     .full_columns = OSU_SHOW_ITERATIONS,
     .selects = true,
-    .placement = OSU_HOST_MEMORY,
+    .placement = OSU_ATOMIC_MEMORY,
     .iterations = LOOP,
     .warmup = LOOP,
 };
 
-/* ---- Operations ------------------------------------------------------------------------------------------------ */
-
-/* One operation of one type. Words hold BEFORE at first. */
-struct operation {
-    const char *name;
-    /* The operation on count words of a PE, each once; returns the sum of what was fetched. */
-    long long (*repeat)(void *words, long count, int pe);
-    void (*set_words)(void *words, long count, long long value);
-    bool (*words_are)(const void *words, long count, long long value);
-    bool fetches;
-    long long after; /* what a word must hold then */
-};
-
-/* clang-format off */
-#define DEFINE_FETCHING(NAME, TYPE, OPERATION, ROUTINE, ...)                                                           \
-    static long long NAME##_##OPERATION(void *words, long count, int pe)                                               \
-    {                                                                                                                  \
-        TYPE sum = 0, *word = words;                                                                                   \
-        for (long i = 0; i < count; i++)                                                                               \
-            sum += shmem_##NAME##_atomic_##ROUTINE(word + i, __VA_ARGS__);                                             \
-        return sum;                                                                                                    \
-    }
-
-#define DEFINE_POSTING(NAME, TYPE, OPERATION, ROUTINE, ...)                                                            \
-    static long long NAME##_##OPERATION(void *words, long count, int pe)                                               \
-    {                                                                                                                  \
-        TYPE *word = words;                                                                                            \
-        for (long i = 0; i < count; i++)                                                                               \
-            shmem_##NAME##_atomic_##ROUTINE(word + i, __VA_ARGS__);                                                    \
-        return 0;                                                                                                      \
-    }
-
-#define DEFINE_WORDS(NAME, TYPE)                                                                                       \
-    static void NAME##_set_words(void *words, long count, long long value)                                             \
-    {                                                                                                                  \
-        TYPE *word = words;                                                                                            \
-        for (long i = 0; i < count; i++)                                                                               \
-            word[i] = (TYPE)value;                                                                                     \
-    }                                                                                                                  \
-    static bool NAME##_words_are(const void *words, long count, long long value)                                       \
-    {                                                                                                                  \
-        const TYPE *word = words;                                                                                      \
-        bool same = true;                                                                                              \
-        for (long i = 0; i < count; i++)                                                                               \
-            same &= word[i] == (TYPE)value;                                                                            \
-        return same;                                                                                                   \
-    }
-
-#define DEFINE_TYPE(NAME, TYPE)                                                                                        \
-    DEFINE_WORDS(NAME, TYPE)                                                                                           \
-    DEFINE_FETCHING(NAME, TYPE, fadd, fetch_add, OPERAND, pe)                                                          \
-    DEFINE_FETCHING(NAME, TYPE, finc, fetch_inc, pe)                                                                   \
-    DEFINE_POSTING(NAME, TYPE, add, add, OPERAND, pe)                                                                  \
-    DEFINE_POSTING(NAME, TYPE, inc, inc, pe)                                                                           \
-    DEFINE_FETCHING(NAME, TYPE, cswap, compare_swap, BEFORE, OPERAND, pe)                                              \
-    DEFINE_FETCHING(NAME, TYPE, swap, swap, OPERAND, pe)                                                               \
-    DEFINE_POSTING(NAME, TYPE, set, set, OPERAND, pe)                                                                  \
-    DEFINE_FETCHING(NAME, TYPE, fetch, fetch, pe)
-
-#define OPERATION(NAME, OPERATION, FETCHES, AFTER)                                                                     \
-    {"shmem_" #NAME "_" #OPERATION, NAME##_##OPERATION, NAME##_set_words, NAME##_words_are, FETCHES, AFTER}
-
-#define OPERATIONS(NAME)                                                                                               \
-    OPERATION(NAME, fadd, true, BEFORE + OPERAND),                                                                     \
-    OPERATION(NAME, finc, true, BEFORE + 1),                                                                           \
-    OPERATION(NAME, add, false, BEFORE + OPERAND),                                                                     \
-    OPERATION(NAME, inc, false, BEFORE + 1),                                                                           \
-    OPERATION(NAME, cswap, true, OPERAND),                                                                             \
-    OPERATION(NAME, swap, true, OPERAND),                                                                              \
-    OPERATION(NAME, set, false, OPERAND),                                                                              \
-    OPERATION(NAME, fetch, true, BEFORE)
-/* clang-format on */
-
-DEFINE_TYPE(int, int)
-DEFINE_TYPE(longlong, long long)
-
-static const struct operation operations[] = {OPERATIONS(int), OPERATIONS(longlong)};
-
-enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
-
-/* ---- Measurement ----------------------------------------------------------------------------------------------- */
-
 struct atomics_run {
     const struct osu_session *session;
-    void *words; /* symmetric */
     int pairs;
+    size_t size;                  /* bytes of the words, were all of them of 64 bits        */
+    struct osu_memory words;      /* symmetric                                              */
+    struct osu_memory results;    /* of nonblocking operations                              */
+    unsigned char *image, *seen;  /* what a buffer and its guard should hold, what they do  */
 };
 
 static bool is_origin(const struct atomics_run *run)
@@ -130,45 +53,89 @@ static bool is_target(const struct atomics_run *run)
     return run->session->me >= run->pairs && run->session->me < 2 * run->pairs;
 }
 
-static void prepare(const struct atomics_run *run, const struct operation *operation)
+/* ---- Contents: `count` words of an operation's type, and what is behind them ----------------------------------- */
+
+static void make_image(const struct atomics_run *run, const struct atomics_operation *operation, long count,
+                       long long value)
 {
-    operation->set_words(run->words, run->session->options.iterations, BEFORE);
+    memset(run->image, UNTOUCHED, run->size + OSU_GUARD);
+    operation->set_words(run->image, count, value);
+}
+
+static bool holds_image(const struct atomics_run *run, struct osu_memory *memory)
+{
+    memory->ops->read(run->seen, memory->object, 0, run->size + OSU_GUARD);
+    return !memcmp(run->seen, run->image, run->size + OSU_GUARD);
+}
+
+static void prepare(struct atomics_run *run, const struct atomics_operation *operation)
+{
+    make_image(run, operation, run->session->options.iterations, ATOMICS_BEFORE);
+    run->words.ops->write(run->words.object, 0, run->image, run->size + OSU_GUARD);
+    if (run->session->options.nbi) {
+        make_image(run, operation, 0, 0);
+        run->results.ops->write(run->results.object, 0, run->image, run->size + OSU_GUARD);
+    }
     shmem_barrier_all();
+}
+
+/* ---- Measurement ----------------------------------------------------------------------------------------------- */
+
+static bool goes_to_results(const struct atomics_run *run, const struct atomics_operation *operation)
+{
+    return run->session->options.nbi && operation->repeat_nbi;
+}
+
+/* Returns the sum of what the operations returned. */
+static long long repeat(const struct atomics_run *run, const struct atomics_operation *operation, long count)
+{
+    int partner = run->session->me + run->pairs;
+    long long sum = 0;
+    if (goes_to_results(run, operation))
+        operation->repeat_nbi(run->results.address, run->words.address, count, partner);
+    else
+        sum = operation->repeat(run->words.address, count, partner);
+    shmem_quiet();
+    return sum;
 }
 
 /* Microseconds per operation; 0 on a PE that is no origin. */
-static double measure(const struct atomics_run *run, const struct operation *operation)
+static double measure(const struct atomics_run *run, const struct atomics_operation *operation)
 {
     const struct osu_options *options = &run->session->options;
     long warmup = options->warmup < options->iterations ? options->warmup : options->iterations;
-    int partner = run->session->me + run->pairs;
     if (!is_origin(run))
         return 0;
-    operation->repeat(run->words, warmup, partner);
-    shmem_quiet();
+    repeat(run, operation, warmup);
     double start = osu_time();
-    operation->repeat(run->words, options->iterations, partner);
-    shmem_quiet();
+    repeat(run, operation, options->iterations);
     return (osu_time() - start) / (double)options->iterations;
 }
 
-/* The result is on PE 0. */
-static bool validate(const struct atomics_run *run, const struct operation *operation)
+static bool fetched_is_right(struct atomics_run *run, const struct atomics_operation *operation, long long sum)
 {
     long count = run->session->options.iterations;
+    if (!run->session->options.nbi)
+        return sum == (operation->fetches ? count * ATOMICS_BEFORE : 0);
+    make_image(run, operation, operation->fetches ? count : 0, ATOMICS_BEFORE);
+    return holds_image(run, &run->results);
+}
+
+/* The result is on PE 0. */
+static bool validate(struct atomics_run *run, const struct atomics_operation *operation)
+{
     bool right = true;
     prepare(run, operation);
-    if (is_origin(run)) {
-        long long fetched = operation->repeat(run->words, count, run->session->me + run->pairs);
-        right = fetched == (operation->fetches ? count * BEFORE : 0);
-    }
+    if (is_origin(run))
+        right = fetched_is_right(run, operation, repeat(run, operation, run->session->options.iterations));
     shmem_barrier_all();
-    right &= operation->words_are(run->words, count, is_target(run) ? operation->after : BEFORE);
+    make_image(run, operation, run->session->options.iterations, is_target(run) ? operation->after : ATOMICS_BEFORE);
+    right &= holds_image(run, &run->words);
     return osu_gather(!right).sum == 0;
 }
 
 /* Returns whether the operation was right; PE 0 knows. */
-static bool run_operation(const struct atomics_run *run, const struct operation *operation, unsigned columns)
+static bool run_operation(struct atomics_run *run, const struct atomics_operation *operation, unsigned columns)
 {
     const struct osu_session *session = run->session;
     struct osu_row row = {
@@ -184,36 +151,68 @@ static bool run_operation(const struct atomics_run *run, const struct operation 
     return row.valid > 0;
 }
 
-static int run_operations(const struct atomics_run *run)
+static int run_operations(struct atomics_run *run)
 {
+    const struct osu_options *options = &run->session->options;
     unsigned columns = osu_report_columns(run->session);
-    const char *only = run->session->options.operation;
     int measured = 0;
     bool right = true;
     if (run->session->me == 0)
-        osu_report_atomics(run->session, osu_route(run->words, run->pairs), columns);
-    for (int i = 0; i < N_OPERATIONS; i++) {
-        if (only && strcmp(only, operations[i].name))
+        osu_report_atomics(run->session, options->nbi ? "nonblocking" : "blocking",
+                           osu_route(run->words.address, run->pairs), columns);
+    for (int i = 0; i < n_atomics_operations; i++) {
+        if (options->operation && strcmp(options->operation, atomics_operations[i].name))
             continue;
-        right &= run_operation(run, &operations[i], columns);
+        right &= run_operation(run, &atomics_operations[i], columns);
         measured++;
     }
     if (!measured && run->session->me == 0)
-        fprintf(stderr, "%s: no operation is called %s\n", program.name, only);
+        fprintf(stderr, "%s: no operation is called %s\n", program.name, options->operation);
     return right && measured ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---- Buffers --------------------------------------------------------------------------------------------------- */
+
+static int run_with_images(struct atomics_run *run)
+{
+    run->image = malloc(run->size + OSU_GUARD);
+    run->seen = malloc(run->size + OSU_GUARD);
+    if (!run->image || !run->seen)
+        osu_fail("malloc: no room for %zu bytes", 2 * run->size);
+    int status = run_operations(run);
+    free(run->seen);
+    free(run->image);
+    return status;
+}
+
+static int run_with_buffers(struct atomics_run *run)
+{
+    const struct osu_session *session = run->session;
+    bool needs_results = session->options.nbi;
+    int status = EXIT_FAILURE;
+    if (osu_memory_create(session, &run->words, osu_side_ops(session, 1), words_area, run->size, true))
+        return status;
+    if (!needs_results ||
+        !osu_memory_create(session, &run->results, osu_side_ops(session, 0), results_area, run->size, false)) {
+        status = run_with_images(run);
+        if (needs_results)
+            osu_memory_destroy(&run->results);
+    }
+    osu_memory_destroy(&run->words);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
     struct osu_session session;
-    struct osu_memory memory;
     int status;
     if (!osu_session_start(&session, &program, argc, argv, &status))
         return status;
-    size_t size = (size_t)session.options.iterations * sizeof(long long);
-    if (osu_memory_create(&session, &memory, &device_host, area, size, true))
+    if (session.options.nbi && !OSU_HAS_NBI_ATOMICS) {
+        if (session.me == 0)
+            fprintf(stderr, "%s: this OpenSHMEM library has no nonblocking atomic operations\n", program.name);
         return osu_session_end(EXIT_FAILURE);
-    status = run_operations(&(struct atomics_run){&session, memory.address, session.n_pes / 2});
-    osu_memory_destroy(&memory);
-    return osu_session_end(status);
+    }
+    size_t size = (size_t)session.options.iterations * sizeof(long long);
+    return osu_session_end(run_with_buffers(&(struct atomics_run){&session, session.n_pes / 2, .size = size}));
 }

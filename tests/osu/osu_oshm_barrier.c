@@ -17,6 +17,7 @@ static const struct collective_test test = {
             .title = "OSU OpenSHMEM Barrier Latency Test",
             .summary = "Latency of a barrier of all PEs.",
             COLLECTIVE_DEFAULTS,
+            .placement = OSU_NO_MEMORY,
         },
     .routine = routine,
 };

@@ -16,11 +16,10 @@ static const struct collective_test test = {
             .name = "osu_oshm_broadcast",
             .title = "OSU OpenSHMEM Broadcast Latency Test",
             .summary = "Latency of a broadcast from PE 0.",
-            COLLECTIVE_DEFAULTS,
-            .min_size = 4,
-            .max_size = 1 << 20,
+            COLLECTIVE_OF_BUFFERS,
         },
     .routine = routine,
+    .source_of_root = true,
 };
 
 int main(int argc, char **argv)

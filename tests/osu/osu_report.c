@@ -43,6 +43,12 @@ static const struct {
     {OSU_SHOW_EXTREMES, "Max Latency(us)", FIELD(most), print_real},
     {OSU_SHOW_RATE, "Messages/s", FIELD(rate), print_real},
     {OSU_SHOW_BANDWIDTH, "Bandwidth (MB/s)", FIELD(bandwidth), print_real},
+    {OSU_SHOW_OVERLAP, "Compute(us)", FIELD(compute), print_real},
+    {OSU_SHOW_OVERLAP, "Coll. Init(us)", FIELD(begin), print_real},
+    {OSU_SHOW_OVERLAP, "MPI_Wait(us)", FIELD(wait), print_real},
+    {OSU_SHOW_OVERLAP, "Pure Comm.(us)", FIELD(communication), print_real},
+    {OSU_SHOW_OVERLAP, "Overlap(%)", FIELD(overlap), print_real},
+    {OSU_SHOW_OVERALL, "Overall(us)", FIELD(latency), print_real},
     {OSU_SHOW_TAILS, "Min Latency(us)", FIELD(shortest), print_real},
     {OSU_SHOW_TAILS, "P50 Tail Lat(us)", FIELD(p50), print_real},
     {OSU_SHOW_TAILS, "P99 Tail Lat(us)", FIELD(p99), print_real},
@@ -51,6 +57,10 @@ static const struct {
     {OSU_SHOW_RAW, "Raw (us)", FIELD(raw), print_real},
     {OSU_SHOW_RAW, "Latency/Raw", FIELD(raw_ratio), print_real},
     {OSU_SHOW_LOCKED, "Raw locked (us)", FIELD(locked), print_real},
+    {OSU_SHOW_RAW_OVERLAP, "Raw (us)", FIELD(raw), print_real},
+    {OSU_SHOW_RAW_OVERLAP, "Raw overlap(%)", FIELD(raw_overlap), print_real},
+    {OSU_SHOW_RAW_RATE, "Raw (copies/s)", FIELD(raw_rate), print_real},
+    {OSU_SHOW_RAW_RATE, "Raw/Rate", FIELD(rate_ratio), print_real},
     {OSU_SHOW_NAIVE, "Naive (us)", FIELD(naive), print_real},
     {OSU_SHOW_NAIVE, "% less time", FIELD(less), print_real},
     {OSU_SHOW_VALID, "Validation", FIELD(valid), print_verdict},
@@ -63,9 +73,9 @@ unsigned osu_report_columns(const struct osu_session *session)
     const struct osu_options *options = &session->options;
     unsigned columns = session->program->columns;
     columns |= options->full ? session->program->full_columns : 0;
-    columns |= options->raw ? OSU_SHOW_RAW : 0;
-    columns |= options->raw && options->side[0] == 'P' ? OSU_SHOW_LOCKED : 0;
-    columns |= options->naive ? OSU_SHOW_NAIVE : 0;
+    columns |= options->raw ? session->program->raw_columns : 0;
+    columns |= (columns & OSU_SHOW_RAW) && options->side[0] == 'P' ? OSU_SHOW_LOCKED : 0;
+    columns |= options->naive ? session->program->naive_columns : 0;
     columns |= options->validate ? OSU_SHOW_VALID : 0;
     return columns;
 }
@@ -86,32 +96,40 @@ static void print_titles(const char *first, int first_width, unsigned columns)
     fflush(stdout);
 }
 
-void osu_report_header(const struct osu_session *session, const char *route, unsigned columns)
+static void print_memory(const struct osu_session *session, const char *first, const char *second, const char *route)
 {
     const struct osu_options *options = &session->options;
-    printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
-    printf("# PE 0 Memory on %s and PE 1 Memory on %s\n", side_name(options->side[0]), side_name(options->side[1]));
+    printf("# %s on %s and %s on %s\n", first, side_name(options->side[0]), second, side_name(options->side[1]));
     printf("# Device: %s, host buffers: %s, route: %s\n", session->device->name,
            options->use_global ? "global" : "heap", route ? route : "unknown");
-    print_titles("# Size", SIZE_WIDTH, columns);
 }
 
-void osu_report_atomics(const struct osu_session *session, const char *route, unsigned columns)
+void osu_report_header(const struct osu_session *session, const char *route, unsigned columns)
 {
     printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
-    printf("# Pairs: %d, buffers: %s, route: %s\n", session->n_pes / 2,
-           session->options.use_global ? "global" : "heap", route ? route : "unknown");
+    print_memory(session, "PE 0 Memory", "PE 1 Memory", route);
+    print_titles(session->program->counted ? session->program->counted : "# Size", SIZE_WIDTH, columns);
+}
+
+void osu_report_atomics(const struct osu_session *session, const char *form, const char *route, unsigned columns)
+{
+    printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
+    printf("# Pairs: %d, routines: %s\n", session->n_pes / 2, form);
+    print_memory(session, "Results", "Words", route);
     print_titles("# Operation", OPERATION_WIDTH, columns);
 }
 
-void osu_report_collective(const struct osu_session *session, const char *form, unsigned columns)
+void osu_report_collective(const struct osu_session *session, const char *form, const char *route, unsigned columns)
 {
+    bool has_sizes = osu_has_sizes(session->program);
     printf("# %s %s\n", session->program->title, OSU_REPORT_VERSION);
     printf("# PEs: %d, routines: %s", session->n_pes, form);
     if (session->program->typed)
         printf(", type: %s", session->options.type);
     putchar('\n');
-    print_titles(osu_has_sizes(session->program) ? "# Size" : "#", SIZE_WIDTH, columns);
+    if (has_sizes)
+        print_memory(session, "Source Memory", "Destination Memory", route);
+    print_titles(has_sizes ? "# Size" : "#", SIZE_WIDTH, columns);
 }
 
 static void print_subject(const struct osu_row *row)

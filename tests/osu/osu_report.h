@@ -23,6 +23,10 @@ enum {
     OSU_SHOW_EXTREMES = 1 << 9,
     OSU_SHOW_MILLIONS = 1 << 10,
     OSU_SHOW_LOCKED = 1 << 11,
+    OSU_SHOW_RAW_RATE = 1 << 12,
+    OSU_SHOW_OVERLAP = 1 << 13,
+    OSU_SHOW_OVERALL = 1 << 14,
+    OSU_SHOW_RAW_OVERLAP = 1 << 15,
 };
 
 /* Everything that a line can show. Times in microseconds of one operation; NAN where there is no figure. */
@@ -38,17 +42,20 @@ struct osu_row {
     double iterations;
     double raw, raw_ratio;  /* the plain copy; how many times as long ours takes */
     double locked;          /* the plain copy from the same buffer page-locked    */
+    double raw_rate, rate_ratio; /* the same of rates; how many times as many plain copies */
+    double compute, begin, wait, communication; /* parts of a transfer beside computation, and the transfer alone */
+    double overlap, raw_overlap;                /* percent of it; the same of the plain copy */
     double naive, less;     /* the way without shmmap; percent less time of ours  */
     double valid;           /* 1: the bytes were right                            */
 };
 
 unsigned osu_report_columns(const struct osu_session *session);
 
-/* The lines above the table; route may be NULL when it is not known; form says which routines a collective is done
- * with. For PE 0. */
+/* The lines above the table; route may be NULL when it is not known; form says which routines a collective or atomics
+ * are done with. For PE 0. */
 void osu_report_header(const struct osu_session *session, const char *route, unsigned columns);
-void osu_report_atomics(const struct osu_session *session, const char *route, unsigned columns);
-void osu_report_collective(const struct osu_session *session, const char *form, unsigned columns);
+void osu_report_atomics(const struct osu_session *session, const char *form, const char *route, unsigned columns);
+void osu_report_collective(const struct osu_session *session, const char *form, const char *route, unsigned columns);
 void osu_report_row(const struct osu_row *row, unsigned columns);
 
 #endif

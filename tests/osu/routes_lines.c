@@ -136,7 +136,7 @@ static double enqueue(struct routes *routes, size_t size, long count, void (*one
 static void stream_put(const struct routes *routes, size_t size)
 {
     osu_put_on_stream(routes->buffers.remote.address, routes->buffers.local.address, size, 1,
-                      routes->session.device->stream());
+                      routes->session.device->type, routes->session.device->stream());
 }
 
 static double put_enqueue(struct routes *routes, size_t size, long count)
@@ -211,7 +211,7 @@ static bool has_peer_words(const struct routes *routes, size_t size)
 
 static bool has_peer_2d(const struct routes *routes, size_t size)
 {
-    return fits_words(routes, size) && routes->has_peer && routes->session.device->copy_2d;
+    return fits_words(routes, size) && routes->has_peer;
 }
 
 static bool has_stream(const struct routes *routes, size_t size)
@@ -262,10 +262,11 @@ static void raw_get_burst(const struct routes *routes, size_t size, long count)
 
 static void raw_2d(const struct routes *routes, size_t size, long count)
 {
-    struct device_words words = {routes->peer, routes->buffers.local.object, routes->stride * 8, ROUTES_WORDS};
+    struct device_copy ends = {routes->peer, routes->buffers.local.object, true, true};
+    struct device_block block = {ends, 8, ROUTES_WORDS, routes->stride * 8, routes->stride * 8};
     (void)size;
     for (long i = 0; i < count; i++)
-        routes->session.device->copy_2d(&words);
+        routes->session.device->copy_2d(&block);
 }
 
 static void stream_copy(const struct routes *routes, size_t size)
@@ -298,7 +299,7 @@ static void raw_pinned(const struct routes *routes, size_t size, long count)
 
 static double naive_put(struct routes *routes, size_t size, long count)
 {
-    static const struct latency_test test = {.source_pe = OSU_PUT_SOURCE};
+    static const struct latency_test test = {.source_pe = OSU_PUT_SOURCE, .layout = &latency_consecutive};
     return compare_naive(&test, &routes->buffers, size, count) * (double)count;
 }
 

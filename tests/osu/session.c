@@ -215,7 +215,7 @@ void osu_memory_destroy(struct osu_memory *memory)
 
 /* ---- Contents: a pattern of position and seed ------------------------------------------------------------------ */
 
-static unsigned char pattern(size_t position, unsigned seed)
+unsigned char osu_pattern(size_t position, unsigned seed)
 {
     return (unsigned char)(position + (position >> 8) * 7 + (position >> 16) * 13 + seed * 31);
 }
@@ -226,19 +226,33 @@ static void write_pattern(struct osu_memory *memory, size_t from, size_t to, uns
     for (size_t at = from; at < to; at += CHUNK) {
         size_t n = to - at < CHUNK ? to - at : CHUNK;
         for (size_t i = 0; i < n; i++)
-            chunk[i] = (char)(pattern(at + i, seed) ^ flip);
+            chunk[i] = (char)(osu_pattern(at + i, seed) ^ flip);
         memory->ops->write(memory->object, at, chunk, n);
     }
 }
 
-static bool holds_pattern(struct osu_memory *memory, size_t from, size_t to, unsigned seed, unsigned char flip)
+static bool everywhere(size_t position)
+{
+    (void)position;
+    return true;
+}
+
+static bool nowhere(size_t position)
+{
+    (void)position;
+    return false;
+}
+
+bool osu_memory_holds(struct osu_memory *memory, size_t from, size_t to, unsigned seed,
+                      bool (*written)(size_t position))
 {
     bool same = true;
+    written = written ? written : nowhere;
     for (size_t at = from; at < to && same; at += CHUNK) {
         size_t n = to - at < CHUNK ? to - at : CHUNK;
         memory->ops->read(chunk, memory->object, at, n);
         for (size_t i = 0; i < n; i++)
-            same &= (unsigned char)chunk[i] == (pattern(at + i, seed) ^ flip);
+            same &= (unsigned char)chunk[i] == (osu_pattern(at + i, seed) ^ (written(at + i) ? 0 : 0xff));
     }
     return same;
 }
@@ -255,5 +269,6 @@ void osu_memory_clear(struct osu_memory *memory, size_t size, unsigned seed)
 
 bool osu_memory_check(struct osu_memory *memory, size_t size, unsigned seed)
 {
-    return holds_pattern(memory, 0, size, seed, 0) && holds_pattern(memory, size, size + OSU_GUARD, seed, 0xff);
+    return osu_memory_holds(memory, 0, size, seed, everywhere) &&
+           osu_memory_holds(memory, size, size + OSU_GUARD, seed, NULL);
 }

@@ -8,8 +8,20 @@
 
 #include <shmem.h>
 
-/* Teams came with OpenSHMEM 1.5. */
-#define OSU_HAS_TEAMS (SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5)
+#include <stddef.h>
+#include <stdint.h>
+
+/* Teams and nonblocking atomic operations came with OpenSHMEM 1.5. */
+#define OSU_FOLLOWS_1_5 (SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5)
+#define OSU_HAS_TEAMS OSU_FOLLOWS_1_5
+#define OSU_HAS_NBI_ATOMICS OSU_FOLLOWS_1_5
+
+/* Blocks with strides came with OpenSHMEM 1.6: shmem_ibputBITS, or NULL. */
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 6
+#define OSU_IBPUT(BITS) shmem_ibput##BITS
+#else
+#define OSU_IBPUT(BITS) NULL
+#endif
 
 #ifdef OSU_PLAIN_SHMEM
 
@@ -58,13 +70,21 @@ static inline int osu_my_device(int type)
     return -1;
 }
 
-static inline void osu_put_on_stream(void *dest, const void *source, size_t size, int pe, void *stream)
+/* Never called: without osu_map there are no buffers on a device. */
+static inline void osu_put_on_stream(void *dest, const void *source, size_t size, int pe, int type, void *stream)
 {
-    (void)dest;
-    (void)source;
-    (void)size;
-    (void)pe;
-    (void)stream;
+    (void)dest, (void)source, (void)size, (void)pe, (void)type, (void)stream;
+}
+
+static inline void osu_put_signal_on_stream(void *dest, const void *source, size_t size, uint64_t *signal,
+                                            uint64_t value, int pe, int type, void *stream)
+{
+    (void)dest, (void)source, (void)size, (void)signal, (void)value, (void)pe, (void)type, (void)stream;
+}
+
+static inline void osu_wait_on_stream(uint64_t *signal, uint64_t value, int type, void *stream)
+{
+    (void)signal, (void)value, (void)type, (void)stream;
 }
 
 #else
@@ -108,9 +128,32 @@ static inline int osu_my_device(int type)
     return shmemx_my_device(type);
 }
 
-static inline void osu_put_on_stream(void *dest, const void *source, size_t size, int pe, void *stream)
+/* In a CUDA stream, or in an OpenCL queue. */
+static inline void osu_put_on_stream(void *dest, const void *source, size_t size, int pe, int type, void *stream)
 {
-    shmemx_putmem_on_stream(dest, source, size, pe, stream);
+    if (type == OSU_TYPE_CUDA)
+        shmemx_putmem_on_stream(dest, source, size, pe, stream);
+    else
+        shmemx_putmem_on_queue(dest, source, size, pe, stream, 0, NULL, NULL);
+}
+
+/* Sets the signal to the value. */
+static inline void osu_put_signal_on_stream(void *dest, const void *source, size_t size, uint64_t *signal,
+                                            uint64_t value, int pe, int type, void *stream)
+{
+    if (type == OSU_TYPE_CUDA)
+        shmemx_putmem_signal_on_stream(dest, source, size, signal, value, SHMEM_SIGNAL_SET, pe, stream);
+    else
+        shmemx_putmem_signal_on_queue(dest, source, size, signal, value, SHMEM_SIGNAL_SET, pe, stream, 0, NULL, NULL);
+}
+
+/* Until the signal is at least the value. */
+static inline void osu_wait_on_stream(uint64_t *signal, uint64_t value, int type, void *stream)
+{
+    if (type == OSU_TYPE_CUDA)
+        shmemx_signal_wait_until_on_stream(signal, SHMEM_CMP_GE, value, stream);
+    else
+        shmemx_signal_wait_until_on_queue(signal, SHMEM_CMP_GE, value, stream, 0, NULL, NULL);
 }
 
 #endif

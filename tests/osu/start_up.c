@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a PE takes to be there: for scripts/bench-start. Each PE prints one line: PE, microseconds in shmem_init, then
+ * What a PE takes to be there: for scripts/bench. Each PE prints one line: PE, microseconds in shmem_init, then
  * KiB resident, proportional and private, KiB of page tables, and KiB resident of heap ([heap]), other anonymous
  * memory, shared memory and files.
  */

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# nvshmem.sh - NVSHMEM's host API beside ours: builds and runs nvshmem_peer where NVSHMEM is installed.
+#
+# Usage: nvshmem.sh build DIR                    DIR/nvshmem_peer; the last line is NVSHMEM's version
+#        nvshmem.sh run DIR [MAX [SECONDS]]      "what,size,microseconds" lines; MAX bytes (1 GiB), SECONDS at most (40)
+#
+# NVSHMEM is looked for at NVSHMEM_HOME, in Python's packages (nvidia.nvshmem), and in /usr/local/nvshmem.
+# Exit status: 0; 1 with the reason in the last line of standard error.
+
+set -u
+
+source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+
+die() { echo "nvshmem.sh: $*" >&2; exit 1; }
+
+# nvshmem_home: the folder with include and lib
+nvshmem_home() {
+    local dir
+    for dir in "${NVSHMEM_HOME:-}" "$(python3 -c 'import importlib.util as u
+print(list(u.find_spec("nvidia.nvshmem").submodule_search_locations)[0])' 2>/dev/null)" /usr/local/nvshmem; do
+        if [ -n "$dir" ] && [ -e "$dir/include/nvshmem_host.h" ]; then echo "$dir"; return; fi
+    done
+    return 1
+}
+
+build() { # HOME DIR
+    local home=$1 cuda library
+    cuda=$(dirname -- "$(dirname -- "$(readlink -f -- "$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)")")")
+    library=$(find "$home/lib" -name 'libnvshmem_host.so*' | sort | head -n 1)
+    [ -n "$library" ] || die "$home/lib: no libnvshmem_host.so"
+    "${CXX:-g++}" -std=c++17 -O2 -isystem "$home/include" -isystem "$cuda/include" -o "$2/nvshmem_peer" \
+        "$source/nvshmem_peer.cc" "$library" -L"$cuda/lib64" -lcudart -Wl,-rpath,"$home/lib" \
+        -Wl,-rpath,"$cuda/lib64" || die "$home: nvshmem_peer does not build"
+    echo "$home, $(basename "$library")"
+    sed -n 's/^#define NVSHMEM_VENDOR_\(MAJOR\|MINOR\|PATCH\)_VERSION *\([0-9]*\).*/\2/p' \
+        "$home/include/non_abi/nvshmem_version.h" | paste -sd.
+}
+
+# run_both HOME DIR MAX SECONDS SETTINGS...: both processes; NVLink multicast is of no use here, nor allowed everywhere
+run_both() {
+    local home=$1 dir=$2 max=$3 seconds=$4 rank pids=() status=0
+    shift 4
+    rm -f "$dir"/nvshmem.id*
+    for rank in 0 1; do
+        env NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_SYMMETRIC_SIZE=2G \
+            LD_LIBRARY_PATH="$home/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@" \
+            timeout -k 5 "$seconds" "$dir/nvshmem_peer" $rank "$dir/nvshmem.id" "$max" >"$dir/nvshmem-$rank.csv" \
+            </dev/null &
+        pids+=($!)
+    done
+    # one that fails leaves the other waiting
+    for rank in "${pids[@]}"; do
+        wait -n && continue
+        status=$?
+        kill "${pids[@]}" 2>/dev/null
+    done
+    wait
+    # what the figures are, whether or not the end was orderly
+    grep -E '^[^,]+,[0-9]+,[0-9.e+-]+$' "$dir/nvshmem-0.csv" || return $((status ? status : 1))
+}
+
+case ${1:-} in
+    -h | --help) sed -n '/^# Usage/,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+esac
+if [ $# -lt 2 ] || [ $# -gt 4 ] || [ ! -d "$2" ]; then die "build or run, and a folder (see --help)"; fi
+home=$(nvshmem_home) || die "NVSHMEM is not installed here"
+case $1 in
+    build) build "$home" "$2" ;;
+    run)
+        max=${3:-$((1 << 30))} seconds=${4:-40}
+        run_both "$home" "$2" "$max" "$seconds" ||
+            run_both "$home" "$2" "$max" "$seconds" NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo ||
+            die "$home: nvshmem_peer does not run"
+        ;;
+    *) die "unknown step '$1' (see --help)" ;;
+esac
