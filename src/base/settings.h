@@ -41,6 +41,13 @@ enum shmemi_bootstrap_choice {
     SHMEMI_BOOTSTRAP_SINGLE,
 };
 
+/* The words of SHMEM_YIELD, in its order. */
+enum shmemi_yield_choice {
+    SHMEMI_YIELD_AUTO,
+    SHMEMI_YIELD_NEVER,
+    SHMEMI_YIELD_ALWAYS,
+};
+
 extern struct shmemi_settings shmemi_settings;
 
 /* What the bootstrap needs before the PE is known: every setting whose value is valid, the others at their default.

@@ -7,12 +7,12 @@
  */
 #include "gpu/cuda_list.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "gpu/cuda_context.h"
 #include "gpu/cuda_timing.h"
 #include "gpu/list.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 enum {
@@ -372,7 +372,7 @@ int shmemi_cuda_list_wait(struct shmemi_list *list)
     int rc;
     for (unsigned spins = 0; (rc = shmemi_cuda_list_test(list)) == -EAGAIN; spins++)
         if (spins > SPINS)
-            sched_yield();
+            shmemi_yield();
     return rc;
 }
 

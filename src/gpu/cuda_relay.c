@@ -6,9 +6,9 @@
  */
 #include "gpu/cuda_relay.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 enum {
@@ -112,7 +112,7 @@ static struct slot *claim(struct shmemi_cuda_relay *relay)
 {
     struct slot *slot;
     while (!(slot = try_claim(relay)))
-        sched_yield();
+        shmemi_yield();
     return slot;
 }
 

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "gpu/double_queue.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "gpu/processor.h"
 
@@ -139,7 +140,7 @@ static void look(const struct fifo *fifo)
     for (int i = 1; i <= SPINS && !count_of(fifo); i++) {
         shmemi_pause();
         if (!(i & YIELD_MASK))
-            sched_yield();
+            shmemi_yield();
     }
 }
 
@@ -160,7 +161,7 @@ static bool await_copy(struct shmemi_double_queue *queue)
     for (int i = 1; i <= LINGER && !has_begun; i++) {
         shmemi_pause();
         if (!(i & YIELD_MASK))
-            sched_yield();
+            shmemi_yield();
         has_begun = atomic_load_explicit(&queue->begun, memory_order_relaxed) != begun;
     }
     pthread_mutex_lock(&queue->lock);

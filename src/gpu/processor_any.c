@@ -4,7 +4,7 @@
  */
 #include "gpu/processor.h"
 
-#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static void copy_plain(void *dest, const void *source, size_t nbytes)
@@ -19,5 +19,5 @@ shmemi_streaming_copy_t shmemi_streaming_copy(void)
 
 void shmemi_pause(void)
 {
-    sched_yield();
+    atomic_thread_fence(memory_order_seq_cst);
 }

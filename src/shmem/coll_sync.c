@@ -5,6 +5,8 @@
  */
 #include "shmem/collectives.h"
 
+#include "base/cores.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,10 @@
 #define _GNU_SOURCE
 #include "shmmap/region.h"
 
+#include "base/cores.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -140,7 +141,7 @@ void shmemi_region_remove(struct shmemi_region *region)
         fill_granules(region, NULL);
     }
     while (!try_forget(region->id))
-        sched_yield();
+        shmemi_yield();
 }
 
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/direct_list.h"
 
+#include "base/cores.h"
+
 #include "base/settings.h"
 #include "gpu/list.h"
 #include "transport/job.h"
@@ -8,7 +10,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 
 enum {
     GROWTH = 512,     /* of the length at which a list is started while nothing is under way */
@@ -28,7 +29,7 @@ static inline void lock(struct shmemi_context *context)
 {
     for (unsigned spins = 1; !try_lock(context); spins++)
         if (spins % 1024 == 0)
-            sched_yield();
+            shmemi_yield();
 }
 
 static inline void unlock(struct shmemi_context *context)

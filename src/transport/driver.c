@@ -4,6 +4,7 @@
  */
 #include "transport/driver.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "transport/batch.h"
 #include "transport/direct_list.h"
@@ -12,10 +13,8 @@
 #include "transport/sight.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* In the order in which they are offered a view: the most direct first. */
 static const struct shmemi_driver *const table[] = {
@@ -142,17 +141,6 @@ struct patience {
     unsigned spins, yields;
 };
 
-bool shmemi_cores_are_shared(void)
-{
-    static atomic_long known_cores;
-    long cores = atomic_load_explicit(&known_cores, memory_order_relaxed);
-    if (!cores) {
-        cores = sysconf(_SC_NPROCESSORS_ONLN);
-        atomic_store_explicit(&known_cores, cores, memory_order_relaxed);
-    }
-    return shmemi_job.node_n_pes > cores;
-}
-
 static struct patience patience_here(void)
 {
     if (shmemi_cores_are_shared())
@@ -181,7 +169,7 @@ void shmemi_progress(unsigned *spins)
     if (__builtin_expect(shmemi_watch_is_on, 0))
         shmemi_watch();
     if (turns < patience.spins + patience.yields)
-        sched_yield();
+        shmemi_yield();
     else
         nanosleep(&nap, NULL);
 }

@@ -199,9 +199,6 @@ struct shmemi_resolver {
 };
 extern const struct shmemi_resolver shmemi_resolver;
 
-/* Are there more PEs on this node than cores? Then who waits had better let others run. */
-bool shmemi_cores_are_shared(void);
-
 /* Let outstanding communication advance; called in every wait loop. Yields the core when called often in a row. */
 void shmemi_progress(unsigned *spins);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/job.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "transport/bootstrap.h"
@@ -79,8 +80,19 @@ int shmemi_job_open(void)
     return 0;
 }
 
+/* Of this machine, before SHMEM_NODE_SIZE splits it: a thread for each PE, and where PEs reach each other as if by a
+ * network, their service threads. */
+static int n_busy_threads(void)
+{
+    int n_pes = 0;
+    for (int pe = 0; pe < shmemi_job.n_pes; pe++)
+        n_pes += node_of[pe] == node_of[shmemi_job.pe];
+    return shmemi_settings.node_size ? 2 * n_pes : n_pes;
+}
+
 int shmemi_job_form_nodes(void)
 {
+    shmemi_cores_open(n_busy_threads());
     int rc = shmemi_settings.node_size ? split_nodes(shmemi_job.n_pes, shmemi_settings.node_size) : 0;
     if (!rc)
         collect_node();

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "transport/service.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "transport/batch.h"
@@ -24,7 +25,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -360,7 +360,7 @@ static void *service_main(void *argument)
         if (done) {
             idle = 0;
         } else if (copying || ++idle < IDLE_ROUNDS_BEFORE_SLEEP) {
-            sched_yield();
+            shmemi_yield();
         } else {
             sleep_until_event();
             shmemi_direct_list_flush_old();

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "transport/stream_agent.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "transport/job.h"
 #include "transport/service.h"

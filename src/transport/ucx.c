@@ -7,13 +7,13 @@
  */
 #include "transport/ucx.h"
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "transport/bootstrap.h"
 #include "transport/job.h"
 #include "transport/ucx_internal.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -495,7 +495,7 @@ static void wait_until(struct shmemi_ucx_batch *batch, double deadline)
 {
     while (atomic_load(&batch->completed) < atomic_load(&batch->issued) && now() < deadline)
         if (!shmemi_ucx_progress() && !shmemi_ucx_service_progress())
-            sched_yield();
+            shmemi_yield();
 }
 
 static void flush(struct shmemi_ucx_batch *batch)

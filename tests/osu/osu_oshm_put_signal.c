@@ -14,7 +14,7 @@
 #include "shmem_flavour.h"
 
 #include <math.h>
-#include <sched.h>
+#include <time.h>
 
 static uint64_t global_signal, global_raw_signal;
 static int has_no_raw;          /* symmetric; on each PE: one of the two cannot */
@@ -81,12 +81,12 @@ static bool find_peer(const struct latency_buffers *buffers, struct device_copy 
     return dest && *signal_p && compare_ops(buffers)->copy(copy, 0, 0);
 }
 
-/* Looks for the peer's store; on a machine with too few cores the peer gets this one now and then. */
+/* Looks for the peer's store; on a machine with too few cores the peer gets this one after a while. */
 static void look_for_signal(void)
 {
     for (int looks = 1; __atomic_load_n(raw_signal_word, __ATOMIC_ACQUIRE) < raw_number; looks++) {
-        if (looks % 1024 == 0)
-            sched_yield();
+        if (looks % (1 << 16) == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
     }
 }
 
