@@ -131,6 +131,13 @@ static void close_library(void)
     shmemi_job.n_pes = 0;
 }
 
+/* Who has left the last barrier may be ahead of others, whose last messages are still to be acknowledged: connections end
+ * when all have no more to send. The service threads still work. */
+static int part(void)
+{
+    return shmemi_job.n_nodes > 1 ? shmemi_bootstrap->fence() : 0;
+}
+
 /* The last one completes the operations of all contexts, not only of the default one: after the barrier their targets
  * may be gone. */
 static void finalize(void)
@@ -145,6 +152,7 @@ static void finalize(void)
     shmemi_require(shmemi_report());
     library.depth = 0;
     shmemi_require(shmemi_batch_close(SHMEM_CTX_DEFAULT));
+    shmemi_require(part());
     library.ends_itself = false;
     close_library();
 }
