@@ -24,7 +24,7 @@ not_ok() {
     tap_count=$((tap_count + 1))
     echo "not ok $tap_count - $1"
     [ $# -gt 1 ] && echo "# ${*:2}"
-    [ -s "$tap_output" ] && head -n 60 "$tap_output" | sed 's/^/# /'
+    [ -s "$tap_output" ] && head -n 60 "$tap_output" | sed -e 's/^/# /' -e '$a\' # the last line gets its end, too
 }
 
 # check NAME CONDITION...: the command after the name decides
