@@ -46,22 +46,36 @@ static void await_leader(const struct shmemi_team *team, int leader, const _Atom
     shmemi_call_end(&wait.call);
 }
 
-/* Dissemination: in each round the reach doubles. */
-int shmemi_leaders_sync(struct shmemi_team *team)
+/* Dissemination: in each round the reach doubles. Rounds use one context, or, with a step of 1, the next each. */
+static int disseminate(struct shmemi_team *team, struct shmemi_context *context, int step, uint64_t number)
 {
     struct shmemi_collective_state *state = team->collective;
-    struct shmemi_context context = {0};
     const int n = team->leaders.n;
-    uint64_t number = ++state->leaders_number;
-    state->deliveries = 0;
-    for (int round = 0, distance = 1; distance < n; round++, distance *= 2) {
+    for (int round = 0, distance = 1; distance < n; round++, distance *= 2, context += step) {
         int to = shmemi_leader_world_pe(team, (team->leaders.me + distance) % n);
-        int rc = shmemi_notify(team, &context, to, &state->mine->synced[round], number);
+        int rc = shmemi_notify(team, context, to, &state->mine->synced[round], number);
         if (rc)
             return rc;
         await_leader(team, (team->leaders.me + n - distance) % n, &state->mine->synced[round], number);
     }
-    return shmemi_complete(&context);
+    return 0;
+}
+
+int shmemi_leaders_sync(struct shmemi_team *team)
+{
+    struct shmemi_context context = {0};
+    uint64_t number = ++team->collective->leaders_number;
+    team->collective->deliveries = 0;
+    int rc = disseminate(team, &context, 0, number);
+    return rc ? rc : shmemi_complete(&context);
+}
+
+int shmemi_leaders_part(struct shmemi_team *team)
+{
+    /* Static: what completes them may come late. One for each round, so that no round orders itself after another. */
+    static struct shmemi_context contexts[SHMEMI_ROUNDS];
+    memset(contexts, 0, sizeof contexts);
+    return disseminate(team, contexts, 1, ++team->collective->leaders_number);
 }
 
 /* ---- recursive doubling ------------------------------------------------------------------------------------------

@@ -237,6 +237,9 @@ int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *con
                             const void *source, size_t nbytes);
 
 int shmemi_leaders_sync(struct shmemi_team *team);
+/* The last meeting of the leaders, who complete nothing of it: on return each has completed all that it sent before.
+ * Whoever is first to end its connections then spoils nobody's. */
+int shmemi_leaders_part(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
 

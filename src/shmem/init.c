@@ -7,6 +7,7 @@
 #include "deep/pipeline.h"
 #include "deep/space.h"
 #include "shmem/coll_choice.h"
+#include "shmem/collectives.h"
 #include "shmem/stats.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
@@ -131,11 +132,11 @@ static void close_library(void)
     shmemi_job.n_pes = 0;
 }
 
-/* Who has left the last barrier may be ahead of others, whose last messages are still to be acknowledged: connections end
- * when all have no more to send. The service threads still work. */
+/* Who has left the last combination may be ahead of others, whose messages are still to be acknowledged: connections end
+ * when that is over. Not by a fence of the bootstrap, since MPI may be finalised already. */
 static int part(void)
 {
-    return shmemi_job.n_nodes > 1 ? shmemi_bootstrap->fence() : 0;
+    return shmemi_is_leader(&shmemi_team_world) ? shmemi_leaders_part(&shmemi_team_world) : 0;
 }
 
 /* The last one completes the operations of all contexts, not only of the default one: after the barrier their targets

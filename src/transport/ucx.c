@@ -533,6 +533,14 @@ static bool is_any_lost(void)
     return is_lost;
 }
 
+/* All that is under way is the leaders' farewell (shmemi_leaders_part), to peers that may have gone after it. UCX would
+ * report those as errors of this worker's flush and of the flush that goes with every close. */
+static void log_at_most(const char *level)
+{
+    if (!getenv("UCX_LOG_LEVEL"))
+        ucs_global_opts_set_value("LOG_LEVEL", level);
+}
+
 void shmemi_ucx_close(void)
 {
     /* static: a callback may come after the deadline */
@@ -541,6 +549,7 @@ void shmemi_ucx_close(void)
         return;
     atomic_store(&endpoints.closing, true);
     double deadline = now() + CLOSE_SECONDS;
+    log_at_most("fatal");
     if (!is_any_lost())
         flush(&flushes);
     wait_until(&flushes, deadline);
@@ -553,5 +562,6 @@ void shmemi_ucx_close(void)
     shmemi_ucx_bounce_close();
     shmemi_ucx_request_close();
     destroy();
+    log_at_most("warn");
     pthread_mutex_destroy(&shmemi_ucx.service_lock);
 }
