@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool connected;
@@ -179,12 +180,26 @@ static int pmix_put(const char *key, const void *bytes, size_t size)
     return status == PMIX_SUCCESS ? 0 : report("publishing an address", status);
 }
 
+/* A process that has just finalised MPI has left PMIx for a moment and comes back: who was at the fence then is told that
+ * it met only a part of the job, and so are all that were there. They meet again. */
+static pmix_status_t fence_until(time_t deadline, int seconds)
+{
+    static const struct timespec nap = {.tv_nsec = 10000000};
+    pmix_info_t timeout;
+    pmix_status_t status;
+    PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    while ((status = PMIx_Fence(NULL, 0, &timeout, 1)) == PMIX_ERR_PARTIAL_SUCCESS) {
+        if (time(NULL) > deadline)
+            return PMIX_ERR_TIMEOUT;
+        nanosleep(&nap, NULL);
+    }
+    return status;
+}
+
 static int pmix_fence(void)
 {
-    pmix_info_t timeout;
     int seconds = (int)shmemi_settings.timeout;
-    PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    pmix_status_t status = PMIx_Fence(NULL, 0, &timeout, 1);
+    pmix_status_t status = fence_until(time(NULL) + seconds, seconds);
     if (status == PMIX_ERR_TIMEOUT) {
         shmemi_error("not all PEs have started within %d s (SHMEM_TIMEOUT)", seconds);
         return -ETIMEDOUT;
