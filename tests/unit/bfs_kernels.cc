@@ -186,10 +186,10 @@ private:
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
-using graph = std::vector<std::set<u32>>;
+using adjacency = std::vector<std::set<u32>>;
 using random_numbers = std::mt19937;
 
-static void add_edge(graph &graph, u32 a, u32 b)
+static void add_edge(adjacency &graph, u32 a, u32 b)
 {
     if (a == b)
         return;
@@ -207,7 +207,7 @@ static std::vector<u32> random_order(u32 n, random_numbers &random)
 }
 
 /* A few vertices have most of the edges, and some have none. */
-static graph power_law(u32 n, u32 n_edges, random_numbers &random)
+static adjacency power_law(u32 n, u32 n_edges, random_numbers &random)
 {
     std::vector<u32> order = random_order(n, random);
     std::uniform_real_distribution<double> uniform(0, 1);
@@ -216,7 +216,7 @@ static graph power_law(u32 n, u32 n_edges, random_numbers &random)
 
         return order[(u32)(x * x * x * n)];
     };
-    graph graph(n);
+    adjacency graph(n);
 
     for (u32 i = 0; i < n_edges; i++) {
         u32 a = draw();
@@ -227,10 +227,10 @@ static graph power_law(u32 n, u32 n_edges, random_numbers &random)
 }
 
 /* Layers of `width` vertices, each joined to one or two of the layer before. */
-static graph braid(u32 n, u32 width, random_numbers &random)
+static adjacency braid(u32 n, u32 width, random_numbers &random)
 {
     std::vector<u32> order = random_order(n, random);
-    graph graph(n);
+    adjacency graph(n);
 
     for (u32 i = width; i < n; i++)
         for (u32 k = 0; k < 2; k++)
@@ -239,7 +239,7 @@ static graph braid(u32 n, u32 width, random_numbers &random)
 }
 
 /* NONE where the root does not lead. */
-static std::vector<u32> serial_levels(const graph &graph, u32 root)
+static std::vector<u32> serial_levels(const adjacency &graph, u32 root)
 {
     std::vector<u32> level(graph.size(), NONE), queue = {root};
 
@@ -269,7 +269,7 @@ struct pe {
 struct search {
     class device &device;
     const struct graph_view {
-        const graph &vertices;
+        const adjacency &vertices;
         std::vector<u32> levels;
     } graph;
     u32 n_pes, block, root, bottom_up, top_down, level;
@@ -475,7 +475,7 @@ static bool run_level(search &search)
     return found > 0;
 }
 
-static void run_search(device &device, const graph &graph, u32 n_pes, u32 root, u32 bottom_up, u32 top_down)
+static void run_search(device &device, const adjacency &graph, u32 n_pes, u32 root, u32 bottom_up, u32 top_down)
 {
     const u32 n = (u32)graph.size();
     const u32 block = ((n + n_pes - 1) / n_pes + 63) / 64 * 64;
@@ -499,8 +499,8 @@ static void run_round(u32 seed)
 {
     const u32 never = 0;
     random_numbers random(seed);
-    graph web = power_law(3000, 9000, random);
-    graph path = braid(120, 5, random);
+    adjacency web = power_law(3000, 9000, random);
+    adjacency path = braid(120, 5, random);
     u32 hub = 0;
 
     for (u32 i = 0; i < web.size(); i++)
