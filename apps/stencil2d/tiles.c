@@ -102,6 +102,14 @@ static void open_beside(const struct run *run, struct local_tile *t)
         t->beside[t->n_beside] = run->ops->urgent_queue_open(t->dev);
 }
 
+/* Where one queue has all, puts follow kernels at once: the library does small ones in urgent queues by a kernel. */
+static struct queue *open_queue(const struct run *run, struct device *dev)
+{
+    bool is_alone = run->exchange->in_queues && !run->exchange->overlaps;
+
+    return is_alone ? run->ops->urgent_queue_open(dev) : run->ops->queue_open(dev);
+}
+
 void tiles_open(struct run *run)
 {
     for (int i = 0; i < run->n_tiles; i++) {
@@ -110,7 +118,7 @@ void tiles_open(struct run *run)
         for (int b = 0; b < 2; b++)
             t->buf[b] = run->ops->alloc(t->dev, run->grid.elements * run->real->size);
         t->messages = run->ops->alloc(t->dev, messages_bytes(run));
-        t->queue = run->ops->queue_open(t->dev);
+        t->queue = open_queue(run, t->dev);
         t->urgent = run->exchange->overlaps ? run->ops->urgent_queue_open(t->dev) : NULL;
         open_beside(run, t);
         t->kernel = sweep_kernel(run->ops, t->dev, run->real);

@@ -48,6 +48,13 @@ enum shmemi_yield_choice {
     SHMEMI_YIELD_ALWAYS,
 };
 
+/* The words of SHMEM_STREAM_PUT, in its order. */
+enum shmemi_stream_put_choice {
+    SHMEMI_STREAM_PUT_AUTO,
+    SHMEMI_STREAM_PUT_ENGINE,
+    SHMEMI_STREAM_PUT_KERNEL,
+};
+
 extern struct shmemi_settings shmemi_settings;
 
 /* What the bootstrap needs before the PE is known: every setting whose value is valid, the others at their default.

@@ -62,6 +62,7 @@
     X(cuStreamSynchronize)                                                                                             \
     X(cuStreamQuery)                                                                                                   \
     X(cuStreamGetCtx)                                                                                                  \
+    X(cuStreamGetPriority)                                                                                             \
     X(cuStreamIsCapturing)                                                                                             \
     X(cuStreamBatchMemOp)                                                                                              \
     X(cuStreamWaitEvent)                                                                                               \

@@ -10,6 +10,7 @@
 #include "gpu/cuda_stream.h"
 
 #include "base/log.h"
+#include "base/settings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -256,6 +257,57 @@ static int stream_take_steps(const struct shmemi_stream *stream, const struct sh
     return rc;
 }
 
+/* ---- A copy and a word -------------------------------------------------------------------------------------------
+ * The copy engine runs beside the program's kernels, but the stream gets to it and on from it in microseconds each, and
+ * to the word in some more. A kernel does both right behind a kernel of the program; it needs room on the GPU, which a
+ * stream of high priority gets before the others. */
+
+enum { BY_KERNEL_MAX = 32 << 10, BY_KERNEL_THREADS = 256 };
+
+static bool prefers_kernel(const struct shmemi_stream *stream)
+{
+    int priority = 0;
+    if (shmemi_settings.stream_put != SHMEMI_STREAM_PUT_AUTO)
+        return shmemi_settings.stream_put == SHMEMI_STREAM_PUT_KERNEL;
+    return shmemi_cuda.cuStreamGetPriority(stream->handle, &priority) == CUDA_SUCCESS && priority < 0;
+}
+
+static bool is_of(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_cuda && place->object == context;
+}
+
+static int launch_put_step(const struct shmemi_stream *stream, struct shmemi_put_step *put)
+{
+    void *arguments[] = {put};
+    CUfunction function;
+    int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_put_step, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, BY_KERNEL_THREADS, stream->handle, arguments);
+}
+
+static int stream_copy_and_step(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                                const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word)
+{
+    struct shmemi_cuda_context *context = stream->object;
+    struct shmemi_put_step put = {dest->address, source->address, nbytes, 0, word->value, word->step};
+    CUdeviceptr address;
+    bool pushed;
+    if (nbytes > BY_KERNEL_MAX || !context->streams.has_kernels || !is_of(context, dest) || !is_of(context, source) ||
+        !prefers_kernel(stream))
+        return -ENOTSUP;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    if (reach(context, word, &address)) {
+        put.address = address;
+        rc = launch_put_step(stream, &put);
+    } else {
+        rc = -ENOTSUP;
+    }
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
 /* ---- Turns -------------------------------------------------------------------------------------------------------
  * Two words of page-locked memory: the stream sets come and then waits for gone. They only grow, so that a turn can be
  * used again as soon as it has been ended, even if the stream has not noticed yet. */
@@ -436,6 +488,7 @@ const struct shmemi_streams shmemi_cuda_streams = {
     .is_recording = stream_is_recording,
     .copy = stream_copy,
     .take_steps = stream_take_steps,
+    .copy_and_step = stream_copy_and_step,
     .turn_begin = turn_begin,
     .turn_state = turn_state,
     .turn_end = turn_end,

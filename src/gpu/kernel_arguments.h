@@ -14,7 +14,7 @@
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
 #define SHMEMI_FOR_KERNELS(KERNEL)                                                                                     \
     KERNEL(list) KERNEL(update)                                                                                        \
-    KERNEL(word_steps)                                                                                                 \
+    KERNEL(word_steps) KERNEL(put_step)                                                                                \
     KERNEL(copy_rows)                                                                                                  \
     SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
 #define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
@@ -97,6 +97,13 @@ struct shmemi_word_steps {
         uint64_t address, value;
         uint32_t step; /* enum shmemi_word_step */
     } word[SHMEMI_STEPS_MAX];
+};
+
+/* put_step: a single block copies nbytes, and then takes a step that is no wait. */
+struct shmemi_put_step {
+    uint64_t dest, source, nbytes;
+    uint64_t address, value; /* of the word */
+    uint32_t step;           /* enum shmemi_word_step */
 };
 
 #ifdef __CUDACC__

@@ -6,7 +6,7 @@
 #include "gpu/kernel_arguments.h"
 
 #include "gpu/kernels_end.cuh"
+#include "gpu/kernels_list.cuh"
 #include "gpu/kernels_stream.cuh"
 #include "gpu/kernels_rows.cuh"
 #include "gpu/kernels_combine.cuh"
-#include "gpu/kernels_list.cuh"

@@ -29,7 +29,24 @@ static __device__ void copy_words(uint64_t dest, uint64_t source, uint64_t nbyte
         copy_units<uint8_t>(dest, source, nbytes, lane, lanes);
 }
 
-enum { VECTOR_BYTES = 16, VECTOR_COPY_MIN = 64 };
+enum { VECTOR_BYTES = 16, VECTOR_COPY_MIN = 64, VECTORS_AT_ONCE = 4 };
+
+/* Several loads of a thread are under way at once: the next one does not wait for the store of the one before. */
+static __device__ void copy_vectors(uint4 *dest, const uint4 *source, uint64_t n, unsigned lane, unsigned lanes)
+{
+    uint64_t i = lane;
+    for (; i + (VECTORS_AT_ONCE - 1) * (uint64_t)lanes < n; i += VECTORS_AT_ONCE * (uint64_t)lanes) {
+        uint4 vector[VECTORS_AT_ONCE];
+#pragma unroll
+        for (unsigned k = 0; k < VECTORS_AT_ONCE; k++)
+            vector[k] = __ldcv(source + i + k * lanes);
+#pragma unroll
+        for (unsigned k = 0; k < VECTORS_AT_ONCE; k++)
+            __stwt(dest + i + k * lanes, vector[k]);
+    }
+    for (; i < n; i += lanes)
+        __stwt(dest + i, __ldcv(source + i));
+}
 
 static __device__ void copy_bytes(uint64_t dest, uint64_t source, uint64_t nbytes, unsigned lane, unsigned lanes)
 {
@@ -40,8 +57,7 @@ static __device__ void copy_bytes(uint64_t dest, uint64_t source, uint64_t nbyte
     const uint64_t head = (VECTOR_BYTES - dest % VECTOR_BYTES) % VECTOR_BYTES;
     const uint64_t body = (nbytes - head) / VECTOR_BYTES * VECTOR_BYTES, tail = nbytes - head - body;
     copy_words(dest, source, head, lane, lanes);
-    for (uint64_t i = lane; i < body / VECTOR_BYTES; i += lanes)
-        __stwt((uint4 *)(dest + head) + i, __ldcv((const uint4 *)(source + head) + i));
+    copy_vectors((uint4 *)(dest + head), (const uint4 *)(source + head), body / VECTOR_BYTES, lane, lanes);
     copy_words(dest + head + body, source + head + body, tail, lane, lanes);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Words that a stream updates or waits for, where the driver's own operations on streams do not serve.
+ * Words that a stream updates or waits for, where the driver's own operations on streams do not serve; small puts
+ * together with the update that tells of them.
  */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
@@ -33,4 +34,12 @@ extern "C" __global__ void shmemi_kernel_word_steps(const struct shmemi_word_ste
 {
     for (uint32_t i = 0; i < steps.n; i++)
         take_step(steps.word[i].address, steps.word[i].value, steps.word[i].step);
+}
+
+extern "C" __global__ void shmemi_kernel_put_step(const struct shmemi_put_step put)
+{
+    copy_bytes(put.dest, put.source, put.nbytes, threadIdx.x, blockDim.x);
+    order_after_block();
+    if (threadIdx.x == 0)
+        take_step(put.address, put.value, put.step);
 }

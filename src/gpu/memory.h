@@ -150,6 +150,11 @@ struct shmemi_streams {
                 size_t nbytes);
     int (*take_steps)(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
 
+    /* copy and then take_steps of one word that is no wait, as one operation. -ENOTSUP as above, and where the two by
+     * themselves are better. */
+    int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                         const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
+
     /* A turn: the stream comes to it, and goes on when it has been ended. turn_state: 0 when the stream has come,
      * -EAGAIN before, other -errno when it never will. status 0, or the -errno of what was to be done. */
     int (*turn_begin)(const struct shmemi_stream *stream, void **turn_p);

@@ -107,6 +107,10 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * that is not page-locked, and in all OpenCL queues. Host memory that is not symmetric should come
  * from cudaMallocHost or the like.
  *
+ * In CUDA streams of a priority above the default, a kernel of the library does putmem_signal of up to 32 KiB between
+ * GPUs: behind a kernel of the program the data are there 6 us sooner. In other streams the copy engine does, which
+ * runs beside kernels and needs no room among them. SHMEM_STREAM_PUT=kernel or =engine decides for all streams.
+ *
  * Such operations belong to their stream, to no context: shmem_quiet and shmem_barrier_all do not complete them, and
  * synchronising the stream does, except for delivery, which is quiet's. The other way round, they complete nothing that
  * was issued outside of the stream. PE numbers are those of SHMEM_TEAM_WORLD. shmem_finalize and shmumap wait until all

@@ -79,6 +79,11 @@ static int copy(const struct shmemi_stream *stream, const struct shmemi_view *vi
     return locked ? stream->memory->streams->copy(stream, dest, source, nbytes) : -ENOTSUP;
 }
 
+static struct shmemi_word word_of(const struct shmemi_stream_signal *signal)
+{
+    return (struct shmemi_word){place_at(signal->view, signal->offset), signal->value, signal->step};
+}
+
 int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n)
 {
     struct shmemi_word words[SHMEMI_STEPS_MAX];
@@ -88,9 +93,7 @@ int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_
     for (unsigned i = 0; i < n; i++) {
         if (!signals[i].view->driver->is_direct)
             return -ENOTSUP;
-        words[i].place = place_at(signals[i].view, signals[i].offset);
-        words[i].value = signals[i].value;
-        words[i].step = signals[i].step;
+        words[i] = word_of(&signals[i]);
     }
     int rc = stream->memory->streams->take_steps(stream, words, n);
     for (unsigned i = 0; i < n && rc == -ENOTSUP; i++)
@@ -185,15 +188,34 @@ static bool is_atomic(const struct shmemi_stream_signal *signal)
            signal->view->place.memory == &shmemi_memory_host;
 }
 
+/* -ENOTSUP: one after the other. */
+static int put_and_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
+                          const struct shmemi_stream_signal *signal)
+{
+    if (!stream->memory->streams->copy_and_step || !payload->view->driver->is_direct ||
+        !signal->view->driver->is_direct || !is_atomic(signal) || shmemi_stream_agent_owes(signal->view->pe))
+        return -ENOTSUP;
+    uint64_t begin = shmemi_sight_begin();
+    struct shmemi_place dest = place_at(payload->view, payload->offset);
+    struct shmemi_word word = word_of(signal);
+    int rc = stream->memory->streams->copy_and_step(stream, &dest, &payload->local, payload->nbytes, &word);
+    if (!rc)
+        shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
+    return rc;
+}
+
 /* After a put of the agent to that PE that may be under way, the stream itself cannot tell when the signal may go. */
 int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                          const struct shmemi_stream_signal *signal)
 {
     struct shmemi_stream_work work = {.advance = do_signal, .signal = *signal, .sends = true};
     if (payload) {
+        int rc = put_and_signal(stream, payload, signal);
+        if (rc != -ENOTSUP)
+            return rc;
         uint64_t begin = shmemi_sight_begin();
         struct shmemi_place dest = place_at(payload->view, payload->offset);
-        int rc = copy(stream, payload->view, &dest, &payload->local, payload->nbytes);
+        rc = copy(stream, payload->view, &dest, &payload->local, payload->nbytes);
         if (rc && rc != -ENOTSUP)
             return rc;
         if (rc)

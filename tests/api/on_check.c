@@ -327,6 +327,7 @@ char *on_check(const struct on_ops *ops, void *object)
     heap_target = check_shmem_malloc(ON_BYTES);
     STEP(check_ring(0, words, words + 1, TRAIL));
     STEP(check_ring(1, heap_words, heap_words + 1, TRAIL));
+    STEP(check_ring(1, words, words + 1, TRAIL));
     STEP(check_ring(0, heap_words, words, 1 << 20));
     STEP(check_ring(1, static_words, static_words + 1, TRAIL));
     STEP(check_waits(words));

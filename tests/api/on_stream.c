@@ -23,6 +23,8 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2, CAPTURE_RELAXED = 2, N
     X(cuCtxCreate_v2, (cuda_context_t * context, unsigned flags, int device))                                          \
     X(cuCtxDestroy_v2, (cuda_context_t context))                                                                       \
     X(cuStreamCreate, (shmemx_stream_t * stream, unsigned flags))                                                      \
+    X(cuStreamCreateWithPriority, (shmemx_stream_t * stream, unsigned flags, int priority))                            \
+    X(cuCtxGetStreamPriorityRange, (int *least, int *greatest))                                                        \
     X(cuStreamSynchronize, (shmemx_stream_t stream))                                                                   \
     X(cuStreamBeginCapture_v2, (shmemx_stream_t stream, int mode))                                                     \
     X(cuStreamEndCapture, (shmemx_stream_t stream, cuda_graph_t * graph))                                              \
@@ -64,14 +66,17 @@ static bool load(void)
     return complete;
 }
 
+/* One stream of low priority, one of high: small puts with signal are done in different ways. */
 static bool open_device(int index)
 {
+    int least, greatest;
     if (index < 0 || !load() || cuda.cuInit(0) || cuda.cuDeviceGet(&device, index))
         return false;
     TRY(cuda.cuDevicePrimaryCtxRetain(&primary, device));
     TRY(cuda.cuCtxSetCurrent(primary));
+    TRY(cuda.cuCtxGetStreamPriorityRange(&least, &greatest));
     for (int i = 0; i < ON_LANES; i++) {
-        TRY(cuda.cuStreamCreate(&lanes[i], STREAM_NON_BLOCKING));
+        TRY(cuda.cuStreamCreateWithPriority(&lanes[i], STREAM_NON_BLOCKING, i == 0 ? least : greatest));
         TRY(cuda.cuEventCreate(&marks[i], EVENT_DISABLE_TIMING));
     }
     TRY(cuda.cuMemAlloc_v2(&buffer, ON_BYTES));

@@ -165,7 +165,7 @@ static void measure_pair(const char *what, void (*call)(void))
 
 static void one_sided(size_t largest)
 {
-    static const size_t sizes[] = {8, 64 << 10, 1 << 20, 32 << 20};
+    static const size_t sizes[] = {8, 16 << 10, 64 << 10, 1 << 20, 32 << 20};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= largest; i++) {
         size = sizes[i];
         if (theirs)

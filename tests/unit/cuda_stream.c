@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations in CUDA streams: copies, words by the driver's operations and by the kernel, turns. Skipped (77) without a
- * CUDA device.
+ * Operations in CUDA streams: copies, words by the driver's operations and by the kernel, both by one kernel, turns.
+ * Skipped (77) without a CUDA device.
  */
+#include "base/settings.h"
 #include "cuda_user.h"
 #include "gpu/cuda_stream.h"
 
@@ -59,6 +60,67 @@ static void check_copies(void)
     CHECK(!memcmp(host_b, locked, 4096));
     CHECK(streams->copy(&stream, &low, &pageable, 4096) == -ENOTSUP);
     CHECK(streams->copy(&stream, &host, &host, 8) == -ENOTSUP);
+}
+
+/* Of all lengths up to a few units, and some at the limit, at all distances from aligned addresses. */
+static void check_put_of(size_t nbytes, size_t from, size_t to, struct shmemi_place word, uint64_t value)
+{
+    const struct shmemi_word set = {word, value, SHMEMI_STEP_SET};
+    const struct shmemi_place source = at(BOX / 2 + from), dest = at(4096 + to);
+    fill(host_a, nbytes + 2, (unsigned)value);
+    USE(user.cuMemcpyHtoD(source.address - 1, host_a, nbytes + 2));
+    USE(shmemi_cuda.cuMemsetD8(dest.address - 1, 0x5a, nbytes + 2));
+    CHECK(!streams->copy_and_step(&stream, &dest, &source, nbytes, &set));
+    finish();
+    USE(user.cuMemcpyDtoH(host_b, dest.address - 1, nbytes + 2));
+    CHECK(!memcmp(host_a + 1, host_b + 1, nbytes));
+    CHECK(host_b[0] == 0x5a && host_b[nbytes + 1] == 0x5a);
+}
+
+static void check_puts(void)
+{
+    static const size_t long_ones[] = {4096, 16384, 16385, 32760, 32768};
+    const struct shmemi_place host_word = shmemi_place_host(locked), pageable = shmemi_place_host(host_a);
+    const struct shmemi_place source = at(BOX / 2), dest = at(4096);
+    const struct shmemi_word set = {at(64), 1, SHMEMI_STEP_SET}, unreached = {pageable, 1, SHMEMI_STEP_SET};
+    uint64_t value = 0;
+    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &set) == -ENOTSUP); /* no stream of high priority */
+    shmemi_settings.stream_put = SHMEMI_STREAM_PUT_KERNEL;
+    for (size_t nbytes = 1; nbytes < 130; nbytes++) {
+        check_put_of(nbytes, 16 + nbytes % 5, 16 + nbytes % 17, at(64), ++value);
+        CHECK(word_at(64) == value);
+    }
+    for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++)
+        for (size_t shift = 16; shift < 19; shift++) {
+            check_put_of(long_ones[i], shift, 16, host_word, ++value);
+            CHECK(*(volatile uint64_t *)locked == value);
+        }
+    CHECK(streams->copy_and_step(&stream, &dest, &source, 32769, &set) == -ENOTSUP);
+    CHECK(streams->copy_and_step(&stream, &dest, &pageable, 8, &set) == -ENOTSUP);
+    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &unreached) == -ENOTSUP);
+    shmemi_settings.stream_put = SHMEMI_STREAM_PUT_ENGINE;
+    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &set) == -ENOTSUP);
+    shmemi_settings.stream_put = SHMEMI_STREAM_PUT_AUTO;
+}
+
+/* A stream of high priority has its small puts by a kernel. */
+static void check_priority(void)
+{
+    const struct shmemi_stream ordinary = stream;
+    const struct shmemi_word set = {at(64), 77, SHMEMI_STEP_SET};
+    const struct shmemi_place source = at(BOX / 2), dest = at(4096);
+    char reason[160] = "";
+    CUstream handle;
+    int least, greatest;
+    USE(shmemi_cuda.cuCtxGetStreamPriorityRange(&least, &greatest));
+    USE(shmemi_cuda.cuStreamCreateWithPriority(&handle, CU_STREAM_NON_BLOCKING, greatest));
+    stream = (struct shmemi_stream){.memory = memory, .handle = handle};
+    CHECK(!streams->open(&stream, reason, sizeof reason));
+    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &set) == (greatest < least ? 0 : -ENOTSUP));
+    finish();
+    CHECK(greatest == least || word_at(64) == 77);
+    USE(shmemi_cuda.cuStreamDestroy(handle));
+    stream = ordinary;
 }
 
 /* Each wait is over because of what the stream has done before. */
@@ -135,6 +197,8 @@ int main(void)
     }
     open_stream();
     check_copies();
+    check_puts();
+    check_priority();
     check_words(true);
     check_words(false);
     check_turns();
