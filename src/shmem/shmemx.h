@@ -108,7 +108,7 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * from cudaMallocHost or the like.
  *
  * In CUDA streams of a priority above the default, a kernel of the library does putmem_signal of up to 32 KiB between
- * GPUs: behind a kernel of the program the data are there 6 us sooner. In other streams the copy engine does, which
+ * GPUs: behind a kernel of the program the data are there 4 to 6 us sooner. In other streams the copy engine does, which
  * runs beside kernels and needs no room among them. SHMEM_STREAM_PUT=kernel or =engine decides for all streams.
  *
  * Such operations belong to their stream, to no context: shmem_quiet and shmem_barrier_all do not complete them, and
