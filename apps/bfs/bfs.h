@@ -30,30 +30,30 @@ const char *exchange_name(enum exchange_kind kind);
 enum graph_source { KRONECKER, KWAY, GRAPH_FILE };
 
 struct options {
-    const char *device;        /* "auto", "cuda" or "opencl"                                */
-    int device_index;          /* -1: the one that the library proposes                     */
+    const char *device; /* "auto", "cuda" or "opencl"                                */
+    int device_index;   /* -1: the one that the library proposes                     */
     enum graph_source source;
-    int n_sources;             /* how many the command line names                           */
-    int scale, edge_factor;    /* Kronecker: 2^scale vertices, edge_factor edges for each   */
-    uint64_t kway_vertices;    /* SHOC's generated graphs                                   */
+    int n_sources;          /* how many the command line names                           */
+    int scale, edge_factor; /* Kronecker: 2^scale vertices, edge_factor edges for each   */
+    uint64_t kway_vertices; /* SHOC's generated graphs                                   */
     int kway_degree;
     const char *file;
-    const char *format;        /* "auto", "matrix-market", "edges" or "metis"               */
-    bool shuffle;              /* renumber the vertices of a file                           */
-    uint64_t seed;             /* of the graph and of the choice of roots                   */
-    int n_roots;               /* searches                                                  */
-    bool one_root;             /* search from root only; else roots are drawn               */
-    uint64_t root;             /* as the file calls it, where there is one                  */
+    const char *format;          /* "auto", "matrix-market", "edges" or "metis"               */
+    bool shuffle;                /* renumber the vertices of a file                           */
+    uint64_t seed;               /* of the graph and of the choice of roots                   */
+    int n_roots;                 /* searches                                                  */
+    bool one_root;               /* search from root only; else roots are drawn               */
+    uint64_t root;               /* as the file calls it, where there is one                  */
     bool exchanges[N_EXCHANGES]; /* variants to run, one after the other                    */
     bool direction_optimising;
-    double alpha, beta;        /* when to go bottom-up and back                             */
-    bool verify;               /* each search, by the five rules of Graph500                */
-    int inject_error;          /* break this rule, 1 to 5, so that the check must fail; 0: do not */
-    int threads;               /* that build and check on each PE; 0: one for each of its cores   */
-    bool memory;               /* say what is needed, and stop                              */
+    double alpha, beta; /* when to go bottom-up and back                             */
+    bool verify;        /* each search, by the five rules of Graph500                */
+    int inject_error;   /* break this rule, 1 to 5, so that the check must fail; 0: do not */
+    int threads;        /* that build and check on each PE; 0: one for each of its cores   */
+    bool memory;        /* say what is needed, and stop                              */
     bool csv;
     bool help;
-    char error[160];           /* what is wrong with the command line; empty if nothing     */
+    char error[160]; /* what is wrong with the command line; empty if nothing     */
 };
 
 void options_parse(int argc, char **argv, struct options *opt);
@@ -86,8 +86,8 @@ struct edge_list {
     uint64_t n_all;      /* edges on all PEs   */
     size_t n;            /* edges of this PE   */
     struct edge *edges;
-    uint64_t first_label; /* what the input calls vertex 0; the others follow...              */
-    uint64_t *labels;     /* ...unless this, sorted, has the name of each vertex, else NULL   */
+    uint64_t first_label;    /* what the input calls vertex 0; the others follow...              */
+    uint64_t *labels;        /* ...unless this, sorted, has the name of each vertex, else NULL   */
     struct scramble shuffle; /* by which vertices have then been renumbered                   */
 };
 
@@ -104,7 +104,7 @@ struct graph {
     uint64_t first_label;  /* as in edge_list                                                     */
     uint64_t *labels;
     struct scramble shuffle;
-    uint32_t *input_ends;  /* [size]: how many ends of input edges lie at a vertex, loops and duplicates included */
+    uint32_t *input_ends; /* [size]: how many ends of input edges lie at a vertex, loops and duplicates included */
 };
 
 /* ---- Search (search.c and its variants) -------------------------------------------------------------------------- */
@@ -112,11 +112,11 @@ struct graph {
 struct search;
 
 struct search_times {
-    double seconds;          /* of the search, slowest PE                              */
-    double comm_seconds;     /* in which it exchanged and waited                       */
-    int levels;              /* of the tree, that of the root included                 */
-    uint64_t reached;        /* vertices, all PEs                                      */
-    uint64_t bytes_sent;     /* by all PEs                                             */
+    double seconds;      /* of the search, slowest PE                              */
+    double comm_seconds; /* in which it exchanged and waited                       */
+    int levels;          /* of the tree, that of the root included                 */
+    uint64_t reached;    /* vertices, all PEs                                      */
+    uint64_t bytes_sent; /* by all PEs                                             */
 };
 
 /* Device and symmetric host memory that a search of this variant needs on a PE, without allocating anything. */

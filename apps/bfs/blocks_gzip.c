@@ -19,13 +19,13 @@
 
 struct packed {
     const char *path;
-    gzFile file;     /* NULL on other PEs, and at the end of the file    */
-    size_t room;     /* of a block                                       */
-    size_t usual;    /* length of a block, when its lines are not longer */
-    char *block;     /* symmetric: what this PE has got                  */
+    gzFile file;      /* NULL on other PEs, and at the end of the file    */
+    size_t room;      /* of a block                                       */
+    size_t usual;     /* length of a block, when its lines are not longer */
+    char *block;      /* symmetric: what this PE has got                  */
     uint64_t *length; /* symmetric: of it                                */
-    char *unpacked;  /* of PE 0                                          */
-    size_t n;        /* bytes there                                      */
+    char *unpacked;   /* of PE 0                                          */
+    size_t n;         /* bytes there                                      */
     char problem[PROBLEM_BYTES];
 };
 
@@ -121,7 +121,7 @@ static void *open_packed(const char *path, uint64_t skipped)
 {
     struct packed *packed = host_alloc(sizeof(*packed));
 
-    *packed = (struct packed){ .path = path };
+    *packed = (struct packed){.path = path};
     packed->room = heap_share(8 * BLOCK_BYTES);
     packed->usual = packed->room < BLOCK_BYTES ? packed->room : BLOCK_BYTES;
     packed->block = symmetric_alloc(packed->room);
@@ -189,7 +189,7 @@ static bool next(void *state, struct text *text)
     }
     quit_if_problem(packed);
     shmem_barrier_all();
-    *text = (struct text){ packed->block, packed->block + *packed->length };
+    *text = (struct text){packed->block, packed->block + *packed->length};
     return max_of_pes(more);
 }
 

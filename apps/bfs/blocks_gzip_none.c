@@ -20,4 +20,4 @@ static long sample(const char *path, char *bytes, size_t room, char *problem)
     return -1;
 }
 
-const struct block_source blocks_gzip = { .recognise = recognise, .sample = sample };
+const struct block_source blocks_gzip = {.recognise = recognise, .sample = sample};

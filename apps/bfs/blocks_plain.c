@@ -95,7 +95,7 @@ static void *open_plain(const char *path, uint64_t skipped)
     uint64_t n_pes = (uint64_t)shmem_n_pes();
     uint64_t share;
 
-    *plain = (struct plain){ .path = path, .first = skipped, .round = skipped };
+    *plain = (struct plain){.path = path, .first = skipped, .round = skipped};
     plain->size = size_of(plain);
     if (plain->size != max_of_pes(plain->size) && !plain->problem[0])
         snprintf(plain->problem, sizeof(plain->problem), "the file is not the same on all PEs");
@@ -172,7 +172,7 @@ static void take_lines(struct plain *plain, uint64_t begin, uint64_t end, struct
         skipped = (size_t)(previous - plain->bytes) + 1;
     }
     n = find_end(plain, from, n, inside - 1);
-    *text = (struct text){ plain->bytes + skipped, plain->bytes + n };
+    *text = (struct text){plain->bytes + skipped, plain->bytes + n};
 }
 
 static bool next(void *state, struct text *text)
@@ -182,7 +182,7 @@ static bool next(void *state, struct text *text)
     uint64_t begin = plain->round + (uint64_t)shmem_my_pe() * plain->range;
     bool more = plain->round < plain->size;
 
-    *text = (struct text){ plain->bytes, plain->bytes };
+    *text = (struct text){plain->bytes, plain->bytes};
     if (begin < plain->size)
         take_lines(plain, begin, plain->size - begin < plain->range ? plain->size : begin + plain->range, text);
     quit_if_problem(plain);

@@ -28,8 +28,8 @@ static void clear_own_words(struct search *search, int half)
 static void send_words(struct search *search, int half)
 {
     search->exchange->send_words(search, half);
-    search->words_sent += (uint64_t)search->n_pes * (uint64_t)(search->n_pes - 1) *
-                          search_words(&search->part) * sizeof(u32);
+    search->words_sent +=
+        (uint64_t)search->n_pes * (uint64_t)(search->n_pes - 1) * search_words(&search->part) * sizeof(u32);
 }
 
 /* The bits of the queue, on all PEs. Reports go with them that nobody reads. */

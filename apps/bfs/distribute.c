@@ -29,7 +29,7 @@ struct distribution {
     size_t *from, *to;   /* per PE: what of the outbox is not sent yet          */
     size_t *places;      /* per thread and PE: how many, then where             */
 
-    size_t capacity;   /* ends in a slot of the inbox */
+    size_t capacity;    /* ends in a slot of the inbox */
     struct edge *inbox; /* symmetric, a slot per PE    */
     uint64_t *arrived;  /* symmetric, in each slot     */
 
@@ -69,7 +69,7 @@ static void place_share(int thread, void *arg)
         const struct edge edge = dist->list->edges[i];
 
         dist->outbox[places[partition_owner(dist->part, edge.a)]++] = edge;
-        dist->outbox[places[partition_owner(dist->part, edge.b)]++] = (struct edge){ edge.b, edge.a };
+        dist->outbox[places[partition_owner(dist->part, edge.b)]++] = (struct edge){edge.b, edge.a};
     }
 }
 

@@ -36,7 +36,7 @@ struct edge_list edges_generate(const struct options *opt, const struct generato
         .n_all = generator->n_edges,
         .n = each + (pe < rest),
     };
-    struct generation generation = { opt, generator, pe * each + (pe < rest ? pe : rest), &list };
+    struct generation generation = {opt, generator, pe * each + (pe < rest ? pe : rest), &list};
 
     list.edges = host_alloc(list.n * sizeof(*list.edges));
     threads_run(make_share, &generation);

@@ -13,7 +13,7 @@
 #define C 0.19
 
 /* 2^32 times the probability. */
-#define BELOW(p) ((uint32_t)((p) * 4294967296.0))
+#define BELOW(p) ((uint32_t)((p)*4294967296.0))
 
 /* One bit of each vertex by a number below 2^32. */
 static void draw_bit(uint32_t number, uint64_t *a, uint64_t *b)
@@ -37,7 +37,7 @@ static struct edge make_edge(const struct scramble *labels, uint64_t state, int 
         if (bit + 1 < scale)
             draw_bit((uint32_t)(numbers >> 32), &a, &b);
     }
-    return (struct edge){ (vertex_t)scramble(labels, a), (vertex_t)scramble(labels, b) };
+    return (struct edge){(vertex_t)scramble(labels, a), (vertex_t)scramble(labels, b)};
 }
 
 static void make(const struct options *opt, uint64_t first, size_t n, struct edge *edges)

@@ -10,7 +10,7 @@ static void make(const struct options *opt, uint64_t first, size_t n, struct edg
     for (size_t i = 0; i < n; i++) {
         uint64_t index = first + i;
 
-        edges[i] = (struct edge){ (vertex_t)(index / (uint64_t)opt->kway_degree), (vertex_t)(index + 1) };
+        edges[i] = (struct edge){(vertex_t)(index / (uint64_t)opt->kway_degree), (vertex_t)(index + 1)};
     }
 }
 

@@ -11,8 +11,7 @@
 
 static size_t heap_bytes(const struct partition *part, bool direction_optimising)
 {
-    return 2 * search_pairs(part) * sizeof(u64) +
-           (direction_optimising ? 2 * search_all_words(part) * sizeof(u32) : 0);
+    return 2 * search_pairs(part) * sizeof(u64) + (direction_optimising ? 2 * search_all_words(part) * sizeof(u32) : 0);
 }
 
 static void open_staging(struct search *search)
@@ -60,8 +59,8 @@ static void send_words(struct search *search, int half)
     u32 *mine = host_words(search, half, search->my_pe);
 
     if (search->n_pes > 1)
-        search->ops->download(search->dev, search->frontier[half], words_of(search, search->my_pe) * sizeof(u32),
-                              mine, bytes);
+        search->ops->download(search->dev, search->frontier[half], words_of(search, search->my_pe) * sizeof(u32), mine,
+                              bytes);
     for (int k = 1; k < search->n_pes; k++)
         shmem_putmem(mine, mine, bytes, (search->my_pe + k) % search->n_pes);
 }

@@ -76,7 +76,7 @@ static bool read_size(struct text line, struct header *header, char *problem)
 
 static bool read_header(struct text text, struct header *header, char *problem)
 {
-    struct text line = { text.at, text.at };
+    struct text line = {text.at, text.at};
 
     header->lines = 1;
     text_line(&text, &line);

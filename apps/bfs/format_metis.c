@@ -39,8 +39,7 @@ static bool read_sizes(struct text line, struct header *header, char *problem)
 {
     header->has_extent = true;
     return text_number(&line, "the number of vertices", &header->n_vertices, problem) &&
-           text_number(&line, "the number of edges", &header->n_entries, problem) &&
-           read_kinds(&line, header, problem);
+           text_number(&line, "the number of edges", &header->n_entries, problem) && read_kinds(&line, header, problem);
 }
 
 static bool read_header(struct text text, struct header *header, char *problem)
@@ -76,7 +75,7 @@ static bool words_in_range(struct text line, const struct header *header)
 
 static struct sample take_sample(struct text text, const struct header *header, bool complete)
 {
-    struct sample sample = { .in_range = true };
+    struct sample sample = {.in_range = true};
     struct text line;
 
     while (text_line(&text, &line) && sample.in_range) {
@@ -102,20 +101,20 @@ static struct sample take_sample(struct text text, const struct header *header, 
  * all vertices have so many neighbours can be told by the header's numbers. */
 static bool has_rows(const struct sample *sample, const struct header *header, size_t header_words)
 {
-    uint64_t words = 2 * header->n_entries * (uint64_t)(1 + header->values) +
-                     header->n_vertices * (uint64_t)header->skipped;
+    uint64_t words =
+        2 * header->n_entries * (uint64_t)(1 + header->values) + header->n_vertices * (uint64_t)header->skipped;
 
     return sample->words != header_words || words == sample->words * header->n_vertices;
 }
 
 static bool recognise(struct text text, bool complete)
 {
-    struct header header = { 0 };
+    struct header header = {0};
     char problem[PROBLEM_BYTES];
     struct sample sample;
     struct text rest = text;
-    struct text first = { text.at, text.at };
-    struct header passed = { 0 };
+    struct text first = {text.at, text.at};
+    struct header passed = {0};
 
     if (!read_header(text, &header, problem) || header.n_vertices == 0)
         return false;

@@ -44,5 +44,5 @@ void harvest_add(struct harvest *harvest, uint64_t a, uint64_t b)
         if (!harvest->edges)
             die("no host memory for %zu edges", harvest->room);
     }
-    harvest->edges[harvest->n++] = (struct labelled_edge){ a, b };
+    harvest->edges[harvest->n++] = (struct labelled_edge){a, b};
 }

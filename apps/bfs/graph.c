@@ -42,7 +42,7 @@ void graph_free(struct graph *graph)
     free(graph->column);
     free(graph->input_ends);
     free(graph->labels);
-    *graph = (struct graph){ .name = "" };
+    *graph = (struct graph){.name = ""};
 }
 
 uint64_t graph_label(const struct graph *graph, vertex_t v)

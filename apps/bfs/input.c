@@ -39,8 +39,9 @@ static void format_name(const struct options *opt, char *name)
 static void advise(const struct extent *extent)
 {
     if (shmem_my_pe() == 0 && extent->n_edges >= MANY_EDGES && threads_idle_cores() > 0)
-        fprintf(stderr, "bfs: PEs build the graph with %d thread%s each, and %d cores for each are idle: "
-                        "oshrun --bind none lets them use all\n",
+        fprintf(stderr,
+                "bfs: PEs build the graph with %d thread%s each, and %d cores for each are idle: "
+                "oshrun --bind none lets them use all\n",
                 threads_count(), threads_count() == 1 ? "" : "s", threads_idle_cores());
 }
 
@@ -58,7 +59,7 @@ static void state(const struct options *opt, const struct place *place, const st
 static struct edge_list generate(const struct options *opt, const struct place *place)
 {
     struct generator generator = opt->source == KRONECKER ? edges_kronecker(opt) : edges_kway(opt);
-    struct extent extent = { .n_vertices = generator.n_vertices, .n_edges = generator.n_edges };
+    struct extent extent = {.n_vertices = generator.n_vertices, .n_edges = generator.n_edges};
 
     state(opt, place, &extent);
     return edges_generate(opt, &generator);
@@ -67,7 +68,7 @@ static struct edge_list generate(const struct options *opt, const struct place *
 static struct edge_list read_file(const struct options *opt, const struct place *place)
 {
     struct edge_list list = edges_read(opt, place);
-    struct extent extent = { .n_vertices = list.n_vertices, .n_edges = list.n_all };
+    struct extent extent = {.n_vertices = list.n_vertices, .n_edges = list.n_all};
 
     state(opt, place, &extent);
     return list;

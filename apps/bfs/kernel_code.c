@@ -10,7 +10,6 @@ static const _Alignas(64) unsigned char fatbin[] = {
 
 static const char opencl[] = {
 #include "bfs.cl.inc"
-    0
-};
+    0};
 
-const struct kernel_code search_kernels = { .fatbin = fatbin, .opencl = opencl };
+const struct kernel_code search_kernels = {.fatbin = fatbin, .opencl = opencl};

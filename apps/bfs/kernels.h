@@ -143,8 +143,8 @@ DEVICE u32 vertex_of_edge(LOCAL const struct piece *piece, u32 edge)
 /* ---- Top-down ---------------------------------------------------------------------------------------------------- */
 
 /* A search begins: every PE knows the root, its owner has it in the queue. For one work-item. */
-KERNEL void start(GLOBAL const u64 *row, GLOBAL u32 *parent, GLOBAL u32 *known, GLOBAL u64 *queue,
-                  GLOBAL u64 *counters, u32 first, u32 size, u32 root)
+KERNEL void start(GLOBAL const u64 *row, GLOBAL u32 *parent, GLOBAL u32 *known, GLOBAL u64 *queue, GLOBAL u64 *counters,
+                  u32 first, u32 size, u32 root)
 {
     if (GLOBAL_ID != 0)
         return;
@@ -279,8 +279,7 @@ KERNEL void absorb(GLOBAL const u64 *RESTRICT row, GLOBAL u32 *parent, GLOBAL u3
             while (i >= arrivals.end[box])
                 box++;
             pair = inbox[arrivals.at[box] + i];
-            is_new = !is_surely_known(known, first + PAIR_VERTEX(pair)) &&
-                     make_known(known, first + PAIR_VERTEX(pair));
+            is_new = !is_surely_known(known, first + PAIR_VERTEX(pair)) && make_known(known, first + PAIR_VERTEX(pair));
         }
         if (is_new)
             place = ADD_LOCAL_64(&reservation.found, PACK(1, degree_of(row, PAIR_VERTEX(pair))));

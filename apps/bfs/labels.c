@@ -118,8 +118,8 @@ static void number_share(int thread, void *arg)
 
     threads_share(numbering->n, thread, &first, &end);
     for (size_t i = first; i < end; i++)
-        numbering->to[i] = (struct edge){ number_of(numbering, numbering->from[i].a),
-                                          number_of(numbering, numbering->from[i].b) };
+        numbering->to[i] =
+            (struct edge){number_of(numbering, numbering->from[i].a), number_of(numbering, numbering->from[i].b)};
 }
 
 /* Of all PEs; first is larger than last if there are none. */
@@ -141,16 +141,15 @@ static void find_range(const struct labelled_edge *edges, size_t n, uint64_t *fi
 struct edge_list labels_to_vertices(const struct options *opt, struct labelled_edge *edges, size_t n,
                                     uint64_t n_vertices)
 {
-    struct numbering numbering = { .from = edges, .n = n, .first = 1 };
-    struct edge_list list = { .n_vertices = n_vertices, .n_all = sum_of_pes(n), .n = n };
+    struct numbering numbering = {.from = edges, .n = n, .first = 1};
+    struct edge_list list = {.n_vertices = n_vertices, .n_all = sum_of_pes(n), .n = n};
 
     if (n_vertices == 0) {
         uint64_t last;
 
         find_range(edges, n, &numbering.first, &last);
         list.n_vertices = last - numbering.first + 1;
-        if (last - numbering.first >= MAX_VERTICES ||
-            last - numbering.first > MAX_GAPS * list.n_all + FEW_GAPS) {
+        if (last - numbering.first >= MAX_VERTICES || last - numbering.first > MAX_GAPS * list.n_all + FEW_GAPS) {
             collect_labels(opt->file, &numbering);
             list.n_vertices = numbering.n_labels;
         }

@@ -108,7 +108,7 @@ static void run_all(struct session *s)
 
 int main(int argc, char **argv)
 {
-    struct session s = { .failed = false };
+    struct session s = {.failed = false};
 
     options_parse(argc, argv, &s.opt);
     shmem_init();

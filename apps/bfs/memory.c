@@ -28,7 +28,7 @@ struct bytes {
     uint64_t of[KINDS];
 };
 
-static const char *const kind_names[KINDS] = { "host memory", "symmetric heap", "device memory" };
+static const char *const kind_names[KINDS] = {"host memory", "symmetric heap", "device memory"};
 
 /* ---- What is needed ---------------------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static struct bytes bytes_needed(const struct options *opt, const struct extent 
     const struct partition part = partition_make(extent->n_vertices, n_pes);
     uint64_t edges = (extent->n_edges + (uint64_t)n_pes - 1) / (uint64_t)n_pes;
     uint64_t adjacent = extent->n_adjacent ? extent->n_adjacent : 2 * edges;
-    struct bytes needed = { { [HOST] = host_bytes(&part, edges, adjacent) } };
+    struct bytes needed = {{[HOST] = host_bytes(&part, edges, adjacent)}};
 
     for (int kind = 0; kind < N_EXCHANGES; kind++) {
         const struct search_memory search = search_memory(opt, &part, adjacent, (enum exchange_kind)kind);
@@ -164,8 +164,7 @@ static void say_scale(const struct options *opt, const struct bytes *available, 
 
     do {
         scale--;
-        extent = (struct extent){ .n_vertices = UINT64_C(1) << scale,
-                                  .n_edges = (uint64_t)opt->edge_factor << scale };
+        extent = (struct extent){.n_vertices = UINT64_C(1) << scale, .n_edges = (uint64_t)opt->edge_factor << scale};
     } while (scale > 0 && !fits_on(opt, &extent, shmem_n_pes(), available));
     if (scale > 0)
         snprintf(text, bytes, "--scale %d would fit", scale);
@@ -175,7 +174,7 @@ static void say_scale(const struct options *opt, const struct bytes *available, 
 
 static void say_kway(const struct options *opt, const struct bytes *available, char *text, size_t bytes)
 {
-    struct extent extent = { .n_vertices = opt->kway_vertices };
+    struct extent extent = {.n_vertices = opt->kway_vertices};
 
     do {
         extent.n_vertices -= extent.n_vertices / 64 + 1;
@@ -261,7 +260,7 @@ void memory_state(const struct options *opt, const struct place *place, const st
     fputs("memory per PE:", out);
     for (int kind = 0; kind < KINDS; kind++)
         fprintf(out, "%s %.0f MiB of %.0f MiB %s", kind > 0 ? "," : "", mib(needed.of[kind]), mib(least.of[kind]),
-               kind_names[kind]);
+                kind_names[kind]);
     fputc('\n', out);
     fflush(out);
 }

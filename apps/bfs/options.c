@@ -92,7 +92,7 @@ REAL_OPTION(take_beta, beta)
 
 static bool take_device(const char *value, struct options *opt)
 {
-    static const char *const devices[] = { "auto", "cuda", "opencl", NULL };
+    static const char *const devices[] = {"auto", "cuda", "opencl", NULL};
 
     opt->device = value;
     return is_one_of(value, devices);
@@ -129,7 +129,7 @@ static bool take_file(const char *value, struct options *opt)
 
 static bool take_format(const char *value, struct options *opt)
 {
-    static const char *const formats[] = { "auto", "matrix-market", "edges", "metis", NULL };
+    static const char *const formats[] = {"auto", "matrix-market", "edges", "metis", NULL};
 
     opt->format = value;
     return is_one_of(value, formats);
@@ -179,29 +179,29 @@ static const struct line {
     bool (*take)(const char *value, struct options *opt);
     const char *help; /* NULL: not listed */
 } lines[] = {
-    { 'd', "device-type", "TYPE", take_device, "cuda, opencl, or auto: CUDA if every PE has a device (auto)" },
-    { 0, "device", "I", take_device_index, "use device I on every PE (one is chosen near each PE)" },
-    { 0, "scale", "S", take_scale, "Kronecker graph of 2^S vertices (12)" },
-    { 0, "edgefactor", "E", take_edge_factor, "with E edges for each vertex (16)" },
-    { 0, "kway", "N,K", take_kway, "tree of N vertices with K children each, as SHOC makes it" },
-    { 0, "file", "FILE", take_file, "graph from a file, plain or packed by gzip" },
-    { 0, "format", "F", take_format, "matrix-market, edges, metis, or auto: by its contents (auto)" },
-    { 0, "shuffle", NULL, take_shuffle, "number the vertices of a file at random, so that PEs have equal parts" },
-    { 0, "roots", "N", take_roots, "searches, from vertices that are drawn (64)" },
-    { 0, "root", "V", take_root, "one search, from vertex V" },
-    { 0, "seed", "N", take_seed, "of the graph and the roots (1)" },
-    { 0, "variant", "V", take_variant, "mapped, atomic, naive (by hand through host memory), or all (mapped)" },
-    { 0, "naive", NULL, take_naive, "--variant naive" },
-    { 0, "both", NULL, take_both, "mapped, then naive" },
-    { 0, "direction-optimising", NULL, take_direction, "search bottom-up where that is less work" },
-    { 0, "alpha", "X", take_alpha, "bottom-up when the frontier has 1/X of the unexplored edges (14)" },
-    { 0, "beta", "X", take_beta, "top-down again when it has 1/X of the vertices (24)" },
-    { 0, "verify", NULL, take_verify, "check each search by the rules of Graph500; status 1 if one is broken" },
-    { 0, "threads", "N", take_threads, "that build and check on each PE (the cores that it may use)" },
-    { 0, "memory", NULL, take_memory, "say what the search needs, and stop" },
-    { 0, "csv", NULL, take_csv, "print comma-separated values" },
-    { 0, "inject-error", "RULE", take_inject_error, NULL },
-    { 'h', "help", NULL, take_help, "print this text" },
+    {'d', "device-type", "TYPE", take_device, "cuda, opencl, or auto: CUDA if every PE has a device (auto)"},
+    {0, "device", "I", take_device_index, "use device I on every PE (one is chosen near each PE)"},
+    {0, "scale", "S", take_scale, "Kronecker graph of 2^S vertices (12)"},
+    {0, "edgefactor", "E", take_edge_factor, "with E edges for each vertex (16)"},
+    {0, "kway", "N,K", take_kway, "tree of N vertices with K children each, as SHOC makes it"},
+    {0, "file", "FILE", take_file, "graph from a file, plain or packed by gzip"},
+    {0, "format", "F", take_format, "matrix-market, edges, metis, or auto: by its contents (auto)"},
+    {0, "shuffle", NULL, take_shuffle, "number the vertices of a file at random, so that PEs have equal parts"},
+    {0, "roots", "N", take_roots, "searches, from vertices that are drawn (64)"},
+    {0, "root", "V", take_root, "one search, from vertex V"},
+    {0, "seed", "N", take_seed, "of the graph and the roots (1)"},
+    {0, "variant", "V", take_variant, "mapped, atomic, naive (by hand through host memory), or all (mapped)"},
+    {0, "naive", NULL, take_naive, "--variant naive"},
+    {0, "both", NULL, take_both, "mapped, then naive"},
+    {0, "direction-optimising", NULL, take_direction, "search bottom-up where that is less work"},
+    {0, "alpha", "X", take_alpha, "bottom-up when the frontier has 1/X of the unexplored edges (14)"},
+    {0, "beta", "X", take_beta, "top-down again when it has 1/X of the vertices (24)"},
+    {0, "verify", NULL, take_verify, "check each search by the rules of Graph500; status 1 if one is broken"},
+    {0, "threads", "N", take_threads, "that build and check on each PE (the cores that it may use)"},
+    {0, "memory", NULL, take_memory, "say what the search needs, and stop"},
+    {0, "csv", NULL, take_csv, "print comma-separated values"},
+    {0, "inject-error", "RULE", take_inject_error, NULL},
+    {'h', "help", NULL, take_help, "print this text"},
 };
 
 #define N_LINES (sizeof(lines) / sizeof(lines[0]))
@@ -212,7 +212,7 @@ void options_help(void)
          "Breadth-first search of a graph that is spread over the GPUs of all PEs.\n");
     for (size_t i = 0; i < N_LINES; i++) {
         const struct line *line = &lines[i];
-        const char short_name[] = { '-', line->letter, ',', '\0' };
+        const char short_name[] = {'-', line->letter, ',', '\0'};
         char name[40];
 
         if (!line->help)
@@ -241,7 +241,7 @@ static void set_defaults(struct options *opt)
         .format = "auto",
         .seed = 1,
         .n_roots = 64,
-        .exchanges = { [MAPPED] = true },
+        .exchanges = {[MAPPED] = true},
         .alpha = 14,
         .beta = 24,
     };
@@ -252,8 +252,8 @@ static void list_for_getopt(struct option *longs, char *letters)
 {
     *letters++ = ':';
     for (size_t i = 0; i < N_LINES; i++) {
-        longs[i] = (struct option){ lines[i].name, lines[i].value ? required_argument : no_argument, NULL,
-                                    FIRST_CODE + (int)i };
+        longs[i] =
+            (struct option){lines[i].name, lines[i].value ? required_argument : no_argument, NULL, FIRST_CODE + (int)i};
         if (!lines[i].letter)
             continue;
         *letters++ = lines[i].letter;
@@ -261,7 +261,7 @@ static void list_for_getopt(struct option *longs, char *letters)
             *letters++ = ':';
     }
     *letters = '\0';
-    longs[N_LINES] = (struct option){ NULL, 0, NULL, 0 };
+    longs[N_LINES] = (struct option){NULL, 0, NULL, 0};
 }
 
 /* Returns false, with the text of what is wrong, when it is not to go on. */

@@ -76,7 +76,7 @@ static void introduce(const struct options *opt, char *bytes, struct introductio
         snprintf(intro->problem, sizeof(intro->problem), "%.200s: %s", opt->file, problem);
         return;
     }
-    text = (struct text){ bytes, bytes + n };
+    text = (struct text){bytes, bytes + n};
     intro->header.format = find_format(opt->format, text, (size_t)n < SAMPLE_BYTES);
     if (!formats[intro->header.format]->read_header(text, &intro->header, problem))
         snprintf(intro->problem, sizeof(intro->problem), "%.200s:%" PRIu64 ": %s (read as %s)", opt->file,
@@ -85,7 +85,7 @@ static void introduce(const struct options *opt, char *bytes, struct introductio
 
 static void look_at_file(struct reading *reading)
 {
-    struct introduction intro = { .packed = false };
+    struct introduction intro = {.packed = false};
 
     if (shmem_my_pe() == 0) {
         char *bytes = host_alloc(SAMPLE_BYTES);
@@ -121,7 +121,7 @@ static void cut_block(struct reading *reading, struct text block)
 
             end = found ? found + 1 : block.end;
         }
-        reading->parts[thread].text = (struct text){ at, end };
+        reading->parts[thread].text = (struct text){at, end};
         at = end;
     }
 }
@@ -143,7 +143,7 @@ static void count_part(int thread, void *arg)
 /* Now every part knows which lines of the file it has. Blocks of lower PEs come first. */
 static void number_lines(struct reading *reading)
 {
-    uint64_t own[2] = { 0, 0 };
+    uint64_t own[2] = {0, 0};
     uint64_t lines, data_lines;
 
     for (int thread = 0; thread < threads_count(); thread++) {
@@ -263,7 +263,7 @@ static void refuse_by_header(const struct reading *reading, const struct place *
 
 struct edge_list edges_read(const struct options *opt, const struct place *place)
 {
-    struct reading reading = { .opt = opt };
+    struct reading reading = {.opt = opt};
     struct harvest all;
     struct text block;
     void *blocks;

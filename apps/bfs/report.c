@@ -68,8 +68,8 @@ static const char *verdict_word(const struct verdict *verdict)
 static void explain_failure(const struct variant *variant, const struct result *result)
 {
     static const char *const rules[RULES] = {
-        [ACCOUNT] = "account", [NO_CYCLE] = "rule 1",    [TREE_LEVELS] = "rule 2",
-        [EDGE_LEVELS] = "rule 3", [SPANS] = "rule 4", [TREE_IN_GRAPH] = "rule 5",
+        [ACCOUNT] = "account",    [NO_CYCLE] = "rule 1", [TREE_LEVELS] = "rule 2",
+        [EDGE_LEVELS] = "rule 3", [SPANS] = "rule 4",    [TREE_IN_GRAPH] = "rule 5",
     };
 
     for (int rule = 0; rule < RULES; rule++)

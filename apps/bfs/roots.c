@@ -40,7 +40,7 @@ static void choose(uint64_t seed, uint64_t limit, struct choice *choices, int n)
         uint64_t largest = limit - (uint64_t)n + (uint64_t)i;
         uint64_t number = mix64(mix64(seed ^ ROOTS_SEED) + (uint64_t)i) % (largest + 1);
 
-        choices[i] = (struct choice){ is_among(choices, i, number) ? largest : number, i };
+        choices[i] = (struct choice){is_among(choices, i, number) ? largest : number, i};
     }
 }
 

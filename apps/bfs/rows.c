@@ -85,7 +85,7 @@ static void sort_by_insertion(vertex_t *v, size_t n)
 
 static void sort_by_digit(const vertex_t *from, vertex_t *to, size_t n, int shift)
 {
-    size_t places[DIGITS] = { 0 };
+    size_t places[DIGITS] = {0};
     size_t place = 0;
 
     for (size_t i = 0; i < n; i++)

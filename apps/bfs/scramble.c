@@ -17,7 +17,7 @@ static uint64_t invert(uint64_t factor)
 
 struct scramble scramble_make(uint64_t seed, uint64_t limit)
 {
-    struct scramble s = { .limit = limit };
+    struct scramble s = {.limit = limit};
     int bits = 1;
 
     while (bits < 64 && (limit - 1) >> bits)

@@ -142,7 +142,7 @@ static void open_kernels(struct search *search, uint64_t n_adjacent)
     search->absorb = ops->kernel(search->dev, "absorb", NULL);
     search->mark_frontier = ops->kernel(search->dev, "mark_frontier", NULL);
     search->bottom_up = ops->kernel(search->dev, "bottom_up", NULL);
-    search->full = (struct launch){ .global = { lanes * groups }, .group = { lanes } };
+    search->full = (struct launch){.global = {lanes * groups}, .group = {lanes}};
 }
 
 /* Kernels are loaded and routes are set up when they are first used, which is no part of the first search's time: so
@@ -197,8 +197,8 @@ void search_close(struct search *search)
 {
     const struct device_ops *ops = search->ops;
     struct buffer *buffers[] = {
-        search->row,      search->column, search->parent, search->known,       search->counters,
-        search->queue[0], search->queue[1], search->outbox, search->inbox, search->frontier[0], search->frontier[1],
+        search->row,      search->column, search->parent, search->known,       search->counters,    search->queue[0],
+        search->queue[1], search->outbox, search->inbox,  search->frontier[0], search->frontier[1],
     };
 
     ops->finish(search->device_queue);
@@ -225,10 +225,11 @@ static void begin(struct search *search, vertex_t root)
 {
     const struct device_ops *ops = search->ops;
     struct queue *queue = search->device_queue;
-    const struct launch one = { .global = { 1 }, .group = { 1 } };
+    const struct launch one = {.global = {1}, .group = {1}};
     const struct argument arguments[] = {
-        BUFFER_ARGUMENT(search->row),      BUFFER_ARGUMENT(search->parent),   BUFFER_ARGUMENT(search->known),
-        BUFFER_ARGUMENT(search->queue[0]), BUFFER_ARGUMENT(search->counters), VALUE_ARGUMENT(search->first),
+        BUFFER_ARGUMENT(search->row),      BUFFER_ARGUMENT(search->parent),
+        BUFFER_ARGUMENT(search->known),    BUFFER_ARGUMENT(search->queue[0]),
+        BUFFER_ARGUMENT(search->counters), VALUE_ARGUMENT(search->first),
         VALUE_ARGUMENT(search->size),      VALUE_ARGUMENT(root),
     };
 
@@ -274,18 +275,14 @@ static void absorb(struct search *search, const struct arrivals *arrivals)
     const u32 turn = search->level % QUEUE_COUNTERS;
     const size_t n = (size_t)arrivals->end[ARRIVALS - 1];
     const struct launch launch = {
-        .global = { n < search->full.global[0] ? n : search->full.global[0] },
-        .group = { search->full.group[0] },
+        .global = {n < search->full.global[0] ? n : search->full.global[0]},
+        .group = {search->full.group[0]},
     };
     const struct argument arguments[] = {
-        BUFFER_ARGUMENT(search->row),
-        BUFFER_ARGUMENT(search->parent),
-        BUFFER_ARGUMENT(search->known),
-        BUFFER_ARGUMENT(search->queue[(search->level + 1) % 2]),
-        BUFFER_ARGUMENT(search->counters),
-        BUFFER_ARGUMENT(search->inbox),
-        VALUE_ARGUMENT(*arrivals),
-        VALUE_ARGUMENT(turn),
+        BUFFER_ARGUMENT(search->row),      BUFFER_ARGUMENT(search->parent),
+        BUFFER_ARGUMENT(search->known),    BUFFER_ARGUMENT(search->queue[(search->level + 1) % 2]),
+        BUFFER_ARGUMENT(search->counters), BUFFER_ARGUMENT(search->inbox),
+        VALUE_ARGUMENT(*arrivals),         VALUE_ARGUMENT(turn),
         VALUE_ARGUMENT(search->first),
     };
 
@@ -445,7 +442,7 @@ void search_run(struct search *search, vertex_t root, struct search_times *times
 {
     double start;
 
-    *times = (struct search_times){ 0 };
+    *times = (struct search_times){0};
     search->ops->finish(search->device_queue);
     if (search->exchange->prepare)
         search->exchange->prepare(search);

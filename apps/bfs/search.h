@@ -27,9 +27,9 @@ struct report {
     uint64_t frontier_edges; /* and their edges                                 */
     uint64_t found;          /* own vertices found for the next level           */
     uint64_t found_edges;
-    uint64_t sent;           /* pairs to all others                             */
+    uint64_t sent; /* pairs to all others                             */
     uint64_t sent_to_you;
-    uint64_t place;          /* of those in your inbox, in pairs                */
+    uint64_t place; /* of those in your inbox, in pairs                */
 };
 
 /* The counters of the device, as the host reads them. */
@@ -81,26 +81,26 @@ struct search {
     struct launch full; /* as many work-items as the device may have use for */
 
     struct buffer *row, *column, *parent, *known, *counters;
-    struct buffer *queue[2];    /* that of level l is queue[l % 2]                            */
+    struct buffer *queue[2]; /* that of level l is queue[l % 2]                            */
     struct buffer *outbox, *inbox;
     struct buffer *frontier[2]; /* bits of all vertices; NULL without direction optimisation  */
 
     uint32_t level;
     bool is_bottom_up;
-    uint64_t unexplored;        /* edges of vertices that were in no frontier yet, all PEs    */
-    uint32_t *sent;             /* pairs of this search to each PE                            */
-    uint64_t words_sent;        /* pieces of frontiers to other PEs, in bytes                 */
+    uint64_t unexplored; /* edges of vertices that were in no frontier yet, all PEs    */
+    uint32_t *sent;      /* pairs of this search to each PE                            */
+    uint64_t words_sent; /* pieces of frontiers to other PEs, in bytes                 */
 
-    uint64_t epoch;             /* levels of all searches                                     */
-    struct report *reports;     /* symmetric, [2][n_pes]: of epoch e in half e % 2            */
-    struct report *to_send;     /* symmetric, [n_pes]                                         */
-    struct counters *read;      /* symmetric, since that memory is page-locked                */
+    uint64_t epoch;         /* levels of all searches                                     */
+    struct report *reports; /* symmetric, [2][n_pes]: of epoch e in half e % 2            */
+    struct report *to_send; /* symmetric, [n_pes]                                         */
+    struct counters *read;  /* symmetric, since that memory is page-locked                */
 
     /* exchange_mapped.c, and for exchange_atomic.c */
     void *outbox_map, *inbox_map, *frontier_map[2];
-    uint64_t *signals;          /* symmetric, [n_pes]: the last epoch that a PE has reported  */
+    uint64_t *signals; /* symmetric, [n_pes]: the last epoch that a PE has reported  */
     /* exchange_atomic.c */
-    struct buffer *fill;        /* one word: pairs for which room in the inbox is reserved   */
+    struct buffer *fill; /* one word: pairs for which room in the inbox is reserved   */
     u64 *fill_map;
     /* exchange_naive.c */
     u64 *host_outbox, *host_inbox; /* symmetric */

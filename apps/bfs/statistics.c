@@ -69,8 +69,7 @@ struct statistics statistics_of(double *values, int n)
     s.mean = mean_of(values, n, same);
     s.deviation = deviation_of(values, n, s.mean, same);
     s.harmonic_mean = 1 / inverse_mean;
-    s.harmonic_error = n > 1 ? deviation_of(values, n, inverse_mean, inverse) / (inverse_mean * inverse_mean) /
-                                   sqrt(n - 1)
-                             : 0;
+    s.harmonic_error =
+        n > 1 ? deviation_of(values, n, inverse_mean, inverse) / (inverse_mean * inverse_mean) / sqrt(n - 1) : 0;
     return s;
 }

@@ -23,7 +23,7 @@ bool text_line(struct text *text, struct text *line)
     if (text_is_empty(text))
         return false;
     end = memchr(text->at, '\n', (size_t)(text->end - text->at));
-    *line = (struct text){ text->at, end ? end : text->end };
+    *line = (struct text){text->at, end ? end : text->end};
     text->at = end ? end + 1 : text->end;
     return true;
 }

@@ -91,7 +91,7 @@ void threads_run(void (*work)(int thread, void *arg), void *arg)
     struct worker workers[MAX_THREADS];
 
     for (int i = 1; i < count; i++) {
-        workers[i] = (struct worker){ .thread = i, .work = work, .arg = arg };
+        workers[i] = (struct worker){.thread = i, .work = work, .arg = arg};
         workers[i].started = pthread_create(&workers[i].id, NULL, run_worker, &workers[i]) == 0;
     }
     work(0, arg);

@@ -65,7 +65,7 @@ static bool is_in(const struct window *window, vertex_t v)
 
 static struct hop first_hop(struct check *check, vertex_t i)
 {
-    const struct hop none = { NO_VERTEX, 0 };
+    const struct hop none = {NO_VERTEX, 0};
     vertex_t v = check->graph->first + i;
     vertex_t parent = check->parents[i];
 
@@ -75,7 +75,7 @@ static struct hop first_hop(struct check *check, vertex_t i)
         report(check, NO_CYCLE, "vertex %" PRIu64 " has parent number %" PRIu32 " of %" PRIu64 " vertices",
                label(check, v), parent, check->graph->part.n_vertices);
     else if (parent != NO_VERTEX)
-        return (struct hop){ parent, v != check->root };
+        return (struct hop){parent, v != check->root};
     return none;
 }
 
@@ -111,7 +111,7 @@ static void extend_share(int thread, void *arg)
         if (next.ancestor == NO_VERTEX)
             report(check, NO_CYCLE, "an ancestor of vertex %" PRIu64 ", vertex %" PRIu64 ", is not in the tree",
                    label(check, check->graph->first + (vertex_t)i), label(check, hop->ancestor));
-        *hop = (struct hop){ next.ancestor, hop->distance + next.distance };
+        *hop = (struct hop){next.ancestor, hop->distance + next.distance};
     }
 }
 
@@ -279,7 +279,7 @@ void validate(const struct options *opt, const struct graph *graph, vertex_t roo
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
 
-    *verdict = (struct verdict){ .checked = true };
+    *verdict = (struct verdict){.checked = true};
     if (is_tree(&check)) {
         check_account(&check, times);
         spoil_levels(opt->inject_error, graph, root, check.levels);

@@ -9,12 +9,12 @@
 
 /* The rules of Graph500, counted from 1, and what the search says of itself. */
 enum rule {
-    ACCOUNT,        /* vertices and levels are as many as the search counted                         */
-    NO_CYCLE,       /* from each vertex of the tree, parents lead to the root                        */
-    TREE_LEVELS,    /* a vertex is one level below its parent                                        */
-    EDGE_LEVELS,    /* edges of the graph join vertices at most one level apart                      */
-    SPANS,          /* no edge leads out of the tree                                                 */
-    TREE_IN_GRAPH,  /* a vertex and its parent are joined by an edge of the graph                    */
+    ACCOUNT,       /* vertices and levels are as many as the search counted                         */
+    NO_CYCLE,      /* from each vertex of the tree, parents lead to the root                        */
+    TREE_LEVELS,   /* a vertex is one level below its parent                                        */
+    EDGE_LEVELS,   /* edges of the graph join vertices at most one level apart                      */
+    SPANS,         /* no edge leads out of the tree                                                 */
+    TREE_IN_GRAPH, /* a vertex and its parent are joined by an edge of the graph                    */
     RULES
 };
 
@@ -22,7 +22,7 @@ enum rule {
 
 struct verdict {
     bool checked, valid;
-    uint64_t broken[RULES]; /* how often, on all PEs               */
+    uint64_t broken[RULES];           /* how often, on all PEs               */
     char first[RULES][FINDING_BYTES]; /* where first, on the lowest PE that found it */
 };
 

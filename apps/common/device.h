@@ -39,8 +39,8 @@ struct argument {
     size_t size;
 };
 
-#define BUFFER_ARGUMENT(b) ((struct argument){ .buffer = (b) })
-#define VALUE_ARGUMENT(v) ((struct argument){ .value = &(v), .size = sizeof(v) })
+#define BUFFER_ARGUMENT(b) ((struct argument){.buffer = (b)})
+#define VALUE_ARGUMENT(v) ((struct argument){.value = &(v), .size = sizeof(v)})
 
 /* A block of height rows of width bytes in a buffer. */
 struct block {

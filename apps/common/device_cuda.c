@@ -48,7 +48,7 @@
 #define FIELD(name) FIELD_(name)
 #define FIELD_(name) __typeof__(name) *name;
 #define SYMBOL(name) SYMBOL_(name)
-#define SYMBOL_(name) { #name, (void **)&cuda.name },
+#define SYMBOL_(name) {#name, (void **)&cuda.name},
 
 static struct {
     CUDA_FUNCTIONS(FIELD)
@@ -86,7 +86,7 @@ static bool load(void)
     static const struct {
         const char *name;
         void **field;
-    } symbols[] = { CUDA_FUNCTIONS(SYMBOL) };
+    } symbols[] = {CUDA_FUNCTIONS(SYMBOL)};
     static enum { NOT_TRIED, LOADED, MISSING } state;
     void *lib;
 
@@ -199,7 +199,7 @@ static struct device *open_device(int index, const struct kernel_code *code)
         die("no CUDA device: the driver is missing or sees none; use -d opencl");
     if (index >= n)
         die("no CUDA device %d: there are %d, counted from 0", index, n);
-    *dev = (struct device){ .kernels = NULL };
+    *dev = (struct device){.kernels = NULL};
     check(cuda.cuDeviceGet(&dev->device, index), "cuDeviceGet");
     check(cuda.cuDeviceGetName(dev->name, sizeof(dev->name), dev->device), "cuDeviceGetName");
     check(cuda.cuDevicePrimaryCtxRetain(&dev->context, dev->device), "cuDevicePrimaryCtxRetain");
@@ -379,7 +379,7 @@ static struct kernel *get_kernel(struct device *dev, const char *name, const cha
 
     (void)opencl_options;
     enter(dev);
-    *kernel = (struct kernel){ .next = dev->kernels, .name = name };
+    *kernel = (struct kernel){.next = dev->kernels, .name = name};
     check(cuda.cuModuleGetFunction(&kernel->function, dev->module, name), name);
     check(cuda.cuFuncGetAttribute(&max_group, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel->function), name);
     kernel->max_group = (size_t)max_group;

@@ -56,7 +56,7 @@
     X(clFinish)
 
 #define FIELD(name) __typeof__(name) *name;
-#define SYMBOL(name) { #name, (void **)&cl.name },
+#define SYMBOL(name) {#name, (void **)&cl.name},
 
 static struct {
     OPENCL_FUNCTIONS(FIELD)
@@ -104,7 +104,7 @@ static bool load(void)
     static const struct {
         const char *name;
         void **field;
-    } symbols[] = { OPENCL_FUNCTIONS(SYMBOL) };
+    } symbols[] = {OPENCL_FUNCTIONS(SYMBOL)};
     static enum { NOT_TRIED, LOADED, MISSING } state;
     void *lib;
 
@@ -262,7 +262,7 @@ static struct device *open_device(int index, const struct kernel_code *code)
         die("no OpenCL device: install the driver of the GPU, or PoCL to run on the CPU");
     if (index >= n)
         die("no OpenCL device %d: there are %d, counted from 0", index, n);
-    *dev = (struct device){ .source = code->opencl, .id = ids[index] };
+    *dev = (struct device){.source = code->opencl, .id = ids[index]};
     check(cl.clGetDeviceInfo(dev->id, CL_DEVICE_NAME, sizeof(dev->name) - 1, dev->name, NULL), "device name");
     open_context(dev);
     dev->next = open_devices;
@@ -403,9 +403,9 @@ static void download(struct device *dev, const struct buffer *buf, size_t offset
 /* The offset is given as row and byte in it: not every implementation takes an origin beyond its pitch. */
 static void upload_2d(struct device *dev, struct buffer *buf, const struct block *block, const void *source)
 {
-    const size_t device_origin[3] = { block->offset % block->pitch, block->offset / block->pitch, 0 };
-    const size_t host_origin[3] = { 0, 0, 0 };
-    const size_t region[3] = { block->width, block->height, 1 };
+    const size_t device_origin[3] = {block->offset % block->pitch, block->offset / block->pitch, 0};
+    const size_t host_origin[3] = {0, 0, 0};
+    const size_t region[3] = {block->width, block->height, 1};
 
     check(cl.clEnqueueWriteBufferRect(dev->first->queue, buf->mem, CL_TRUE, device_origin, host_origin, region,
                                       block->pitch, 0, block->width, 0, source, 0, NULL, NULL),
@@ -414,9 +414,9 @@ static void upload_2d(struct device *dev, struct buffer *buf, const struct block
 
 static void download_2d(struct device *dev, const struct buffer *buf, const struct block *block, void *dest)
 {
-    const size_t device_origin[3] = { block->offset % block->pitch, block->offset / block->pitch, 0 };
-    const size_t host_origin[3] = { 0, 0, 0 };
-    const size_t region[3] = { block->width, block->height, 1 };
+    const size_t device_origin[3] = {block->offset % block->pitch, block->offset / block->pitch, 0};
+    const size_t host_origin[3] = {0, 0, 0};
+    const size_t region[3] = {block->width, block->height, 1};
 
     check(cl.clEnqueueReadBufferRect(dev->first->queue, buf->mem, CL_TRUE, device_origin, host_origin, region,
                                      block->pitch, 0, block->width, 0, dest, 0, NULL, NULL),
@@ -438,9 +438,9 @@ static void copy(struct queue *queue, struct buffer *dest, size_t dest_offset, c
 {
     if (bytes == 0)
         return;
-    check(cl.clEnqueueCopyBuffer(queue->queue, source->mem, dest->mem, source_offset, dest_offset, bytes, 0, NULL,
-                                 NULL),
-          "copy on the device");
+    check(
+        cl.clEnqueueCopyBuffer(queue->queue, source->mem, dest->mem, source_offset, dest_offset, bytes, 0, NULL, NULL),
+        "copy on the device");
     flush(queue);
 }
 
@@ -459,7 +459,7 @@ static struct program *build(struct device *dev, const char *options)
     struct program *program = host_alloc(sizeof(*program));
     cl_int rc;
 
-    *program = (struct program){ .next = dev->programs, .options = options };
+    *program = (struct program){.next = dev->programs, .options = options};
     program->program = cl.clCreateProgramWithSource(dev->context, 1, &dev->source, NULL, &rc);
     check(rc, "clCreateProgramWithSource");
     rc = cl.clBuildProgram(program->program, 1, &dev->id, options, NULL, NULL);
@@ -483,7 +483,7 @@ static struct kernel *get_kernel(struct device *dev, const char *name, const cha
     struct kernel *kernel = host_alloc(sizeof(*kernel));
     cl_int rc;
 
-    *kernel = (struct kernel){ .next = dev->kernels, .name = name };
+    *kernel = (struct kernel){.next = dev->kernels, .name = name};
     kernel->kernel = cl.clCreateKernel(program->program, name, &rc);
     check(rc, name);
     check(cl.clGetKernelWorkGroupInfo(kernel->kernel, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof(kernel->max_group),

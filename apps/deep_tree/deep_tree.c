@@ -91,8 +91,7 @@ int main(void)
 
     struct tree *root = me == 0 ? grow() : NULL;
     if (me == 0) {
-        const ptrdiff_t size =
-            shmemx_put_deep_signal(image, CAPACITY, root, type, 1, &arrived, 1, SHMEM_SIGNAL_SET, 1);
+        const ptrdiff_t size = shmemx_put_deep_signal(image, CAPACITY, root, type, 1, &arrived, 1, SHMEM_SIGNAL_SET, 1);
         if (size < 0 || size > CAPACITY)
             shmem_global_exit(1);
         printf("the tree takes %ld bytes\n", (long)size);

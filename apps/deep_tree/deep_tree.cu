@@ -6,8 +6,8 @@
 
 #include <cuda_runtime.h>
 
-static uint64_t arrived;    /* symmetric: is the tree there? */
-static double found[KEYS];  /* symmetric: what the GPU found */
+static uint64_t arrived;   /* symmetric: is the tree there? */
+static double found[KEYS]; /* symmetric: what the GPU found */
 
 /* A thread for each key. The pointers in the tree are addresses on this GPU. */
 __global__ void look_up_all(const struct tree *root, double *sums)
@@ -58,8 +58,7 @@ int main(void)
 
     struct tree *root = me == 0 ? grow() : NULL;
     if (me == 0) {
-        const ptrdiff_t size =
-            shmemx_put_deep_signal(image, CAPACITY, root, type, 1, &arrived, 1, SHMEM_SIGNAL_SET, 1);
+        const ptrdiff_t size = shmemx_put_deep_signal(image, CAPACITY, root, type, 1, &arrived, 1, SHMEM_SIGNAL_SET, 1);
         if (size < 0 || size > CAPACITY)
             shmem_global_exit(1);
         printf("the tree takes %ld bytes\n", (long)size);

@@ -13,7 +13,7 @@
 
 struct tree {
     long key;
-    int n;          /* how many values */
+    int n; /* how many values */
     double *values;
     struct tree *left, *right;
 };

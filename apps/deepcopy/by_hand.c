@@ -245,9 +245,15 @@ static void copy_from(struct by_hand *hand, int technique)
         by_hand_one_copy(hand, FROM);
         by_hand_unpack(hand);
         return;
-    case SHMEMX_DEEP_TCPY: read_objects(hand); break;
-    case SHMEMX_DEEP_PCPY: read_objects_in_place(hand); break;
-    default: read_segments(hand); break;
+    case SHMEMX_DEEP_TCPY:
+        read_objects(hand);
+        break;
+    case SHMEMX_DEEP_PCPY:
+        read_objects_in_place(hand);
+        break;
+    default:
+        read_segments(hand);
+        break;
     }
     finish(hand);
     if (technique == SHMEMX_DEEP_BASE)

@@ -70,10 +70,10 @@ struct by_hand {
     const struct device_ops *ops;
     const struct graph *graph;
     bool asynchronous;
-    void *memory; /* of the device */
-    size_t *at;   /* of each object in it */
-    uint64_t base; /* what a pointer to its first byte is */
-    void **objects; /* memory of their own, for BASE */
+    void *memory;             /* of the device */
+    size_t *at;               /* of each object in it */
+    uint64_t base;            /* what a pointer to its first byte is */
+    void **objects;           /* memory of their own, for BASE */
     char *packed, *temporary; /* page-locked where that exists; as large as an object */
     size_t packed_size;
 };

@@ -134,9 +134,13 @@ static size_t umt_zone_bytes(const struct graph_plan *plan)
 }
 
 #define POINTER(structure, member, target, length)                                                                     \
-    {#member, offsetof(structure, member), SHMEMX_FIELD_POINTER, target, 0, length}
+    {                                                                                                                  \
+#member, offsetof(structure, member), SHMEMX_FIELD_POINTER, target, 0, length                                  \
+    }
 #define NUMBER(structure, member)                                                                                      \
-    {#member, offsetof(structure, member), SHMEMX_FIELD_VALUE, "int64_t", 0, NULL}
+    {                                                                                                                  \
+#member, offsetof(structure, member), SHMEMX_FIELD_VALUE, "int64_t", 0, NULL                                   \
+    }
 
 static shmemx_type_t umt_type(void)
 {

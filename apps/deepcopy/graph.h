@@ -27,7 +27,7 @@ struct graph_object {
 
 struct graph {
     const char *shape;
-    size_t node_size; /* 0: nodes of many sizes */
+    size_t node_size;             /* 0: nodes of many sizes */
     struct graph_object *objects; /* the first reaches all others */
     struct graph_pointer *pointers;
     size_t n_objects, n_pointers;

@@ -8,12 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_CSV = 256, OPTION_SCALE, OPTION_NODES, OPTION_OWN, OPTION_PEER, OPTION_ASYNCHRONOUS, OPTION_GOALS,
-       OPTION_SECONDS };
+enum {
+    OPTION_CSV = 256,
+    OPTION_SCALE,
+    OPTION_NODES,
+    OPTION_OWN,
+    OPTION_PEER,
+    OPTION_ASYNCHRONOUS,
+    OPTION_GOALS,
+    OPTION_SECONDS
+};
 
 static const char help_text[] =
     "usage: deepcopy [option...]\n"
-    "Deep copies to this PE's own GPU and back by each technique, beside the same transfers by hand; with two PEs also to\n"
+    "Deep copies to this PE's own GPU and back by each technique, beside the same transfers by hand; with two PEs also "
+    "to\n"
     "the other PE's heap and mapped GPU memory and back. PE 0 measures; medians.\n"
     "  -d cuda|opencl    memory (cuda)\n"
     "  -s SHAPE,...      list, splitlist, tree, umt (all)\n"
@@ -27,8 +36,10 @@ static const char help_text[] =
     "  --asynchronous    techniques but image wait at the end of a call only\n"
     "  --goals           say which goals are reached\n"
     "  --csv FILE        all figures, behind what the file has\n"
-    "Columns: first: the first call; us: the others' median. by hand: the technique's allocations and transfers alone;\n"
-    "for image, put_deep and get_deep a loop that packs or unpacks, and one transfer. one copy: of as many bytes from or\n"
+    "Columns: first: the first call; us: the others' median. by hand: the technique's allocations and transfers "
+    "alone;\n"
+    "for image, put_deep and get_deep a loop that packs or unpacks, and one transfer. one copy: of as many bytes from "
+    "or\n"
     "to page-locked memory; to the other PE, one put or get. % compares bandwidths with ours.\n";
 
 void options_help(void)
@@ -95,10 +106,15 @@ static bool take(struct options *options, int option)
 {
     double number = 0;
     switch (option) {
-    case 'd': options->device = optarg; return !strcmp(optarg, "cuda") || !strcmp(optarg, "opencl");
-    case 's': return read_list(options, optarg, add_shape);
-    case 'm': return read_list(options, optarg, add_node_size);
-    case 't': return read_list(options, optarg, add_technique);
+    case 'd':
+        options->device = optarg;
+        return !strcmp(optarg, "cuda") || !strcmp(optarg, "opencl");
+    case 's':
+        return read_list(options, optarg, add_shape);
+    case 'm':
+        return read_list(options, optarg, add_node_size);
+    case 't':
+        return read_list(options, optarg, add_technique);
     case 'i':
         if (!read_number(optarg, 1, &number) || number > REPETITIONS_MAX)
             return false;
@@ -109,15 +125,27 @@ static bool take(struct options *options, int option)
             return false;
         options->nodes = (size_t)number;
         return true;
-    case OPTION_SCALE: return read_number(optarg, 1e-6, &options->scale);
-    case OPTION_SECONDS: return read_number(optarg, 0, &options->seconds);
-    case OPTION_CSV: options->csv = optarg; return true;
-    case OPTION_OWN: options->peer = false; return true;
-    case OPTION_PEER: options->own = false; return true;
-    case OPTION_ASYNCHRONOUS: return options->asynchronous = true;
-    case OPTION_GOALS: return options->has_goals = true;
-    case 'h': return options->help = true;
-    default: return false;
+    case OPTION_SCALE:
+        return read_number(optarg, 1e-6, &options->scale);
+    case OPTION_SECONDS:
+        return read_number(optarg, 0, &options->seconds);
+    case OPTION_CSV:
+        options->csv = optarg;
+        return true;
+    case OPTION_OWN:
+        options->peer = false;
+        return true;
+    case OPTION_PEER:
+        options->own = false;
+        return true;
+    case OPTION_ASYNCHRONOUS:
+        return options->asynchronous = true;
+    case OPTION_GOALS:
+        return options->has_goals = true;
+    case 'h':
+        return options->help = true;
+    default:
+        return false;
     }
 }
 
@@ -148,8 +176,8 @@ int options_read(struct options *options, int argc, char **argv)
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int option;
-    *options = (struct options){
-        .device = "cuda", .scale = 1, .repetitions = 11, .seconds = 1, .own = true, .peer = true};
+    *options =
+        (struct options){.device = "cuda", .scale = 1, .repetitions = 11, .seconds = 1, .own = true, .peer = true};
     while ((option = getopt_long(argc, argv, "d:s:m:t:i:h", longs, NULL)) != -1) {
         if (take(options, option))
             continue;

@@ -48,8 +48,8 @@ void report_add(struct run *run, const struct result *result)
     run->results[run->n_results++] = *result;
     printf("%-10s %8zu %-9s %-10s %-5s %11.1f %11.1f %8.3f %11.1f %7.1f %11.1f %7.1f\n", result->shape,
            result->node_size, result->technique, result->place, directions[result->direction], result->first,
-           result->median, gb_per_s(result), result->by_hand, 100 * result->by_hand / result->median,
-           result->one_copy, 100 * result->one_copy / result->median);
+           result->median, gb_per_s(result), result->by_hand, 100 * result->by_hand / result->median, result->one_copy,
+           100 * result->one_copy / result->median);
     fflush(stdout);
     if (run->csv)
         print_csv(run->csv, run, result);

@@ -89,7 +89,7 @@ static bool is_too_narrow(long cells, int tiles, int halo_width)
 
 const char *grid_make(const struct options *opt, int pes, size_t element_size, struct grid *grid)
 {
-    *grid = (struct grid){ .grid_rows = opt->grid_rows, .grid_cols = opt->grid_cols, .halo_width = opt->halo_width };
+    *grid = (struct grid){.grid_rows = opt->grid_rows, .grid_cols = opt->grid_cols, .halo_width = opt->halo_width};
     if (grid->grid_rows == 0)
         near_square(pes, opt->rows, opt->cols, &grid->grid_rows, &grid->grid_cols);
     if ((long)grid->grid_rows * grid->grid_cols != pes)
@@ -112,7 +112,7 @@ const char *grid_make(const struct options *opt, int pes, size_t element_size, s
 static struct neighbor neighbor_at(const struct grid *grid, int row, int col)
 {
     if (row < 0 || row >= tile_rows(grid) || col < 0 || col >= tile_cols(grid))
-        return (struct neighbor){ .pe = -1 };
+        return (struct neighbor){.pe = -1};
     return (struct neighbor){
         .pe = row / grid->part_rows * grid->grid_cols + col / grid->part_cols,
         .number = row % grid->part_rows * grid->part_cols + col % grid->part_cols,

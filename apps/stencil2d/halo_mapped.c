@@ -124,8 +124,8 @@ void put_in_queues(const struct run *run, const struct local_tile *t, struct que
             const struct message m = message_to(run, t, d);
             int i = n++ % (1 + t->n_beside);
 
-            run->ops->put_signal(i == 0 ? queue : t->beside[i - 1], m.dest, m.source, m.bytes, m.signal,
-                                 run->exchanges, m.pe);
+            run->ops->put_signal(i == 0 ? queue : t->beside[i - 1], m.dest, m.source, m.bytes, m.signal, run->exchanges,
+                                 m.pe);
         }
 }
 

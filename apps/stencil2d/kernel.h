@@ -39,10 +39,10 @@ FUNCTION int find_cell(const struct launch_plan *p, long number, long *row, long
     const struct bounds o = p->outer;
     const struct bounds i = p->inner;
     const struct bounds part[4] = {
-        { o.first_row, i.first_row, o.first_col, o.end_col },
-        { i.end_row, o.end_row, o.first_col, o.end_col },
-        { i.first_row, i.end_row, o.first_col, i.first_col },
-        { i.first_row, i.end_row, i.end_col, o.end_col },
+        {o.first_row, i.first_row, o.first_col, o.end_col},
+        {i.end_row, o.end_row, o.first_col, o.end_col},
+        {i.first_row, i.end_row, o.first_col, i.first_col},
+        {i.first_row, i.end_row, i.end_col, o.end_col},
     };
 
     for (int n = 0; n < 4; n++) {
@@ -185,8 +185,8 @@ FUNCTION void compute_inside(GLOBAL const REAL *RESTRICT in, GLOBAL REAL *RESTRI
                          col + COLS <= cols ? COLS : cols - col, center, cardinal, diagonal);
 }
 
-KERNEL void SWEEP(GLOBAL const REAL *RESTRICT in, GLOBAL REAL *RESTRICT out, GLOBAL REAL *messages,
-                  PLAN plan, REAL center, REAL cardinal, REAL diagonal)
+KERNEL void SWEEP(GLOBAL const REAL *RESTRICT in, GLOBAL REAL *RESTRICT out, GLOBAL REAL *messages, PLAN plan,
+                  REAL center, REAL cardinal, REAL diagonal)
 {
     GLOBAL WORD *words = plan.words < 0 ? NULL : (GLOBAL WORD *)((GLOBAL char *)messages + plan.words);
 

@@ -12,10 +12,9 @@ static const _Alignas(64) unsigned char fatbin[] = {
 
 static const char opencl[] = {
 #include "stencil2d.cl.inc"
-    0
-};
+    0};
 
-const struct kernel_code stencil_kernels = { fatbin, opencl };
+const struct kernel_code stencil_kernels = {fatbin, opencl};
 
 struct kernel *sweep_kernel(const struct device_ops *ops, struct device *dev, const struct real *real)
 {
@@ -50,8 +49,8 @@ void plan_launch(const struct device_ops *ops, struct queue *queue, struct kerne
 {
     const long groups = plan->frame_groups + groups_inside(ops, plan, real->size);
     const struct launch launch = {
-        .global = { (size_t)groups * GROUP_WIDTH, GROUP_HEIGHT },
-        .group = { GROUP_WIDTH, GROUP_HEIGHT },
+        .global = {(size_t)groups * GROUP_WIDTH, GROUP_HEIGHT},
+        .group = {GROUP_WIDTH, GROUP_HEIGHT},
     };
     double rounded[3]; /* the first real->size bytes of each */
     struct argument arguments[] = {
@@ -59,9 +58,9 @@ void plan_launch(const struct device_ops *ops, struct queue *queue, struct kerne
         BUFFER_ARGUMENT(buffers->out),
         BUFFER_ARGUMENT(buffers->messages),
         VALUE_ARGUMENT(*plan),
-        { .value = &rounded[0], .size = real->size },
-        { .value = &rounded[1], .size = real->size },
-        { .value = &rounded[2], .size = real->size },
+        {.value = &rounded[0], .size = real->size},
+        {.value = &rounded[1], .size = real->size},
+        {.value = &rounded[2], .size = real->size},
     };
 
     for (int i = 0; i < 3; i++)
@@ -72,11 +71,11 @@ void plan_launch(const struct device_ops *ops, struct queue *queue, struct kerne
 void sweep_launch(const struct device_ops *ops, struct queue *queue, struct kernel *kernel, const struct real *real,
                   const struct sweep *sweep)
 {
-    const struct plan_buffers buffers = { .in = sweep->in, .out = sweep->out, .messages = sweep->out };
+    const struct plan_buffers buffers = {.in = sweep->in, .out = sweep->out, .messages = sweep->out};
     const struct launch_plan plan = {
         .origin = (long)sweep->origin,
         .pitch = (long)sweep->pitch,
-        .inside = { .end_row = sweep->rows, .end_col = sweep->cols },
+        .inside = {.end_row = sweep->rows, .end_col = sweep->cols},
         .words = -1,
     };
 

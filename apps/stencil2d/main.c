@@ -18,7 +18,7 @@ struct session {
     struct local_tile *tiles; /* with their devices; the rest is set by each run */
     struct reference ref;
     struct kernel_times kernel; /* of the present precision; 0: not yet measured */
-    bool introduced;             /* the lines of the tiles are out                */
+    bool introduced;            /* the lines of the tiles are out                */
     bool failed;
 };
 
@@ -57,8 +57,8 @@ static void open_devices(struct session *s)
     for (int i = 0; i < s->opt.gpus_per_pe; i++) {
         s->tiles[i].device_index = s->opt.gpus_per_pe > 1 && devices > 0 ? (first + i) % devices : first;
         first_there = first_on_device(s, i);
-        s->tiles[i].dev = first_there < i ? s->tiles[first_there].dev
-                                          : s->ops->open(s->tiles[i].device_index, &stencil_kernels);
+        s->tiles[i].dev =
+            first_there < i ? s->tiles[first_there].dev : s->ops->open(s->tiles[i].device_index, &stencil_kernels);
     }
 }
 
@@ -101,7 +101,7 @@ static double run_once(struct session *s, const struct real *real, const struct 
         .tiles = s->tiles,
         .n_tiles = s->opt.gpus_per_pe,
     };
-    struct result result = { 0 };
+    struct result result = {0};
 
     set_up(s, &run);
     introduce(s, &run);
@@ -151,7 +151,7 @@ static void compare_times(const struct session *s, const struct real *real, cons
 
 static void run_variants(struct session *s, const struct real *real)
 {
-    double seconds[VARIANTS] = { 0 };
+    double seconds[VARIANTS] = {0};
 
     s->kernel.alone = 0;
     for (enum variant v = 0; v < VARIANTS; v++)
@@ -178,7 +178,7 @@ static void run_all(struct session *s)
 
 int main(int argc, char **argv)
 {
-    struct session s = { .introduced = false };
+    struct session s = {.introduced = false};
 
     options_parse(argc, argv, &s.opt);
     shmem_init();

@@ -40,27 +40,27 @@ enum {
 };
 
 static const struct option long_options[] = {
-    { "size", required_argument, NULL, OPT_SIZE },
-    { "iterations", required_argument, NULL, OPT_ITERATIONS },
-    { "warmup", required_argument, NULL, OPT_WARMUP },
-    { "grid", required_argument, NULL, OPT_GRID },
-    { "seed", required_argument, NULL, OPT_SEED },
-    { "weights", required_argument, NULL, OPT_WEIGHTS },
-    { "halo-value", required_argument, NULL, OPT_HALO_VALUE },
-    { "sync", required_argument, NULL, OPT_SYNC },
-    { "verify", no_argument, NULL, OPT_VERIFY },
-    { "tolerance", required_argument, NULL, OPT_TOLERANCE },
-    { "inject-error", no_argument, NULL, OPT_INJECT_ERROR },
-    { "variant", required_argument, NULL, OPT_VARIANT },
-    { "halo-width", required_argument, NULL, OPT_HALO_WIDTH },
-    { "gpus-per-pe", required_argument, NULL, OPT_GPUS_PER_PE },
-    { "naive", no_argument, NULL, OPT_NAIVE },
-    { "both", no_argument, NULL, OPT_BOTH },
-    { "picture", required_argument, NULL, OPT_PICTURE },
-    { "csv", no_argument, NULL, OPT_CSV },
-    { "device", required_argument, NULL, OPT_DEVICE },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
+    {"size", required_argument, NULL, OPT_SIZE},
+    {"iterations", required_argument, NULL, OPT_ITERATIONS},
+    {"warmup", required_argument, NULL, OPT_WARMUP},
+    {"grid", required_argument, NULL, OPT_GRID},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"weights", required_argument, NULL, OPT_WEIGHTS},
+    {"halo-value", required_argument, NULL, OPT_HALO_VALUE},
+    {"sync", required_argument, NULL, OPT_SYNC},
+    {"verify", no_argument, NULL, OPT_VERIFY},
+    {"tolerance", required_argument, NULL, OPT_TOLERANCE},
+    {"inject-error", no_argument, NULL, OPT_INJECT_ERROR},
+    {"variant", required_argument, NULL, OPT_VARIANT},
+    {"halo-width", required_argument, NULL, OPT_HALO_WIDTH},
+    {"gpus-per-pe", required_argument, NULL, OPT_GPUS_PER_PE},
+    {"naive", no_argument, NULL, OPT_NAIVE},
+    {"both", no_argument, NULL, OPT_BOTH},
+    {"picture", required_argument, NULL, OPT_PICTURE},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"device", required_argument, NULL, OPT_DEVICE},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 /* The defaults of the problem are those of SHOC. --inject-error is for testing the check and not listed. */
@@ -195,7 +195,7 @@ static bool parse_precision(const char *text, struct options *opt)
 
 static bool parse_sync(const char *text, struct options *opt)
 {
-    static const char *const names[] = { [BY_SIGNALS] = "signal", [BY_BARRIERS] = "barrier", [IN_QUEUE] = "queue" };
+    static const char *const names[] = {[BY_SIGNALS] = "signal", [BY_BARRIERS] = "barrier", [IN_QUEUE] = "queue"};
 
     for (size_t i = BY_SIGNALS; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(text, names[i]) == 0) {
@@ -207,7 +207,7 @@ static bool parse_sync(const char *text, struct options *opt)
 
 static bool parse_variant(const char *text, struct options *opt)
 {
-    static const char *const names[] = { [MAPPED] = "mapped", [OVERLAPPED] = "overlapped", [NAIVE] = "naive" };
+    static const char *const names[] = {[MAPPED] = "mapped", [OVERLAPPED] = "overlapped", [NAIVE] = "naive"};
     bool all = strcmp(text, "all") == 0;
     bool known = all;
 
@@ -295,7 +295,7 @@ static void set_defaults(struct options *opt)
         .warmup = 10,
         .seed = 71594,
         .single = true,
-        .weights = { 0.25, 0.15, 0.05 },
+        .weights = {0.25, 0.15, 0.05},
     };
 }
 
@@ -308,7 +308,7 @@ void options_parse(int argc, char **argv, struct options *opt)
     opterr = 0;
     while ((code = getopt_long(argc, argv, ":d:s:p:h", long_options, &index)) != -1) {
         const char *shown = argv[optind - 1];
-        const char short_name[2] = { (char)code, '\0' };
+        const char short_name[2] = {(char)code, '\0'};
 
         if (code == '?')
             snprintf(opt->error, sizeof(opt->error), "unknown option %s", shown);

@@ -165,7 +165,7 @@ static void collect(const struct picture *pic)
  * Source: D. A. Green, A colour scheme for the display of astronomical intensity images, 2011 (cubehelix). */
 static void colour(double x, uint8_t rgb[3])
 {
-    static const double weights[3][2] = { { -0.14861, 1.78277 }, { -0.29227, -0.90649 }, { 1.97294, 0 } };
+    static const double weights[3][2] = {{-0.14861, 1.78277}, {-0.29227, -0.90649}, {1.97294, 0}};
     double angle = 2 * M_PI * (0.5 / 3 + 1 - 1.5 * x);
     double amplitude = x * (1 - x) / 2;
 
@@ -226,7 +226,7 @@ static void draw(struct picture *pic, const char *file)
 
 void picture_draw(const struct run *run, const char *file)
 {
-    struct picture pic = { .run = run };
+    struct picture pic = {.run = run};
     size_t row_bytes = run->grid.pitch * run->real->size;
     double largest;
 

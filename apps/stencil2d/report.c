@@ -114,8 +114,8 @@ static const char *sync_name(const struct run *run)
 
 static void print_result(const struct run *run, const struct result *result)
 {
-    printf("%s (%s) %s, %ldx%ld on %dx%d PEs", run->exchange->variant, sync_name(run), run->real->name,
-           run->grid.rows, run->grid.cols, run->grid.grid_rows, run->grid.grid_cols);
+    printf("%s (%s) %s, %ldx%ld on %dx%d PEs", run->exchange->variant, sync_name(run), run->real->name, run->grid.rows,
+           run->grid.cols, run->grid.grid_rows, run->grid.grid_cols);
     if (run->n_tiles > 1)
         printf(" with %d GPUs each", run->n_tiles);
     if (run->grid.halo_width > 1)

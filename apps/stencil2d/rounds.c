@@ -29,7 +29,7 @@ static struct bounds shrink(const struct tile *tile, const struct bounds *from, 
 /* What iteration i of n computes, and what lies inside of its frame. */
 static void set_bounds(const struct run *run, const struct tile *tile, int i, int n, struct launch_plan *plan)
 {
-    const struct bounds whole = { .end_row = tile->rows, .end_col = tile->cols };
+    const struct bounds whole = {.end_row = tile->rows, .end_col = tile->cols};
 
     plan->outer = shrink(tile, &whole, -(n - 1 - i));
     if (i == n - 1)
@@ -140,6 +140,6 @@ void compute_whole(const struct run *run, const struct local_tile *t)
 {
     struct launch_plan plan = empty_plan(run);
 
-    plan.inside = (struct bounds){ .end_row = t->shape.rows, .end_col = t->shape.cols };
+    plan.inside = (struct bounds){.end_row = t->shape.rows, .end_col = t->shape.cols};
     launch(run, t, t->queue, &plan);
 }

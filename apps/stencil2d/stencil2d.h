@@ -49,13 +49,13 @@ struct options {
     double halo_value;            /* of the fixed border                                   */
     bool variant[VARIANTS];       /* to run one after the other; mapped if there is none   */
     enum sync sync;
-    bool verify;                  /* against the serial reference                          */
-    double tolerance;             /* relative error that passes; 0: bit for bit            */
-    bool inject_error;            /* spoil one cell, so that the check must fail           */
-    const char *picture;          /* PNG file of the field after the run, or NULL          */
-    bool csv;                     /* output as comma-separated values                      */
-    bool help;                    /* print the help text only                              */
-    char error[160];              /* what is wrong with the command line; empty if nothing */
+    bool verify;         /* against the serial reference                          */
+    double tolerance;    /* relative error that passes; 0: bit for bit            */
+    bool inject_error;   /* spoil one cell, so that the check must fail           */
+    const char *picture; /* PNG file of the field after the run, or NULL          */
+    bool csv;            /* output as comma-separated values                      */
+    bool help;           /* print the help text only                              */
+    char error[160];     /* what is wrong with the command line; empty if nothing */
 };
 
 void options_parse(int argc, char **argv, struct options *opt);
@@ -66,17 +66,17 @@ void options_help(void);
 /* The matrix and how it is cut. Extents that do not divide evenly are spread: they differ by one at most. Numbers
  * without a unit count elements and are the same on every PE. */
 struct grid {
-    long rows, cols;             /* of the whole matrix                                            */
-    int grid_rows, grid_cols;    /* of PEs                                                         */
-    int part_rows, part_cols;    /* of tiles in the part of each PE                                */
-    int halo_width;              /* W                                                              */
-    int max_rows, max_cols;      /* of the largest tile                                            */
-    size_t lead;                 /* from the start of a row to its first cell                      */
-    size_t pitch;                /* from row to row                                                */
-    size_t origin;               /* index of cell (0, 0) of a tile                                 */
-    size_t elements;             /* of a tile with its halo                                        */
-    size_t piece[DIRECTIONS];    /* where a piece begins in an area: room for that of the largest  */
-    size_t area;                 /* of the buffer with what is sent; the next area begins there    */
+    long rows, cols;          /* of the whole matrix                                            */
+    int grid_rows, grid_cols; /* of PEs                                                         */
+    int part_rows, part_cols; /* of tiles in the part of each PE                                */
+    int halo_width;           /* W                                                              */
+    int max_rows, max_cols;   /* of the largest tile                                            */
+    size_t lead;              /* from the start of a row to its first cell                      */
+    size_t pitch;             /* from row to row                                                */
+    size_t origin;            /* index of cell (0, 0) of a tile                                 */
+    size_t elements;          /* of a tile with its halo                                        */
+    size_t piece[DIRECTIONS]; /* where a piece begins in an area: room for that of the largest  */
+    size_t area;              /* of the buffer with what is sent; the next area begins there    */
 };
 
 /* Areas of the buffer with what is sent. */
@@ -131,10 +131,10 @@ struct local_tile {
     struct queue *urgent;              /* of the overlapped variant, for what neighbours wait for            */
     struct queue *beside[MOST_BESIDE]; /* beside the one with the puts, for messages to further neighbours   */
     int n_beside;
-    struct buffer *buf[2];             /* the matrix before and after an iteration, in turns                 */
-    struct buffer *messages;           /* areas, then words                                                  */
-    uint64_t frames_done;              /* what that word will be when all launches so far are done           */
-    char *mapped_messages;             /* the symmetric address of messages; NULL in the naive variant       */
+    struct buffer *buf[2];   /* the matrix before and after an iteration, in turns                 */
+    struct buffer *messages; /* areas, then words                                                  */
+    uint64_t frames_done;    /* what that word will be when all launches so far are done           */
+    char *mapped_messages;   /* the symmetric address of messages; NULL in the naive variant       */
 };
 
 /* How halos are exchanged. All functions are collective. step takes what the last iteration has written for the
@@ -158,12 +158,12 @@ struct run {
     struct grid grid;
     struct local_tile *tiles;
     int n_tiles;
-    int cur;             /* which of the buffers holds the matrix now                             */
-    double progress;     /* when the last progress line was printed                               */
-    uint64_t *signals;   /* symmetric; per tile and direction: the last exchange that has arrived */
-    uint64_t exchanges;  /* begun so far; the number of the present one                           */
+    int cur;              /* which of the buffers holds the matrix now                             */
+    double progress;      /* when the last progress line was printed                               */
+    uint64_t *signals;    /* symmetric; per tile and direction: the last exchange that has arrived */
+    uint64_t exchanges;   /* begun so far; the number of the present one                           */
     bool waits_in_kernel; /* the overlapped variant: not in the queue */
-    char *staging;       /* of the naive variant, in the symmetric heap                           */
+    char *staging;        /* of the naive variant, in the symmetric heap                           */
 };
 
 enum verdict { NOT_VERIFIED, EXACT, WITHIN_TOLERANCE, FAILED };

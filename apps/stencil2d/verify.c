@@ -55,7 +55,7 @@ static void compute_reference(struct run *run, struct reference *ref)
     }
     free(out);
     free(ref->matrix);
-    *ref = (struct reference){ .real = run->real, .matrix = in };
+    *ref = (struct reference){.real = run->real, .matrix = in};
 }
 
 /* Rows of tile that piece holds when it starts at row first. */

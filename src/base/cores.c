@@ -29,8 +29,8 @@ static bool kernel_may_yield(void)
 void shmemi_cores_open(int n_busy_threads)
 {
     are_shared = n_busy_threads > sysconf(_SC_NPROCESSORS_ONLN);
-    may_yield = shmemi_settings.yield == SHMEMI_YIELD_AUTO ? kernel_may_yield()
-                                                           : shmemi_settings.yield == SHMEMI_YIELD_ALWAYS;
+    may_yield =
+        shmemi_settings.yield == SHMEMI_YIELD_AUTO ? kernel_may_yield() : shmemi_settings.yield == SHMEMI_YIELD_ALWAYS;
 }
 
 bool shmemi_cores_are_shared(void)

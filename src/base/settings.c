@@ -238,10 +238,11 @@ static int check_window(void)
     const size_t room = (size_t)64 << 20;
     if (shmemi_settings.symmetric_size <= shmemi_settings.map_window - room)
         return 0;
-    shmemi_error("SHMEM_SYMMETRIC_SIZE (%zu MiB) leaves no room for mapped objects in SHMEM_MAP_WINDOW (%zu MiB); set the "
-                 "latter to %zum or more",
-                 shmemi_settings.symmetric_size >> 20, shmemi_settings.map_window >> 20,
-                 (shmemi_settings.symmetric_size + 2 * room) >> 20);
+    shmemi_error(
+        "SHMEM_SYMMETRIC_SIZE (%zu MiB) leaves no room for mapped objects in SHMEM_MAP_WINDOW (%zu MiB); set the "
+        "latter to %zum or more",
+        shmemi_settings.symmetric_size >> 20, shmemi_settings.map_window >> 20,
+        (shmemi_settings.symmetric_size + 2 * room) >> 20);
     return -EINVAL;
 }
 

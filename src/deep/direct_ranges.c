@@ -48,8 +48,8 @@ static bool add_extent(struct search *search, const struct shmemi_graph *graph, 
     return add_run(search, extent, at, end);
 }
 
-void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
-                                    size_t begin, size_t end, const struct shmemi_far_side *far)
+void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
+                                    size_t end, const struct shmemi_far_side *far)
 {
     struct search search = {.found = ranges, .far = far, .begin = begin, .end = end};
     *ranges = (struct shmemi_direct_ranges){0};

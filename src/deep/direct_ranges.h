@@ -18,8 +18,8 @@ struct shmemi_direct_ranges {
 void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
                                const struct shmemi_far_side *far);
 /* The same of bytes [begin, end) of the image; offsets count from begin. */
-void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
-                                    size_t begin, size_t end, const struct shmemi_far_side *far);
+void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
+                                    size_t end, const struct shmemi_far_side *far);
 void shmemi_direct_ranges_close(struct shmemi_direct_ranges *ranges);
 
 #endif

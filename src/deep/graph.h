@@ -60,7 +60,7 @@ struct shmemi_walk_options {
     const char *routine; /* for messages */
     struct shmemi_graph_space space;
     const struct shmemi_field_set *skipped; /* treated as WEAK; NULL: none */
-    size_t header; /* bytes before the first extent */
+    size_t header;                          /* bytes before the first extent */
 };
 
 /* Find all that nelems objects of a type at an address (a pointer value) reach, and lay it out. nelems 0 or a null

@@ -29,7 +29,7 @@ struct layout {
     struct shmemi_pair *order, *other; /* items by address: address, item; and room to sort them */
     struct group *groups;              /* by address */
     size_t n_groups;
-    uint32_t *place_of_item;        /* group, later extent */
+    uint32_t *place_of_item;       /* group, later extent */
     struct shmemi_extent *extents; /* of groups */
 };
 

@@ -14,7 +14,8 @@
 #define IS_CHARACTER_INTEGER false
 #define IS_CHARACTER_OTHER false
 #define ALIGNMENT(_ctype) (sizeof(_ctype) > 16 ? 16 : sizeof(_ctype)) /* all sizes are powers of two */
-#define IS_SIGNED(_ctype) _Generic((_ctype *)0,                                                                        \
+#define IS_SIGNED(_ctype)                                                                                              \
+    _Generic((_ctype *)0,                                                                        \
     char *: (char)-1 < 0, signed char *: true, short *: true, int *: true, long *: true, long long *: true,            \
     default: false)
 

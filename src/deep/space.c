@@ -14,7 +14,7 @@
 #include <utlist.h>
 
 static const struct shmemi_technique *const techniques[SHMEMI_TECHNIQUES] = {
-    [SHMEMI_TECHNIQUE_IMAGE] = &shmemi_technique_image, [SHMEMI_TECHNIQUE_BASE] = &shmemi_technique_base,
+    [SHMEMI_TECHNIQUE_IMAGE] = &shmemi_technique_image,         [SHMEMI_TECHNIQUE_BASE] = &shmemi_technique_base,
     [SHMEMI_TECHNIQUE_BASE_PLUS] = &shmemi_technique_base_plus, [SHMEMI_TECHNIQUE_TCPY] = &shmemi_technique_tcpy,
     [SHMEMI_TECHNIQUE_PCPY] = &shmemi_technique_pcpy,
 };
@@ -116,8 +116,8 @@ void shmemi_space_close(struct shmemi_space *space)
     forget(space);
     for (size_t i = 0; i < space->n_mappings; i++)
         shmemi_mapping_close(space->mappings[i]);
-    DL_FOREACH_SAFE (space->batches, batch, next)
-        free_batch(space, batch);
+    DL_FOREACH_SAFE(space->batches, batch, next)
+    free_batch(space, batch);
     shmemi_batch_free_spare(space);
     free(space->scratch);
     shmemi_index_close(&space->index);

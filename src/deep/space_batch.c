@@ -125,8 +125,8 @@ static void copy_some(struct shmemi_graph *some, const struct shmemi_graph *grap
         }
         for (; link < graph->n_links && graph->links[link].at < extent->at + extent->size; link++)
             if (!holders[i])
-                some->links[some->n_links++] = (struct shmemi_graph_link){
-                    graph->links[link].at - extent->at + mine->at, graph->links[link].to};
+                some->links[some->n_links++] =
+                    (struct shmemi_graph_link){graph->links[link].at - extent->at + mine->at, graph->links[link].to};
     }
     some->size = at;
 }

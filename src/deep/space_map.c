@@ -16,7 +16,7 @@ static const char routine[] = "shmemx_deep_map";
 struct plan {
     struct shmemi_space *space;
     int flags;
-    struct shmemi_graph graph; /* the batch takes it when all is new */
+    struct shmemi_graph graph;    /* the batch takes it when all is new */
     struct shmemi_copy **holders; /* the copy that holds each extent; NULL: all are new, in their order */
     size_t n_new;
     struct shmemi_mapping *mapping;
@@ -87,9 +87,9 @@ static int refuse_size(const struct plan *plan, const struct shmemi_batch *batch
 
 static int make_batch(struct plan *plan)
 {
-    struct shmemi_batch *batch =
-        plan->holders ? shmemi_batch_of_some(plan->space, &plan->graph, plan->holders, plan->n_new)
-                      : shmemi_batch_of_all(plan->space, &plan->graph);
+    struct shmemi_batch *batch = plan->holders
+                                     ? shmemi_batch_of_some(plan->space, &plan->graph, plan->holders, plan->n_new)
+                                     : shmemi_batch_of_all(plan->space, &plan->graph);
     if (!batch)
         return no_memory();
     int rc = shmemi_batch_place(plan->space, batch);

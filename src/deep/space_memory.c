@@ -286,8 +286,7 @@ static int allocate_object(struct shmemi_space_memory *memory, size_t size, uint
     return rc;
 }
 
-int shmemi_space_memory_allocate(struct shmemi_space_memory *memory, size_t size, size_t alignment,
-                                 uint64_t *address_p)
+int shmemi_space_memory_allocate(struct shmemi_space_memory *memory, size_t size, size_t alignment, uint64_t *address_p)
 {
     if (memory->is_per_object)
         return allocate_object(memory, size, address_p);

@@ -35,9 +35,9 @@ enum { SHMEMI_LINK_OF_MAKER = 1u << 31 }; /* one of those that have followed it 
 struct shmemi_batch {
     /* An extent for each copy. What links point to are addresses on the device, not offsets in an image. */
     struct shmemi_graph graph;
-    bool is_walked;        /* shmemi_graph_close frees the graph */
-    uint32_t *followers;   /* for each link: mappings that have followed it */
-    size_t link_room;      /* 0: no more links than there are */
+    bool is_walked;      /* shmemi_graph_close frees the graph */
+    uint32_t *followers; /* for each link: mappings that have followed it */
+    size_t link_room;    /* 0: no more links than there are */
     size_t n_copies, n_live;
     size_t n_references; /* mappings, once for each of their parts */
     bool is_chunk; /* on the device it is an image, whose first byte would be at base; else each copy lies alone */
@@ -45,7 +45,7 @@ struct shmemi_batch {
     struct shmemi_batch *prev, *next; /* of the space */
     struct shmemi_batch *next_over;
     size_t copy_room, follower_room; /* of the memory */
-    struct shmemi_copy copies[]; /* and one more, for first_link */
+    struct shmemi_copy copies[];     /* and one more, for first_link */
 };
 
 /* A range of a copy. */
@@ -81,12 +81,12 @@ struct shmemi_space {
     enum shmemi_lifetime lifetime;
     bool is_asynchronous;
     struct shmemi_index index;
-    size_t n_live; /* copies */
-    uint64_t call; /* number of the current call: globalMapID */
+    size_t n_live;                    /* copies */
+    uint64_t call;                    /* number of the current call: globalMapID */
     struct shmemi_mapping **mappings; /* oldest first */
     size_t n_mappings, room;
     struct shmemi_batch *batches;
-    struct shmemi_batch *over; /* those that only the index may refer to */
+    struct shmemi_batch *over;  /* those that only the index may refer to */
     struct shmemi_batch *spare; /* memory of one that is over, for the next: fresh pages cost more than their use */
     void *scratch;              /* for lists of the current call */
     size_t scratch_size;

@@ -26,8 +26,8 @@ static int send(struct shmemi_space *space, const struct shmemi_part *parts, siz
     struct shmemi_transfers transfers;
     shmemi_transfers_begin(&transfers, space);
     for (size_t i = 0; i < n; i++)
-        if (shmemi_transfers_send(&transfers, shmemi_part_device(&parts[i]), shmemi_part_host(&parts[i]),
-                                  parts[i].size, NULL) ||
+        if (shmemi_transfers_send(&transfers, shmemi_part_device(&parts[i]), shmemi_part_host(&parts[i]), parts[i].size,
+                                  NULL) ||
             send_links(&transfers, &parts[i]))
             break;
     return shmemi_transfers_end(&transfers);

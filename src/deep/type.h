@@ -54,9 +54,9 @@ struct shmemi_type_link {
     enum shmemi_field_kind kind;
     uint32_t id; /* number of the field among all that exist, for selections */
     size_t offset;
-    size_t n;                                   /* elements of a VALUE or POINTER; rank of a descriptor */
+    size_t n;                                    /* elements of a VALUE or POINTER; rank of a descriptor */
     const struct shmemi_count_expression *count; /* POINTER; NULL: n */
-    const struct shmemi_type *target;           /* NULL: WEAK and OPAQUE may have none */
+    const struct shmemi_type *target;            /* NULL: WEAK and OPAQUE may have none */
     const char *name;
 };
 
@@ -67,7 +67,7 @@ struct shmemi_type {
     bool has_links;
     size_t n_links;
     struct shmemi_type_link *links; /* by ascending offset */
-    uint64_t layout;           /* shmemx_type_hash */
+    uint64_t layout;                /* shmemx_type_hash */
 };
 
 /* Create all or none; types_p, which may be NULL, gets them in order. 0 or -errno, logged with the name of the routine,

@@ -252,10 +252,10 @@ static int compile_link(const struct position *position, struct shmemi_type_link
     const struct shmemi_field *field = position->field;
     const char *cause;
     *link = (struct shmemi_type_link){.kind = field->kind,
-                                 .offset = field->offset,
-                                 .n = field->elements,
-                                 .target = field->target ? &field->target->type : NULL,
-                                 .name = field->name};
+                                      .offset = field->offset,
+                                      .n = field->elements,
+                                      .target = field->target ? &field->target->type : NULL,
+                                      .name = field->name};
     if (!field->count)
         return 0;
     link->count = shmemi_count_parse(field->count, look_up_member, position->entry, &cause);

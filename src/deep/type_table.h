@@ -20,8 +20,8 @@ struct shmemi_field {
     char *name;
     size_t offset, n; /* n as described */
     enum shmemi_field_kind kind;
-    char *type_name; /* or NULL */
-    char *count;     /* or NULL */
+    char *type_name;                  /* or NULL */
+    char *count;                      /* or NULL */
     struct shmemi_type_entry *target; /* or NULL */
     size_t elements;                  /* n where 0 means 1; rank of a descriptor */
     size_t nbytes;                    /* that it takes in the object */
@@ -32,9 +32,9 @@ struct shmemi_type_entry {
     struct shmemi_integer integer; /* what it is as a member at offset 0; size 0: no integer */
     bool is_character, is_predefined;
     size_t n_fields;
-    struct shmemi_field *fields; /* as described */
+    struct shmemi_field *fields;    /* as described */
     struct shmemi_type_entry *next; /* in its bucket */
-    size_t created; /* how often, without what was destroyed again; 0: only its circle needs it */
+    size_t created;                 /* how often, without what was destroyed again; 0: only its circle needs it */
     size_t held;
     uint32_t first_id; /* of its links */
     uint64_t circle;   /* number that all types have which refer to each other in a circle, and no others */

@@ -373,8 +373,8 @@ static inline int look_at_item(struct shmemi_graph_work *work, uint32_t number)
     const struct shmemi_extent *extent = &work->result.extents[number];
     if (!type->has_links)
         return 0;
-    return extent->size > type->size ? look_at_array(work, number) :
-                                       look_at_object(work, extent->address, type, number);
+    return extent->size > type->size ? look_at_array(work, number)
+                                     : look_at_object(work, extent->address, type, number);
 }
 
 static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t nelems)
@@ -456,8 +456,8 @@ static struct shmemi_graph_work *take_work(const struct shmemi_walk_options *opt
 
 static void put_back_work(struct shmemi_graph_work *work)
 {
-    bool is_small = work->max_items <= KEPT_ITEMS && work->max_frames <= KEPT_ITEMS &&
-                    work->max_weaks <= KEPT_ITEMS && shmemi_visited_size(work->visited.shift) <= 4 * KEPT_ITEMS;
+    bool is_small = work->max_items <= KEPT_ITEMS && work->max_frames <= KEPT_ITEMS && work->max_weaks <= KEPT_ITEMS &&
+                    shmemi_visited_size(work->visited.shift) <= 4 * KEPT_ITEMS;
     free_work(is_small ? atomic_exchange(&spare_work, work) : work);
 }
 

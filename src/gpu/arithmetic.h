@@ -27,7 +27,7 @@ enum shmemi_kind {
 #define KIND(name, ...) SHMEMI_KIND_##name,
     SHMEMI_FOR_KINDS(KIND, )
 #undef KIND
-    SHMEMI_KINDS
+        SHMEMI_KINDS
 };
 
 enum shmemi_operation {

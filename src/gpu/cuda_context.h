@@ -21,14 +21,14 @@ enum { SHMEMI_CUDA_STREAMS = 8, SHMEMI_CUDA_EVENTS = 64 };
 
 struct shmemi_cuda_context {
     CUcontext context;
-    int device;          /* ordinal */
-    CUdevice handle;     /* of the device */
-    bool is_primary;     /* then we hold a reference on it */
-    bool is_shadow;      /* opened for other PEs' memory: between it and other contexts there is no direct copy */
-    bool is_gone;        /* the program has destroyed it; none of its handles may be used, the driver would crash */
-    void *witness;       /* host memory of the context: while the driver knows it, the context is there */
+    int device;      /* ordinal */
+    CUdevice handle; /* of the device */
+    bool is_primary; /* then we hold a reference on it */
+    bool is_shadow;  /* opened for other PEs' memory: between it and other contexts there is no direct copy */
+    bool is_gone;    /* the program has destroyed it; none of its handles may be used, the driver would crash */
+    void *witness;   /* host memory of the context: while the driver knows it, the context is there */
     uint64_t witness_id;
-    pthread_mutex_t lock; /* protects creation of streams, and the events */
+    pthread_mutex_t lock;                          /* protects creation of streams, and the events */
     _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread uses the same one always, so its copies are in order */
     CUevent free_event[SHMEMI_CUDA_EVENTS];        /* recycled: creating one costs more than a small copy */
     unsigned n_free_events;
@@ -38,13 +38,13 @@ struct shmemi_cuda_context {
         _Atomic(CUfunction) function[SHMEMI_KERNELS];
     } kernels; /* under lock; a function that is there may be read without */
     struct {
-        bool is_tried;                          /* under lock */
+        bool is_tried;                            /* under lock */
         _Atomic(struct shmemi_cuda_lists *) pool; /* NULL: there are none */
     } lists;
     struct {
         bool is_tried;
         struct shmemi_cuda_relay *slots; /* NULL: there are none */
-    } relay; /* of a shadow, under lock: cuda_relay.c */
+    } relay;                             /* of a shadow, under lock: cuda_relay.c */
     struct {
         atomic_bool is_prepared;
         bool has_word_operations; /* cuStreamBatchMemOp on words of 8 bytes */

@@ -30,8 +30,8 @@ static inline bool crosses_contexts(const struct shmemi_place *dest, const struc
 
 /* ---- One copy, enqueued ------------------------------------------------------------------------------------------ */
 
-static inline CUresult copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source,
-                                      size_t nbytes, CUstream stream)
+static inline CUresult copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                                      CUstream stream)
 {
     if (is_cuda(dest))
         return shmemi_cuda.cuMemcpyHtoDAsync(dest->address, (const void *)source->address, nbytes, stream);
@@ -39,8 +39,7 @@ static inline CUresult copy_host_once(const struct shmemi_place *dest, const str
 }
 
 /* The driver refuses host memory that begins in a page-locked range and goes on behind its end. */
-static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                     CUstream stream)
+static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, CUstream stream)
 {
     CUresult result = copy_host_once(dest, source, nbytes, stream);
     if (__builtin_expect(result == CUDA_SUCCESS, 1))
@@ -135,8 +134,8 @@ static inline bool is_dense(const struct shmemi_shape *shape)
 
 static inline bool is_rect(const struct shmemi_shape *shape)
 {
-    return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width &&
-           shape->dest_pitch <= PITCH_MAX && shape->source_pitch <= PITCH_MAX;
+    return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width && shape->dest_pitch <= PITCH_MAX &&
+           shape->source_pitch <= PITCH_MAX;
 }
 
 static inline bool is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,

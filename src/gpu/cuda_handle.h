@@ -27,10 +27,10 @@ _Static_assert(sizeof(struct shmemi_cuda_ticket) <= sizeof(((struct shmemi_memor
 /* An allocation of another process, open in this one. */
 struct shmemi_cuda_import {
     struct shmemi_cuda_ticket ticket;
-    uint64_t base, size, buffer_id; /* as the owner says */
+    uint64_t base, size, buffer_id;      /* as the owner says */
     struct shmemi_cuda_context *context; /* that it is open in */
-    CUdeviceptr mapped; /* where base is here; 0 when it was closed because its owner has freed it */
-    void *extra;        /* the way's own */
+    CUdeviceptr mapped;                  /* where base is here; 0 when it was closed because its owner has freed it */
+    void *extra;                         /* the way's own */
     unsigned users;
     struct shmemi_cuda_import *next;
 };

@@ -14,8 +14,7 @@ static CUresult legacy_export(const struct shmemi_allocation *allocation, struct
 static CUresult legacy_map(struct shmemi_cuda_import *import, const struct shmemi_descriptors *descriptors)
 {
     (void)descriptors;
-    return shmemi_cuda.cuIpcOpenMemHandle(&import->mapped, import->ticket.u.legacy,
-                                          CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    return shmemi_cuda.cuIpcOpenMemHandle(&import->mapped, import->ticket.u.legacy, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 }
 
 static CUresult legacy_unmap(struct shmemi_cuda_import *import)

@@ -15,8 +15,7 @@ static CUresult pool_export(const struct shmemi_allocation *allocation, struct s
 {
     CUmemoryPool pool = NULL;
     (void)handle;
-    CUresult result =
-        shmemi_cuda.cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, allocation->base);
+    CUresult result = shmemi_cuda.cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, allocation->base);
     if (result == CUDA_SUCCESS)
         result = shmemi_cuda.cuMemPoolExportPointer(&ticket->u.pool.pointer, allocation->base);
     if (result == CUDA_SUCCESS)

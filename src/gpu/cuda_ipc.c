@@ -267,8 +267,9 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
     }
     int rc = shmemi_cuda_context_shadow(ordinal, context_p);
     if (rc)
-        snprintf(reason, reason_size, "this PE cannot make a context on another PE's GPU: is its memory full, or its "
-                                      "compute mode exclusive?");
+        snprintf(reason, reason_size,
+                 "this PE cannot make a context on another PE's GPU: is its memory full, or its "
+                 "compute mode exclusive?");
     return rc ? -ENOTSUP : 0;
 }
 
@@ -326,8 +327,7 @@ void shmemi_cuda_release(const struct shmemi_memory_handle *handle, const struct
     struct shmemi_cuda_import *import = imports;
     /* known by its number; by its address where it has none */
     while (import && !is_same(import, handle, &ticket, place->object) &&
-           (handle->buffer_id || import->context != place->object ||
-            import->mapped + handle->offset != place->address))
+           (handle->buffer_id || import->context != place->object || import->mapped + handle->offset != place->address))
         import = import->next;
     if (import) {
         import->users--;

@@ -14,7 +14,7 @@ enum shmemi_kernel {
 #define KERNEL(name) SHMEMI_KERNEL_##name,
     SHMEMI_FOR_KERNELS(KERNEL)
 #undef KERNEL
-    SHMEMI_KERNELS
+        SHMEMI_KERNELS
 };
 
 /* The fat binary; of length 0 in a build without nvcc. */

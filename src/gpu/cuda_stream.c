@@ -37,7 +37,8 @@ static void prepare(struct shmemi_cuda_context *context)
     CUfunction function;
     pthread_mutex_lock(&used_lock);
     if (!context->streams.is_prepared) {
-        context->streams.has_word_operations = has_attribute(context, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
+        context->streams.has_word_operations =
+            has_attribute(context, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
         context->streams.has_host_atomics = has_attribute(context, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
         context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
         shmemi_cuda_kernels_load(context);
@@ -188,10 +189,9 @@ static bool operation_of(uint32_t step, uint64_t address, uint64_t value, CUstre
     default:
         return false;
     }
-    *operation = (CUstreamBatchMemOpParams){.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64,
-                                                          .address = address,
-                                                          .value64 = value,
-                                                          .flags = flags}};
+    *operation = (CUstreamBatchMemOpParams){
+        .waitValue = {
+            .operation = CU_STREAM_MEM_OP_WAIT_VALUE_64, .address = address, .value64 = value, .flags = flags}};
     return true;
 }
 

@@ -125,8 +125,7 @@ static bool all_assigned(const struct shmemi_double_queue *queue)
 /* Is there something to copy? With the lock held. */
 static bool has_work(const struct shmemi_double_queue *queue)
 {
-    return queue->copy && !queue->rc && count_of(&queue->to_copy) &&
-           !(queue->copy->to_device && all_assigned(queue));
+    return queue->copy && !queue->rc && count_of(&queue->to_copy) && !(queue->copy->to_device && all_assigned(queue));
 }
 
 /* Will there be something to copy soon? With the lock held. */

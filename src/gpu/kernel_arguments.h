@@ -13,10 +13,9 @@
 
 /* KERNEL(name): the function shmemi_kernel_<name>, in the order of enum shmemi_kernel. */
 #define SHMEMI_FOR_KERNELS(KERNEL)                                                                                     \
-    KERNEL(list) KERNEL(update)                                                                                        \
-    KERNEL(word_steps) KERNEL(put_step)                                                                                \
-    KERNEL(copy_rows)                                                                                                  \
-    SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
+    KERNEL(list)                                                                                                       \
+    KERNEL(update) KERNEL(word_steps) KERNEL(put_step) KERNEL(copy_rows)                                               \
+        SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
 #define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
 
 /* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
@@ -47,9 +46,9 @@ struct shmemi_kernel_end {
  * of the array, from the back; then its end is told. update: an entry, if n is
  * not 0, and then an atomic operation; its answer tells the end. */
 struct shmemi_list_run {
-    uint64_t entries;  /* address of the array */
-    uint64_t bytes;    /* address of the bytes that results are relative to */
-    uint64_t answer;   /* address of two uint64_t: halves of an old value below, the ticket above */
+    uint64_t entries; /* address of the array */
+    uint64_t bytes;   /* address of the bytes that results are relative to */
+    uint64_t answer;  /* address of two uint64_t: halves of an old value below, the ticket above */
     struct shmemi_kernel_end end;
     uint32_t capacity; /* of the array */
     uint32_t n, n_last;
@@ -79,8 +78,8 @@ struct shmemi_combine_list {
 
 /* word_steps: what a stream does with words of 8 bytes that others see too, one step after the other. */
 enum shmemi_word_step {
-    SHMEMI_STEP_SET, /* what came before is visible to whoever sees the new value */
-    SHMEMI_STEP_ADD, /* the same */
+    SHMEMI_STEP_SET,      /* what came before is visible to whoever sees the new value */
+    SHMEMI_STEP_ADD,      /* the same */
     SHMEMI_STEP_UNTIL_EQ, /* in the order of SHMEM_CMP_* */
     SHMEMI_STEP_UNTIL_NE,
     SHMEMI_STEP_UNTIL_GT,

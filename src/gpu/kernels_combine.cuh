@@ -19,11 +19,9 @@
     } while (0)
 
 /* As coll_op.c: sums and products of signed integers are those of the unsigned type of the same size. */
-template <typename Signed, typename Unsigned>
-struct integer {
+template <typename Signed, typename Unsigned> struct integer {
     typedef Signed T;
-    template <unsigned N>
-    static __device__ void combine(uint32_t op, T *a, const T *b)
+    template <unsigned N> static __device__ void combine(uint32_t op, T *a, const T *b)
     {
         switch (op) {
         case SHMEMI_OP_and:
@@ -44,16 +42,26 @@ struct integer {
     }
 };
 
-static __device__ float add(float x, float y) { return __fadd_rn(x, y); }
-static __device__ float multiply(float x, float y) { return __fmul_rn(x, y); }
-static __device__ double add(double x, double y) { return __dadd_rn(x, y); }
-static __device__ double multiply(double x, double y) { return __dmul_rn(x, y); }
+static __device__ float add(float x, float y)
+{
+    return __fadd_rn(x, y);
+}
+static __device__ float multiply(float x, float y)
+{
+    return __fmul_rn(x, y);
+}
+static __device__ double add(double x, double y)
+{
+    return __dadd_rn(x, y);
+}
+static __device__ double multiply(double x, double y)
+{
+    return __dmul_rn(x, y);
+}
 
-template <typename Real>
-struct real {
+template <typename Real> struct real {
     typedef Real T;
-    template <unsigned N>
-    static __device__ void combine(uint32_t op, T *a, const T *b)
+    template <unsigned N> static __device__ void combine(uint32_t op, T *a, const T *b)
     {
         switch (op) {
         case SHMEMI_OP_max:
@@ -68,31 +76,26 @@ struct real {
     }
 };
 
-template <typename Real>
-struct parts {
+template <typename Real> struct parts {
     Real re, im;
 };
 
-template <typename Real>
-static __device__ parts<Real> add(parts<Real> x, parts<Real> y)
+template <typename Real> static __device__ parts<Real> add(parts<Real> x, parts<Real> y)
 {
     parts<Real> sum = {add(x.re, y.re), add(x.im, y.im)};
     return sum;
 }
 
-template <typename Real>
-static __device__ parts<Real> multiply(parts<Real> x, parts<Real> y)
+template <typename Real> static __device__ parts<Real> multiply(parts<Real> x, parts<Real> y)
 {
     parts<Real> product = {add(multiply(x.re, y.re), -multiply(x.im, y.im)),
                            add(multiply(x.re, y.im), multiply(x.im, y.re))};
     return product;
 }
 
-template <typename Real>
-struct complex_number {
+template <typename Real> struct complex_number {
     typedef parts<Real> T;
-    template <unsigned N>
-    static __device__ void combine(uint32_t op, T *a, const T *b)
+    template <unsigned N> static __device__ void combine(uint32_t op, T *a, const T *b)
     {
         if (op == SHMEMI_OP_sum)
             EACH(add(x, y));
@@ -103,26 +106,36 @@ struct complex_number {
 
 /* ---- Elements one by one, or 16 bytes of them at a time ---------------------------------------------------------- */
 
-template <typename Number>
-struct single {
+template <typename Number> struct single {
     typename Number::T number;
-    __device__ void load(uint64_t address) { number = *(const typename Number::T *)address; }
-    __device__ void store(uint64_t address) const { *(typename Number::T *)address = number; }
+    __device__ void load(uint64_t address)
+    {
+        number = *(const typename Number::T *)address;
+    }
+    __device__ void store(uint64_t address) const
+    {
+        *(typename Number::T *)address = number;
+    }
     __device__ void combine(uint32_t op, const single &other)
     {
         Number::template combine<1>(op, &number, &other.number);
     }
 };
 
-template <typename Number>
-struct pack {
+template <typename Number> struct pack {
     enum { COUNT = SHMEMI_PACK_BYTES / sizeof(typename Number::T) };
     union {
         uint4 bits;
         typename Number::T number[COUNT];
     };
-    __device__ void load(uint64_t address) { bits = *(const uint4 *)address; }
-    __device__ void store(uint64_t address) const { *(uint4 *)address = bits; }
+    __device__ void load(uint64_t address)
+    {
+        bits = *(const uint4 *)address;
+    }
+    __device__ void store(uint64_t address) const
+    {
+        *(uint4 *)address = bits;
+    }
     __device__ void combine(uint32_t op, const pack &other)
     {
         Number::template combine<COUNT>(op, number, other.number);
@@ -131,8 +144,7 @@ struct pack {
 
 /* ---- All arrays at one index ------------------------------------------------------------------------------------- */
 
-template <typename Item>
-static __device__ void combine_all(const struct shmemi_combine_list &list, uint64_t at)
+template <typename Item> static __device__ void combine_all(const struct shmemi_combine_list &list, uint64_t at)
 {
     Item sum, next;
     sum.load(list.source[0] + at);
@@ -147,8 +159,7 @@ static __device__ void combine_all(const struct shmemi_combine_list &list, uint6
 }
 
 /* A source is read before the dest that may be the same memory is written. */
-template <typename Item>
-static __device__ void scan(const struct shmemi_combine_list &list, uint64_t at)
+template <typename Item> static __device__ void scan(const struct shmemi_combine_list &list, uint64_t at)
 {
     Item before = {}, sum, next;
 #pragma unroll 1
@@ -168,8 +179,7 @@ static __device__ void scan(const struct shmemi_combine_list &list, uint64_t at)
     }
 }
 
-template <typename Item>
-static __device__ void combine_at(const struct shmemi_combine_list &list, uint64_t at)
+template <typename Item> static __device__ void combine_at(const struct shmemi_combine_list &list, uint64_t at)
 {
     if (list.form == SHMEMI_COMBINE_ALL)
         combine_all<Item>(list, at);
@@ -177,17 +187,16 @@ static __device__ void combine_at(const struct shmemi_combine_list &list, uint64
         scan<Item>(list, at);
 }
 
-template <typename Number>
-static __device__ void combine(const struct shmemi_combine_list &list)
+template <typename Number> static __device__ void combine(const struct shmemi_combine_list &list)
 {
     const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, threads = (uint64_t)gridDim.x * blockDim.x;
     const uint64_t in_pack = SHMEMI_PACK_BYTES / sizeof(typename Number::T), packed = list.packs * in_pack;
 #pragma unroll 1
     for (uint64_t i = thread; i < list.packs; i += threads)
-        combine_at<pack<Number> >(list, list.head * sizeof(typename Number::T) + i * SHMEMI_PACK_BYTES);
+        combine_at<pack<Number>>(list, list.head * sizeof(typename Number::T) + i * SHMEMI_PACK_BYTES);
 #pragma unroll 1
     for (uint64_t i = thread; i < list.nelems - packed; i += threads)
-        combine_at<single<Number> >(list, (i < list.head ? i : i + packed) * sizeof(typename Number::T));
+        combine_at<single<Number>>(list, (i < list.head ? i : i + packed) * sizeof(typename Number::T));
     __threadfence_system();
 }
 

@@ -3,8 +3,7 @@
  * Strided copies that the driver's own 2-D copy refuses, or is slow at (cuda_rows.c): a thread for each unit of a row.
  */
 
-template <typename Unit>
-static __device__ void copy_rows(const struct shmemi_row_copy &copy)
+template <typename Unit> static __device__ void copy_rows(const struct shmemi_row_copy &copy)
 {
     const uint64_t each = copy.width / sizeof(Unit), n = each * copy.rows;
     const uint64_t threads = (uint64_t)gridDim.x * blockDim.x;

@@ -93,7 +93,7 @@ struct shmemi_memory_handle {
     uint64_t size;   /* of the allocation */
     uint64_t offset; /* of the mapped object in it */
     int32_t device;
-    int32_t type;     /* OSHM_MEMTYPE_* */
+    int32_t type; /* OSHM_MEMTYPE_* */
     uint8_t opaque[128];
 };
 
@@ -112,7 +112,7 @@ enum { SHMEMI_DEVICE_OF_OWNER = -2 };
 /* Who carries out the atomic operations on a GPU's memory: its own unit, at the memory. Operations of one agent are
  * atomic with each other, whichever process asks for them. Travels between the PEs of a node. */
 struct shmemi_agent {
-    int32_t exists; /* 0: none; the owner's load, modify and store, one at a time, serves everybody */
+    int32_t exists;     /* 0: none; the owner's load, modify and store, one at a time, serves everybody */
     uint8_t device[16]; /* the same device in all processes */
 };
 
@@ -291,8 +291,8 @@ const char *shmemi_memory_class_remedy(enum shmemi_memory_class class);
 /* A copy, or a kernel in place of copies, as the device carried it out, by CLOCK_MONOTONIC in nanoseconds. */
 struct shmemi_device_copy {
     const struct shmemi_memory *memory;
-    int device;     /* ordinal */
-    unsigned queue; /* number of the stream or the like, from 0 */
+    int device;       /* ordinal */
+    unsigned queue;   /* number of the stream or the like, from 0 */
     const char *what; /* its direction, or the kernel */
     uint64_t nbytes, begin, end;
 };

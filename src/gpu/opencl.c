@@ -263,10 +263,9 @@ static cl_int write_rows(cl_command_queue queue, const struct end *dest, const s
     cl_int status = CL_SUCCESS;
     for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
         bool is_last = row + 1 == shape->rows;
-        status = cl->clEnqueueWriteBuffer(queue, dest->buffer->buffer, is_last && !event_p,
-                                          dest->offset + row * shape->dest_pitch, shape->width,
-                                          source->pointer + row * shape->source_pitch, 0, NULL,
-                                          is_last ? event_p : NULL);
+        status = cl->clEnqueueWriteBuffer(
+            queue, dest->buffer->buffer, is_last && !event_p, dest->offset + row * shape->dest_pitch, shape->width,
+            source->pointer + row * shape->source_pitch, 0, NULL, is_last ? event_p : NULL);
     }
     if (status != CL_SUCCESS)
         cl->clFinish(queue);
@@ -300,9 +299,9 @@ static int enqueue_write(const struct end *dest, const struct end *source, const
                                    "clEnqueueWriteBuffer");
     size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
     set_origin(origin, dest->offset, shape->dest_pitch);
-    cl_int status = cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region,
-                                                 shape->dest_pitch, 0, shape->source_pitch, 0, source->pointer, 0, NULL,
-                                                 event_p);
+    cl_int status =
+        cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region, shape->dest_pitch, 0,
+                                     shape->source_pitch, 0, source->pointer, 0, NULL, event_p);
     if (status == CL_INVALID_VALUE)
         status = write_rows(queue, dest, source, shape, event_p);
     return shmemi_opencl_check(status, "clEnqueueWriteBufferRect");
@@ -320,9 +319,9 @@ static int enqueue_read(const struct end *dest, const struct end *source, const 
                                    "clEnqueueReadBuffer");
     size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
     set_origin(origin, source->offset, shape->source_pitch);
-    cl_int status = cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region,
-                                                shape->source_pitch, 0, shape->dest_pitch, 0, dest->pointer, 0, NULL,
-                                                event_p);
+    cl_int status =
+        cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region, shape->source_pitch, 0,
+                                    shape->dest_pitch, 0, dest->pointer, 0, NULL, event_p);
     if (status == CL_INVALID_VALUE)
         status = read_rows(queue, dest, source, shape, event_p);
     return shmemi_opencl_check(status, "clEnqueueReadBufferRect");

@@ -48,8 +48,8 @@ static void CL_CALLBACK note_coming(cl_event event, cl_int status, void *argumen
 static int enqueue(const struct shmemi_stream *stream, struct turn *turn)
 {
     cl_event come, gone_here;
-    cl_int status = cl->clEnqueueMarkerWithWaitList(stream->handle, stream->n_events,
-                                                    (const cl_event *)stream->events, &come);
+    cl_int status =
+        cl->clEnqueueMarkerWithWaitList(stream->handle, stream->n_events, (const cl_event *)stream->events, &come);
     if (status != CL_SUCCESS)
         return shmemi_opencl_check(status, "clEnqueueMarkerWithWaitList(the queue, the events that come first)");
     status = cl->clEnqueueMarkerWithWaitList(stream->handle, 1, &turn->gone, &gone_here);

@@ -160,8 +160,8 @@ static struct shmemi_team *team_of(const char *routine, int start, int log_strid
     check(&set, log_stride);
     struct shmemi_symmetric words = shmemi_symmetric_of(routine, sync, SHMEM_SYNC_SIZE * sizeof *sync);
     if (!words.host)
-        shmemi_fatal("%s: pSync at %p lies in mapped memory; it has to be in the symmetric heap or static data", routine,
-                     (void *)sync);
+        shmemi_fatal("%s: pSync at %p lies in mapped memory; it has to be in the symmetric heap or static data",
+                     routine, (void *)sync);
     struct shmemi_team *team = shmemi_team_find_active_set(set.start, set.stride, set.size);
     return team ? team : make_team(&set, &words);
 }

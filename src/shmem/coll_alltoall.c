@@ -46,9 +46,8 @@ int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *arg
     if (!args->nbytes)
         return 0;
     const size_t all = (size_t)team->n_pes * args->nbytes;
-    if (team->leaders.n == 1 &&
-        shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall,
-                          shmemi_is_device(&args->dest), all) == SHMEMI_alltoall_eager)
+    if (team->leaders.n == 1 && shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall,
+                                                  shmemi_is_device(&args->dest), all) == SHMEMI_alltoall_eager)
         return alltoall_eager(team, args);
     return alltoall_push(team, args);
 }
@@ -68,8 +67,7 @@ int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *ar
     for (int i = 0; i < n && !rc; i++) {
         int to = (me + i) % n;
         const struct shmemi_view *view = &args->dest.region->view[shmemi_team_world_pe(team, to)];
-        struct shmemi_place source =
-            shmemi_own_place(&args->source, (size_t)to * strides->nelems * shape.source_pitch);
+        struct shmemi_place source = shmemi_own_place(&args->source, (size_t)to * strides->nelems * shape.source_pitch);
         size_t offset = args->dest.offset + (size_t)me * strides->nelems * shape.dest_pitch;
         rc = view->driver->put_strided_nbi(&context, view, offset, &source, &shape);
     }

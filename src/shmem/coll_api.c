@@ -30,8 +30,8 @@ static int broadcast(const char *routine, shmem_team_t team, void *dest, const v
     return 0;
 }
 
-static int copies(shmemi_call_copies_func_t call, const char *routine, shmem_team_t team, void *dest, const void *source,
-                  size_t nbytes)
+static int copies(shmemi_call_copies_func_t call, const char *routine, shmem_team_t team, void *dest,
+                  const void *source, size_t nbytes)
 {
     shmemi_require_team(routine, team);
     call(routine, team, dest, source, nbytes);

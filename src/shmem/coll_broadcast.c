@@ -119,15 +119,19 @@ static int broadcast_pull(struct node_broadcast *broadcast)
 int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_broadcast *args)
 {
     const size_t nbytes = args->nbytes;
-    struct node_broadcast broadcast = {.team = team, .dest = args->dest, .source = args->source, .nbytes = nbytes,
-                                       .root = args->root, .root_keeps_dest = args->root_keeps_dest};
+    struct node_broadcast broadcast = {.team = team,
+                                       .dest = args->dest,
+                                       .source = args->source,
+                                       .nbytes = nbytes,
+                                       .root = args->root,
+                                       .root_keeps_dest = args->root_keeps_dest};
     if (team->node.n == 1) {
         int rc = send_to(&broadcast, args->root);
         return rc ? rc : shmemi_complete(&broadcast.context);
     }
     broadcast.number = shmemi_node_enter(team, nbytes);
-    switch (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast,
-                              shmemi_is_device(args->dest), nbytes)) {
+    switch (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast, shmemi_is_device(args->dest),
+                              nbytes)) {
     case SHMEMI_broadcast_eager:
         return broadcast_eager(&broadcast);
     case SHMEMI_broadcast_push:
@@ -170,9 +174,9 @@ static int deliver(struct leaders_broadcast *broadcast, int leader, size_t at, s
 static int deliver_with_flag(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
 {
     int rc = deliver(broadcast, leader, at, nbytes);
-    return rc ? rc : shmemi_notify(broadcast->team, &broadcast->context,
-                                   shmemi_leader_world_pe(broadcast->team, leader), broadcast->flag,
-                                   broadcast->number);
+    return rc ? rc
+              : shmemi_notify(broadcast->team, &broadcast->context, shmemi_leader_world_pe(broadcast->team, leader),
+                              broadcast->flag, broadcast->number);
 }
 
 /* Binomial: a leader at distance d from the root has got the data from the one whose distance lacks d's lowest bit. */
@@ -227,7 +231,9 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
 static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
 {
     struct shmemi_collective_state *state = team->collective;
-    struct leaders_broadcast broadcast = {.team = team, .dest = &args->dest, .nbytes = args->nbytes,
+    struct leaders_broadcast broadcast = {.team = team,
+                                          .dest = &args->dest,
+                                          .nbytes = args->nbytes,
                                           .have = root == team->my_pe ? &args->source : &args->dest,
                                           .root = shmemi_leader_of_member(team, root)};
     int rc = state->deliveries < DELIVERIES_MOST ? 0 : shmemi_leaders_sync(team);
@@ -235,7 +241,8 @@ static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_
         return rc;
     broadcast.flag = &state->mine->delivered[state->deliveries++];
     broadcast.number = ++state->leaders_number;
-    if (shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes) == SHMEMI_leaders_broadcast_tree)
+    if (shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes) ==
+        SHMEMI_leaders_broadcast_tree)
         return deliver_by_tree(&broadcast);
     return deliver_by_scatter(&broadcast);
 }

@@ -17,9 +17,8 @@ void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *
 {
     if ((unsigned)root >= (unsigned)team->n_pes)
         shmemi_fatal("%s: the root %d is out of range, there are PEs 0 to %d", routine, root, team->n_pes - 1);
-    struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, nbytes),
-                                    .nbytes = nbytes,
-                                    .root_keeps_dest = root_keeps_dest};
+    struct shmemi_copy_args args = {
+        .dest = shmemi_symmetric_of(routine, dest, nbytes), .nbytes = nbytes, .root_keeps_dest = root_keeps_dest};
     if (team->my_pe == root || shmemi_region_of(source))
         args.source = shmemi_source_of(routine, source, nbytes);
     struct shmemi_call call = collective_call(routine);

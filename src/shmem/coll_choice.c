@@ -45,9 +45,11 @@ static void list_allowed(char *text, size_t size)
     size_t length = 0;
     for (int i = 0; i < N_ROWS && length < size; i++) {
         bool first = i == 0 || table[i].collective != table[i - 1].collective;
-        length += (size_t)snprintf(text + length, size - length, "%s%s%s%s", !first ? "|" : i ? ", " : "",
-                                   first ? collective_names[table[i].collective] : "", first ? "=" : "",
-                                   table[i].name);
+        length += (size_t)snprintf(text + length, size - length, "%s%s%s%s",
+                                   !first ? "|"
+                                   : i    ? ", "
+                                          : "",
+                                   first ? collective_names[table[i].collective] : "", first ? "=" : "", table[i].name);
     }
 }
 

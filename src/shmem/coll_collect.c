@@ -34,8 +34,8 @@ static int fcollect_eager(struct shmemi_team *team, const struct shmemi_copy_arg
     return rc ? rc : shmemi_complete(&context);
 }
 
-static int send_own_block(struct shmemi_team *team, struct shmemi_context *context,
-                          const struct shmemi_copy_args *args, int world_pe)
+static int send_own_block(struct shmemi_team *team, struct shmemi_context *context, const struct shmemi_copy_args *args,
+                          int world_pe)
 {
     if (!args->nbytes)
         return 0;
@@ -109,7 +109,8 @@ static int exchange_by_dissemination(struct shmemi_team *team, const struct shme
         int to = (me - have + n) % n, count = have < n - have ? have : n - have;
         rc = send_blocks(team, &context, args, (struct nodes){me, count}, to);
         if (!rc)
-            rc = shmemi_notify(team, &context, shmemi_leader_world_pe(team, to), &state->mine->collected[round], number);
+            rc =
+                shmemi_notify(team, &context, shmemi_leader_world_pe(team, to), &state->mine->collected[round], number);
         if (!rc)
             shmemi_await_word(&state->mine->collected[round], number);
     }
@@ -152,8 +153,8 @@ int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *arg
         return 0;
     if (team->leaders.n > 1)
         return fcollect_over_nodes(team, args);
-    if (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect,
-                          shmemi_is_device(&args->dest), args->nbytes) == SHMEMI_fcollect_eager)
+    if (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect, shmemi_is_device(&args->dest),
+                          args->nbytes) == SHMEMI_fcollect_eager)
         return fcollect_eager(team, args);
     return fcollect_push(team, args);
 }
@@ -189,8 +190,8 @@ static int sum_lengths(struct shmemi_team *team, uint64_t *starts)
 }
 
 /* Through the lines of a node: all lengths, and the blocks that are no longer than `most`. */
-static int exchange_parcels(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t most, uint64_t *starts,
-                            uint64_t *number_p)
+static int exchange_parcels(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t most,
+                            uint64_t *starts, uint64_t *number_p)
 {
     struct shmemi_context context = {0};
     uint64_t number = shmemi_node_enter(team, 0);

@@ -44,13 +44,22 @@ static inline void shmemi_combine(const struct shmemi_op *op, void *into, const 
      ((TYPE)-1 < (TYPE)1 ? 0 : SHMEMI_KIND_U8 - SHMEMI_KIND_I8))
 
 #define SHMEMI_KIND_OF(TYPE)                                                                                           \
-    _Generic((TYPE)0, float: SHMEMI_KIND_F32, double: SHMEMI_KIND_F64, long double: SHMEMI_KIND_F80,                   \
-        float _Complex: SHMEMI_KIND_C32, double _Complex: SHMEMI_KIND_C64,                                             \
-        char: SHMEMI_INTEGER_KIND(char), signed char: SHMEMI_INTEGER_KIND(signed char),                                \
-        unsigned char: SHMEMI_INTEGER_KIND(unsigned char), short: SHMEMI_INTEGER_KIND(short),                          \
-        unsigned short: SHMEMI_INTEGER_KIND(unsigned short), int: SHMEMI_INTEGER_KIND(int),                            \
-        unsigned int: SHMEMI_INTEGER_KIND(unsigned int), long: SHMEMI_INTEGER_KIND(long),                              \
-        unsigned long: SHMEMI_INTEGER_KIND(unsigned long), long long: SHMEMI_INTEGER_KIND(long long),                  \
-        unsigned long long: SHMEMI_INTEGER_KIND(unsigned long long))
+    _Generic((TYPE)0, float                                                                                            \
+             : SHMEMI_KIND_F32, double                                                                                 \
+             : SHMEMI_KIND_F64, long double                                                                            \
+             : SHMEMI_KIND_F80, float _Complex                                                                         \
+             : SHMEMI_KIND_C32, double _Complex                                                                        \
+             : SHMEMI_KIND_C64, char                                                                                   \
+             : SHMEMI_INTEGER_KIND(char), signed char                                                                  \
+             : SHMEMI_INTEGER_KIND(signed char), unsigned char                                                         \
+             : SHMEMI_INTEGER_KIND(unsigned char), short                                                               \
+             : SHMEMI_INTEGER_KIND(short), unsigned short                                                              \
+             : SHMEMI_INTEGER_KIND(unsigned short), int                                                                \
+             : SHMEMI_INTEGER_KIND(int), unsigned int                                                                  \
+             : SHMEMI_INTEGER_KIND(unsigned int), long                                                                 \
+             : SHMEMI_INTEGER_KIND(long), unsigned long                                                                \
+             : SHMEMI_INTEGER_KIND(unsigned long), long long                                                           \
+             : SHMEMI_INTEGER_KIND(long long), unsigned long long                                                      \
+             : SHMEMI_INTEGER_KIND(unsigned long long))
 
 #endif

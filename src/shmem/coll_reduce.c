@@ -40,8 +40,8 @@ static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_arg
  * is combined and, if need be, sent to the dests. */
 
 enum {
-    BLOCK_BYTES = 16384,         /* of what is combined in place */
-    FAR_BLOCK_MOST = 256 << 10,  /* of what has to be fetched */
+    BLOCK_BYTES = 16384,        /* of what is combined in place */
+    FAR_BLOCK_MOST = 256 << 10, /* of what has to be fetched */
     BUFFERS_MOST = 8 << 20,
 };
 
@@ -193,9 +193,14 @@ static int do_part_by_cpu(struct pass *pass, const struct shmemi_part *part)
 /* In the order in which the CPU would combine: the bits do not depend on who does it. */
 static int do_part_by_device(const struct pass *pass, const struct shmemi_part *part)
 {
-    struct shmemi_device_work work = {.team = pass->team, .among = pass->among, .op = pass->op,
-                                      .form = SHMEMI_COMBINE_ALL, .from = pass->from, .to = pass->to,
-                                      .first = pass->among->me, .n_targets = pass->n_targets};
+    struct shmemi_device_work work = {.team = pass->team,
+                                      .among = pass->among,
+                                      .op = pass->op,
+                                      .form = SHMEMI_COMBINE_ALL,
+                                      .from = pass->from,
+                                      .to = pass->to,
+                                      .first = pass->among->me,
+                                      .n_targets = pass->n_targets};
     return shmemi_combine_by_device(&work, part->start, part->end - part->start);
 }
 
@@ -221,7 +226,11 @@ static enum shmemi_algorithm choose(const struct shmemi_team *team, const struct
 /* The sum of the node, in the dest of all members or, when there are more nodes, of the leader. */
 static int reduce_in_node(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
-    struct pass pass = {.team = team, .among = &team->node, .op = args->op, .from = &args->source, .to = &args->dest,
+    struct pass pass = {.team = team,
+                        .among = &team->node,
+                        .op = args->op,
+                        .from = &args->source,
+                        .to = &args->dest,
                         .n_targets = team->leaders.n > 1 ? 1 : team->node.n};
     if (team->node.n == 1)
         return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
@@ -234,7 +243,11 @@ static int reduce_in_node(struct shmemi_team *team, const struct shmemi_reduce_a
 
 static int reduce_between_leaders(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
-    struct pass pass = {.team = team, .among = &team->leaders, .op = args->op, .from = &args->dest, .to = &args->dest,
+    struct pass pass = {.team = team,
+                        .among = &team->leaders,
+                        .op = args->op,
+                        .from = &args->dest,
+                        .to = &args->dest,
                         .n_targets = team->leaders.n};
     int rc = shmemi_leaders_sync(team);
     if (!rc)

@@ -116,9 +116,13 @@ static int scan_part_by_cpu(struct scan *scan, const struct shmemi_part *part)
 
 static int scan_part_by_device(const struct scan *scan, const struct shmemi_part *part)
 {
-    struct shmemi_device_work work = {.team = scan->team, .among = &scan->team->node, .op = scan->op,
+    struct shmemi_device_work work = {.team = scan->team,
+                                      .among = &scan->team->node,
+                                      .op = scan->op,
                                       .form = scan->exclusive ? SHMEMI_COMBINE_EXCLUSIVE : SHMEMI_COMBINE_INCLUSIVE,
-                                      .from = scan->source, .to = scan->dest, .n_targets = scan->team->node.n};
+                                      .from = scan->source,
+                                      .to = scan->dest,
+                                      .n_targets = scan->team->node.n};
     return shmemi_combine_by_device(&work, part->start, part->end - part->start);
 }
 
@@ -225,8 +229,8 @@ static int scan_over_nodes(struct scan *scan, size_t nbytes)
 
 int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args, bool exclusive)
 {
-    struct scan scan = {.team = team, .op = args->op, .dest = &args->dest, .source = &args->source,
-                        .exclusive = exclusive};
+    struct scan scan = {
+        .team = team, .op = args->op, .dest = &args->dest, .source = &args->source, .exclusive = exclusive};
     if (!args->nbytes)
         return 0;
     if (team->leaders.n > 1)

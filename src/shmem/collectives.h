@@ -23,7 +23,7 @@ enum {
     SHMEMI_LINE_BYTES = 56,   /* of data in a line */
     SHMEMI_SCRATCH_BYTES = 2048,
     SHMEMI_CARRIER_BYTES = SHMEMI_SCRATCH_BYTES, /* most that one operation carries through the workspace */
-    SHMEMI_ROUNDS = 18,       /* of an algorithm that doubles its reach: 2^16 nodes, and two that fold */
+    SHMEMI_ROUNDS = 18,         /* of an algorithm that doubles its reach: 2^16 nodes, and two that fold */
     SHMEMI_LEADER_BYTES = 1024, /* of data in a record between leaders */
     SHMEMI_FLAGS = 16,
 };
@@ -59,8 +59,8 @@ struct shmemi_collective_state {
     uint64_t known_entered; /* all members of the node have entered this one */
     uint64_t leaders_number;
     uint64_t scan_number;
-    unsigned reductions;     /* between leaders so far: which set of records is next */
-    unsigned deliveries;     /* between leaders since they were last in step */
+    unsigned reductions; /* between leaders so far: which set of records is next */
+    unsigned deliveries; /* between leaders since they were last in step */
     struct shmemi_choices choices;
     int *leader_of_node;             /* the leader of a node of the job, -1 when the team has none there */
     struct shmemi_workspace *node[]; /* of each member of the node, mapped here */
@@ -97,7 +97,10 @@ struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size
 
 /* The context of one transfer to each member: small ones to GPU memory wait for each other, as one launch costs less than
  * several. */
-#define SHMEMI_TO_ALL {.lists.is_patient = true}
+#define SHMEMI_TO_ALL                                                                                                  \
+    {                                                                                                                  \
+        .lists.is_patient = true                                                                                       \
+    }
 
 /* Complete the transfers of a context, which is seldom necessary inside a node. */
 static inline int shmemi_complete(struct shmemi_context *context)
@@ -230,8 +233,8 @@ static inline int shmemi_leader_of_member(const struct shmemi_team *team, int me
 void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number);
 
 /* Write a number into a word of a member's workspace, after everything that was put there before on this context. */
-int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe,
-                  const _Atomic uint64_t *word, uint64_t number);
+int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const _Atomic uint64_t *word,
+                  uint64_t number);
 /* Put data into another member's workspace, where this PE has `mine`. */
 int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const void *mine,
                             const void *source, size_t nbytes);

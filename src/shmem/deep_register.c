@@ -52,7 +52,8 @@ static int refuse(const char *type, const char *members, uint32_t member, const 
         members += strcspn(members, ",") + strspn(members + strcspn(members, ","), ", ");
     int length = (int)(member == UINT32_MAX ? strlen(members) : strcspn(members, ","));
     shmemi_error("%s: %.*s of type %s %s, unlike when oshtypes has read the program: run oshtypes again, and compile "
-                 "and link what it writes", routine, length, members, type, what);
+                 "and link what it writes",
+                 routine, length, members, type, what);
     return -ESTALE;
 }
 

@@ -62,7 +62,8 @@ static int run_oshtypes(const char *routine, char *path)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     shmemi_error("%s: the types that oshtypes has written are not those of %s: run it again, and compile and link what "
-                 "it writes", routine, path);
+                 "it writes",
+                 routine, path);
     return -ESTALE;
 }
 

@@ -20,19 +20,19 @@
 /* A public routine: pshmem_name is defined here and shmem_name is a weak alias of it, so that a tool can take its
  * place [10]. */
 #define SHMEMI_API(ret, name, params)                                                                                  \
-    __attribute__((visibility("default"), weak, alias("pshmem_" #name))) ret shmem_##name params;                     \
+    __attribute__((visibility("default"), weak, alias("pshmem_" #name))) ret shmem_##name params;                      \
     __attribute__((visibility("default"))) ret pshmem_##name params
 
 /* The same for the names that do not begin with shmem_. */
 #define SHMEMI_API_OLD(ret, name, params)                                                                              \
-    __attribute__((visibility("default"), weak, alias("p" #name))) ret name params;                                   \
+    __attribute__((visibility("default"), weak, alias("p" #name))) ret name params;                                    \
     __attribute__((visibility("default"))) ret p##name params
 
 /* An object whose address is a handle in the public header. Executables that are not position-independent hold a copy
  * of it, so its size is part of the binary interface: it has room to grow. */
 enum { SHMEMI_HANDLE_BYTES = 512 };
 #define SHMEMI_DEFINE_HANDLE(type, name, ...)                                                                          \
-    static_assert(sizeof(type) <= SHMEMI_HANDLE_BYTES, "a larger handle breaks programs that have been linked");      \
+    static_assert(sizeof(type) <= SHMEMI_HANDLE_BYTES, "a larger handle breaks programs that have been linked");       \
     union {                                                                                                            \
         type object;                                                                                                   \
         char reserved[SHMEMI_HANDLE_BYTES];                                                                            \
@@ -121,7 +121,9 @@ static inline __attribute__((always_inline)) struct shmemi_transfer_call
 shmemi_transfer_call(const char *routine, const struct shmemi_view *view, size_t offset, size_t nbytes)
 {
     return (struct shmemi_transfer_call){
-        {.routine = routine, .activity = SHMEMI_AT_TRANSFER, .describe = shmemi_describe_transfer}, view, offset,
+        {.routine = routine, .activity = SHMEMI_AT_TRANSFER, .describe = shmemi_describe_transfer},
+        view,
+        offset,
         nbytes};
 }
 /* Append " of the symmetric heap" and the like. */
@@ -153,9 +155,9 @@ void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *d
 
 /* Blocks of elements of size bytes; strides at least a block. */
 struct shmemi_strides {
-    size_t size, nelems; /* of blocks */
+    size_t size, nelems;    /* of blocks */
     ptrdiff_t dest, source; /* from block to block, in elements */
-    size_t block; /* elements of a block: 1 for iput and iget */
+    size_t block;           /* elements of a block: 1 for iput and iget */
 };
 void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                  struct shmemi_strides strides, int pe);

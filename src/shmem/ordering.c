@@ -46,8 +46,8 @@ static __attribute__((noinline)) void complete(struct shmemi_context *context, c
                                                enum shmemi_activity activity,
                                                int (*completion)(struct shmemi_context *context))
 {
-    struct completion_call call = {
-        {.routine = routine, .activity = activity, .describe = describe_completion}, context};
+    struct completion_call call = {{.routine = routine, .activity = activity, .describe = describe_completion},
+                                   context};
     if (shmemi_present_call && !shmemi_context_has_pending(context))
         return; /* a part of another call, without anything to do */
     shmemi_span_begin(&call.call);

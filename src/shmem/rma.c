@@ -103,9 +103,9 @@ static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *s
     shmemi_call_end(&call.call);
 }
 
-static inline __attribute__((always_inline)) void
-to_peer(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe,
-        bool source_is_host, put_func_t long_way)
+static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,
+                                                          void *dest, const void *source, size_t nbytes, int pe,
+                                                          bool source_is_host, put_func_t long_way)
 {
     char *there = NULL;
     if (__builtin_expect(source_is_host || shmemi_is_host(source), 1))
@@ -116,9 +116,9 @@ to_peer(struct shmemi_context *context, const char *routine, void *dest, const v
         long_way(dest, source, nbytes, pe, context, routine);
 }
 
-static inline __attribute__((always_inline)) void
-from_peer(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe,
-          bool dest_is_host, get_func_t long_way)
+static inline __attribute__((always_inline)) void from_peer(struct shmemi_context *context, const char *routine,
+                                                            void *dest, const void *source, size_t nbytes, int pe,
+                                                            bool dest_is_host, get_func_t long_way)
 {
     const char *there = NULL;
     if (__builtin_expect(dest_is_host || shmemi_is_host(dest), 1))
@@ -129,39 +129,39 @@ from_peer(struct shmemi_context *context, const char *routine, void *dest, const
         long_way(dest, source, nbytes, pe, context, routine);
 }
 
-static inline __attribute__((always_inline)) void
-put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+static inline __attribute__((always_inline)) void put(struct shmemi_context *context, const char *routine, void *dest,
+                                                      const void *source, size_t nbytes, int pe)
 {
     to_peer(context, routine, dest, source, nbytes, pe, false, put_long_way);
 }
 
-static inline __attribute__((always_inline)) void
-get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+static inline __attribute__((always_inline)) void get(struct shmemi_context *context, const char *routine, void *dest,
+                                                      const void *source, size_t nbytes, int pe)
 {
     from_peer(context, routine, dest, source, nbytes, pe, false, get_long_way);
 }
 
-static inline __attribute__((always_inline)) void
-put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+static inline __attribute__((always_inline)) void put_nbi(struct shmemi_context *context, const char *routine,
+                                                          void *dest, const void *source, size_t nbytes, int pe)
 {
     to_peer(context, routine, dest, source, nbytes, pe, false, put_nbi_long_way);
 }
 
-static inline __attribute__((always_inline)) void
-get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes, int pe)
+static inline __attribute__((always_inline)) void get_nbi(struct shmemi_context *context, const char *routine,
+                                                          void *dest, const void *source, size_t nbytes, int pe)
 {
     from_peer(context, routine, dest, source, nbytes, pe, false, get_nbi_long_way);
 }
 
 /* Of one element, whose value is a variable of the routine: host memory without a question. */
-static inline __attribute__((always_inline)) void
-put_value(struct shmemi_context *context, const char *routine, void *dest, const void *value, size_t nbytes, int pe)
+static inline __attribute__((always_inline)) void put_value(struct shmemi_context *context, const char *routine,
+                                                            void *dest, const void *value, size_t nbytes, int pe)
 {
     to_peer(context, routine, dest, value, nbytes, pe, true, put_long_way);
 }
 
-static inline __attribute__((always_inline)) void
-get_value(struct shmemi_context *context, const char *routine, void *value, const void *source, size_t nbytes, int pe)
+static inline __attribute__((always_inline)) void get_value(struct shmemi_context *context, const char *routine,
+                                                            void *value, const void *source, size_t nbytes, int pe)
 {
     from_peer(context, routine, value, source, nbytes, pe, true, get_long_way);
 }

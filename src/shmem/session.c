@@ -24,8 +24,8 @@ static void update(struct shmemi_context *context, long options, const shmem_ctx
 }
 
 /* A start in an open session adds its options and replaces the fields that its mask names. */
-SHMEMI_API(void, ctx_session_start, (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config,
-                                     long config_mask))
+SHMEMI_API(void, ctx_session_start,
+           (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {
     if (ctx == SHMEM_CTX_INVALID)
         return;

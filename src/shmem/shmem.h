@@ -543,6 +543,7 @@ SHMEMI_DECLARE(void, clear_lock, (long *lock))
 #endif
 
 /* pshmem.h leaves the generic forms out: a tool defines functions of these names. */
-#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus) && !defined(SHMEMI_WITHOUT_GENERIC)
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus) &&                               \
+    !defined(SHMEMI_WITHOUT_GENERIC)
 #include <shmem_generic.h>
 #endif

@@ -12,7 +12,9 @@
  * A _Generic list may not name compatible types twice, so each C type appears once, under one of its TYPENAMEs.
  * P: what stands before the TYPENAME, V: what stands behind it. The last case has no comma. */
 
-#define SHMEMI_CASE(P, NAME, TYPE, V) TYPE : P##NAME##_##V,
+#define SHMEMI_CASE(P, NAME, TYPE, V)                                                                                  \
+    TYPE:                                                                                                              \
+    P##NAME##_##V,
 
 #define SHMEMI_CASES_OLD_AMO(P, V)                                                                                     \
     SHMEMI_CASE(P, int, int, V)                                                                                        \
@@ -40,7 +42,8 @@
     SHMEMI_CASE(P, ulong, unsigned long, V)                                                                            \
     SHMEMI_CASE(P, ulonglong, unsigned long long, V)                                                                   \
     SHMEMI_CASE(P, int32, int32_t, V)                                                                                  \
-    int64_t : P##int64_##V
+    int64_t:                                                                                                           \
+    P##int64_##V
 
 #define SHMEMI_CASES_WAIT(P, V)                                                                                        \
     SHMEMI_CASE(P, short, short, V)                                                                                    \

@@ -53,14 +53,14 @@ enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
         unsigned long long size, places[2 * (number)];                                                                 \
         char text[sizeof(#of_type "\0" members "\0" meaning)];                                                         \
         of_type *any;                                                                                                  \
-    } SHMEMX_JOIN_(shmemx_mark_, __COUNTER__) SHMEMX_KEPT_IN_("shmemx_marks") = {                                      \
-        {SHMEMX_MARK_WORD, SHMEMX_MARK_WORD},                                                                          \
-        number,                                                                                                        \
-        sizeof(#of_type "\0" members "\0" meaning),                                                                    \
-        sizeof(of_type),                                                                                               \
-        {__VA_ARGS__},                                                                                                 \
-        #of_type "\0" members "\0" meaning,                                                                            \
-        0};                                                                                                            \
+    } SHMEMX_JOIN_(shmemx_mark_, __COUNTER__)                                                                          \
+        SHMEMX_KEPT_IN_("shmemx_marks") = {{SHMEMX_MARK_WORD, SHMEMX_MARK_WORD},                                       \
+                                           number,                                                                     \
+                                           sizeof(#of_type "\0" members "\0" meaning),                                 \
+                                           sizeof(of_type),                                                            \
+                                           {__VA_ARGS__},                                                              \
+                                           #of_type "\0" members "\0" meaning,                                         \
+                                           0};                                                                         \
     SHMEMX_END_LAYOUT_                                                                                                 \
     SHMEMX_STATIC_ASSERT_(1, "")
 
@@ -97,10 +97,12 @@ enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
 #define SHMEMX_JOIN_(a, b) SHMEMX_JOIN_AS_IS_(a, b)
 #define SHMEMX_JOIN_AS_IS_(a, b) a##b
 
-#define SHMEMX_NUMBER_OF_(...) SHMEMX_ARGUMENT_33_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20,    \
-    19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define SHMEMX_ARGUMENT_33_(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19,      \
-    m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, number, ...) number
+#define SHMEMX_NUMBER_OF_(...)                                                                                         \
+    SHMEMX_ARGUMENT_33_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13,   \
+                        12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define SHMEMX_ARGUMENT_33_(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, \
+                            m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, number, ...)                   \
+    number
 #define SHMEMX_PLACE_(type, member) offsetof(type, member), sizeof(((type *)0)->member)
 #define SHMEMX_PLACES_1(t, m) SHMEMX_PLACE_(t, m)
 #define SHMEMX_PLACES_2(t, m, ...) SHMEMX_PLACE_(t, m), SHMEMX_PLACES_1(t, __VA_ARGS__)

@@ -31,15 +31,15 @@ typedef struct shmemx_type *shmemx_type_t;
 
 /* What a member is. */
 enum {
-    SHMEMX_FIELD_VALUE,      /* an object of the type, or an array of n of them, inside the object                 */
-    SHMEMX_FIELD_POINTER,    /* points to n objects of the type, or to as many as count says; or is null            */
-    SHMEMX_FIELD_STRING,     /* points to elements of an integer type ("char") up to the first that is 0; or is null */
-    SHMEMX_FIELD_CFI,        /* the C descriptor of a Fortran allocatable or pointer array (ISO_Fortran_binding.h)
+    SHMEMX_FIELD_VALUE,    /* an object of the type, or an array of n of them, inside the object                 */
+    SHMEMX_FIELD_POINTER,  /* points to n objects of the type, or to as many as count says; or is null            */
+    SHMEMX_FIELD_STRING,   /* points to elements of an integer type ("char") up to the first that is 0; or is null */
+    SHMEMX_FIELD_CFI,      /* the C descriptor of a Fortran allocatable or pointer array (ISO_Fortran_binding.h)
                               * of rank n, whose elements have the type; a scalar has rank 0                       */
-    SHMEMX_FIELD_GFORTRAN,   /* the same as gfortran lays it out inside of derived types                          */
-    SHMEMX_FIELD_WEAK,       /* a pointer that is not followed: in the copy it points to the copy of what it points
+    SHMEMX_FIELD_GFORTRAN, /* the same as gfortran lays it out inside of derived types                          */
+    SHMEMX_FIELD_WEAK,     /* a pointer that is not followed: in the copy it points to the copy of what it points
                               * to, if that is reached in another way, and is null otherwise                       */
-    SHMEMX_FIELD_OPAQUE      /* a pointer that is not followed, and is copied as it is                            */
+    SHMEMX_FIELD_OPAQUE    /* a pointer that is not followed, and is copied as it is                            */
 };
 
 typedef struct {
@@ -130,11 +130,11 @@ ptrdiff_t shmemx_put_deep_signal_nbi(void *dest, size_t capacity, const void *so
  * (no image, another version, other types, a size past the end of the object that it is in). The type may be NULL, and
  * is then not checked. */
 typedef struct {
-    size_t size;      /* of the image, header included                                            */
-    size_t nobjects;  /* objects in it                                                             */
-    size_t nelems;    /* of the call that made it                                                  */
-    uint64_t root;    /* its first object: address on that PE, or offset in the OpenCL buffer       */
-    int has_offsets;  /* pointers are offsets in the buffer                                        */
+    size_t size;     /* of the image, header included                                            */
+    size_t nobjects; /* objects in it                                                             */
+    size_t nelems;   /* of the call that made it                                                  */
+    uint64_t root;   /* its first object: address on that PE, or offset in the OpenCL buffer       */
+    int has_offsets; /* pointers are offsets in the buffer                                        */
 } shmemx_deep_info_t;
 
 int shmemx_deep_info(const void *image, shmemx_type_t type, shmemx_deep_info_t *info, int pe);
@@ -185,9 +185,9 @@ typedef struct {
     void *buffer;    /* the memory for the copies, as shmmap takes it, and its size. CUDA: may be NULL; memory is
                       * then allocated as needed on the device                                                     */
     size_t size;
-    int device;      /* for a NULL buffer: CUDA ordinal; -1: shmemx_my_device                                    */
-    int technique;   /* SHMEMX_DEEP_IMAGE...; BASE needs CUDA and a NULL buffer                                   */
-    int lifetime;    /* SHMEMX_DEEP_COUNTED...                                                                    */
+    int device;       /* for a NULL buffer: CUDA ordinal; -1: shmemx_my_device                                    */
+    int technique;    /* SHMEMX_DEEP_IMAGE...; BASE needs CUDA and a NULL buffer                                   */
+    int lifetime;     /* SHMEMX_DEEP_COUNTED...                                                                    */
     int asynchronous; /* BASE to PCPY: transfers are only waited for together, at the end of the call             */
 } shmemx_deep_space_attr_t;
 

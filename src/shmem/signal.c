@@ -29,8 +29,7 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
     if (__builtin_expect(!view->driver->put_signal, 1))
         return false;
-    const struct shmemi_view *word =
-        shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word_offset);
+    const struct shmemi_view *word = shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word_offset);
     if (word->driver != view->driver)
         return false;
     struct shmemi_amo amo = update_of(routine, signal);

@@ -383,8 +383,11 @@ struct shmemi_team *shmemi_team_make_active_set(int start, int stride, int size,
         shmemi_error("out of memory for an active set of %d PEs", size);
         return NULL;
     }
-    *team = (struct shmemi_team){.my_pe = (shmemi_job.pe - start) / stride, .n_pes = size, .start = start,
-                                 .stride = stride, .is_active_set = true};
+    *team = (struct shmemi_team){.my_pe = (shmemi_job.pe - start) / stride,
+                                 .n_pes = size,
+                                 .start = start,
+                                 .stride = stride,
+                                 .is_active_set = true};
     if (open_team(team, slot, number)) {
         close_team(team);
         free(team);
@@ -510,8 +513,9 @@ static bool is_valid_triplet(const struct shmemi_team *parent, int start, int st
     return last >= 0 && last < parent->n_pes;
 }
 
-SHMEMI_API(int, team_split_strided, (shmem_team_t parent_team, int start, int stride, int size,
-                                     const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
+SHMEMI_API(int, team_split_strided,
+           (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
+            long config_mask, shmem_team_t *new_team))
 {
     *new_team = SHMEM_TEAM_INVALID;
     if (parent_team == SHMEM_TEAM_INVALID)
@@ -525,9 +529,10 @@ SHMEMI_API(int, team_split_strided, (shmem_team_t parent_team, int start, int st
 
 /* PE i of the parent has the coordinates x = i mod xrange and y = i / xrange. The teams of the x axis share a slot,
  * since no PE is in two of them; those of the y axis likewise. */
-SHMEMI_API(int, team_split_2d, (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config,
-                                long xaxis_mask, shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config,
-                                long yaxis_mask, shmem_team_t *yaxis_team))
+SHMEMI_API(int, team_split_2d,
+           (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask,
+            shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask,
+            shmem_team_t *yaxis_team))
 {
     shmem_team_t made[2];
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;

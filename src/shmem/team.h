@@ -13,7 +13,7 @@
 /* Some of the members of a team, as PE numbers of the team, ascending. */
 struct shmemi_team_part {
     int n;
-    int me;   /* position of this PE, -1 when it is not among them */
+    int me; /* position of this PE, -1 when it is not among them */
     int *pes;
 };
 
@@ -26,13 +26,13 @@ struct shmemi_team {
     int *world_pes;
 
     shmem_team_config_t config;
-    bool is_active_set;               /* made for the deprecated collectives; no program has a handle */
-    unsigned slot;                    /* of the workspace, the same on all members */
-    struct shmemi_context *contexts;  /* created on this team and not yet destroyed */
-    struct shmemi_team *next;         /* of the teams that the program made */
+    bool is_active_set;              /* made for the deprecated collectives; no program has a handle */
+    unsigned slot;                   /* of the workspace, the same on all members */
+    struct shmemi_context *contexts; /* created on this team and not yet destroyed */
+    struct shmemi_team *next;        /* of the teams that the program made */
 
-    struct shmemi_team_part node;     /* members on this PE's node */
-    struct shmemi_team_part leaders;  /* the lowest member of each node */
+    struct shmemi_team_part node;               /* members on this PE's node */
+    struct shmemi_team_part leaders;            /* the lowest member of each node */
     struct shmemi_collective_state *collective; /* the collectives' own: coll_*.c */
 };
 

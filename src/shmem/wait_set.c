@@ -11,8 +11,8 @@ enum { LESS = 1, EQUAL = 2, GREATER = 4 };
 
 /* The relations between a word and the value to compare with that satisfy a condition. */
 static const unsigned char satisfying[] = {
-    [SHMEM_CMP_EQ] = EQUAL,   [SHMEM_CMP_NE] = LESS | GREATER,  [SHMEM_CMP_GT] = GREATER,
-    [SHMEM_CMP_LT] = LESS,    [SHMEM_CMP_GE] = GREATER | EQUAL, [SHMEM_CMP_LE] = LESS | EQUAL,
+    [SHMEM_CMP_EQ] = EQUAL, [SHMEM_CMP_NE] = LESS | GREATER,  [SHMEM_CMP_GT] = GREATER,
+    [SHMEM_CMP_LT] = LESS,  [SHMEM_CMP_GE] = GREATER | EQUAL, [SHMEM_CMP_LE] = LESS | EQUAL,
 };
 enum { N_COMPARISONS = sizeof satisfying };
 

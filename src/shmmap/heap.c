@@ -237,6 +237,6 @@ void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state 
     const struct block *block;
     for (int c = CLASSES - 1; c >= 0 && !state->largest_free; c--)
         DL_FOREACH(heap->free_blocks[c], block)
-            if (block->size > state->largest_free)
-                state->largest_free = block->size;
+    if (block->size > state->largest_free)
+        state->largest_free = block->size;
 }

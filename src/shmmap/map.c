@@ -102,8 +102,7 @@ static void validate(struct attempt *attempt)
         refuse(attempt, -ENOMEM, "out of memory");
         return;
     }
-    int rc =
-        attempt->memory->open_object(attempt->object, attempt->size, &region->allocation, reason, sizeof reason);
+    int rc = attempt->memory->open_object(attempt->object, attempt->size, &region->allocation, reason, sizeof reason);
     if (rc) {
         free(region);
         refuse(attempt, rc, reason);
@@ -146,8 +145,8 @@ static int agree(struct attempt *attempt)
         return verdict.reason;
     }
     if (verdict.least != verdict.most) {
-        snprintf(cause, sizeof cause, "size or type differs between PEs: %zu to %zu bytes", (size_t)(verdict.least >> 2),
-                 (size_t)(verdict.most >> 2));
+        snprintf(cause, sizeof cause, "size or type differs between PEs: %zu to %zu bytes",
+                 (size_t)(verdict.least >> 2), (size_t)(verdict.most >> 2));
         if (shmemi_job.pe == 0)
             shmemi_error("shmmap refused: %s", cause);
         return -EINVAL;
@@ -185,8 +184,8 @@ static void export_object(struct attempt *attempt, struct shmemi_share *share, s
         shmemi_slow_route_note(shmemi_job.pe, handicap);
     if (shmemi_job.node_n_pes == 1)
         return;
-    share->exported = !memory->export_handle(&attempt->region->allocation, &share->handle, descriptors, reason,
-                                                      sizeof reason);
+    share->exported =
+        !memory->export_handle(&attempt->region->allocation, &share->handle, descriptors, reason, sizeof reason);
     if (reason[0])
         shmemi_slow_route_note(shmemi_job.pe, reason);
 }

@@ -56,7 +56,8 @@ int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
         return rc;
     if (entry.is_valid != true || entry.has_offsets != shmemi_owner_has_offsets(region)) {
         shmemi_error("PE %d does not tell the address of its copy of region %u: the start of its heap has been "
-                     "overwritten", pe, region->id);
+                     "overwritten",
+                     pe, region->id);
         return -EPROTO;
     }
     *base_p = entry.base;

@@ -17,7 +17,7 @@ struct shmemi_window shmemi_window;
 
 static struct shmemi_region *regions[SHMEMI_REGIONS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of regions and borrowers */
-static unsigned borrowers; /* requests of other PEs that are at work on a region */
+static unsigned borrowers;                               /* requests of other PEs that are at work on a region */
 
 static size_t granules_of(size_t size)
 {

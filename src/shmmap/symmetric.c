@@ -60,8 +60,11 @@ static int attach_view(struct shmemi_region *region, int pe, const struct shmemi
     struct shmemi_view *view = &region->view[pe];
     struct shmemi_share share;
     const struct shmemi_share *theirs = share_of(pe, mine);
-    *view = (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe,
-                                  .owner_base = SHMEMI_OWNER_BASE_UNKNOWN};
+    *view = (struct shmemi_view){.place = region->place,
+                                 .size = region->size,
+                                 .region = region->id,
+                                 .pe = pe,
+                                 .owner_base = SHMEMI_OWNER_BASE_UNKNOWN};
     if (theirs) {
         share = *theirs;
         share.my_device = region->allocation.device;

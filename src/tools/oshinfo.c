@@ -55,10 +55,10 @@ static void print_table(void)
     printf("\nmapped memory, route by what made it and where the PEs' GPUs are:\n%14s", "");
     for (int relation = 0; relation < SHMEMI_RELATIONS; relation++)
         printf(" %-14s", shmemi_relation_name((enum shmemi_relation)relation));
-    for (int class = 0; class < SHMEMI_MEMORY_CLASSES; class++) {
-        printf("\n  %-12s", shmemi_memory_class_name((enum shmemi_memory_class)class));
+    for (int class = 0; class < SHMEMI_MEMORY_CLASSES; class ++) {
+        printf("\n  %-12s", shmemi_memory_class_name((enum shmemi_memory_class) class));
         for (int relation = 0; relation < SHMEMI_RELATIONS; relation++)
-            printf(" %-14s", shmemi_route_of((enum shmemi_memory_class)class, (enum shmemi_relation)relation));
+            printf(" %-14s", shmemi_route_of((enum shmemi_memory_class) class, (enum shmemi_relation)relation));
     }
     printf("\n");
     fflush(stdout);

@@ -83,20 +83,26 @@ static struct {
     bool check;
 } options;
 
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},   {"name", required_argument, NULL, 'n'},
-    {"annotations", required_argument, NULL, 'a'}, {"include", required_argument, NULL, 'i'},
-    {"file", required_argument, NULL, 'f'},     {"unit", required_argument, NULL, 'u'},
-    {"pointers", required_argument, NULL, 'p'}, {"check", no_argument, NULL, 'c'},
-    {"help", no_argument, NULL, 'h'},           {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
+                                             {"name", required_argument, NULL, 'n'},
+                                             {"annotations", required_argument, NULL, 'a'},
+                                             {"include", required_argument, NULL, 'i'},
+                                             {"file", required_argument, NULL, 'f'},
+                                             {"unit", required_argument, NULL, 'u'},
+                                             {"pointers", required_argument, NULL, 'p'},
+                                             {"check", no_argument, NULL, 'c'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {"version", no_argument, NULL, 'V'},
+                                             {NULL, 0, NULL, 0}};
 
 static enum osht_unannotated pointers_option(const char *text)
 {
     static const struct {
         const char *text;
         enum osht_unannotated value;
-    } values[] = {{"one", OSHT_TAKE_AS_ONE}, {"weak", OSHT_TAKE_AS_WEAK}, {"opaque", OSHT_TAKE_AS_OPAQUE},
+    } values[] = {{"one", OSHT_TAKE_AS_ONE},
+                  {"weak", OSHT_TAKE_AS_WEAK},
+                  {"opaque", OSHT_TAKE_AS_OPAQUE},
                   {"refuse", OSHT_REFUSE}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (!strcmp(values[i].text, text))
@@ -107,17 +113,39 @@ static enum osht_unannotated pointers_option(const char *text)
 static void take_option(int option)
 {
     switch (option) {
-    case 'o': options.output.path = optarg; break;
-    case 'n': options.output.name = optarg; break;
-    case 'a': OSHT_APPEND(options.annotations, options.n_annotations) = optarg; break;
-    case 'i': OSHT_APPEND(options.output.headers, options.output.n_headers) = optarg; break;
-    case 'f': OSHT_APPEND(options.files, options.n_files) = optarg; break;
-    case 'u': options.unit = optarg; break;
-    case 'p': options.unannotated = pointers_option(optarg); break;
-    case 'c': options.check = true; break;
-    case 'h': printf("%s%s", usage, help); exit(0);
-    case 'V': printf("%s\n", PACKAGE_STRING); exit(0);
-    default: fputs(usage, stderr); exit(2);
+    case 'o':
+        options.output.path = optarg;
+        break;
+    case 'n':
+        options.output.name = optarg;
+        break;
+    case 'a':
+        OSHT_APPEND(options.annotations, options.n_annotations) = optarg;
+        break;
+    case 'i':
+        OSHT_APPEND(options.output.headers, options.output.n_headers) = optarg;
+        break;
+    case 'f':
+        OSHT_APPEND(options.files, options.n_files) = optarg;
+        break;
+    case 'u':
+        options.unit = optarg;
+        break;
+    case 'p':
+        options.unannotated = pointers_option(optarg);
+        break;
+    case 'c':
+        options.check = true;
+        break;
+    case 'h':
+        printf("%s%s", usage, help);
+        exit(0);
+    case 'V':
+        printf("%s\n", PACKAGE_STRING);
+        exit(0);
+    default:
+        fputs(usage, stderr);
+        exit(2);
     }
 }
 

@@ -61,8 +61,8 @@ static bool is_private(Dwarf_Die *die, const struct place *place)
 static void remember(const char *full, const char *last, Dwarf_Die *die, bool is_typedef, const struct place *place)
 {
     struct osht_definition *definition = osht_alloc(sizeof *definition);
-    *definition = (struct osht_definition){full, last, *die, is_typedef, place->in_module, is_private(die, place),
-                                           place->language, place->unit, NULL};
+    *definition = (struct osht_definition){
+        full, last, *die, is_typedef, place->in_module, is_private(die, place), place->language, place->unit, NULL};
     struct name *name;
     HASH_FIND_STR(debug.names, full, name);
     if (!name) {
@@ -122,7 +122,9 @@ static void visit(Dwarf_Die *die, const struct place *place)
     switch (dwarf_tag(die)) {
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
-    case DW_TAG_union_type: visit_record(die, place); break;
+    case DW_TAG_union_type:
+        visit_record(die, place);
+        break;
     case DW_TAG_typedef:
         if ((name = dwarf_diename(die))) {
             const char *full = in_scope(place, name);
@@ -130,11 +132,18 @@ static void visit(Dwarf_Die *die, const struct place *place)
             remember(full, name, die, true, place);
         }
         break;
-    case DW_TAG_namespace: visit_scope(die, place, false); break;
-    case DW_TAG_module: visit_scope(die, place, true); break;
+    case DW_TAG_namespace:
+        visit_scope(die, place, false);
+        break;
+    case DW_TAG_module:
+        visit_scope(die, place, true);
+        break;
     case DW_TAG_subprogram:
-    case DW_TAG_lexical_block: visit_children(die, place); break;
-    default: break;
+    case DW_TAG_lexical_block:
+        visit_children(die, place);
+        break;
+    default:
+        break;
     }
 }
 
@@ -155,14 +164,17 @@ static enum osht_language language_of(Dwarf_Die *unit)
     case DW_LANG_C_plus_plus_11:
     case DW_LANG_C_plus_plus_14:
     case 0x2a: /* C++17 and 20, Fortran 2018: numbers that came after DWARF 5 */
-    case 0x2b: return OSHT_CXX;
+    case 0x2b:
+        return OSHT_CXX;
     case DW_LANG_Fortran77:
     case DW_LANG_Fortran90:
     case DW_LANG_Fortran95:
     case DW_LANG_Fortran03:
     case DW_LANG_Fortran08:
-    case 0x2d: return OSHT_FORTRAN;
-    default: return OSHT_C;
+    case 0x2d:
+        return OSHT_FORTRAN;
+    default:
+        return OSHT_C;
     }
 }
 
@@ -281,7 +293,8 @@ static const struct name *by_last_part(const char *text, const char *where)
     }
     if (!found && where)
         osht_error("%sthere is no type %s in the debug information%s (compilers leave out types that a file does not "
-                   "use)", where, text, similar_name(text));
+                   "use)",
+                   where, text, similar_name(text));
     return found;
 }
 

@@ -117,7 +117,8 @@ static void set_number(struct osht_type *type, int64_t encoding, const char *nam
     switch (encoding) {
     case DW_ATE_signed_char:
     case DW_ATE_unsigned_char:
-    case DW_ATE_UTF: type->is_text = true; /* fall through */
+    case DW_ATE_UTF:
+        type->is_text = true; /* fall through */
     case DW_ATE_signed:
     case DW_ATE_unsigned:
     case DW_ATE_boolean:
@@ -133,7 +134,8 @@ static void set_number(struct osht_type *type, int64_t encoding, const char *nam
     case DW_ATE_complex_float:
         type->name = type->size == 8 ? "float _Complex" : type->size == 16 ? "double _Complex" : NULL;
         break;
-    default: break;
+    default:
+        break;
     }
     type->kind = type->name ? OSHT_NUMBER : OSHT_BYTES;
 }
@@ -361,24 +363,33 @@ struct osht_type *osht_model_type(Dwarf_Die *die)
     if (type)
         return type;
     switch (dwarf_tag(die)) {
-    case DW_TAG_typedef: return convert_typedef(die);
+    case DW_TAG_typedef:
+        return convert_typedef(die);
     case DW_TAG_const_type:
     case DW_TAG_volatile_type:
     case DW_TAG_restrict_type:
     case DW_TAG_atomic_type:
         return type_entry(die, &target) ? osht_model_type(&target) : remember(die, OSHT_VOID);
-    case DW_TAG_base_type: return convert_number(die);
-    case DW_TAG_enumeration_type: return convert_enumeration(die);
-    case DW_TAG_array_type: return convert_array(die);
+    case DW_TAG_base_type:
+        return convert_number(die);
+    case DW_TAG_enumeration_type:
+        return convert_enumeration(die);
+    case DW_TAG_array_type:
+        return convert_array(die);
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
-    case DW_TAG_rvalue_reference_type: return convert_pointer(die);
+    case DW_TAG_rvalue_reference_type:
+        return convert_pointer(die);
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
-    case DW_TAG_union_type: return convert_struct(die);
-    case DW_TAG_ptr_to_member_type: return convert_member_pointer(die);
-    case DW_TAG_subroutine_type: return convert_bytes(die, OSHT_CODE);
-    default: return convert_bytes(die, OSHT_BYTES);
+    case DW_TAG_union_type:
+        return convert_struct(die);
+    case DW_TAG_ptr_to_member_type:
+        return convert_member_pointer(die);
+    case DW_TAG_subroutine_type:
+        return convert_bytes(die, OSHT_CODE);
+    default:
+        return convert_bytes(die, OSHT_BYTES);
     }
 }
 

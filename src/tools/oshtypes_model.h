@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 enum osht_kind {
-    OSHT_NUMBER,     /* one of the predefined types             */
-    OSHT_BYTES,      /* another thing without pointers          */
-    OSHT_RECORD,     /* struct, class, union, derived type      */
-    OSHT_POINTER,    /* to target; also references              */
-    OSHT_ARRAY,      /* n times target                          */
-    OSHT_DOPE,       /* gfortran's descriptor of rank n         */
-    OSHT_CODE,       /* function                                */
+    OSHT_NUMBER,  /* one of the predefined types             */
+    OSHT_BYTES,   /* another thing without pointers          */
+    OSHT_RECORD,  /* struct, class, union, derived type      */
+    OSHT_POINTER, /* to target; also references              */
+    OSHT_ARRAY,   /* n times target                          */
+    OSHT_DOPE,    /* gfortran's descriptor of rank n         */
+    OSHT_CODE,    /* function                                */
     OSHT_VOID,
-    OSHT_INCOMPLETE  /* declared only, or not known             */
+    OSHT_INCOMPLETE /* declared only, or not known             */
 };
 
 struct osht_note;
@@ -26,7 +26,7 @@ struct osht_note;
 struct osht_member {
     const char *name; /* NULL: its members count as those of the record (anonymous structs, base classes) */
     struct osht_type *type;
-    size_t offset;     /* of a bit-field in bits */
+    size_t offset; /* of a bit-field in bits */
     bool is_bit_field, is_vtable, is_private, is_virtual_base;
     struct osht_note **notes; /* what is annotated: [0] the member, [1] what it points to ... */
     size_t n_notes;
@@ -37,8 +37,8 @@ struct osht_type {
     const char *name; /* of numbers that of the predefined type; of records as in the debug information, or NULL */
     size_t size;
     size_t n;
-    bool is_flexible;  /* array without a length                     */
-    bool is_text;      /* number or bytes: characters                */
+    bool is_flexible; /* array without a length                     */
+    bool is_text;     /* number or bytes: characters                */
     bool is_integer;
     bool is_reference; /* a pointer that C++ does not let see */
     struct osht_type *target;

@@ -59,7 +59,9 @@ static struct osht_note *parse(const char *text, const char *where)
     note->count = trimmed(rest, strlen(rest));
     if (has_number != (*note->count != 0) || (note->of && !has_type) || (note->meaning == OSHT_CFI && !note->of))
         return osht_error("%s: \"%s\" is not of the form \"one [of TYPE]\", \"count EXPRESSION [of TYPE]\", "
-                          "\"string\", \"weak\", \"opaque\" or \"cfi RANK of TYPE\"", where, text), NULL;
+                          "\"string\", \"weak\", \"opaque\" or \"cfi RANK of TYPE\"",
+                          where, text),
+               NULL;
     return note;
 }
 
@@ -92,8 +94,7 @@ static const char *similar_member(const struct osht_type *record, const char *na
 /* path: "data", "shape.data", "names[]" for what the pointers that names points to point to. */
 static void annotate(const char *type, const char *path, const char *text, const char *where, bool only_if_there)
 {
-    const struct osht_definition *definition =
-        osht_debug_find(type, only_if_there ? NULL : osht_text("%s: ", where));
+    const struct osht_definition *definition = osht_debug_find(type, only_if_there ? NULL : osht_text("%s: ", where));
     struct osht_type *record = definition ? osht_model_record(definition) : NULL;
     size_t length = strcspn(path, "["), level = 0;
     if (!record) {
@@ -154,7 +155,8 @@ void osht_notes_read(const char *path)
             annotate(trimmed(copy, strlen(copy)), member, text, where, false);
         else
             osht_error("%s: \"%s\" is not of the form TYPE.MEMBER one | count EXPRESSION | string | weak | opaque | "
-                       "cfi RANK of TYPE", where, copy);
+                       "cfi RANK of TYPE",
+                       where, copy);
     }
     free(line);
     fclose(file);

@@ -92,15 +92,14 @@ static void check_count(const struct spot *spot, const char *count)
             return;
         }
         struct osht_type *record = spot->descriptor->record;
-        struct osht_member *member =
-            is_name && record ? osht_model_member(record, at, length, NULL, &in_union) : NULL;
+        struct osht_member *member = is_name && record ? osht_model_member(record, at, length, NULL, &in_union) : NULL;
         if (is_name && (!member || !member->type->is_integer || member->is_bit_field || in_union))
             osht_error("%s: count \"%s\": %.*s %s", full_name(spot), count, (int)length, at,
-                       !record              ? "is no member of the pointer that is pointed to"
-                       : !member            ? osht_text("is no member of %s", spot->descriptor->name)
+                       !record                ? "is no member of the pointer that is pointed to"
+                       : !member              ? osht_text("is no member of %s", spot->descriptor->name)
                        : member->is_bit_field ? "is a bit-field"
-                       : in_union           ? "is in a union"
-                                            : "is no integer");
+                       : in_union             ? "is in a union"
+                                              : "is no integer");
         at += length ? length : 1;
     }
 }
@@ -147,9 +146,9 @@ static const char *helper(const struct spot *spot, struct osht_type *type)
 /* The name of a type that is pointed to; NULL after a message. */
 static const char *target_name(const struct spot *spot, struct osht_type *target, const char *of)
 {
-    static const char *const numbers[] = {"char",     "int8_t",   "uint8_t",  "int16_t", "uint16_t", "int32_t",
-                                          "uint32_t", "int64_t",  "uint64_t", "float",   "double",   "long double",
-                                          "float _Complex", "double _Complex"};
+    static const char *const numbers[] = {"char",    "int8_t",      "uint8_t",        "int16_t",        "uint16_t",
+                                          "int32_t", "uint32_t",    "int64_t",        "uint64_t",       "float",
+                                          "double",  "long double", "float _Complex", "double _Complex"};
     for (size_t i = 0; of && i < sizeof numbers / sizeof *numbers; i++)
         if (!strcmp(of, numbers[i]))
             return of;
@@ -162,15 +161,19 @@ static const char *target_name(const struct spot *spot, struct osht_type *target
         target = definition->is_typedef ? osht_model_type(&die) : osht_model_record(definition);
     }
     switch (target->kind) {
-    case OSHT_NUMBER: return target->name;
-    case OSHT_RECORD: return describe(target, osht_text("*%s", full_name(spot)));
-    case OSHT_POINTER: return helper(spot, target);
+    case OSHT_NUMBER:
+        return target->name;
+    case OSHT_RECORD:
+        return describe(target, osht_text("*%s", full_name(spot)));
+    case OSHT_POINTER:
+        return helper(spot, target);
     case OSHT_BYTES:
     case OSHT_ARRAY:
         if (target->size)
             return helper(spot, target);
         break;
-    default: break;
+    default:
+        break;
     }
     osht_error("%s points to %s%s, which cannot be described; annotate it: %s weak | opaque%s", full_name(spot),
                osht_model_spelling(target), target->kind == OSHT_INCOMPLETE ? " (only declared in what was read)" : "",
@@ -251,12 +254,23 @@ static void add_pointer(const struct spot *spot, struct osht_type *pointer)
         return;
     }
     switch (note->meaning) {
-    case OSHT_ONE: follow(spot, pointer, NULL, note->of); break;
-    case OSHT_COUNT: follow(spot, pointer, note->count, note->of); break;
-    case OSHT_STRING: add_string(spot, pointer); break;
-    case OSHT_WEAK: add_field(spot, "WEAK", NULL, 0); break;
-    case OSHT_OPAQUE: add_field(spot, "OPAQUE", NULL, 0); break;
-    default: osht_error("%s is a pointer, no C descriptor: \"%s\"", full_name(spot), note->text);
+    case OSHT_ONE:
+        follow(spot, pointer, NULL, note->of);
+        break;
+    case OSHT_COUNT:
+        follow(spot, pointer, note->count, note->of);
+        break;
+    case OSHT_STRING:
+        add_string(spot, pointer);
+        break;
+    case OSHT_WEAK:
+        add_field(spot, "WEAK", NULL, 0);
+        break;
+    case OSHT_OPAQUE:
+        add_field(spot, "OPAQUE", NULL, 0);
+        break;
+    default:
+        osht_error("%s is a pointer, no C descriptor: \"%s\"", full_name(spot), note->text);
     }
 }
 
@@ -309,7 +323,8 @@ static void add_dope(const struct spot *spot, struct osht_type *dope)
     const char *type = is_deferred ? NULL : target_name(spot, element, NULL);
     if (is_deferred)
         osht_error("%s is an array whose element type gfortran does not tell (strings of deferred length?); annotate "
-                   "it: %s opaque", full_name(spot), note_name(spot));
+                   "it: %s opaque",
+                   full_name(spot), note_name(spot));
     if (type)
         add_field(spot, "GFORTRAN", type, dope->n);
 }
@@ -322,7 +337,8 @@ static void add_polymorphic(const struct spot *spot, struct osht_type *type)
         return;
     if (!note || note->meaning != OSHT_ONE)
         osht_error("%s is polymorphic; if its dynamic type is always the declared one, annotate it: %s one; else "
-                   "opaque", full_name(spot), note_name(spot));
+                   "opaque",
+                   full_name(spot), note_name(spot));
     else if (data->kind == OSHT_DOPE)
         add_dope(spot, data);
     else
@@ -363,7 +379,8 @@ static void add_each(const struct spot *spot, struct osht_type *type, size_t n)
         add_dope(spot, type);
     else if (type->kind == OSHT_INCOMPLETE && type->language == OSHT_FORTRAN)
         osht_error("%s: gfortran does not tell what this is (an array of strings of deferred length?); annotate it: %s "
-                   "opaque", full_name(spot), note_name(spot));
+                   "opaque",
+                   full_name(spot), note_name(spot));
     else if (type->kind != OSHT_BYTES && n)
         osht_error("%s: %s cannot be described; annotate it: %s opaque", full_name(spot), osht_model_spelling(type),
                    note_name(spot));

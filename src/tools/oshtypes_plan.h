@@ -27,7 +27,10 @@ struct osht_descriptor {
 /* What a pointer is that no annotation speaks of. */
 enum osht_unannotated {
     OSHT_GUESS, /* one object if it points to a struct, with a warning; refused otherwise */
-    OSHT_REFUSE, OSHT_TAKE_AS_ONE, OSHT_TAKE_AS_WEAK, OSHT_TAKE_AS_OPAQUE
+    OSHT_REFUSE,
+    OSHT_TAKE_AS_ONE,
+    OSHT_TAKE_AS_WEAK,
+    OSHT_TAKE_AS_OPAQUE
 };
 
 /* Describe a type by the name that the user gave; errors are reported, all that there are. */

@@ -12,17 +12,25 @@ const char *osht_model_spelling(const struct osht_type *type)
     if (!type)
         return "void";
     switch (type->kind) {
-    case OSHT_NUMBER: return type->name;
-    case OSHT_BYTES: return osht_text("%s(%zu)", type->is_text ? "character" : "bytes", type->size);
-    case OSHT_RECORD: return type->name ? type->name : osht_text("{%s}", osht_model_shape(type));
-    case OSHT_POINTER: return osht_text("%s *", osht_model_spelling(type->target));
+    case OSHT_NUMBER:
+        return type->name;
+    case OSHT_BYTES:
+        return osht_text("%s(%zu)", type->is_text ? "character" : "bytes", type->size);
+    case OSHT_RECORD:
+        return type->name ? type->name : osht_text("{%s}", osht_model_shape(type));
+    case OSHT_POINTER:
+        return osht_text("%s *", osht_model_spelling(type->target));
     case OSHT_ARRAY:
         return type->is_flexible ? osht_text("%s[]", osht_model_spelling(type->target))
                                  : osht_text("%s[%zu]", osht_model_spelling(type->target), type->n);
-    case OSHT_DOPE: return osht_text("%s(rank %zu)", osht_model_spelling(type->target), type->n);
-    case OSHT_CODE: return "function";
-    case OSHT_VOID: return "void";
-    case OSHT_INCOMPLETE: return type->name ? type->name : "unknown";
+    case OSHT_DOPE:
+        return osht_text("%s(rank %zu)", osht_model_spelling(type->target), type->n);
+    case OSHT_CODE:
+        return "function";
+    case OSHT_VOID:
+        return "void";
+    case OSHT_INCOMPLETE:
+        return type->name ? type->name : "unknown";
     }
     return "unknown";
 }
@@ -61,8 +69,9 @@ bool osht_model_is_one(const struct osht_type *record)
         if (!strcmp(shape, its_shape))
             continue;
         osht_error("type %s is not the same everywhere: %s has \"%s\", %s has \"%s\"; choose with --unit, or compile "
-                   "all files again", record->name, record->definition->unit, first_difference(shape, its_shape),
-                   other->unit, first_difference(its_shape, shape));
+                   "all files again",
+                   record->name, record->definition->unit, first_difference(shape, its_shape), other->unit,
+                   first_difference(its_shape, shape));
         return false;
     }
     return true;

@@ -86,13 +86,14 @@ static void write_header_checks(FILE *file, size_t n, const struct osht_descript
           "    _Static_assert(sizeof(type) == (size), #type \" has changed: run oshtypes\")\n"
           "#define CHECK_MEMBER(type, member, offset, size) \\\n"
           "    _Static_assert(offsetof(type, member) == (offset) && sizeof(((type *)0)->member) == (size), \\\n"
-          "                   #type \".\" #member \" has changed: run oshtypes\")\n\n", file);
+          "                   #type \".\" #member \" has changed: run oshtypes\")\n\n",
+          file);
     for (size_t i = 0; i < n; i++) {
         const struct osht_type *record = descriptors[i]->record;
         if (!can_be_named(record))
             continue;
-        const char *name = record->is_c_tag ? osht_text("%s %s", record->is_union ? "union" : "struct", record->name)
-                                            : record->name;
+        const char *name =
+            record->is_c_tag ? osht_text("%s %s", record->is_union ? "union" : "struct", record->name) : record->name;
         bool is_template = strchr(name, '<');
         if (is_template) {
             fprintf(file, "typedef %s checked_type_%zu;\n", name, i);
@@ -134,10 +135,11 @@ static size_t write_marks(FILE *file, size_t n, const struct osht_descriptor *co
         n_written++;
     }
     if (n_written)
-        fprintf(file, "\nstatic const shmemx_mark_t marks[] = {\n%s};\n\n"
-                      "/* What the program that runs has. */\n"
-                      "extern const char __start_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n"
-                      "extern const char __stop_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n\n",
+        fprintf(file,
+                "\nstatic const shmemx_mark_t marks[] = {\n%s};\n\n"
+                "/* What the program that runs has. */\n"
+                "extern const char __start_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n"
+                "extern const char __stop_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n\n",
                 lines);
     return n_written;
 }
@@ -155,9 +157,11 @@ static void write_stamps(FILE *file, size_t n, const struct osht_descriptor *con
 void osht_write(FILE *file, const struct osht_output *output, size_t n,
                 const struct osht_descriptor *const *descriptors)
 {
-    fprintf(file, "/* Written by oshtypes from %s; not to be edited.\n *\n * int %s_register(void) makes these types "
-                  "known: 0, or a negative errno value after a line that says why.\n */\n#include <stddef.h>\n#include "
-                  "<stdint.h>\n#include <shmemx.h>\n#include <shmemx_annotate.h>\n", output->source, output->name);
+    fprintf(file,
+            "/* Written by oshtypes from %s; not to be edited.\n *\n * int %s_register(void) makes these types "
+            "known: 0, or a negative errno value after a line that says why.\n */\n#include <stddef.h>\n#include "
+            "<stdint.h>\n#include <shmemx.h>\n#include <shmemx_annotate.h>\n",
+            output->source, output->name);
     for (size_t i = 0; i < output->n_headers; i++)
         fprintf(file, "#include %s%s%s\n", *output->headers[i] == '<' ? "" : "\"", output->headers[i],
                 *output->headers[i] == '<' ? "" : "\"");

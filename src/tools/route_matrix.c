@@ -103,8 +103,8 @@ static void summarise(const struct matrix *matrix, int node, char *text, size_t 
         for (int route = 0; route <= ROUTES_MAX && length < size; route++) {
             if (!pairs[i][route])
                 continue;
-            length += (size_t)snprintf(text + length, size - length, "%s%s %s (%lu)", length ? ", " : "to ",
-                                       before, route_name(route), pairs[i][route]);
+            length += (size_t)snprintf(text + length, size - length, "%s%s %s (%lu)", length ? ", " : "to ", before,
+                                       route_name(route), pairs[i][route]);
             before = "";
         }
     }

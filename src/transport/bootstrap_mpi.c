@@ -118,15 +118,19 @@ static int load_module(const char *family)
         return 0;
     is_hybrid = program_mpi;
     if (find_module(family, path, sizeof path)) {
-        shmemi_log(refusal_level(), "no start-up by MPI: there is no %s; configure MapSHMEM where mpicc is found, or "
-                   "set SHMEM_MPI_MODULE", path);
+        shmemi_log(refusal_level(),
+                   "no start-up by MPI: there is no %s; configure MapSHMEM where mpicc is found, or "
+                   "set SHMEM_MPI_MODULE",
+                   path);
         return -ENOENT;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *fault = handle ? module_fault(handle, program_mpi, family) : dlerror();
     if (fault) {
-        shmemi_log(refusal_level(), "no start-up by MPI: %s: %s; set SHMEM_MPI_MODULE to a module that is built with the "
-                   "program's mpicc", path, fault);
+        shmemi_log(refusal_level(),
+                   "no start-up by MPI: %s: %s; set SHMEM_MPI_MODULE to a module that is built with the "
+                   "program's mpicc",
+                   path, fault);
         if (handle)
             dlclose(handle);
         return -ENOENT;

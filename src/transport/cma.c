@@ -71,8 +71,8 @@ static struct shmemi_view staged_view(const struct shmemi_view *view)
     return staged;
 }
 
-static int transfer(transfer_func_t function, const struct shmemi_view *view, struct iovec *local,
-                    struct iovec *remote, unsigned long n, size_t nbytes)
+static int transfer(transfer_func_t function, const struct shmemi_view *view, struct iovec *local, struct iovec *remote,
+                    unsigned long n, size_t nbytes)
 {
     const struct cma_peer *peer = view->data;
     ssize_t done = function(peer->pid, local, n, remote, n, 0);
@@ -111,8 +111,7 @@ static int transfer_rows(transfer_func_t function, const struct shmemi_view *vie
         for (size_t i = 0; i < n; i++) {
             size_t row = first + i;
             local[i] = (struct iovec){local_address + row * local_pitch, shape->width};
-            remote[i] =
-                (struct iovec){(void *)(uintptr_t)(peer->address + offset + row * remote_pitch), shape->width};
+            remote[i] = (struct iovec){(void *)(uintptr_t)(peer->address + offset + row * remote_pitch), shape->width};
         }
         int rc = transfer(function, view, local, remote, n, n * shape->width);
         if (rc)

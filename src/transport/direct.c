@@ -38,8 +38,7 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
     if (!handle)
         return -ENOMEM;
     *handle = share->handle;
-    int rc =
-        memory->import_handle(handle, share->descriptors, device, &view->place, reason, sizeof reason);
+    int rc = memory->import_handle(handle, share->descriptors, device, &view->place, reason, sizeof reason);
     if (rc) {
         if (reason[0])
             shmemi_slow_route_note(view->pe, reason);

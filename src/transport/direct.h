@@ -51,9 +51,8 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
     .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,                              \
     .get_nbi = shmemi_direct_get_nbi, .collect_put = shmemi_direct_collect_put,                                        \
     .collect_get = shmemi_direct_collect_get, .put_strided = shmemi_direct_put_strided,                                \
-    .put_strided_nbi = shmemi_direct_put_strided_nbi,                                                                  \
-    .get_strided = shmemi_direct_get_strided, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi,              \
-    .put_signal = shmemi_direct_put_signal, .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet,              \
-    .poll = shmemi_direct_poll
+    .put_strided_nbi = shmemi_direct_put_strided_nbi, .get_strided = shmemi_direct_get_strided,                        \
+    .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi, .put_signal = shmemi_direct_put_signal,                \
+    .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet, .poll = shmemi_direct_poll
 
 #endif

@@ -217,8 +217,8 @@ static inline __attribute__((always_inline)) int start_if_due(struct shmemi_cont
 static inline const struct shmemi_place *device_side(const struct shmemi_place *dest, const struct shmemi_place *source)
 {
     const struct shmemi_place *side = dest->memory == &shmemi_memory_host ? source : dest;
-    bool is_alone = dest->memory == &shmemi_memory_host || source->memory == &shmemi_memory_host ||
-                    dest->object == source->object;
+    bool is_alone =
+        dest->memory == &shmemi_memory_host || source->memory == &shmemi_memory_host || dest->object == source->object;
     return is_alone && side->object && side->memory->list_take ? side : NULL;
 }
 
@@ -357,8 +357,8 @@ int shmemi_direct_list_copy_now(struct shmemi_context *context, const struct shm
 }
 
 int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struct shmemi_place *dest,
-                                     const struct shmemi_place *source, size_t nbytes,
-                                     const struct shmemi_place *word, const struct shmemi_amo *amo)
+                                     const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
+                                     const struct shmemi_amo *amo)
 {
     const struct shmemi_place *side = nbytes ? device_side(dest, source) : word;
     int rc;

@@ -35,8 +35,8 @@ int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shme
 
 /* A transfer, and an atomic operation that takes effect after it. Both leave at once. */
 int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struct shmemi_place *dest,
-                                     const struct shmemi_place *source, size_t nbytes,
-                                     const struct shmemi_place *word, const struct shmemi_amo *amo);
+                                     const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
+                                     const struct shmemi_amo *amo);
 
 /* Start what the context has collected. */
 int shmemi_direct_list_flush(struct shmemi_context *context);

@@ -25,8 +25,8 @@ struct shmemi_view {
     const struct shmemi_driver *driver; /* may be one that measures, in front of the one that is named (sight.h) */
     char *mapped;              /* host address of the peer's copy for short ways; NULL: the driver has to be asked */
     struct shmemi_place place; /* shm, ipc: the peer's first byte as this process sees it */
-    void *data;      /* the driver's own */
-    size_t size;     /* of the region, in bytes */
+    void *data;                /* the driver's own */
+    size_t size;               /* of the region, in bytes */
     bool by_agent;   /* atomic operations are those of the memory's agent, by lists of this process (gpu/list.h) */
     uint32_t region; /* its number, the same on every PE */
     int pe;
@@ -40,12 +40,12 @@ struct shmemi_share {
     uint64_t size;
     uint64_t token_address; /* where the owner keeps the job key, so that its pid can be verified */
     int32_t pid;
-    int32_t exported;  /* the handle is valid */
+    int32_t exported; /* the handle is valid */
     struct shmemi_agent agent;
     struct shmemi_memory_handle handle;
     struct shmemi_mailbox_label label; /* of the mailbox through which descriptors come and go */
     /* Filled in by the PE that attaches. */
-    int32_t my_device; /* the device of its own copy */
+    int32_t my_device;                            /* the device of its own copy */
     const struct shmemi_descriptors *descriptors; /* that came with the handle */
 };
 
@@ -68,24 +68,24 @@ struct shmemi_context {
         unsigned n_unmarked;
         uint64_t started;
         int failed; /* first error, reported at the next quiet */
-    } copies;                   /* direct: nonblocking copies; under the lock of direct_transfers.c */
+    } copies;       /* direct: nonblocking copies; under the lock of direct_transfers.c */
     struct {
         atomic_bool is_locked;
-        atomic_bool is_patient;                    /* lists are started when they are full; a hint of the program */
-        struct shmemi_list *collecting;            /* not yet started; NULL: none */
-        struct shmemi_list *oldest, *newest;       /* started */
+        atomic_bool is_patient;              /* lists are started when they are full; a hint of the program */
+        struct shmemi_list *collecting;      /* not yet started; NULL: none */
+        struct shmemi_list *oldest, *newest; /* started */
         uint64_t started, finished;
-        uint32_t patience; /* operations to collect when nothing is under way; grows with each list */
-        int failed;        /* first error, reported at the next quiet */
-    } lists;               /* direct: small operations; locked, is_patient excepted (direct_list.c) */
+        uint32_t patience;      /* operations to collect when nothing is under way; grows with each list */
+        int failed;             /* first error, reported at the next quiet */
+    } lists;                    /* direct: small operations; locked, is_patient excepted (direct_list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
 
     struct shmemi_batch *batch; /* gathers small puts; NULL: none (batch.h) */
 
     /* The API's own. */
-    struct shmemi_team *team; /* that PE numbers refer to; NULL: SHMEM_TEAM_WORLD */
-    long options;             /* SHMEM_CTX_* */
-    struct shmemi_context *next, **link; /* of those created on the team */
+    struct shmemi_team *team;                   /* that PE numbers refer to; NULL: SHMEM_TEAM_WORLD */
+    long options;                               /* SHMEM_CTX_* */
+    struct shmemi_context *next, **link;        /* of those created on the team */
     struct shmemi_deep_left *_Atomic deep_left; /* that quiet finishes (shmem/deep.h) */
     struct {
         bool is_open;

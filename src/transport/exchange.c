@@ -56,8 +56,9 @@ static int announce(int node, int kind, int round, uint64_t number)
 {
     const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
     struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number};
-    return view->driver->amo(&exchange.context, view, (size_t)((char *)&exchange.workspace->reached[kind][round] -
-                                                     (char *)exchange.workspace), &set, NULL);
+    return view->driver->amo(&exchange.context, view,
+                             (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
+                             &set, NULL);
 }
 
 struct leader_wait {

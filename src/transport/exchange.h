@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    SHMEMI_EXCHANGE_BYTES = 64 << 10,       /* of every heap, at its start */
+    SHMEMI_EXCHANGE_BYTES = 64 << 10,      /* of every heap, at its start */
     SHMEMI_STREAM_WORDS_OFFSET = 32 << 10, /* of them: barriers in streams (stream_barrier.c) */
     SHMEMI_CAUSE_BYTES = 192,
 };

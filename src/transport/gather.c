@@ -205,7 +205,8 @@ int shmemi_gather_get(int pe, const char *key, void *value, size_t *size_p)
     size_t size = 0;
     const unsigned char *found = NULL;
     if (job.rows.offsets)
-        found = find_value(job.rows.bytes + job.rows.offsets[pe], job.rows.bytes + job.rows.offsets[pe + 1], key, &size);
+        found =
+            find_value(job.rows.bytes + job.rows.offsets[pe], job.rows.bytes + job.rows.offsets[pe + 1], key, &size);
     if (!found || size > *size_p) {
         shmemi_error("PE %d has not published a usable address", pe);
         return -EPROTO;

@@ -11,9 +11,9 @@
 struct shmemi_job {
     int pe;
     int n_pes;
-    int node;          /* number of this PE's node */
+    int node; /* number of this PE's node */
     int n_nodes;
-    int node_rank;     /* this PE among those of its node */
+    int node_rank; /* this PE among those of its node */
     int node_n_pes;
     const int *node_pes; /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
     const int *leaders;  /* lowest PE of each node, by node number */

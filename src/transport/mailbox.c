@@ -215,8 +215,7 @@ static bool receive_one(struct receiving *receiving)
 
 static bool is_awaited(const struct shmemi_mailbox_label *labels, int node_rank)
 {
-    return mailbox >= 0 && node_rank != shmemi_job.node_rank && labels[node_rank].token &&
-           labels[node_rank].n_enclosed;
+    return mailbox >= 0 && node_rank != shmemi_job.node_rank && labels[node_rank].token && labels[node_rank].n_enclosed;
 }
 
 static double seconds(void)

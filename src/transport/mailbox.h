@@ -15,7 +15,7 @@
 
 /* What a PE shows to the others of its node before descriptors are exchanged. */
 struct shmemi_mailbox_label {
-    uint64_t token;     /* that its letters carry; 0: it has no socket, sends nothing and gets nothing */
+    uint64_t token;      /* that its letters carry; 0: it has no socket, sends nothing and gets nothing */
     uint32_t n_enclosed; /* descriptors that it sends to each of the others */
 };
 

@@ -53,10 +53,10 @@ struct shmemi_control {
 struct shmemi_node_header {
     uint64_t magic;
     uint64_t job_key;
-    uint64_t size; /* of the whole segment */
+    uint64_t size;              /* of the whole segment */
     _Atomic uint64_t time_zero; /* of traces: shmemi_clock when the first PE of the node had met all others */
-    SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived; /* PEs in the present barrier */
-    SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;   /* barriers completed */
+    SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived;         /* PEs in the present barrier */
+    SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;           /* barriers completed */
     SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* what the leader found out for all */
 };
 

@@ -18,8 +18,8 @@ enum {
     SAMPLES = 3,
     BYTES_MOST = 1 << 20, /* of a measured copy */
     BYTES_LEAST = 64 << 10,
-    PARTS = 8,      /* of a copy that is measured in parts */
-    WORDS = 4,      /* fetched over a link; the first may have to wake the owner */
+    PARTS = 8,        /* of a copy that is measured in parts */
+    WORDS = 4,        /* fetched over a link; the first may have to wake the owner */
     LONG = 256 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
 };
 

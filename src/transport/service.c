@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 enum {
-    COPIES_MAX = 256, /* under way; further requests wait where they are */
+    COPIES_MAX = 256,       /* under way; further requests wait where they are */
     AT_ONCE_MAX = 64 << 10, /* bytes of a copy that is better waited for than watched */
     IDLE_ROUNDS_BEFORE_SLEEP = 200,
     ROUNDS_PER_SWEEP = 8192,
@@ -49,7 +49,7 @@ static struct {
     pthread_mutex_t lock; /* recursive: an arrival may be accepted within progress or from a network callback */
     _Atomic(struct shmemi_arrival *) oldest; /* copies under way, in order; others may look whether there are any */
     struct shmemi_arrival *newest;
-    unsigned copies; /* in that list */
+    unsigned copies;             /* in that list */
     struct shmemi_place adopted; /* under the lock */
     atomic_bool has_to_adopt;
     bool networked;
@@ -214,7 +214,8 @@ static int apply_amo(struct shmemi_arrival *arrival, const struct shmemi_place *
     if ((amo.size != 4 && amo.size != 8) || amo.size != request->width || alignment % amo.size ||
         amo.op > SHMEMI_AMO_COMPARE_SWAP) {
         shmemi_error("PE %u asked for an atomic operation that does not exist, or on a word of region %u that is not "
-                     "aligned to its size", request->origin, request->region);
+                     "aligned to its size",
+                     request->origin, request->region);
         return -EINVAL;
     }
     shmemi_access_for_peer_begin();
@@ -395,8 +396,7 @@ int shmemi_service_start(void)
     if (shmemi_job.n_pes == 1)
         return 0;
     service.epoll = epoll_create1(EPOLL_CLOEXEC);
-    int rc = service.epoll < 0 || watch(shmemi_node.doorbell) ||
-                     (service.networked && watch(shmemi_ucx_event_fd()))
+    int rc = service.epoll < 0 || watch(shmemi_node.doorbell) || (service.networked && watch(shmemi_ucx_event_fd()))
                  ? -errno
                  : start_thread();
     if (rc) {

@@ -129,8 +129,8 @@ static int measure_put_signal(struct shmemi_context *context, const struct shmem
                               size_t word_offset, const struct shmemi_amo *amo, bool is_blocking)
 {
     uint64_t begin = shmemi_clock();
-    int rc = behind(view)->real->put_signal(context, view, offset, source, nbytes, word_view, word_offset, amo,
-                                            is_blocking);
+    int rc =
+        behind(view)->real->put_signal(context, view, offset, source, nbytes, word_view, word_offset, amo, is_blocking);
     if (rc == -ENOTSUP)
         return rc;
     note(is_blocking ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_PUT_NBI, view, offset, nbytes, begin);
@@ -167,7 +167,7 @@ void shmemi_sight_note_call(const struct shmemi_call *call)
 {
     uint64_t end = shmemi_clock();
     if (!call->begin)
-        return; /* it began before the measuring did */
+        return;       /* it began before the measuring did */
     if (!call->outer) /* else it is a part of another */
         tally(&shmemi_sight.activity[call->activity], 0, end - call->begin);
     shmemi_trace_span(call->routine ? call->routine : activity_names[call->activity], activity_names[call->activity],
@@ -194,8 +194,7 @@ void shmemi_sight_served(const char *operation, uint64_t begin, int origin, uint
 
 static void note_device_copy(const struct shmemi_device_copy *copy)
 {
-    shmemi_trace_copy(copy->memory->name, copy->device, copy->queue, copy->what, copy->nbytes, copy->begin,
-                      copy->end);
+    shmemi_trace_copy(copy->memory->name, copy->device, copy->queue, copy->what, copy->nbytes, copy->begin, copy->end);
 }
 
 /* ---- Begin and end ----------------------------------------------------------------------------------------------- */

@@ -22,7 +22,8 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, c
 {
     const struct shmemi_memory *memory = shmemi_memory_of_type(type);
     if (!memory || !memory->streams) {
-        snprintf(reason, reason_size, "there is no %s on this machine, or in this build", shmemi_memory_type_name(type));
+        snprintf(reason, reason_size, "there is no %s on this machine, or in this build",
+                 shmemi_memory_type_name(type));
         return -ENODEV;
     }
     *stream_p = (struct shmemi_stream){.memory = memory, .handle = handle};
@@ -38,9 +39,10 @@ int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
     const struct shmemi_streams *streams = stream->memory->streams;
     if (!streams->is_recording || !streams->is_recording(stream))
         return 0;
-    shmemi_error("stream %p is being captured into a graph, which this operation cannot be part of: it is a barrier, or "
-                 "a thread of the library takes part in it",
-                 stream->handle);
+    shmemi_error(
+        "stream %p is being captured into a graph, which this operation cannot be part of: it is a barrier, or "
+        "a thread of the library takes part in it",
+        stream->handle);
     return -EBUSY;
 }
 

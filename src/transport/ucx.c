@@ -31,7 +31,7 @@ struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
 /* Endpoints by PE. */
 static struct {
     _Atomic(ucp_ep_h) *of_pe;
-    atomic_bool *lost;           /* the connection broke */
+    atomic_bool *lost;            /* the connection broke */
     pthread_mutex_t connect_lock; /* one is made at a time */
     atomic_bool closing;
 } endpoints = {.connect_lock = PTHREAD_MUTEX_INITIALIZER};
@@ -238,12 +238,9 @@ static struct {
     const char *name, *value;
     bool is_ours;
 } defaults[] = {
-    [DEFAULT_TLS] = {"UCX_TLS", "^shm", false},
-    {"UCX_TCP_PUT_ENABLE", "n", false},
-    {"UCX_TCP_TX_SEG_SIZE", "64k", false},
-    {"UCX_TCP_RX_SEG_SIZE", "128k", false},
-    {"UCX_RNDV_THRESH", "32k", false},
-    {"UCX_ATOMIC_MODE", "cpu", false},
+    [DEFAULT_TLS] = {"UCX_TLS", "^shm", false}, {"UCX_TCP_PUT_ENABLE", "n", false},
+    {"UCX_TCP_TX_SEG_SIZE", "64k", false},      {"UCX_TCP_RX_SEG_SIZE", "128k", false},
+    {"UCX_RNDV_THRESH", "32k", false},          {"UCX_ATOMIC_MODE", "cpu", false},
 };
 enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
@@ -272,8 +269,8 @@ static int init_context(void)
     if (status != UCS_OK)
         return report(status, "reading the UCX_ settings");
     ucp_params_t params = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
-                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
         .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
         .mt_workers_shared = 1,
         .estimated_num_eps = (size_t)shmemi_job.n_pes,
@@ -348,7 +345,8 @@ static int publish_address(void)
         rc = shmemi_bootstrap->put(key, address, size);
     else
         shmemi_error("this PE's network address has %zu bytes, %d is the limit; choose fewer devices with "
-                     "UCX_NET_DEVICES", size, ADDRESS_MAX);
+                     "UCX_NET_DEVICES",
+                     size, ADDRESS_MAX);
     ucp_worker_release_address(shmemi_ucx.service, address);
     return rc;
 }

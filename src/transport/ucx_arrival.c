@@ -232,8 +232,8 @@ static void start_receive(struct incoming *incoming)
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
     shmemi_ucx_name_staging(&param);
-    ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.service, incoming->rendezvous,
-                                                    incoming->arrival.payload, incoming->size, &param);
+    ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.service, incoming->rendezvous, incoming->arrival.payload,
+                                                    incoming->size, &param);
     if (!request || UCS_PTR_IS_ERR(request))
         finish_receive(incoming, UCS_PTR_STATUS(request));
 }
@@ -302,9 +302,9 @@ static void send_answer(struct incoming *incoming, int status)
     incoming->answer.slot = request->slot;
     if (has_data && incoming->slot != SHMEMI_SLOT_NONE)
         shmemi_ucx_name_staging(&param);
-    ucs_status_ptr_t sent = ucp_am_send_nbx(incoming->reply, SHMEMI_UCX_AM_ANSWER, &incoming->answer,
-                                            sizeof incoming->answer, has_data ? incoming->arrival.payload : NULL,
-                                            has_data ? incoming->size : 0, &param);
+    ucs_status_ptr_t sent =
+        ucp_am_send_nbx(incoming->reply, SHMEMI_UCX_AM_ANSWER, &incoming->answer, sizeof incoming->answer,
+                        has_data ? incoming->arrival.payload : NULL, has_data ? incoming->size : 0, &param);
     if (UCS_PTR_IS_ERR(sent))
         shmemi_debug("an answer to PE %u was not sent: %s", request->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
     if (!sent || UCS_PTR_IS_ERR(sent))

@@ -125,7 +125,8 @@ static int reach(const struct shmemi_view *view, const struct shmemi_ucx_target 
     }
     if (is_forced()) {
         shmemi_error("PE %d cannot be reached by gdr: its region %u is not registered there, or the connection is not "
-                     "RDMA; leave the choice to SHMEM_GPU_ROUTE=auto", view->pe, view->region);
+                     "RDMA; leave the choice to SHMEM_GPU_ROUTE=auto",
+                     view->pe, view->region);
         return -EACCES;
     }
     shmemi_debug("gdr: region %u of PE %d is reached by requests", view->region, view->pe);

@@ -64,8 +64,8 @@ static struct shmemi_ucx_target *ready_targets; /* under the initiator lock */
 static ucs_status_t map_memory(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p)
 {
     ucp_mem_map_params_t params = {
-        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+        .field_mask =
+            UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
         .address = address,
         .length = size,
         .memory_type = type,
@@ -84,7 +84,8 @@ void *shmemi_ucx_register(void *address, size_t size)
         return memory;
     if (!atomic_flag_test_and_set(&warned))
         shmemi_warn("%zu bytes at %p cannot be registered with the network: %s; transfers from and to them are slower"
-                    " (ulimit -l limits it)", size, address, ucs_status_string(status));
+                    " (ulimit -l limits it)",
+                    size, address, ucs_status_string(status));
     return NULL;
 }
 
@@ -141,7 +142,8 @@ int shmemi_ucx_expose(uint32_t region, void *address, size_t size)
     int rc = shmemi_ucx_expose_typed(region, address, size, UCS_MEMORY_TYPE_HOST, &cause);
     if (rc)
         shmemi_error("cannot register %zu bytes at %p with the network: %s; is the limit of locked memory (ulimit -l) "
-                     "high enough?", size, address, cause);
+                     "high enough?",
+                     size, address, cause);
     return rc;
 }
 
@@ -189,7 +191,9 @@ static void answer_key(const struct key_request *request, const struct exposure 
         .token = request->token,
         .address = exposure ? (uintptr_t)exposure->address : 0,
         .size = exposure ? exposure->size : 0,
-        .status = exposure ? 0 : request->region < SHMEMI_REGION_FIRST_MAPPED ? -EINVAL : -ENOTSUP,
+        .status = exposure                                       ? 0
+                  : request->region < SHMEMI_REGION_FIRST_MAPPED ? -EINVAL
+                                                                 : -ENOTSUP,
         .key_size = (uint32_t)key_size,
     };
     if (exposure)
@@ -202,8 +206,8 @@ static void answer_key(const struct key_request *request, const struct exposure 
         .user_data = outgoing,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
-    ucs_status_ptr_t sent = ucp_am_send_nbx(reply, SHMEMI_UCX_AM_KEY_ANSWER, &outgoing->answer,
-                                            sizeof outgoing->answer, outgoing->key, key_size, &param);
+    ucs_status_ptr_t sent = ucp_am_send_nbx(reply, SHMEMI_UCX_AM_KEY_ANSWER, &outgoing->answer, sizeof outgoing->answer,
+                                            outgoing->key, key_size, &param);
     if (UCS_PTR_IS_ERR(sent))
         shmemi_error("cannot send a key to PE %u: %s", request->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
     if (!sent || UCS_PTR_IS_ERR(sent))
@@ -211,8 +215,8 @@ static void answer_key(const struct key_request *request, const struct exposure 
 }
 
 /* Inside progress of the service worker. */
-static ucs_status_t on_key_request(void *user_data, const void *header, size_t header_length, void *data,
-                                   size_t length, const ucp_am_recv_param_t *param)
+static ucs_status_t on_key_request(void *user_data, const void *header, size_t header_length, void *data, size_t length,
+                                   const ucp_am_recv_param_t *param)
 {
     (void)user_data;
     (void)data;
@@ -238,8 +242,7 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
 static bool is_awaited(const struct key_answer *answer, size_t length, const ucp_am_recv_param_t *param)
 {
     return answer->job_key == shmemi_job.key && fetch.is_waiting && answer->token == fetch.token &&
-           answer->key_size == length && length <= sizeof fetch.key &&
-           !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
+           answer->key_size == length && length <= sizeof fetch.key && !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
 }
 
 /* Inside progress of the initiator worker. */

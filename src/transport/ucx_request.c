@@ -89,7 +89,9 @@ static void expect(uint32_t pe, const struct shmemi_request *request)
         .waiting = true,
         .type = request->type,
         .pe = pe,
-        .size = !has_answer ? 0 : is_word ? request->u.amo.size : shmemi_request_payload_size(request),
+        .size = !has_answer ? 0
+                : is_word   ? request->u.amo.size
+                            : shmemi_request_payload_size(request),
     };
 }
 
@@ -255,9 +257,9 @@ static void start_data(struct expectation *expectation)
     origin.receiving.count++;
     origin.receiving.bytes += expectation->size;
     shmemi_ucx_name_staging(&param);
-    ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.initiator, expectation->descriptor,
-                                                    shmemi_staging_slot(slot_of(expectation)), expectation->size,
-                                                    &param);
+    ucs_status_ptr_t request =
+        ucp_am_recv_data_nbx(shmemi_ucx.initiator, expectation->descriptor, shmemi_staging_slot(slot_of(expectation)),
+                             expectation->size, &param);
     if (!request || UCS_PTR_IS_ERR(request))
         finish_data(expectation, UCS_PTR_IS_ERR(request));
 }

@@ -413,7 +413,8 @@ static int check_word(const struct shmemi_ucx_target *target, const struct shmem
     if ((amo->size == 4 || amo->size == 8) && !((target->address + offset) % amo->size))
         return 0;
     shmemi_error("an atomic operation on %u bytes at offset %zu of region %u on PE %d: a word has 4 or 8 bytes and "
-                 "is aligned to its size", amo->size, offset, view->region, view->pe);
+                 "is aligned to its size",
+                 amo->size, offset, view->region, view->pe);
     return -EINVAL;
 }
 

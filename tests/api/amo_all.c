@@ -18,9 +18,9 @@ struct shared {
     uint64_t token;
     double token_double;
     float token_float;
-    uint64_t top;                                 /* of the stack: a node and how often the top has changed */
-    uint64_t next[PES_MAX * NODES_PER_PE + 1];    /* by node; 0 is none */
-    uint64_t pushed[PES_MAX * NODES_PER_PE + 1];  /* how often each node was pushed, less how often popped */
+    uint64_t top;                                /* of the stack: a node and how often the top has changed */
+    uint64_t next[PES_MAX * NODES_PER_PE + 1];   /* by node; 0 is none */
+    uint64_t pushed[PES_MAX * NODES_PER_PE + 1]; /* how often each node was pushed, less how often popped */
 };
 
 static struct shared static_shared;

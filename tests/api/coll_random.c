@@ -20,7 +20,8 @@ static const char *const settings[] = {
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 
 /* Around the sizes where algorithms take turns, in bytes; elements have 8. */
-static const size_t sizes[] = {0, 8, 16, 48, 56, 64, 120, 1000, 1024, 1032, 2048, 2056, 4096, 4104, 9000, 16384, 16392, 65536, 70000, 131072};
+static const size_t sizes[] = {0,    8,    16,   48,   56,   64,    120,   1000,  1024,  1032,
+                               2048, 2056, 4096, 4104, 9000, 16384, 16392, 65536, 70000, 131072};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0], LARGE_FROM = 14 };
 
 static uint64_t static_source[STATIC / 8], static_dest[STATIC / 8];
@@ -75,8 +76,9 @@ static uint64_t *take(struct arena *arena, size_t nbytes)
 }
 
 #define EXPECT(_op, _name, _i, _found, _expected)                                                                      \
-    CHECK_THAT((_found) == (_expected), "%s number %u, team of %d, %zu elements%s: element %zu is %llu, expected %llu", \
-               _name, (_op)->number, (_op)->n, (_op)->nelems, (_op)->is_static ? ", static" : "", (size_t)(_i),        \
+    CHECK_THAT((_found) == (_expected),                                                                                \
+               "%s number %u, team of %d, %zu elements%s: element %zu is %llu, expected %llu", _name, (_op)->number,   \
+               (_op)->n, (_op)->nelems, (_op)->is_static ? ", static" : "", (size_t)(_i),                              \
                (unsigned long long)(_found), (unsigned long long)(_expected))
 
 static void do_broadcast(const struct operation *op)
@@ -167,7 +169,8 @@ enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 static void one_operation(struct arena *arena, unsigned number)
 {
-    unsigned kind = pick(N_KINDS), team = pick((unsigned)arena->n_teams), size = pick(4) ? pick(LARGE_FROM) : pick(N_SIZES);
+    unsigned kind = pick(N_KINDS), team = pick((unsigned)arena->n_teams),
+             size = pick(4) ? pick(LARGE_FROM) : pick(N_SIZES);
     bool is_static = pick(4) == 0;
     size_t members = kinds[kind].per_member ? (size_t)shmem_n_pes() : 1, nbytes = sizes[size] * members;
     if (nbytes > SOURCE)
@@ -187,8 +190,13 @@ static void one_operation(struct arena *arena, unsigned number)
 /* In and out of static data, which nobody touches before all have passed the sync. */
 static void check_static(unsigned number)
 {
-    struct operation op = {.number = number, .team = SHMEM_TEAM_WORLD, .n = shmem_n_pes(), .me = shmem_my_pe(),
-                           .dest = static_dest, .source = static_source, .is_static = true};
+    struct operation op = {.number = number,
+                           .team = SHMEM_TEAM_WORLD,
+                           .n = shmem_n_pes(),
+                           .me = shmem_my_pe(),
+                           .dest = static_dest,
+                           .source = static_source,
+                           .is_static = true};
     for (unsigned kind = 0; kind < N_KINDS; kind++) {
         for (int size = 0; size < N_SIZES && sizes[size] <= STATIC; size++) {
             size_t members = kinds[kind].per_member ? (size_t)op.n : 1;

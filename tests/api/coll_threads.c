@@ -45,7 +45,8 @@ int main(void)
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     CHECK(provided == SHMEM_THREAD_MULTIPLE);
     for (int i = 0; i < N_THREADS; i++) {
-        worker[i] = (struct worker){.number = i + 1, .dest = check_shmem_malloc(WORDS * sizeof(long)),
+        worker[i] = (struct worker){.number = i + 1,
+                                    .dest = check_shmem_malloc(WORDS * sizeof(long)),
                                     .source = check_shmem_malloc(WORDS * sizeof(long))};
         CHECK(!shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &worker[i].team));
     }

@@ -106,7 +106,8 @@ static void check_collect(const struct form *form, const struct buffers *buffers
 }
 
 /* Element `element` of what a PE has for this one lies in its source where the pattern says so. */
-static void check_block(const char *what, const struct form *form, const unsigned char *found, size_t pe, size_t element)
+static void check_block(const char *what, const struct form *form, const unsigned char *found, size_t pe,
+                        size_t element)
 {
     for (size_t i = 0; i < form->size; i++) {
         unsigned char expected = check_pattern(element * form->size + i, (unsigned)pe);
@@ -127,14 +128,16 @@ static void check_alltoall(const struct form *form, const struct buffers *buffer
     check_untouched(what, buffers->dest + nbytes, CHECK_GUARD, UNTOUCHED);
 }
 
-static void check_alltoalls(const struct form *form, const struct buffers *buffers, size_t nelems, size_t dst, size_t sst)
+static void check_alltoalls(const struct form *form, const struct buffers *buffers, size_t nelems, size_t dst,
+                            size_t sst)
 {
     char what[96];
     size_t n = (size_t)shmem_n_pes(), me = (size_t)shmem_my_pe(), all = n * nelems;
     size_t end = all ? (all - 1) * dst + 1 : 0;
     snprintf(what, sizeof what, "shmem %s alltoalls of %zu, strides %zu and %zu", form->name, nelems, dst, sst);
     prepare(buffers, end * form->size, all * sst * form->size);
-    CHECK(form->alltoalls(SHMEM_TEAM_WORLD, buffers->dest, buffers->source, (ptrdiff_t)dst, (ptrdiff_t)sst, nelems) == 0);
+    CHECK(form->alltoalls(SHMEM_TEAM_WORLD, buffers->dest, buffers->source, (ptrdiff_t)dst, (ptrdiff_t)sst, nelems) ==
+          0);
     for (size_t i = 0; i < all; i++) {
         unsigned char *found = buffers->dest + i * dst * form->size;
         check_block(what, form, found, i / nelems, (me * nelems + i % nelems) * sst);

@@ -35,11 +35,10 @@ TRUE_WHEN_COMPILED(old_library, _SHMEM_MAJOR_VERSION == SHMEM_MAJOR_VERSION &&
 TRUE_WHEN_COMPILED(old_comparisons, _SHMEM_CMP_EQ == SHMEM_CMP_EQ && _SHMEM_CMP_NE == SHMEM_CMP_NE &&
                                         _SHMEM_CMP_LT == SHMEM_CMP_LT && _SHMEM_CMP_LE == SHMEM_CMP_LE &&
                                         _SHMEM_CMP_GT == SHMEM_CMP_GT && _SHMEM_CMP_GE == SHMEM_CMP_GE);
-TRUE_WHEN_COMPILED(options_are_long, sizeof SHMEM_CTX_SERIALIZED == sizeof(long) &&
-                                         sizeof SHMEM_CTX_PRIVATE == sizeof(long) &&
-                                         sizeof SHMEM_CTX_NOSTORE == sizeof(long) &&
-                                         sizeof SHMEM_CTX_SESSION_BATCH == sizeof(long) &&
-                                         sizeof SHMEM_TEAM_NUM_CONTEXTS == sizeof(long));
+TRUE_WHEN_COMPILED(options_are_long,
+                   sizeof SHMEM_CTX_SERIALIZED == sizeof(long) && sizeof SHMEM_CTX_PRIVATE == sizeof(long) &&
+                       sizeof SHMEM_CTX_NOSTORE == sizeof(long) && sizeof SHMEM_CTX_SESSION_BATCH == sizeof(long) &&
+                       sizeof SHMEM_TEAM_NUM_CONTEXTS == sizeof(long));
 
 /* Arrays of these lengths with these initial values [9.10]. */
 static long barrier_words[SHMEM_BARRIER_SYNC_SIZE] = {SHMEM_SYNC_VALUE};

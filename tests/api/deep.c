@@ -187,11 +187,14 @@ static const char *const way_names[] = {"put_deep", "put_deep_nbi", "put_deep_si
 static ptrdiff_t put(enum way way, char *dest, size_t capacity, const struct node *root, int pe)
 {
     switch (way) {
-    case PUT: return shmemx_put_deep(dest, capacity, root, node_type, 1, pe);
-    case PUT_NBI: return shmemx_put_deep_nbi(dest, capacity, root, node_type, 1, pe);
+    case PUT:
+        return shmemx_put_deep(dest, capacity, root, node_type, 1, pe);
+    case PUT_NBI:
+        return shmemx_put_deep_nbi(dest, capacity, root, node_type, 1, pe);
     case PUT_SIGNAL:
         return shmemx_put_deep_signal(dest, capacity, root, node_type, 1, signals, 1, SHMEM_SIGNAL_ADD, pe);
-    default: return shmemx_put_deep_signal_nbi(dest, capacity, root, node_type, 1, signals, 1, SHMEM_SIGNAL_SET, pe);
+    default:
+        return shmemx_put_deep_signal_nbi(dest, capacity, root, node_type, 1, signals, 1, SHMEM_SIGNAL_SET, pe);
     }
 }
 

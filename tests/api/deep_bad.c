@@ -52,8 +52,7 @@ static struct original make_original(const struct deep_area *area, uint64_t seed
     CHECK(!shmemx_types_create(graph->n_types, (const shmemx_type_desc_t *)graph->types));
     original.type = shmemx_type_find(graph->root_type);
     original.n_elems = graph->n_elems;
-    ptrdiff_t size =
-        shmemx_put_deep(area->address, area->size, graph->root, original.type, graph->n_elems, pe);
+    ptrdiff_t size = shmemx_put_deep(area->address, area->size, graph->root, original.type, graph->n_elems, pe);
     CHECK(size > 0);
     original.size = (size_t)size;
     shmem_quiet();
@@ -70,10 +69,30 @@ static struct original make_original(const struct deep_area *area, uint64_t seed
 static uint64_t hostile_number(const struct original *original, const struct shmemi_image_header *header)
 {
     const uint64_t numbers[] = {
-        0, 1, 8, 127, 128, 129, original->size - 1, original->size, original->size + 1, original->size + 16,
-        AREA, AREA + 1, UINT32_MAX, (uint64_t)1 << 40, INT64_MAX, (uint64_t)1 << 63, UINT64_MAX - 15, UINT64_MAX,
-        header->base, header->base + below(original->size), header->base + original->size - 1, header->base - 8,
-        (uintptr_t)original, next_random(),
+        0,
+        1,
+        8,
+        127,
+        128,
+        129,
+        original->size - 1,
+        original->size,
+        original->size + 1,
+        original->size + 16,
+        AREA,
+        AREA + 1,
+        UINT32_MAX,
+        (uint64_t)1 << 40,
+        INT64_MAX,
+        (uint64_t)1 << 63,
+        UINT64_MAX - 15,
+        UINT64_MAX,
+        header->base,
+        header->base + below(original->size),
+        header->base + original->size - 1,
+        header->base - 8,
+        (uintptr_t)original,
+        next_random(),
     };
     return numbers[below(sizeof numbers / sizeof numbers[0])];
 }
@@ -84,16 +103,36 @@ static void lie_in_header(const struct original *original, char *bytes)
     memcpy(&header, bytes, sizeof header);
     uint64_t number = hostile_number(original, &header);
     switch (below(10)) {
-    case 0: header.size = number; break;
-    case 1: header.n_extents = number; break;
-    case 2: header.n_links = number; break;
-    case 3: header.n_elems = number; break;
-    case 4: header.root = number; break;
-    case 5: header.base = number; break;
-    case 6: header.shape = number; break;
-    case 7: header.layout = number; break;
-    case 8: header.flags = (uint32_t)number; break;
-    default: bytes[below(sizeof header)] ^= (char)(1 << below(8)); return;
+    case 0:
+        header.size = number;
+        break;
+    case 1:
+        header.n_extents = number;
+        break;
+    case 2:
+        header.n_links = number;
+        break;
+    case 3:
+        header.n_elems = number;
+        break;
+    case 4:
+        header.root = number;
+        break;
+    case 5:
+        header.base = number;
+        break;
+    case 6:
+        header.shape = number;
+        break;
+    case 7:
+        header.layout = number;
+        break;
+    case 8:
+        header.flags = (uint32_t)number;
+        break;
+    default:
+        bytes[below(sizeof header)] ^= (char)(1 << below(8));
+        return;
     }
     header.check = shmemi_image_header_check(&header);
     memcpy(bytes, &header, sizeof header);
@@ -113,9 +152,15 @@ static void damage(const struct original *original, char *bytes)
 {
     for (size_t n = 1 + below(3); n--;)
         switch (below(4)) {
-        case 0: lie_in_header(original, bytes); break;
-        case 1: bytes[below(original->size)] ^= (char)(1 << below(8)); break;
-        default: change_word(original, bytes); break;
+        case 0:
+            lie_in_header(original, bytes);
+            break;
+        case 1:
+            bytes[below(original->size)] ^= (char)(1 << below(8));
+            break;
+        default:
+            change_word(original, bytes);
+            break;
         }
 }
 

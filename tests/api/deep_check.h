@@ -32,8 +32,8 @@ static inline int deep_open_areas(struct deep_area areas[4], size_t size)
     char *heap = check_shmem_malloc(size);
     int n = 0;
     areas[n++] = (struct deep_area){"heap", heap, size, &device_host, heap, (uintptr_t)heap};
-    areas[n++] = (struct deep_area){"static data", deep_static_bytes, sizeof deep_static_bytes, &device_host,
-                                    deep_static_bytes, (uintptr_t)deep_static_bytes};
+    areas[n++] = (struct deep_area){"static data", deep_static_bytes, sizeof deep_static_bytes,
+                                    &device_host,  deep_static_bytes, (uintptr_t)deep_static_bytes};
     for (int i = 0; i < 2; i++) {
         if (!map_open_device(devices[i]))
             continue;

@@ -413,9 +413,9 @@ static void check_refusals(const struct device_ops *device)
 int main(void)
 {
     static void (*const checks[])(const struct device_ops *) = {
-        check_counts,    check_always,        check_update, check_structured, check_explicit, check_release,
-        check_selection, check_pointers_only, check_arena,  check_overlap,    check_full,     check_refusals,
-        check_large,
+        check_counts,  check_always,    check_update,        check_structured, check_explicit,
+        check_release, check_selection, check_pointers_only, check_arena,      check_overlap,
+        check_full,    check_refusals,  check_large,
     };
     const struct device_ops *device = NULL;
     bool is_any = false;

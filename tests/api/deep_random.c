@@ -106,8 +106,8 @@ static void get_back(const struct deep_area *area, const struct round *round, in
         void *objects = shmemx_get_deep_new(slot_of(area, slot), type, &n_elems, pe);
         struct random_copy copy = random_copy_here();
         const char *difference = objects ? random_graph_compare(graph, &copy, (uintptr_t)objects) : "NULL";
-        CHECK_THAT(!difference && n_elems == graph->n_elems, "get_deep_new of graph %llu from %s: %s", seed,
-                   area->name, difference);
+        CHECK_THAT(!difference && n_elems == graph->n_elems, "get_deep_new of graph %llu from %s: %s", seed, area->name,
+                   difference);
         shmemx_deep_free(objects);
     }
     random_graph_close(graph);

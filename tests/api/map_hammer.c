@@ -187,8 +187,11 @@ static void check_signals(const struct memory *memories, int n, const struct mem
     for (int p = 0; p < n; p++)
         for (int s = 0; s < n; s++)
             for (int i = 0; i < 4; i++) {
-                struct signalled signalled = {&memories[p], &memories[s], &sources[(p + i) % (n + 1)],
-                                              sizes[(p + s + i) % 3], i % 2 ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET,
+                struct signalled signalled = {&memories[p],
+                                              &memories[s],
+                                              &sources[(p + i) % (n + 1)],
+                                              sizes[(p + s + i) % 3],
+                                              i % 2 ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET,
                                               i / 2};
                 check_signal(&signalled);
             }

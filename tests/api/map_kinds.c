@@ -25,7 +25,8 @@ static CUdeviceptr local;      /* device memory of BYTES that nobody mapped */
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-struct class {
+struct class
+{
     enum shmemi_memory_class class;
     bool (*make)(CUdeviceptr *pointer_p); /* BYTES long */
     void (*drop)(CUdeviceptr pointer);
@@ -216,8 +217,7 @@ static void check_transfers(const char *what, char *address, CUdeviceptr mine, s
 /* Offset 0 and sizes that suit words and vectors, then those that do not. */
 static void check_sizes(const char *what, char *address, CUdeviceptr mine, size_t limit)
 {
-    static const size_t sizes[] = {8, 4, 64,  4096, 65536, 1 << 20, 4 << 20,
-                                   1, 3, 100, 1025, 70001, OBJECT_BYTES - 16};
+    static const size_t sizes[] = {8, 4, 64, 4096, 65536, 1 << 20, 4 << 20, 1, 3, 100, 1025, 70001, OBJECT_BYTES - 16};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         size_t offset = sizes[i] % 8 ? 5 : 0;
         if (offset + sizes[i] <= limit)

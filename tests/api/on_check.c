@@ -13,10 +13,10 @@ enum { HOPS = 24, TRAIL = 4096, ADDS = 15, BARRIERS = 24, SECONDS = 50 };
 
 static const struct on_ops *on;
 static char *map;
-static uint64_t *words;              /* mapped */
-static uint64_t *heap_words;         /* symmetric heap */
-static uint64_t static_words[2];     /* static data */
-static char *heap, *heap_target;     /* of ON_BYTES */
+static uint64_t *words;          /* mapped */
+static uint64_t *heap_words;     /* symmetric heap */
+static uint64_t static_words[2]; /* static data */
+static char *heap, *heap_target; /* of ON_BYTES */
 static int me, n_pes, next, previous;
 
 /* ---- A step that hangs ------------------------------------------------------------------------------------------- */

@@ -129,7 +129,7 @@ static void check_transfers(char *symmetric, char *local)
     static const struct {
         size_t prepared_at, prepared, at, size;
     } cases[] = {
-        {0, AREA, 0, AREA}, {64, PART, 64, PART}, {64, PART, 1000, 8},
+        {0, AREA, 0, AREA},         {64, PART, 64, PART},     {64, PART, 1000, 8},
         {0, PART, PART - 10, 1000}, {1001, 4097, 1001, 4097}, {5000, 10, 0, PART},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

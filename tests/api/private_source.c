@@ -33,7 +33,8 @@ static void check_all(size_t nelems, const long *source)
     shmem_sync_all();
     shmem_alltoall(SHMEM_TEAM_WORLD, dest, source, nelems / (size_t)n);
     for (size_t i = 0; i < nelems / (size_t)n * (size_t)n; i++)
-        wrong += dest[i] != of((int)(i / (nelems / (size_t)n)), (size_t)me * (nelems / (size_t)n) + i % (nelems / (size_t)n));
+        wrong += dest[i] !=
+                 of((int)(i / (nelems / (size_t)n)), (size_t)me * (nelems / (size_t)n) + i % (nelems / (size_t)n));
     shmem_sync_all();
     shmem_sum_reduce(SHMEM_TEAM_WORLD, dest, source, nelems);
     for (size_t i = 0; i < nelems; i++)

@@ -27,8 +27,8 @@ static long *sync_words; /* symmetric: pSync and pWrk of the to_all forms */
 static void *work;
 
 /* Complex numbers get an imaginary part of their own. */
-#define UNIT(TYPE) _Generic((TYPE)0, double _Complex: 1 + 3 * I, float _Complex: 1 + 3 * I, default: 1)
-#define VALUE(TYPE, value) ((TYPE)((value) * UNIT(TYPE)))
+#define UNIT(TYPE) _Generic((TYPE)0, double _Complex : 1 + 3 * I, float _Complex : 1 + 3 * I, default : 1)
+#define VALUE(TYPE, value) ((TYPE)((value)*UNIT(TYPE)))
 
 #define COMBINE_and(a, b) ((a) & (b))
 #define COMBINE_or(a, b) ((a) | (b))
@@ -86,9 +86,9 @@ SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_SCAN, inscan)
 SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_SCAN, exscan)
 
 static const struct form forms[] = {
-    FOR_ALL_TEAM_OPS(FORM) FOR_ALL_SET_OPS(FORM_TO_ALL) /**/
+    FOR_ALL_TEAM_OPS(FORM) FOR_ALL_SET_OPS(FORM_TO_ALL)   /**/
     SHMEMI_FOR_ARITHMETIC_TYPES(FORM_SCAN, inscan, false) /**/
-    SHMEMI_FOR_ARITHMETIC_TYPES(FORM_SCAN, exscan, true) /**/
+    SHMEMI_FOR_ARITHMETIC_TYPES(FORM_SCAN, exscan, true)  /**/
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 

@@ -26,9 +26,9 @@ static void work(void)
     const int me = shmem_my_pe(), next = (me + 1) % shmem_n_pes();
     char mine[4096] = {0};
     double value = 1;
-    char *heap = shmem_malloc(sizeof mine); /* barrier */
+    char *heap = shmem_malloc(sizeof mine);           /* barrier */
     long *counter = shmem_calloc(8, sizeof *counter); /* barrier */
-    short *small = shmem_malloc(64 * sizeof *small); /* barrier */
+    short *small = shmem_malloc(64 * sizeof *small);  /* barrier */
     for (int i = 0; i < 10; i++)
         shmem_putmem(heap, mine, 100, next);
     for (int i = 0; i < 5; i++)
@@ -50,8 +50,8 @@ static void work(void)
     shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 3);
     shmem_putmem(area, mine, 4096, next);
     shmemx_put_deep(heap, sizeof mine, &value, shmemx_type_find("double"), 1, next); /* a put of 136 bytes */
-    shmem_quiet(); /* quiet */
-    shmemx_get_deep(&value, heap, shmemx_type_find("double"), 1, next); /* a get */
+    shmem_quiet();                                                                   /* quiet */
+    shmemx_get_deep(&value, heap, shmemx_type_find("double"), 1, next);              /* a get */
     shmem_set_lock(&lock_word);
     shmem_clear_lock(&lock_word);
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, words, words + 4, 4);

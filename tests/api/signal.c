@@ -27,8 +27,7 @@ struct form {
 SHMEMI_FOR_RMA_TYPES(DEFINE_THUNKS, )
 
 static const struct form forms[] = {
-    {"mem", 1, shmem_putmem_signal},
-    SHMEMI_FOR_SIZES(SIZE_FORM, ) SHMEMI_FOR_RMA_TYPES(TYPED_FORM, ) /**/
+    {"mem", 1, shmem_putmem_signal}, SHMEMI_FOR_SIZES(SIZE_FORM, ) SHMEMI_FOR_RMA_TYPES(TYPED_FORM, ) /**/
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 

@@ -15,7 +15,7 @@ enum {
     LANE = 32 * 1024, /* bytes that one PE may write on each PE and in each area */
     WORDS = 12,       /* of atomics, in each area */
     N_AREAS = 2,
-    OPERATIONS = 24,  /* of each PE in a phase */
+    OPERATIONS = 24, /* of each PE in a phase */
     PHASES = 40,
     N_CONTEXTS = 4,
 };
@@ -45,10 +45,10 @@ struct memory {
 };
 
 static struct memory static_memory;
-static struct memory *areas[N_AREAS];           /* symmetric: heap, static data */
+static struct memory *areas[N_AREAS]; /* symmetric: heap, static data */
 static const char *const area_names[] = {"the heap", "static data"};
-static struct memory *model[N_AREAS];           /* [PE] */
-static size_t used[PES_MAX][PES_MAX][N_AREAS];  /* [origin][target]: bytes of the lane that this phase has written */
+static struct memory *model[N_AREAS];          /* [PE] */
+static size_t used[PES_MAX][PES_MAX][N_AREAS]; /* [origin][target]: bytes of the lane that this phase has written */
 static unsigned char source[OPERATIONS][2 * LANE];
 static uint64_t fetched[OPERATIONS];
 
@@ -73,9 +73,9 @@ enum amo { ADD, INC, FETCH_ADD_NBI, OR, FETCH_XOR, SET_SAME, N_AMOS };
 struct operation {
     enum kind kind;
     int number, origin, target, context, area;
-    size_t nbytes;          /* of the source: whole words of 8 bytes for the strided ones */
-    size_t offset;          /* in the lane of the origin at the target */
-    size_t stride, block;   /* in words; of the destination */
+    size_t nbytes;        /* of the source: whole words of 8 bytes for the strided ones */
+    size_t offset;        /* in the lane of the origin at the target */
+    size_t stride, block; /* in words; of the destination */
     int word;
     uint64_t value;
 };
@@ -178,8 +178,8 @@ static void get_something(const struct operation *operation, shmem_ctx_t ctx, in
     const unsigned char *expected = model[operation->area][operation->target].lanes[operation->origin] + at;
     shmem_ctx_getmem(ctx, got, areas[operation->area]->lanes[operation->origin] + at, nbytes, pe);
     CHECK_THAT(!memcmp(got, expected, nbytes),
-               "seed %lu, phase %d: %zu bytes at %zu of %s of PE %d differ from the model", seed, phase,
-               nbytes, at, area_names[operation->area], operation->target);
+               "seed %lu, phase %d: %zu bytes at %zu of %s of PE %d differ from the model", seed, phase, nbytes, at,
+               area_names[operation->area], operation->target);
 }
 
 static void perform(const struct operation *operation)

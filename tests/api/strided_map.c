@@ -129,10 +129,11 @@ static void check_dest(const char *verb, const struct shape *shape, const struct
     dest->ops->read(found, dest->object, 0, AREA);
     while (i < AREA && found[i] == expected[i])
         i++;
-    CHECK_THAT(i == AREA,
-               "%s from %s to %s, %zu blocks of %zu elements of %zu bytes, strides %zu %zu, at %zu %zu: byte %zu is wrong",
-               verb, source->name, dest->name, shape->nblocks, shape->block, shape->form->size,
-               shape->dest_stride, shape->source_stride, shape->dest_at, shape->source_at, i);
+    CHECK_THAT(
+        i == AREA,
+        "%s from %s to %s, %zu blocks of %zu elements of %zu bytes, strides %zu %zu, at %zu %zu: byte %zu is wrong",
+        verb, source->name, dest->name, shape->nblocks, shape->block, shape->form->size, shape->dest_stride,
+        shape->source_stride, shape->dest_at, shape->source_at, i);
 }
 
 static void fill_memory(const struct memory *memory, unsigned seed)

@@ -51,8 +51,8 @@ static void check_back(const struct worker *worker, const char *what, int round,
 {
     for (size_t i = 0; i < n; i++)
         CHECK_THAT(worker->back[i] == value_of(worker, round, i),
-                   "%s, thread %d, round %d: word %zu of %zu is %#llx, expected %#llx", what, worker->number, round,
-                   i, n, (unsigned long long)worker->back[i], (unsigned long long)value_of(worker, round, i));
+                   "%s, thread %d, round %d: word %zu of %zu is %#llx, expected %#llx", what, worker->number, round, i,
+                   n, (unsigned long long)worker->back[i], (unsigned long long)value_of(worker, round, i));
 }
 
 static void transfer_blocking(struct worker *worker, uint64_t *lane, int round, size_t n, int pe)

@@ -13,7 +13,7 @@
 enum {
     SLOT = 1024,
     ALIGNMENT = 16,
-    FIRST = 128,      /* offset of the destination in its slot */
+    FIRST = 128, /* offset of the destination in its slot */
     UNTOUCHED = 0xa5,
     PES_MAX = 16,
     PATTERN = 2048,
@@ -105,8 +105,8 @@ enum { NELEMS = 19, DST = 3, SST = 2, ROWS = 7, BSIZE = 3, BLOCK_DST = 5, BLOCK_
 
 struct area {
     const char *name;
-    unsigned char *slots; /* [origin][put_slot][SLOT] */
-    uint64_t *signals;    /* [origin][2] */
+    unsigned char *slots;    /* [origin][put_slot][SLOT] */
+    uint64_t *signals;       /* [origin][2] */
     unsigned char *readable; /* what gets read */
 };
 
@@ -188,8 +188,8 @@ static void expect_image(const struct test *test, const char *routine, const uns
     for (size_t i = 0; i < SLOT; i++)
         CHECK_THAT(found[i] == image[i] || (i >= ignored_from && i < ignored_to),
                    "shmem_%s of %s, %s, %s and %s, PE %d: byte %td of the destination is %#x, expected %#x", routine,
-                   test->form->name, test->way->name, test->source_name, test->area->name, peer,
-                   (ptrdiff_t)i - FIRST, found[i], image[i]);
+                   test->form->name, test->way->name, test->source_name, test->area->name, peer, (ptrdiff_t)i - FIRST,
+                   found[i], image[i]);
 }
 
 static void check_slot(const struct test *test, int origin, enum put_slot slot)

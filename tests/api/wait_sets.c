@@ -273,8 +273,8 @@ static void collect_any(const struct exchange *exchange, bool waits, bool vector
     const struct form *form = exchange->form;
     size_t n = (size_t)shmem_n_pes();
     for (size_t found = 0; found < n;) {
-        size_t pe = (waits ? form->wait_any : form->test_any)[vector](exchange->words, n, status, SHMEM_CMP_EQ,
-                                                                      against);
+        size_t pe =
+            (waits ? form->wait_any : form->test_any)[vector](exchange->words, n, status, SHMEM_CMP_EQ, against);
         if (waits || pe != SIZE_MAX) {
             check_arrived(exchange, waits ? "wait_until_any" : "test_any", pe, status);
             found++;

@@ -39,8 +39,8 @@ static void check_copies(struct device *dev)
     struct buffer *other = ops->alloc_or_null(dev, WORDS * sizeof(uint32_t));
     struct buffer *again = ops->adopt(ops->map_object(buf));
     struct queue *queue = ops->first_queue(dev);
-    uint32_t rows[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } }, found[2][3];
-    const struct block block = { .offset = 40, .pitch = 80, .width = 12, .height = 2 };
+    uint32_t rows[2][3] = {{1, 2, 3}, {4, 5, 6}}, found[2][3];
+    const struct block block = {.offset = 40, .pitch = 80, .width = 12, .height = 2};
 
     CHECK(other);
     ops->fill(queue, buf, 0, 7, WORDS);
@@ -69,8 +69,8 @@ static void check_kernel(struct device *dev)
     struct buffer *in = ops->alloc(dev, ELEMENTS * sizeof(float));
     struct buffer *out = ops->alloc(dev, ELEMENTS * sizeof(float));
     struct queue *queue = ops->queue_open(dev);
-    const struct sweep sweep = { in, out, PITCH + LEAD, PITCH, ROWS, COLS, { 1, 0, 0 } };
-    const struct sweep empty = { in, out, PITCH + LEAD, PITCH, 0, COLS, { 1, 0, 0 } };
+    const struct sweep sweep = {in, out, PITCH + LEAD, PITCH, ROWS, COLS, {1, 0, 0}};
+    const struct sweep empty = {in, out, PITCH + LEAD, PITCH, 0, COLS, {1, 0, 0}};
     float cells[ELEMENTS], found[ELEMENTS];
 
     for (int i = 0; i < ELEMENTS; i++)
@@ -96,7 +96,7 @@ static void check_kernel(struct device *dev)
 /* A queue that waits for the next PE's signal holds up one on the other device, and that holds up a third. */
 static void check_order(struct device *first, struct device *second)
 {
-    struct queue *queues[3] = { ops->queue_open(first), ops->queue_open(second), ops->urgent_queue_open(first) };
+    struct queue *queues[3] = {ops->queue_open(first), ops->queue_open(second), ops->urgent_queue_open(first)};
     struct buffer *dest = ops->alloc(second, sizeof(uint32_t));
     struct buffer *source = ops->alloc(first, sizeof(uint64_t));
     uint64_t *signal = shmem_calloc(1, sizeof(*signal));

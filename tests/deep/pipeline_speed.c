@@ -111,8 +111,8 @@ static void send_direct(struct subject *subject)
     const struct objects *objects = &subject->objects;
     CHECK(objects->n <= sizeof direct / sizeof direct[0]);
     for (size_t i = 0; i < objects->n; i++)
-        direct[i] = (struct shmemi_direct_range){i * objects->width, objects->width,
-                                                 subject->locked + i * objects->width};
+        direct[i] =
+            (struct shmemi_direct_range){i * objects->width, objects->width, subject->locked + i * objects->width};
     struct shmemi_pipeline_source source = {bytes_of(subject), pack, objects, direct, objects->n};
     CHECK(!shmemi_pipeline_send(&far, &source));
 }
@@ -237,9 +237,9 @@ static const struct shmemi_memory null_memory = {
 /* ---- Sizes and configurations ------------------------------------------------------------------------------------ */
 
 static const size_t sizes[][2] = {
-    {1, 128},          {64, 128},         {1024, 128},      {1024, 256},        {3 * 1024, 128}, {8 * 1024, 128},
-    {1024, 1024},      {32 * 1024, 128},  {4 * 1024, 1024}, {16 * 1024, 1024},  {64, 1 << 20},   {64 * 1024, 1024},
-    {256, 1 << 20},    {1024, 1 << 20},   {2048, 1100000},
+    {1, 128},        {64, 128},         {1024, 128},      {1024, 256},      {3 * 1024, 128},
+    {8 * 1024, 128}, {1024, 1024},      {32 * 1024, 128}, {4 * 1024, 1024}, {16 * 1024, 1024},
+    {64, 1 << 20},   {64 * 1024, 1024}, {256, 1 << 20},   {1024, 1 << 20},  {2048, 1100000},
 };
 
 static void *device_memory(size_t size, struct shmemi_place *place_p)

@@ -33,7 +33,7 @@ struct check {
     struct seen {
         uintptr_t address;
         int type_plus_1;
-    } *seen;
+    } * seen;
     size_t n_seen, max_seen;
     uint64_t digest;
     /* the object at hand */

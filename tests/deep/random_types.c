@@ -11,7 +11,7 @@
 enum { LARGE_TYPE = 1500, MEDIUM_TYPE = 400 };
 
 const struct basic_type basic_types[] = {
-    {"char", 1, false, true},     {"int8_t", 1, true, true},   {"uint8_t", 1, true, false}, {"int16_t", 2, true, true},
+    {"char", 1, false, true},     {"int8_t", 1, true, true},   {"uint8_t", 1, true, false},  {"int16_t", 2, true, true},
     {"uint16_t", 2, true, false}, {"int", 4, true, true},      {"uint32_t", 4, true, false}, {"long", 8, true, true},
     {"size_t", 8, true, false},   {"double", 8, false, false}, {"float", 4, false, false},
 };
@@ -87,9 +87,8 @@ size_t random_dope_count(int kind, size_t rank, const char *bytes)
     else
         memcpy(&gfortran, bytes, random_dope_size(kind, rank));
     for (size_t i = 0; i < rank; i++) {
-        int64_t extent = kind == SHMEMI_FIELD_CFI ?
-                             cfi.dimensions[i].extent :
-                             gfortran.dimensions[i].upper - gfortran.dimensions[i].lower + 1;
+        int64_t extent = kind == SHMEMI_FIELD_CFI ? cfi.dimensions[i].extent
+                                                  : gfortran.dimensions[i].upper - gfortran.dimensions[i].lower + 1;
         n *= extent > 0 ? (size_t)extent : 0;
     }
     return n;
@@ -98,8 +97,11 @@ size_t random_dope_count(int kind, size_t rank, const char *bytes)
 static void write_cfi(size_t rank, char *bytes, const void *address, const size_t *extents, size_t element_size,
                       int64_t lower)
 {
-    struct cfi_descriptor cfi = {.address = (void *)(uintptr_t)address, .element_size = element_size,
-                                 .version = 1, .rank = (int8_t)rank, .attribute = 1};
+    struct cfi_descriptor cfi = {.address = (void *)(uintptr_t)address,
+                                 .element_size = element_size,
+                                 .version = 1,
+                                 .rank = (int8_t)rank,
+                                 .attribute = 1};
     int64_t stride = (int64_t)element_size;
     for (size_t i = 0; i < rank; i++) {
         cfi.dimensions[i].lower = lower;
@@ -113,8 +115,11 @@ static void write_cfi(size_t rank, char *bytes, const void *address, const size_
 static void write_gfortran(size_t rank, char *bytes, const void *address, const size_t *extents, size_t element_size,
                            int64_t lower)
 {
-    struct gfortran_descriptor gfortran = {.address = (void *)(uintptr_t)address, .element_size = element_size,
-                                           .rank = (int8_t)rank, .type = 5, .span = (int64_t)element_size};
+    struct gfortran_descriptor gfortran = {.address = (void *)(uintptr_t)address,
+                                           .element_size = element_size,
+                                           .rank = (int8_t)rank,
+                                           .type = 5,
+                                           .span = (int64_t)element_size};
     int64_t stride = 1;
     for (size_t i = 0; i < rank; i++) {
         gfortran.dimensions[i].stride = stride;
@@ -175,8 +180,8 @@ static bool choose_factor(struct random_model *model, const struct type_model *t
             strcat(text, field->name);
             return true;
         }
-        const struct type_model *inner = field->role == ROLE_EMBEDDED && field->n == 1 ? &model->types[field->target] :
-                                                                                         NULL;
+        const struct type_model *inner =
+            field->role == ROLE_EMBEDDED && field->n == 1 ? &model->types[field->target] : NULL;
         for (int k = 0; inner && k < inner->n_fields; k++)
             if (inner->fields[k].role == ROLE_COUNT) {
                 count->factors[n].field = number;
@@ -333,10 +338,13 @@ static void make_type(struct random_model *model, int number)
 
 static void make_text(struct random_model *model, const struct field_model *field, struct shmemi_field_text *text)
 {
-    const char *target = field->target == NO_TARGET ? NULL :
-                         field->target < 0          ? basic_types[~field->target].name :
-                                                      model->types[field->target].name;
-    *text = (struct shmemi_field_text){field->name, field->offset, field->kind, target,
+    const char *target = field->target == NO_TARGET ? NULL
+                         : field->target < 0        ? basic_types[~field->target].name
+                                                    : model->types[field->target].name;
+    *text = (struct shmemi_field_text){field->name,
+                                       field->offset,
+                                       field->kind,
+                                       target,
                                        field->is_counted ? 0 : field->n,
                                        field->is_counted ? field->count_text : NULL};
 }

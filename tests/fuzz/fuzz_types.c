@@ -303,8 +303,8 @@ static bool look_up(const void *fields, const char *name, size_t length, struct 
                     const char **cause_p)
 {
     *cause_p = "unknown";
-    *member_p = (struct shmemi_integer){
-        .offset = length, .size = (uint8_t)(1 << (name[0] & 3)), .is_signed = name[0] & 4};
+    *member_p =
+        (struct shmemi_integer){.offset = length, .size = (uint8_t)(1 << (name[0] & 3)), .is_signed = name[0] & 4};
     return length + member_p->size <= *(const size_t *)fields;
 }
 

@@ -101,10 +101,10 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"exit_with_both", exit_with_both},           {"exit_shmem_first", exit_shmem_first},
-    {"exit_after_mpi", exit_after_mpi},           {"exit_zero_after_mpi", exit_zero_after_mpi},
-    {"misuse_after_mpi", misuse_after_mpi},       {"leave_after_mpi", leave_after_mpi},
-    {"return_after_mpi", return_after_mpi},       {"init_after_mpi", init_after_mpi},
+    {"exit_with_both", exit_with_both},     {"exit_shmem_first", exit_shmem_first},
+    {"exit_after_mpi", exit_after_mpi},     {"exit_zero_after_mpi", exit_zero_after_mpi},
+    {"misuse_after_mpi", misuse_after_mpi}, {"leave_after_mpi", leave_after_mpi},
+    {"return_after_mpi", return_after_mpi}, {"init_after_mpi", init_after_mpi},
     {"again_after_mpi", again_after_mpi},
 };
 

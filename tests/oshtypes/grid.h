@@ -7,22 +7,25 @@
 #include <shmemx_annotate.h>
 #include <cstddef>
 
-namespace grid {
+namespace grid
+{
 
 template <class T> struct array {
     std::size_t n;
     T *data;
 };
 
-struct empty {};
+struct empty {
+};
 
-class counted {
+class counted
+{
     char unused;
     union {
         char hidden;
     };
 
-public:
+  public:
     int n;
     double *values;
     static int instances;
@@ -33,7 +36,8 @@ struct node : counted, empty {
         unsigned char k;
         short *list;
     };
-    class keeper {
+    class keeper
+    {
         struct kept {
             int *secrets;
         };
@@ -52,9 +56,12 @@ struct node : counted, empty {
           to_function(&node::get), secret(7)
     {
     }
-    int get() const { return secret; }
+    int get() const
+    {
+        return secret;
+    }
 
-private:
+  private:
     int secret;
 };
 
@@ -62,7 +69,9 @@ private:
 
 #ifdef VIRTUAL
 struct shape {
-    virtual ~shape() {}
+    virtual ~shape()
+    {
+    }
     int n;
 };
 struct square : virtual shape {

@@ -31,10 +31,26 @@ static void fill(mesh *object, int seed)
     for (int i = 0; i < 6; i++)
         values[i] = weights[i] = (float)i;
     rows[1][2] = 12;
-    *object = (mesh){.n_cells = CELLS, .cells = cells, .middle = &cells[2], .temperature = {3, 2, values},
-                     .extra = {3, weights}, .n_direct = 2, .direct = direct, .name = "a mesh", .labels = labels,
-                     .n_labels = 3, .user = user, .flags = 5, .more = 77, .self = object, .n_rows = STEEL, .rows = rows,
-                     .precise = 1.25L, .code = "seventeen", .tag.i = seed, .other.number = 123456789,
+    *object = (mesh){.n_cells = CELLS,
+                     .cells = cells,
+                     .middle = &cells[2],
+                     .temperature = {3, 2, values},
+                     .extra = {3, weights},
+                     .n_direct = 2,
+                     .direct = direct,
+                     .name = "a mesh",
+                     .labels = labels,
+                     .n_labels = 3,
+                     .user = user,
+                     .flags = 5,
+                     .more = 77,
+                     .self = object,
+                     .n_rows = STEEL,
+                     .rows = rows,
+                     .precise = 1.25L,
+                     .code = "seventeen",
+                     .tag.i = seed,
+                     .other.number = 123456789,
                      .last = {&meshes[0], NULL, &meshes[1]}};
 }
 

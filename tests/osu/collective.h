@@ -30,7 +30,7 @@ struct collective_test {
     .large_from = 8193, .iterations = 1000, .iterations_large = 100, .warmup = 200, .warmup_large = 10
 #define COLLECTIVE_OF_BUFFERS                                                                                          \
     COLLECTIVE_DEFAULTS, .naive_columns = OSU_SHOW_NAIVE, .placement = OSU_COLLECTIVE_MEMORY, .min_size = 4,           \
-        .max_size = 1 << 20
+                         .max_size = 1 << 20
 
 /* One program as it runs on this PE. */
 struct collective_run {

@@ -60,8 +60,8 @@ static bool result_is_right(const struct collective_run *run, size_t size, int r
     run->dest.ops->read(run->seen, run->dest.object, 0, dest_bytes + OSU_GUARD);
     if (!collective_has_result(run))
         return all_untouched(run->seen, dest_bytes + OSU_GUARD);
-    bool right = run->test->check ? run->test->check(run->session, run->seen, size)
-                                  : blocks_are_right(run, size, round);
+    bool right =
+        run->test->check ? run->test->check(run->session, run->seen, size) : blocks_are_right(run, size, round);
     return right && all_untouched(run->seen + dest_bytes, OSU_GUARD);
 }
 

@@ -58,12 +58,23 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "d:m:h", options, NULL)) != -1) {
         switch (option) {
-        case 'd': kind = optarg; break;
-        case 'm': size = optarg; break;
-        case OPTION_CSV: arguments->csv = optarg; break;
-        case OPTION_QUICK: arguments->quick = true; break;
-        case 'h': arguments->help = true; break;
-        default: return -1;
+        case 'd':
+            kind = optarg;
+            break;
+        case 'm':
+            size = optarg;
+            break;
+        case OPTION_CSV:
+            arguments->csv = optarg;
+            break;
+        case OPTION_QUICK:
+            arguments->quick = true;
+            break;
+        case 'h':
+            arguments->help = true;
+            break;
+        default:
+            return -1;
         }
     }
     char *session[] = {argv[0], "-d", kind, "-m", size, "D", "D"};

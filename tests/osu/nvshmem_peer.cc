@@ -19,7 +19,8 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr size_t words = 4096, distance = 64, stride = 4096;
 constexpr size_t strided_bytes = words * stride * sizeof(double);
@@ -180,7 +181,8 @@ int main(int argc, char **argv)
     blocks(max);
     small();
     strided();
-    line("barrier_all", 0, 50, 1, [] { nvshmem_barrier_all(); }, true);
+    line(
+        "barrier_all", 0, 50, 1, [] { nvshmem_barrier_all(); }, true);
     on_stream();
     nvshmem_free(buffer);
     nvshmemx_hostlib_finalize();

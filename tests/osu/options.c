@@ -12,21 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_RAW = 256, OPTION_NAIVE, OPTION_PREPARE, OPTION_ACTIVE_SET, OPTION_NBI, OPTION_ON_STREAM,
-       OPTION_NUMBER };
+enum { OPTION_RAW = 256, OPTION_NAIVE, OPTION_PREPARE, OPTION_ACTIVE_SET, OPTION_NBI, OPTION_ON_STREAM, OPTION_NUMBER };
 
 static const char short_options[] = ":d:m:i:x:t:o:fchv";
 
 static const struct option long_options[] = {
-    {"accelerator", required_argument, NULL, 'd'}, {"message-size", required_argument, NULL, 'm'},
-    {"iterations", required_argument, NULL, 'i'},  {"warmup", required_argument, NULL, 'x'},
-    {"full", no_argument, NULL, 'f'},              {"validation", no_argument, NULL, 'c'},
-    {"raw", no_argument, NULL, OPTION_RAW},        {"naive", no_argument, NULL, OPTION_NAIVE},
+    {"accelerator", required_argument, NULL, 'd'},
+    {"message-size", required_argument, NULL, 'm'},
+    {"iterations", required_argument, NULL, 'i'},
+    {"warmup", required_argument, NULL, 'x'},
+    {"full", no_argument, NULL, 'f'},
+    {"validation", no_argument, NULL, 'c'},
+    {"raw", no_argument, NULL, OPTION_RAW},
+    {"naive", no_argument, NULL, OPTION_NAIVE},
     {"prepare", no_argument, NULL, OPTION_PREPARE},
-    {"type", required_argument, NULL, 't'},        {"active-set", no_argument, NULL, OPTION_ACTIVE_SET},
-    {"operation", required_argument, NULL, 'o'},   {"nbi", no_argument, NULL, OPTION_NBI},
+    {"type", required_argument, NULL, 't'},
+    {"active-set", no_argument, NULL, OPTION_ACTIVE_SET},
+    {"operation", required_argument, NULL, 'o'},
+    {"nbi", no_argument, NULL, OPTION_NBI},
     {"on-stream", no_argument, NULL, OPTION_ON_STREAM},
-    {"help", no_argument, NULL, 'h'},              {"version", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},
 };
 
 enum { N_LONG_OPTIONS = sizeof long_options / sizeof long_options[0] };
@@ -39,19 +45,32 @@ static const struct sides {
     bool may_be_silent;     /* heap need not be said, nor D D after -d                             */
     const char *text;       /* for -h                                                              */
 } all_sides[] = {
-    [OSU_ANY_MEMORY] = {"PE0 PE1", {"HDP", "HD"},
-                        "one for PE 0 and one for PE 1: H H, H D, D H, D D or P D", false,
+    [OSU_ANY_MEMORY] = {"PE0 PE1",
+                        {"HDP", "HD"},
+                        "one for PE 0 and one for PE 1: H H, H D, D H, D D or P D",
+                        false,
                         "PE0 and PE1 are the sides of the transfer, H (host) or D (device). P, for PE0 only, is\n"
                         "private host memory, which is pageable.\n"},
-    [OSU_SYMMETRIC_MEMORY] = {"PE0 PE1", {"HD", "HD"},
-                              "one for PE 0 and one for PE 1: H H, H D, D H or D D", false,
+    [OSU_SYMMETRIC_MEMORY] = {"PE0 PE1",
+                              {"HD", "HD"},
+                              "one for PE 0 and one for PE 1: H H, H D, D H or D D",
+                              false,
                               "PE0 and PE1 are the sides of the transfers, H (host) or D (device).\n"},
-    [OSU_PRIVATE_OBJECTS] = {"H PE1", {"H", "HD"}, "one for PE 0 and one for PE 1: H H or H D", false,
+    [OSU_PRIVATE_OBJECTS] = {"H PE1",
+                             {"H", "HD"},
+                             "one for PE 0 and one for PE 1: H H or H D",
+                             false,
                              "PE 0's objects are in private memory, H. PE1 is H (host) or D (device).\n"},
-    [OSU_COLLECTIVE_MEMORY] = {"SOURCE DEST", {"HD", "HD"}, "for source and destination: H H, H D, D H or D D", true,
+    [OSU_COLLECTIVE_MEMORY] = {"SOURCE DEST",
+                               {"HD", "HD"},
+                               "for source and destination: H H, H D, D H or D D",
+                               true,
                                "SOURCE and DEST are the buffers of every PE, H (host) or D (device); D D where\n"
                                "only -d is given.\n"},
-    [OSU_ATOMIC_MEMORY] = {"RESULT WORD", {"HD", "HD"}, "for results and words: H H, H D, D H or D D", false,
+    [OSU_ATOMIC_MEMORY] = {"RESULT WORD",
+                           {"HD", "HD"},
+                           "for results and words: H H, H D, D H or D D",
+                           false,
                            "WORD is where the words are that the operations change, H (host) or D (device). RESULT is\n"
                            "where what they fetch goes: H is the routine's return value, D the device, by nonblocking\n"
                            "operations.\n"},
@@ -322,13 +341,16 @@ static void usage(const struct osu_program *program)
 {
     const struct sides *sides = sides_of(program);
     printf("Usage: %s [options]%s\n", program->name,
-           !sides->names ? "" : sides->may_be_silent ? " [heap|global]" : " heap|global");
+           !sides->names          ? ""
+           : sides->may_be_silent ? " [heap|global]"
+                                  : " heap|global");
     if (sides->names)
         printf("       %s [options] -d cuda|opencl [heap|global] %s\n", program->name, sides->names);
     printf("\n%s\n\n", program->summary);
     if (sides->names)
         printf("heap and global say where host buffers are: on the symmetric heap or in static data.\n%s\n"
-               "  -d, --accelerator TYPE         device buffers are of TYPE cuda or opencl\n", sides->text);
+               "  -d, --accelerator TYPE         device buffers are of TYPE cuda or opencl\n",
+               sides->text);
 }
 
 static void help_counts(const struct osu_program *program)

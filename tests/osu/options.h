@@ -28,27 +28,27 @@ enum { OSU_MOST_NUMBERS = 4 };
 
 /* What one program is and the defaults that it gives to the options. */
 struct osu_program {
-    const char *name;       /* osu_oshm_put                                         */
-    const char *title;      /* of the header line                                   */
-    const char *summary;    /* what is measured, for -h                             */
-    unsigned columns;       /* OSU_SHOW_... that are always shown                   */
-    unsigned full_columns;  /* OSU_SHOW_... that -f adds                            */
-    unsigned raw_columns;   /* OSU_SHOW_... that --raw adds; 0: does not take it    */
-    unsigned naive_columns; /* the same for --naive                                 */
-    bool two_pes;           /* runs with exactly two PEs; otherwise two or more     */
-    bool collective;        /* takes --active-set                                   */
-    bool typed;             /* takes -t                                             */
-    bool selects;           /* takes -o                                             */
-    bool streams;           /* takes --on-stream                                    */
+    const char *name;                        /* osu_oshm_put                                         */
+    const char *title;                       /* of the header line                                   */
+    const char *summary;                     /* what is measured, for -h                             */
+    unsigned columns;                        /* OSU_SHOW_... that are always shown                   */
+    unsigned full_columns;                   /* OSU_SHOW_... that -f adds                            */
+    unsigned raw_columns;                    /* OSU_SHOW_... that --raw adds; 0: does not take it    */
+    unsigned naive_columns;                  /* the same for --naive                                 */
+    bool two_pes;                            /* runs with exactly two PEs; otherwise two or more     */
+    bool collective;                         /* takes --active-set                                   */
+    bool typed;                              /* takes -t                                             */
+    bool selects;                            /* takes -o                                             */
+    bool streams;                            /* takes --on-stream                                    */
     const struct osu_number_option *numbers; /* the last has no name; NULL: none    */
-    const char *counted;    /* title of the first column, as "# Rows"; NULL: bytes   */
+    const char *counted;                     /* title of the first column, as "# Rows"; NULL: bytes   */
     enum osu_placement placement;
-    size_t min_size;        /* smallest message, bytes; 0 stands for 1              */
-    size_t max_size;        /* largest message; 0: there are no messages, nor -m    */
-    size_t large_from;      /* messages from this size on use the _large counts     */
-    long iterations;        /* measured operations                                  */
+    size_t min_size;   /* smallest message, bytes; 0 stands for 1              */
+    size_t max_size;   /* largest message; 0: there are no messages, nor -m    */
+    size_t large_from; /* messages from this size on use the _large counts     */
+    long iterations;   /* measured operations                                  */
     long iterations_large;
-    long warmup;            /* operations before the measurement                    */
+    long warmup; /* operations before the measurement                    */
     long warmup_large;
 };
 
@@ -56,17 +56,17 @@ struct osu_options {
     size_t min_size, max_size;
     long iterations, iterations_large;
     long warmup, warmup_large;
-    bool use_global;     /* host buffers are static data, else on the symmetric heap */
+    bool use_global; /* host buffers are static data, else on the symmetric heap */
     bool full, validate, raw, naive;
-    bool prepare;        /* PE 0's private memory                                    */
-    bool on_stream;      /* operations enqueued in a stream or queue                 */
+    bool prepare;                    /* PE 0's private memory                                    */
+    bool on_stream;                  /* operations enqueued in a stream or queue                 */
     size_t number[OSU_MOST_NUMBERS]; /* in the program's order                       */
-    bool active_set;     /* collectives by active sets, else by teams  */
-    bool nbi;            /* atomics that fetch: the nonblocking ones   */
-    const char *type;    /* of the elements: "int", "long", "float", "double" */
-    const char *operation; /* the only one to be measured, or NULL: all */
-    const char *device;  /* "cuda", "opencl", or NULL: none is needed */
-    char side[2];        /* 'H', 'D' or 'P'; see enum osu_placement   */
+    bool active_set;                 /* collectives by active sets, else by teams  */
+    bool nbi;                        /* atomics that fetch: the nonblocking ones   */
+    const char *type;                /* of the elements: "int", "long", "float", "double" */
+    const char *operation;           /* the only one to be measured, or NULL: all */
+    const char *device;              /* "cuda", "opencl", or NULL: none is needed */
+    char side[2];                    /* 'H', 'D' or 'P'; see enum osu_placement   */
 };
 
 enum osu_parse { OSU_RUN, OSU_HELP, OSU_VERSION, OSU_BAD };

@@ -37,10 +37,10 @@ static const struct osu_program program = {
 struct atomics_run {
     const struct osu_session *session;
     int pairs;
-    size_t size;                  /* bytes of the words, were all of them of 64 bits        */
-    struct osu_memory words;      /* symmetric                                              */
-    struct osu_memory results;    /* of nonblocking operations                              */
-    unsigned char *image, *seen;  /* what a buffer and its guard should hold, what they do  */
+    size_t size;                 /* bytes of the words, were all of them of 64 bits        */
+    struct osu_memory words;     /* symmetric                                              */
+    struct osu_memory results;   /* of nonblocking operations                              */
+    unsigned char *image, *seen; /* what a buffer and its guard should hold, what they do  */
 };
 
 static bool is_origin(const struct atomics_run *run)
@@ -138,8 +138,7 @@ static bool validate(struct atomics_run *run, const struct atomics_operation *op
 static bool run_operation(struct atomics_run *run, const struct atomics_operation *operation, unsigned columns)
 {
     const struct osu_session *session = run->session;
-    struct osu_row row = {
-        .operation = operation->name, .iterations = (double)session->options.iterations, .valid = 1};
+    struct osu_row row = {.operation = operation->name, .iterations = (double)session->options.iterations, .valid = 1};
     prepare(run, operation);
     double latency = measure(run, operation);
     row.latency = osu_gather(latency).sum / run->pairs;

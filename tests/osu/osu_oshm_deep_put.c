@@ -30,9 +30,9 @@ enum { NODE_ROOM = sizeof(struct node) + 64 };
 
 static shmemx_type_t type;
 static size_t array_bytes;
-static struct node *list;   /* PE 0 */
-static size_t image_bytes;  /* of the last put */
-static size_t capacity;     /* of the destination */
+static struct node *list;  /* PE 0 */
+static size_t image_bytes; /* of the last put */
+static size_t capacity;    /* of the destination */
 
 static size_t nodes_of(size_t size)
 {

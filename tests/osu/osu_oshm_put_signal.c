@@ -17,7 +17,7 @@
 #include <time.h>
 
 static uint64_t global_signal, global_raw_signal;
-static int has_no_raw;          /* symmetric; on each PE: one of the two cannot */
+static int has_no_raw;              /* symmetric; on each PE: one of the two cannot */
 static uint64_t number, raw_number; /* of the last signal; the same on both PEs */
 
 static uint64_t *signal_word, *raw_signal_word; /* symmetric */

@@ -30,14 +30,14 @@ static const struct routine {
     iput_func_t iput;
     ibput_func_t ibput; /* NULL: this library has none */
 } routines[] = {
-    {1, shmem_iput8, OSU_IBPUT(8)},     {2, shmem_iput16, OSU_IBPUT(16)},    {4, shmem_iput32, OSU_IBPUT(32)},
+    {1, shmem_iput8, OSU_IBPUT(8)},   {2, shmem_iput16, OSU_IBPUT(16)},    {4, shmem_iput32, OSU_IBPUT(32)},
     {8, shmem_iput64, OSU_IBPUT(64)}, {16, shmem_iput128, OSU_IBPUT(128)},
 };
 
 enum { N_ROUTINES = sizeof routines / sizeof routines[0] };
 
 static const struct routine *routine;
-static size_t columns, width;      /* elements */
+static size_t columns, width;         /* elements */
 static size_t row_bytes, block_bytes; /* of a row of the matrix, and of what travels of it */
 
 static void repeat(void *dest, const void *source, size_t rows, long count)

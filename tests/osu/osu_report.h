@@ -40,13 +40,13 @@ struct osu_row {
     double millions;                    /* of operations per second, all pairs together */
     double bandwidth;                   /* MB/s                                        */
     double iterations;
-    double raw, raw_ratio;  /* the plain copy; how many times as long ours takes */
-    double locked;          /* the plain copy from the same buffer page-locked    */
-    double raw_rate, rate_ratio; /* the same of rates; how many times as many plain copies */
+    double raw, raw_ratio;                      /* the plain copy; how many times as long ours takes */
+    double locked;                              /* the plain copy from the same buffer page-locked    */
+    double raw_rate, rate_ratio;                /* the same of rates; how many times as many plain copies */
     double compute, begin, wait, communication; /* parts of a transfer beside computation, and the transfer alone */
     double overlap, raw_overlap;                /* percent of it; the same of the plain copy */
-    double naive, less;     /* the way without shmmap; percent less time of ours  */
-    double valid;           /* 1: the bytes were right                            */
+    double naive, less;                         /* the way without shmmap; percent less time of ours  */
+    double valid;                               /* 1: the bytes were right                            */
 };
 
 unsigned osu_report_columns(const struct osu_session *session);

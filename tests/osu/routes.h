@@ -13,11 +13,11 @@
 #include <stdio.h>
 
 enum {
-    ROUTES_WORDS = 4096,        /* operations of a burst, elements of a strided put */
-    ROUTES_DISTANCE = 64,       /* bytes between the words of a burst               */
-    ROUTES_ENQUEUED = 32,       /* calls on a stream before it is waited for        */
-    ROUTES_CHECKED = 64 << 20,  /* larger blocks are not compared                   */
-    ROUTES_HOST_MAX = 64 << 20, /* bytes of a block on the symmetric heap           */
+    ROUTES_WORDS = 4096,            /* operations of a burst, elements of a strided put */
+    ROUTES_DISTANCE = 64,           /* bytes between the words of a burst               */
+    ROUTES_ENQUEUED = 32,           /* calls on a stream before it is waited for        */
+    ROUTES_CHECKED = 64 << 20,      /* larger blocks are not compared                   */
+    ROUTES_HOST_MAX = 64 << 20,     /* bytes of a block on the symmetric heap           */
     ROUTES_PRIVATE_MAX = 256 << 20, /* of a block of private host memory            */
 };
 
@@ -67,13 +67,13 @@ enum routes_goal {
 struct routes_line {
     const char *group; /* named on the command line */
     const char *what;
-    size_t size;     /* bytes of one operation; 0: a line for each of many sizes */
-    long operations; /* that one call of a way makes; the figure is that of one of them */
+    size_t size;                          /* bytes of one operation; 0: a line for each of many sizes */
+    long operations;                      /* that one call of a way makes; the figure is that of one of them */
     const struct routes_way *ours, *peer; /* peer may be NULL */
     enum routes_unit unit;
     enum routes_goal goal_kind;
     double goal;
-    bool below_nvshmem; /* is part of the goal; gpu_routes.sh knows NVSHMEM's figure */
+    bool below_nvshmem;               /* is part of the goal; gpu_routes.sh knows NVSHMEM's figure */
     const struct routes_check *check; /* NULL: nothing is compared */
 };
 

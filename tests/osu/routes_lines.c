@@ -168,8 +168,7 @@ static double idle(struct routes *routes, size_t size, long count)
     shmem_barrier_all();
     double cpu = clock_us(CLOCK_PROCESS_CPUTIME_ID), wall = clock_us(CLOCK_MONOTONIC);
     nanosleep(&nap, NULL);
-    double percent =
-        100 * (clock_us(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (clock_us(CLOCK_MONOTONIC) - wall);
+    double percent = 100 * (clock_us(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (clock_us(CLOCK_MONOTONIC) - wall);
     if (routes->session.me == 1)
         shmem_double_p(&told, percent, 0);
     shmem_barrier_all();
@@ -359,8 +358,8 @@ TOGETHER(slower_pcie, "slower PCIe", has_pinned)
 #define way_none (*(const struct routes_way *)NULL)
 #define routes_check_none (*(const struct routes_check *)NULL)
 #define LINE(_group, _what, _size, _operations, _ours, _peer, _unit, _kind, _goal, _below, _check)                     \
-    {#_group, _what,        _size, _operations, &way_##_ours,        &way_##_peer, UNIT_##_unit, GOAL_##_kind,         \
-     _goal,   _below, &routes_check_##_check},
+    {#_group,      _what,        _size, _operations, &way_##_ours,          &way_##_peer,                              \
+     UNIT_##_unit, GOAL_##_kind, _goal, _below,      &routes_check_##_check},
 
 const struct routes_line routes_lines[] = {
 #include "routes_lines.def"

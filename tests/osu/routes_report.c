@@ -33,10 +33,18 @@ static const char *met(const struct routes_line *line, const struct routes_resul
 static void goal_text(char *text, size_t size, const struct routes_line *line)
 {
     switch (line->goal_kind) {
-    case GOAL_NONE: snprintf(text, size, "-"); break;
-    case GOAL_TIME_RATIO: snprintf(text, size, "<= %gx%s", line->goal, line->below_nvshmem ? " + NVSHMEM" : ""); break;
-    case GOAL_BANDWIDTH_RATIO: snprintf(text, size, ">= %gx", line->goal); break;
-    case GOAL_LESS_TIME: snprintf(text, size, "%g %% less", line->goal); break;
+    case GOAL_NONE:
+        snprintf(text, size, "-");
+        break;
+    case GOAL_TIME_RATIO:
+        snprintf(text, size, "<= %gx%s", line->goal, line->below_nvshmem ? " + NVSHMEM" : "");
+        break;
+    case GOAL_BANDWIDTH_RATIO:
+        snprintf(text, size, ">= %gx", line->goal);
+        break;
+    case GOAL_LESS_TIME:
+        snprintf(text, size, "%g %% less", line->goal);
+        break;
     case GOAL_AT_MOST:
         snprintf(text, size, "<= %g %s%s", line->goal, units[line->unit], line->below_nvshmem ? " + NVSHMEM" : "");
         break;

@@ -64,8 +64,7 @@ static int agree(const struct osu_session *session, bool content)
 static bool parse(struct osu_session *session, int argc, char **argv, int *status_p)
 {
     char message[256];
-    enum osu_parse parsed =
-        osu_options_parse(&session->options, session->program, argc, argv, message, sizeof message);
+    enum osu_parse parsed = osu_options_parse(&session->options, session->program, argc, argv, message, sizeof message);
     *status_p = parsed == OSU_BAD ? EXIT_FAILURE : EXIT_SUCCESS;
     if (parsed == OSU_BAD)
         say(session, message);

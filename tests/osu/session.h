@@ -26,8 +26,8 @@ struct osu_session {
 /* One buffer. */
 struct osu_memory {
     const struct device_ops *ops;
-    void *object;   /* as the user has it: host address, device pointer, cl_mem * */
-    void *address;  /* as OpenSHMEM calls name it                                */
+    void *object;  /* as the user has it: host address, device pointer, cl_mem * */
+    void *address; /* as OpenSHMEM calls name it                                */
     bool mapped;
     bool is_static;
     bool is_prepared; /* by shmemx_prepare, so it stays page-locked */

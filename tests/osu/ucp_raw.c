@@ -230,8 +230,7 @@ static void repeat_fadd(struct process *process, size_t size, long count)
                                  .datatype = ucp_dt_make_contig(size),
                                  .reply_buffer = &before};
     for (long i = 0; i < count; i++)
-        wait_for(process,
-                 ucp_atomic_op_nbx(process->endpoint, add, &one, 1, process->remote, process->key, &param),
+        wait_for(process, ucp_atomic_op_nbx(process->endpoint, add, &one, 1, process->remote, process->key, &param),
                  "ucp_atomic_op_nbx");
 }
 

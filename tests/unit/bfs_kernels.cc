@@ -29,8 +29,9 @@ typedef uint64_t u64;
 
 /* Two barriers that take turns: for ThreadSanitizer, who leaves a barrier comes after all that have entered it by then,
  * and that may be for the next time. Each thread counts how often it has met the others. */
-class meeting {
-public:
+class meeting
+{
+  public:
     ~meeting()
     {
         for (pthread_barrier_t &barrier : barriers)
@@ -43,9 +44,12 @@ public:
             pthread_barrier_init(&barrier, nullptr, n_threads);
     }
 
-    void wait(u32 &times) { pthread_barrier_wait(&barriers[times++ % 2]); }
+    void wait(u32 &times)
+    {
+        pthread_barrier_wait(&barriers[times++ % 2]);
+    }
 
-private:
+  private:
     pthread_barrier_t barriers[2];
 };
 
@@ -106,8 +110,9 @@ enum { SLOTS = 3 };
 using kernel_call = std::function<void()>;
 
 /* Runs this many groups at a time. A slot has a gate, where the host and its lanes meet before and after a kernel. */
-class device {
-public:
+class device
+{
+  public:
     const u32 n_lanes, n_slots, most_groups;
 
     device(u32 lanes, u32 slots, u32 groups)
@@ -148,7 +153,7 @@ public:
         return groups < most_groups ? groups : most_groups;
     }
 
-private:
+  private:
     std::vector<meeting> barriers, gates;
     std::vector<u32> met; /* how often the host was at each gate */
     std::vector<std::thread> threads;
@@ -262,7 +267,10 @@ struct pe {
     std::vector<u32> column, parent, known, frontier[2];
     std::vector<u32> sent; /* to each PE before this level */
 
-    u32 *sent_so_far() { return (u32 *)(counters.data() + COUNTER_WORDS); }
+    u32 *sent_so_far()
+    {
+        return (u32 *)(counters.data() + COUNTER_WORDS);
+    }
 };
 
 /* A search while it runs. Bottom-up are levels bottom_up to top_down - 1. */
@@ -276,11 +284,26 @@ struct search {
     std::vector<pe> pes;
     std::vector<bool> was_in_queue;
 
-    u32 words() const { return block / 32; }
-    u32 turn() const { return level % QUEUE_COUNTERS; }
-    bool is_bottom_up() const { return bottom_up <= level && level < top_down; }
-    size_t box(u32 owner, u32 other) const { return (size_t)(other - (other > owner)) * block; }
-    u64 groups(const pe &pe) const { return device.groups_for(pe.column.size()); }
+    u32 words() const
+    {
+        return block / 32;
+    }
+    u32 turn() const
+    {
+        return level % QUEUE_COUNTERS;
+    }
+    bool is_bottom_up() const
+    {
+        return bottom_up <= level && level < top_down;
+    }
+    size_t box(u32 owner, u32 other) const
+    {
+        return (size_t)(other - (other > owner)) * block;
+    }
+    u64 groups(const pe &pe) const
+    {
+        return device.groups_for(pe.column.size());
+    }
 };
 
 static pe open_pe(const search &search, u32 number)
@@ -321,10 +344,9 @@ static void launch_start(search &search, pe &pe)
 
 static void launch_expand(search &search, pe &pe)
 {
-    LAUNCH(search.device, search.groups(pe), expand, pe.row.data(), pe.column.data(), pe.parent.data(),
-           pe.known.data(), pe.queue[search.level % 2].data(), pe.queue[(search.level + 1) % 2].data(),
-           pe.counters.data(), pe.outbox.data(), search.turn(), pe.first, pe.size, search.block, pe.number,
-           search.n_pes);
+    LAUNCH(search.device, search.groups(pe), expand, pe.row.data(), pe.column.data(), pe.parent.data(), pe.known.data(),
+           pe.queue[search.level % 2].data(), pe.queue[(search.level + 1) % 2].data(), pe.counters.data(),
+           pe.outbox.data(), search.turn(), pe.first, pe.size, search.block, pe.number, search.n_pes);
 }
 
 static void launch_absorb(search &search, pe &pe, const struct arrivals &arrivals)
@@ -479,8 +501,11 @@ static void run_search(device &device, const adjacency &graph, u32 n_pes, u32 ro
 {
     const u32 n = (u32)graph.size();
     const u32 block = ((n + n_pes - 1) / n_pes + 63) / 64 * 64;
-    search search = {device,    {graph, serial_levels(graph, root)}, n_pes, block, root, bottom_up, top_down, 0, {},
-                     std::vector<bool>(n)};
+    search search = {device,   {graph, serial_levels(graph, root)},
+                     n_pes,    block,
+                     root,     bottom_up,
+                     top_down, 0,
+                     {},       std::vector<bool>(n)};
 
     for (u32 i = 0; i < n_pes; i++)
         search.pes.push_back(open_pe(search, i));

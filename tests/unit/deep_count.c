@@ -29,7 +29,13 @@ struct __attribute__((packed)) object {
     } shape;
 };
 
-#define MEMBER(_name, _size, _is_signed) {#_name, {offsetof(struct object, _name), _size, _is_signed}}
+#define MEMBER(_name, _size, _is_signed)                                                                               \
+    {                                                                                                                  \
+#_name,                                                                                                        \
+        {                                                                                                              \
+            offsetof(struct object, _name), _size, _is_signed                                                          \
+        }                                                                                                              \
+    }
 static const struct {
     const char *name;
     struct shmemi_integer member;
@@ -165,8 +171,9 @@ static uint64_t hash(const char *text)
 
 static void check_hashes(void)
 {
-    static const char *const texts[] = {"i8", "u8", "i16", "-i8", "i8*u8", "u8*i8", "i8+u8", "i8-u8", "1", "2", "i8+1",
-                                        "i8-1", "i8*1", "i8+i8+i8", "i8*i8*i8", "i8*i8+i8", "i8+i8*i8"};
+    static const char *const texts[] = {"i8",    "u8",       "i16",      "-i8",      "i8*u8",   "u8*i8",
+                                        "i8+u8", "i8-u8",    "1",        "2",        "i8+1",    "i8-1",
+                                        "i8*1",  "i8+i8+i8", "i8*i8*i8", "i8*i8+i8", "i8+i8*i8"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         for (size_t j = 0; j < i; j++)
             CHECK(hash(texts[i]) != hash(texts[j]));

@@ -27,15 +27,9 @@ static const struct component {
     const char *name, *type;
     size_t rank, n; /* elements once it is filled */
 } components[] = {
-    {"vector", "real(kind=8)", 1, 11},
-    {"cube", "integer(kind=2)", 3, 30},
-    {"plane", "complex(kind=4)", 2, 24},
-    {"objects", "inner", 1, 3},
-    {"words", "character(kind=1)", 1, 20},
-    {"lines", "character(kind=1)", 1, 42},
-    {"many", "real(kind=4)", 15, 24},
-    {"scalar", "real(kind=8)", 0, 1},
-    {"box", "inner", 0, 1},
+    {"vector", "real(kind=8)", 1, 11}, {"cube", "integer(kind=2)", 3, 30},    {"plane", "complex(kind=4)", 2, 24},
+    {"objects", "inner", 1, 3},        {"words", "character(kind=1)", 1, 20}, {"lines", "character(kind=1)", 1, 42},
+    {"many", "real(kind=4)", 15, 24},  {"scalar", "real(kind=8)", 0, 1},      {"box", "inner", 0, 1},
     {"part", "real(kind=8)", 1, 20},
 };
 enum { N_COMPONENTS = sizeof components / sizeof components[0] };

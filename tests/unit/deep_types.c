@@ -31,8 +31,16 @@ typedef struct shmemi_field_text field_t;
 typedef struct shmemi_type_text text_t;
 
 #define N_OF(_array) (sizeof(_array) / sizeof(_array)[0])
-#define FIELDS(...) N_OF(((const field_t[]){__VA_ARGS__})), (const field_t[]){__VA_ARGS__}
-#define TYPES(...) N_OF(((const text_t[]){__VA_ARGS__})), (const text_t[]){__VA_ARGS__}
+#define FIELDS(...)                                                                                                    \
+    N_OF(((const field_t[]){__VA_ARGS__})), (const field_t[])                                                          \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+#define TYPES(...)                                                                                                     \
+    N_OF(((const text_t[]){__VA_ARGS__})), (const text_t[])                                                            \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
 
 static char report[4096];
 
@@ -178,10 +186,10 @@ static void check_bad_counts(void)
 
 static void check_links(void)
 {
-    const struct shmemi_type *tree =
-        make("tree", 48, FIELDS({"right", 40, POINTER, "tree"}, {"key", 0, VALUE, "double"}, {"n", 8, VALUE, "int"},
-                                {"data", 16, POINTER, "double", .count = "n"}, {"name", 24, STRING, "char"},
-                                {"left", 32, WEAK, "tree"}));
+    const struct shmemi_type *tree = make("tree", 48,
+                                          FIELDS({"right", 40, POINTER, "tree"}, {"key", 0, VALUE, "double"},
+                                                 {"n", 8, VALUE, "int"}, {"data", 16, POINTER, "double", .count = "n"},
+                                                 {"name", 24, STRING, "char"}, {"left", 32, WEAK, "tree"}));
     CHECK(tree->size == 48 && tree->alignment == 16 && tree->has_links && tree->n_links == 4);
     CHECK(!strcmp(tree->name, "tree") && !strcmp(tree->links[0].name, "data") && tree->links[0].offset == 16);
     CHECK(tree->links[0].count && tree->links[0].target == shmemi_type_find("double"));
@@ -192,9 +200,9 @@ static void check_links(void)
     const struct shmemi_type *plain = make("plain", 12, FIELDS({"v", 0, VALUE, "int", 3}));
     CHECK(!plain->has_links && !plain->n_links && plain->alignment == 4);
     const struct shmemi_type *nest =
-        make("nest", 1000, FIELDS({"plain", 0, VALUE, "plain"}, {"trees", 16, VALUE, "tree", 3},
-                                  {"any", 160, OPAQUE, NULL},
-                                  {"array", 168, CFI, "tree", 2}, {"box", 240, GFORTRAN, "tree", 0}));
+        make("nest", 1000,
+             FIELDS({"plain", 0, VALUE, "plain"}, {"trees", 16, VALUE, "tree", 3}, {"any", 160, OPAQUE, NULL},
+                    {"array", 168, CFI, "tree", 2}, {"box", 240, GFORTRAN, "tree", 0}));
     CHECK(nest->n_links == 4 && nest->alignment == 8);
     CHECK(nest->links[0].kind == SHMEMI_FIELD_VALUE && nest->links[0].n == 3 && nest->links[0].target == tree);
     CHECK(!nest->links[1].target && nest->links[2].n == 2 && nest->links[3].n == 0);
@@ -202,7 +210,8 @@ static void check_links(void)
     const struct shmemi_type *types[3];
     CHECK(!create(TYPES({"outer", 64, FIELDS({"v", 8, VALUE, "middle"})},
                         {"middle", 16, FIELDS({"v", 8, VALUE, "inner"})},
-                        {"inner", 8, FIELDS({"v", 0, POINTER, "outer"})}), types));
+                        {"inner", 8, FIELDS({"v", 0, POINTER, "outer"})}),
+                  types));
     CHECK(types[0]->n_links == 1 && types[0]->links[0].target == types[1]);
     CHECK(types[1]->links[0].target == types[2] && types[2]->links[0].target == types[0]);
     shmemi_types_close();
@@ -210,9 +219,9 @@ static void check_links(void)
 
 static void check_selection(void)
 {
-    const struct shmemi_type *tree =
-        make("struct my.tree", 32, FIELDS({"left", 0, POINTER, "struct my.tree"},
-                                          {"right", 8, POINTER, "struct my.tree"}, {"n", 16, VALUE, "int"}));
+    const struct shmemi_type *tree = make("struct my.tree", 32,
+                                          FIELDS({"left", 0, POINTER, "struct my.tree"},
+                                                 {"right", 8, POINTER, "struct my.tree"}, {"n", 16, VALUE, "int"}));
     const struct shmemi_type *wood =
         make("wood", 64, FIELDS({"tree", 0, VALUE, "struct my.tree"}, {"left", 32, OPAQUE}));
     struct shmemi_field_set set;
@@ -293,10 +302,11 @@ static void check_hashes(void)
     uint64_t near[N_OF(variants)], far[N_OF(variants)];
     for (size_t i = 0; i < N_OF(variants); i++) {
         /* far refers to T by way of a chain, and T to far: a circle of four. */
-        CHECK(!create(TYPES({"far", 8, FIELDS({"p", 0, POINTER, "chain"})},
-                            {"chain", 8, FIELDS({"p", 0, POINTER, "link"})},
-                            {"link", 8, FIELDS({"p", 0, POINTER, "T"})}, {"T", 96, 2, variants[i]},
-                            {"F", 8, FIELDS({"p", 0, POINTER, "far"})}), NULL));
+        CHECK(
+            !create(TYPES({"far", 8, FIELDS({"p", 0, POINTER, "chain"})},
+                          {"chain", 8, FIELDS({"p", 0, POINTER, "link"})}, {"link", 8, FIELDS({"p", 0, POINTER, "T"})},
+                          {"T", 96, 2, variants[i]}, {"F", 8, FIELDS({"p", 0, POINTER, "far"})}),
+                    NULL));
         near[i] = layout("T");
         far[i] = layout("far");
         for (size_t j = 0; j < i; j++)
@@ -405,9 +415,10 @@ static void check_predefined(void)
     static const struct {
         const char *name;
         size_t size, alignment;
-    } some[] = {{"char", 1, 1}, {"double", 8, 8}, {"unsigned long", 8, 8}, {"int32_t", 4, 4}, {"size_t", 8, 8},
-                {"float _Complex", 8, 8}, {"void *", 8, 8}, {"long double _Complex", 32, 16},
-                {"real(kind=10)", 16, 16}};
+    } some[] = {
+        {"char", 1, 1},           {"double", 8, 8},         {"unsigned long", 8, 8}, {"int32_t", 4, 4},
+        {"size_t", 8, 8},         {"float _Complex", 8, 8}, {"void *", 8, 8},        {"long double _Complex", 32, 16},
+        {"real(kind=10)", 16, 16}};
     for (size_t i = 0; i < N_OF(some); i++) {
         const struct shmemi_type *type = shmemi_type_find(some[i].name);
         CHECK(type && type->size == some[i].size && type->alignment == some[i].alignment && !type->has_links);

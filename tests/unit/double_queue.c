@@ -21,7 +21,7 @@ struct device {
     bool to_device;
     char *buffers;
     size_t buffer_size;
-    unsigned delay;      /* looks until a move is complete */
+    unsigned delay;             /* looks until a move is complete */
     long fail_start, fail_test; /* the call that fails, from 1; 0: none */
     long starts, tests;
     unsigned under_way, looks;
@@ -110,8 +110,12 @@ static size_t extent(const struct size *size, size_t pitch)
 
 static struct device device_for(bool to_device, const struct size *size, unsigned delay)
 {
-    return (struct device){.memory = device_memory + GUARD, .pitch = size->device_pitch, .to_device = to_device,
-                           .buffers = buffers, .buffer_size = buffer_size, .delay = delay};
+    return (struct device){.memory = device_memory + GUARD,
+                           .pitch = size->device_pitch,
+                           .to_device = to_device,
+                           .buffers = buffers,
+                           .buffer_size = buffer_size,
+                           .delay = delay};
 }
 
 static int copy(struct device *device, const struct size *size)
@@ -169,8 +173,9 @@ static void check_copy(bool to_device, size_t width, size_t rows, size_t gap, un
 
 static void check_sizes(void)
 {
-    static const size_t widths[] = {1, 4095, 4096, 4097, BUFFER - 1, BUFFER, BUFFER + 1, PIECE - 1, PIECE, PIECE + 1,
-                                    3 * PIECE + 5, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (5 << 20) + 12345};
+    static const size_t widths[] = {
+        1,     4095,      4096,          4097,          BUFFER - 1, BUFFER,        BUFFER + 1,       PIECE - 1,
+        PIECE, PIECE + 1, 3 * PIECE + 5, (1 << 20) - 1, 1 << 20,    (1 << 20) + 1, (5 << 20) + 12345};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (int way = 0; way < 2; way++)
             check_copy(way, widths[i], 1, 0, i % 3 * 5);
@@ -179,8 +184,8 @@ static void check_sizes(void)
 static void check_shapes(void)
 {
     static const size_t shapes[][3] = {/* width, rows, gap */
-                                       {4096, 300, 64},       {5000, 257, 1},          {BUFFER, 17, 100},
-                                       {BUFFER - 1, 17, 1},   {PIECE + 4096, 9, 4096}, {(1 << 20) + 7, 3, 13},
+                                       {4096, 300, 64},     {5000, 257, 1},          {BUFFER, 17, 100},
+                                       {BUFFER - 1, 17, 1}, {PIECE + 4096, 9, 4096}, {(1 << 20) + 7, 3, 13},
                                        {1, 5000, 7}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         for (int way = 0; way < 2; way++)

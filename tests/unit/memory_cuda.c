@@ -13,7 +13,7 @@
 
 enum { RANDOM_COPIES = 400, MANY_EVENTS = 200 };
 
-static CUcontext primary; /* the user's context on the main thread */
+static CUcontext primary;                                                /* the user's context on the main thread */
 static enum shmemi_memory_class malloc_class = SHMEMI_CLASS_CUDA_MALLOC; /* OTHER where there is no legacy IPC */
 
 /* ---- What a pointer is ------------------------------------------------------------------------------------------- */

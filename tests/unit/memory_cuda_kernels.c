@@ -81,8 +81,8 @@ static int combine(const struct shmemi_op *op, enum shmemi_combine_form form, co
         dest[i] = array[which];
         dest[i].address += layout->at[which];
     }
-    struct shmemi_combination combination = {shmemi_operation_of(op), shmemi_kind_of(op), form, op->size, nelems,
-                                             source, dest, ARRAYS, n_dests};
+    struct shmemi_combination combination = {
+        shmemi_operation_of(op), shmemi_kind_of(op), form, op->size, nelems, source, dest, ARRAYS, n_dests};
     int rc = memory->combine(&combination, with_event ? &event : NULL);
     return rc || !with_event ? rc : memory->event_wait(&event);
 }
@@ -162,8 +162,8 @@ static double time_combine(const struct shmemi_combination *combination)
 static void print_sum_times(const struct shmemi_place *place, const char *where)
 {
     for (size_t nbytes = 8; nbytes <= (size_t)64 << 20; nbytes *= 8) {
-        struct shmemi_combination sum = {SHMEMI_OP_sum, SHMEMI_KIND_F64, SHMEMI_COMBINE_ALL, 8, nbytes / 8,
-                                         place,         place,           2,                  2};
+        struct shmemi_combination sum = {
+            SHMEMI_OP_sum, SHMEMI_KIND_F64, SHMEMI_COMBINE_ALL, 8, nbytes / 8, place, place, 2, 2};
         printf("# %s, sum of 2 arrays of %zu bytes to both: %.1f us\n", where, nbytes, time_combine(&sum));
     }
 }

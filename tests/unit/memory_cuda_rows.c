@@ -55,9 +55,14 @@ static int rectangle(const struct shmemi_place *dest, const struct shmemi_place 
                      const struct shmemi_shape *shape)
 {
     CUDA_MEMCPY2D rect = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = source->address, .srcPitch = shape->source_pitch,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dest->address, .dstPitch = shape->dest_pitch,
-        .WidthInBytes = shape->width, .Height = shape->rows,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = source->address,
+        .srcPitch = shape->source_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = dest->address,
+        .dstPitch = shape->dest_pitch,
+        .WidthInBytes = shape->width,
+        .Height = shape->rows,
     };
     USE(shmemi_cuda.cuMemcpy2DAsync(&rect, stream));
     USE(shmemi_cuda.cuStreamSynchronize(stream));
@@ -214,9 +219,13 @@ struct work {
 static void start_work(const struct work *work)
 {
     enum { BLOCKS = 1 << 17, BLOCK_THREADS = 128, UNIT = 16, LAUNCHES = 6 };
-    struct shmemi_row_copy copy_all = {.dest = work->pair.dest.address, .source = work->pair.source.address,
-                                       .width = 64, .rows = (size_t)BLOCKS * BLOCK_THREADS * UNIT / 64,
-                                       .dest_pitch = 64, .source_pitch = 64, .unit = UNIT};
+    struct shmemi_row_copy copy_all = {.dest = work->pair.dest.address,
+                                       .source = work->pair.source.address,
+                                       .width = 64,
+                                       .rows = (size_t)BLOCKS * BLOCK_THREADS * UNIT / 64,
+                                       .dest_pitch = 64,
+                                       .source_pitch = 64,
+                                       .unit = UNIT};
     void *arguments[] = {&copy_all};
     CUfunction function;
     CHECK(!shmemi_cuda_kernel(work->pair.dest.object, SHMEMI_KERNEL_copy_rows, &function));

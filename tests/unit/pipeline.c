@@ -287,7 +287,7 @@ static void check_sizes(struct data *data)
 /* At the start, at the end, side by side, empty, all of it. */
 static void check_direct(struct data *data)
 {
-    static const size_t ranges[][2] = {{0, 100000}, {100000, 0},      {100000, 200000},    {300001, 1},
+    static const size_t ranges[][2] = {{0, 100000}, {100000, 0},      {100000, 200000},  {300001, 1},
                                        {400000, 5}, {900000, 600000}, {2000000, 1000000}};
     struct shmemi_direct_range direct[7];
     data->size = 3000000;

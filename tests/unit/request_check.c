@@ -77,7 +77,7 @@ static void check_extent(void)
     CAUGHT(good_put, width, CHUNK + 1);
     CAUGHT(good_put, width, UINT64_MAX);
     CAUGHT(good_put, rows, 0);
-    CAUGHT(good_put, rows, 2);          /* twice the chunk, and a pitch of 0 */
+    CAUGHT(good_put, rows, 2); /* twice the chunk, and a pitch of 0 */
     CAUGHT(good_put, offset, UINT64_MAX - CHUNK + 1);
     CAUGHT(good_rows, pitch, CHUNK / 64 - 1); /* rows that overlap */
     CAUGHT(good_rows, rows, 65);

@@ -24,12 +24,11 @@ static bool is_driver(const char *name)
 
 static void check_table(void)
 {
-    for (int class = 0; class < SHMEMI_MEMORY_CLASSES; class++) {
-        bool is_slow = shmemi_memory_class_remedy((enum shmemi_memory_class)class)[0] || class == SHMEMI_CLASS_OPENCL;
-        CHECK(shmemi_memory_class_name((enum shmemi_memory_class)class)[0]);
+    for (int class = 0; class < SHMEMI_MEMORY_CLASSES; class ++) {
+        bool is_slow = shmemi_memory_class_remedy((enum shmemi_memory_class) class)[0] || class == SHMEMI_CLASS_OPENCL;
+        CHECK(shmemi_memory_class_name((enum shmemi_memory_class) class)[0]);
         for (int relation = 0; relation < SHMEMI_RELATIONS; relation++) {
-            const char *route =
-                shmemi_route_of((enum shmemi_memory_class)class, (enum shmemi_relation)relation);
+            const char *route = shmemi_route_of((enum shmemi_memory_class) class, (enum shmemi_relation)relation);
             CHECK(is_driver(route) && shmemi_relation_name((enum shmemi_relation)relation)[0]);
             if (relation != SHMEMI_OTHER_NODE)
                 CHECK(!strcmp(route, "staged") == is_slow);

@@ -25,8 +25,8 @@ static void check_size(const char *text, size_t expected)
 
 static void check_sizes(void)
 {
-    static const char *const wrong[] = {"", "m", "-1", "+1", "1q", "1 m", " 1", "0x10", "nan", "inf", "1e30",
-                                        "99999999t", "1.2.3", "."};
+    static const char *const wrong[] = {"",     "m",   "-1",  "+1",   "1q",        "1 m",   " 1",
+                                        "0x10", "nan", "inf", "1e30", "99999999t", "1.2.3", "."};
     size_t untouched = 42;
     check_size("0", 0);
     check_size("1", 1);
@@ -70,7 +70,8 @@ static void check_defaults(void)
     CHECK(shmemi_settings_read() == 0);
     CHECK(shmemi_settings.symmetric_size == (size_t)256 << 20 && shmemi_settings.map_window == (size_t)1 << 40);
     CHECK(!shmemi_settings.version && !shmemi_settings.info && !shmemi_settings.debug && shmemi_settings.strict);
-    CHECK(!shmemi_settings.gpu_strict && shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO && shmemi_settings.node_size == 0);
+    CHECK(!shmemi_settings.gpu_strict && shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO &&
+          shmemi_settings.node_size == 0);
     CHECK(shmemi_log_level == SHMEMI_LOG_WARN);
 }
 

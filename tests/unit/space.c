@@ -357,8 +357,8 @@ static void test_users_buffer(void)
 /* ---- Techniques, and their failures ------------------------------------------------------------------------------ */
 
 static const struct shmemi_technique *const techniques[] = {
-    &shmemi_technique_image, &shmemi_technique_base, &shmemi_technique_base_plus, &shmemi_technique_tcpy,
-    &shmemi_technique_pcpy,
+    &shmemi_technique_image, &shmemi_technique_base, &shmemi_technique_base_plus,
+    &shmemi_technique_tcpy,  &shmemi_technique_pcpy,
 };
 enum { N_TECHNIQUES = sizeof techniques / sizeof techniques[0] };
 

@@ -12,7 +12,8 @@
 #include <string>
 #include <thread>
 
-namespace {
+namespace
+{
 
 [[noreturn]] void fail(const std::string &text)
 {

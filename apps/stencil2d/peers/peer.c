@@ -60,7 +60,7 @@ static void run_once(struct peer *peer, const struct exchange *exchange)
         .tiles = &peer->tile,
         .n_tiles = 1,
     };
-    struct result result = { 0 };
+    struct result result = {0};
     const char *problem = grid_make(&peer->opt, job_size(), run.real->size, &run.grid);
 
     if (problem)

@@ -197,7 +197,7 @@ int main(int argc, char **argv)
         [MAPPED] = &exchange_aware,
         [OVERLAPPED] = &exchange_aware_overlapped,
     };
-    struct peer peer = { .failed = false };
+    struct peer peer = {.failed = false};
 
     MPI_Init(&argc, &argv);
     peer_options(&peer, argc, argv);

@@ -108,7 +108,7 @@ static void set_exchange(struct exchange *exchange, const struct exchange *ours,
 static void run_variants(struct peer *peer)
 {
     struct exchange in_stream, overlapped;
-    const struct exchange *const exchanges[VARIANTS] = { [MAPPED] = &in_stream, [OVERLAPPED] = &overlapped };
+    const struct exchange *const exchanges[VARIANTS] = {[MAPPED] = &in_stream, [OVERLAPPED] = &overlapped};
     struct device_ops ops = device_cuda;
 
     ops.alloc = alloc_symmetric;
@@ -125,7 +125,7 @@ static void run_variants(struct peer *peer)
 
 int main(int argc, char **argv)
 {
-    struct peer peer = { .failed = false };
+    struct peer peer = {.failed = false};
 
     if (argc < 4 || sscanf(argv[1], "%d", &rank) != 1 || sscanf(argv[2], "%d", &size) != 1)
         die("usage: stencil2d_nvshmem RANK SIZE FILE [options of stencil2d]");
