@@ -11,7 +11,7 @@
 #ifndef SHMEMI_DEEP_GRAPH_H
 #define SHMEMI_DEEP_GRAPH_H
 
-#include "deep/type.h"
+#include "deep/types/type.h"
 
 /* Where the objects lie: the pointer value base + k stands for the byte at bytes + k. Live memory: all zero but size,
  * which is SIZE_MAX, and is trusted. In an image nothing is trusted: what leaves it is -EBADMSG. */

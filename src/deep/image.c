@@ -4,7 +4,7 @@
  */
 #include "deep/image.h"
 
-#include "deep/hash.h"
+#include "deep/types/hash.h"
 #include "gpu/processor.h"
 
 #include <errno.h>

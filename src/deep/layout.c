@@ -6,7 +6,7 @@
 #include "deep/walk.h"
 
 #include "base/log.h"
-#include "deep/hash.h"
+#include "deep/types/hash.h"
 #include "deep/sort.h"
 
 #include <errno.h>

@@ -8,9 +8,9 @@
 
 #include "base/log.h"
 #include "gpu/copy_pool.h"
-#include "transport/direct.h"
-#include "transport/job.h"
-#include "transport/prepared.h"
+#include "transport/direct/direct.h"
+#include "bootstrap/job.h"
+#include "transport/ucx/prepared.h"
 
 #include <errno.h>
 #include <stdbool.h>

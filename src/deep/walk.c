@@ -6,8 +6,8 @@
 #include "deep/walk.h"
 
 #include "base/log.h"
-#include "deep/count.h"
-#include "deep/dope.h"
+#include "deep/types/count.h"
+#include "deep/types/dope.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 #ifndef SHMEMI_LIST_H
 #define SHMEMI_LIST_H
 
-#include "gpu/kernel_arguments.h"
+#include "gpu/cuda/kernels/arguments.h"
 #include "gpu/memory.h"
 
 #include <string.h>

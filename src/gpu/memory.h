@@ -13,7 +13,7 @@
 
 #include "gpu/arithmetic.h"
 
-#include "gpu/kernel_arguments.h"
+#include "gpu/cuda/kernels/arguments.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,7 +128,7 @@ struct shmemi_stream {
     void **event_p;
 };
 
-/* A step of a stream (kernel_arguments.h) at a word. */
+/* A step of a stream (gpu/cuda/kernels/arguments.h) at a word. */
 struct shmemi_word {
     struct shmemi_place place; /* aligned to 8 bytes */
     uint64_t value;

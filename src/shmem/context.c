@@ -7,7 +7,7 @@
  */
 #include "shmem/team.h"
 
-#include "transport/batch.h"
+#include "transport/staged/batch.h"
 
 #include <stdlib.h>
 

@@ -10,8 +10,8 @@
 #include "shmem.h"
 #include "shmmap/region.h"
 #include "transport/driver.h"
-#include "transport/job.h"
-#include "transport/sight.h"
+#include "bootstrap/job.h"
+#include "instrument/measure.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "shmmap/symmetric.h"
 
 #include "gpu/placement.h"
-#include "transport/stream.h"
+#include "transport/stream/stream.h"
 
 #include <assert.h>
 

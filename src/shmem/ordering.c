@@ -2,8 +2,8 @@
  *
  * Memory ordering [9.12]: per context, of the operations issued on it.
  */
-#include "shmem/deep.h"
-#include "transport/ring.h"
+#include "shmem/deep/deep.h"
+#include "transport/staged/ring.h"
 
 /* Fence and quiet of a context that has something under way, or whose calls are counted. */
 struct completion_call {

@@ -7,8 +7,8 @@
  * quiet of the context.
  */
 #include "shmem/internal.h"
-#include "transport/batch.h"
-#include "transport/direct_list.h"
+#include "transport/staged/batch.h"
+#include "transport/direct/list.h"
 
 static void update(struct shmemi_context *context, long options, const shmem_ctx_session_config_t *config,
                    long config_mask)

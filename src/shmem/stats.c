@@ -3,10 +3,10 @@
 #include "shmem/stats.h"
 
 #include "base/settings.h"
-#include "shmem/collectives.h"
-#include "transport/service.h"
-#include "transport/sight.h"
-#include "transport/trace.h"
+#include "shmem/coll/collectives.h"
+#include "transport/staged/service.h"
+#include "instrument/measure.h"
+#include "instrument/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The end of what sight.h measures: the table of SHMEM_STATS, summed over the PEs, and the trace as one file.
+ * The end of what instrument/measure.h measures: the table of SHMEM_STATS, summed over the PEs, and the trace as one file.
  */
 #ifndef SHMEMI_STATS_H
 #define SHMEMI_STATS_H

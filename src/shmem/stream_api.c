@@ -3,7 +3,7 @@
  * Operations on CUDA streams and OpenCL queues (shmemx.h). A stream and a queue differ in nothing but the kind of memory
  * that knows them, and a queue's events.
  */
-#include "transport/stream.h"
+#include "transport/stream/stream.h"
 
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"

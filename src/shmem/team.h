@@ -65,7 +65,7 @@ void shmemi_team_remove_context(struct shmemi_context *context);
 /* Set by the file of contexts: destroy one. */
 void shmemi_context_free(struct shmemi_context *context);
 
-/* ---- Teams of active sets (coll_active_set.c), whose members agree upon the slot among themselves -------------------
+/* ---- Teams of active sets (shmem/coll/active_set.c), whose members agree upon the slot among themselves -------------------
  * Any thread. The teams go away in shmemi_teams_close. */
 
 /* Bitmap of the slots that are free on this PE, and the highest number of any collective so far. */

@@ -14,13 +14,13 @@
 #include "shmmap/symmetric.h"
 
 #include "base/settings.h"
-#include "transport/exchange.h"
-#include "transport/job.h"
+#include "transport/drivers/exchange.h"
+#include "bootstrap/job.h"
 #include "transport/node.h"
-#include "transport/piece_costs.h"
-#include "transport/prepared.h"
+#include "transport/staged/piece_costs.h"
+#include "transport/ucx/prepared.h"
 #include "transport/routes.h"
-#include "transport/ucx.h"
+#include "transport/ucx/ucx.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 #include "shmmap/owner.h"
 
 #include "shmmap/symmetric.h"
-#include "transport/watch.h"
+#include "instrument/watch.h"
 
 #include <errno.h>
 #include <string.h>

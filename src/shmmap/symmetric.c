@@ -3,12 +3,12 @@
 
 #include "base/settings.h"
 #include "shmmap/static_data.h"
-#include "transport/bootstrap.h"
-#include "transport/exchange.h"
-#include "transport/job.h"
+#include "bootstrap/bootstrap.h"
+#include "transport/drivers/exchange.h"
+#include "bootstrap/job.h"
 #include "transport/node.h"
 #include "transport/routes.h"
-#include "transport/ucx.h"
+#include "transport/ucx/ucx.h"
 
 #include <errno.h>
 #include <stdlib.h>

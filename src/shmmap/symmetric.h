@@ -8,7 +8,7 @@
 #include "shmmap/heap.h"
 #include "shmmap/owner.h"
 #include "shmmap/region.h"
-#include "transport/exchange.h"
+#include "transport/drivers/exchange.h"
 
 enum {
     /* The start of every heap is the runtime's: the words of the exchange, a workspace for each team, the addresses

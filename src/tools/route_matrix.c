@@ -3,7 +3,7 @@
 
 #include "shmem/shmemx.h"
 #include "transport/driver.h"
-#include "transport/job.h"
+#include "bootstrap/job.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -22,7 +22,8 @@ struct shmemi_driver;
 
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
-    const struct shmemi_driver *driver; /* may be one that measures, in front of the one that is named (sight.h) */
+    const struct shmemi_driver
+        *driver;               /* may be one that measures, in front of the one that is named (instrument/measure.h) */
     char *mapped;              /* host address of the peer's copy for short ways; NULL: the driver has to be asked */
     struct shmemi_place place; /* shm, ipc: the peer's first byte as this process sees it */
     void *data;                /* the driver's own */
@@ -68,7 +69,7 @@ struct shmemi_context {
         unsigned n_unmarked;
         uint64_t started;
         int failed; /* first error, reported at the next quiet */
-    } copies;       /* direct: nonblocking copies; under the lock of direct_transfers.c */
+    } copies;       /* direct: nonblocking copies; under the lock of transport/direct/transfers.c */
     struct {
         atomic_bool is_locked;
         atomic_bool is_patient;              /* lists are started when they are full; a hint of the program */
@@ -77,7 +78,7 @@ struct shmemi_context {
         uint64_t started, finished;
         uint32_t patience;      /* operations to collect when nothing is under way; grows with each list */
         int failed;             /* first error, reported at the next quiet */
-    } lists;                    /* direct: small operations; locked, is_patient excepted (direct_list.c) */
+    } lists;                    /* direct: small operations; locked, is_patient excepted (transport/direct/list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
 
     struct shmemi_batch *batch; /* gathers small puts; NULL: none (batch.h) */
@@ -86,7 +87,7 @@ struct shmemi_context {
     struct shmemi_team *team;                   /* that PE numbers refer to; NULL: SHMEM_TEAM_WORLD */
     long options;                               /* SHMEM_CTX_* */
     struct shmemi_context *next, **link;        /* of those created on the team */
-    struct shmemi_deep_left *_Atomic deep_left; /* that quiet finishes (shmem/deep.h) */
+    struct shmemi_deep_left *_Atomic deep_left; /* that quiet finishes (shmem/deep/deep.h) */
     struct {
         bool is_open;
         long options; /* SHMEM_CTX_SESSION_* */

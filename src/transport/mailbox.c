@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "transport/driver.h"
-#include "transport/job.h"
+#include "bootstrap/job.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "transport/job.h"
-#include "transport/watch.h"
+#include "bootstrap/job.h"
+#include "instrument/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

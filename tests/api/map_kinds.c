@@ -7,7 +7,7 @@
 #include "cuda_user.h"
 
 #include "base/settings.h"
-#include "transport/job.h"
+#include "bootstrap/job.h"
 #include "transport/routes.h"
 
 #include <dirent.h>

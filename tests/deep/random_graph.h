@@ -12,7 +12,7 @@
 #ifndef RANDOM_GRAPH_H
 #define RANDOM_GRAPH_H
 
-#include "deep/type.h"
+#include "deep/types/type.h"
 
 struct random_graph {
     size_t n_types;

@@ -6,11 +6,11 @@
 #include "fuzz.h"
 
 #include "base/log.h"
-#include "deep/count.h"
-#include "deep/dope.h"
+#include "deep/types/count.h"
+#include "deep/types/dope.h"
 #include "deep/graph.h"
 #include "deep/image.h"
-#include "deep/type.h"
+#include "deep/types/type.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #ifndef CUDA_USER_H
 #define CUDA_USER_H
 
-#include "gpu/cuda_context.h"
+#include "gpu/cuda/context.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

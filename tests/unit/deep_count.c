@@ -3,9 +3,9 @@
  * Counts of deep copy: what expressions are worth, for members of all integer types at any address, and what does not
  * fit.
  */
-#include "deep/count.h"
+#include "deep/types/count.h"
 
-#include "deep/type.h"
+#include "deep/types/type.h"
 
 #include "unit.h"
 

@@ -3,7 +3,7 @@
  * Descriptors of Fortran arrays: what they say about arrays of any rank, and what is refused. They are written
  * here; deep_dope_fortran reads those of a Fortran compiler.
  */
-#include "deep/dope.h"
+#include "deep/types/dope.h"
 
 #include "unit.h"
 

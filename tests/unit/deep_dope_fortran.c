@@ -3,7 +3,7 @@
  * Descriptors that a Fortran compiler makes (deep_dope_arrays.f90): components of derived types as gfortran lays them
  * out, and the C descriptors of arguments.
  */
-#include "deep/dope.h"
+#include "deep/types/dope.h"
 
 #include "unit.h"
 

@@ -3,11 +3,11 @@
  * Types of deep copy: what is refused, with which words; what a walk finds in those that are not; layout hashes that
  * are equal for equal layouts, whatever the names and the order of creation; destruction.
  */
-#include "deep/type.h"
+#include "deep/types/type.h"
 
 #include "base/log.h"
-#include "deep/count.h"
-#include "deep/type_table.h"
+#include "deep/types/count.h"
+#include "deep/types/type_table.h"
 
 #include "unit.h"
 

@@ -3,7 +3,7 @@
  * Nonblocking copies of a process to memory that it has an address for: when their end is marked, what quiet and poll
  * say. The device is made up: its memory is the host's, and its streams carry out a copy each time they are asked.
  */
-#include "transport/direct.h"
+#include "transport/direct/direct.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
  */
 #include "base/settings.h"
 #include "gpu/list.h"
-#include "transport/direct.h"
-#include "transport/direct_list.h"
+#include "transport/direct/direct.h"
+#include "transport/direct/list.h"
 #include "unit.h"
 
 #include <errno.h>

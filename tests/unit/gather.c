@@ -2,7 +2,7 @@
  *
  * Keys and nodes made from gathered bytes: the rows of the other PEs are made up from those of this one.
  */
-#include "transport/gather.h"
+#include "bootstrap/gather.h"
 
 #include "base/log.h"
 #include "unit.h"

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "base/log.h"
 #include "base/settings.h"
-#include "transport/job.h"
+#include "bootstrap/job.h"
 #include "transport/mailbox.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
  *
  * The marks of shmemx_annotate.h: what the macros leave in the program is read back; damaged bytes are skipped.
  */
-#include "deep/marks.h"
+#include "deep/types/marks.h"
 #include "shmem/shmemx_annotate.h"
 #include "unit.h"
 

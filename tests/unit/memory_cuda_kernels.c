@@ -5,7 +5,7 @@
  * CUDA device, or no kernel for it. With "time" as its argument it prints what they cost.
  */
 #include "cuda_user.h"
-#include "shmem/coll_op.h"
+#include "shmem/coll/op.h"
 
 #include <errno.h>
 

@@ -7,8 +7,8 @@
 #define MEMORY_OPENCL_BOX_H
 
 #include "gpu/memory.h"
-#include "gpu/opencl_context.h"
-#include "gpu/opencl_library.h"
+#include "gpu/opencl/context.h"
+#include "gpu/opencl/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Cutting transfers into pieces: all bytes once and nothing else, and sizes with which no other number of pieces would
  * be noticeably faster, by the model of the stages.
  */
-#include "transport/pieces.h"
+#include "transport/staged/pieces.h"
 
 #include "unit.h"
 

@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "base/settings.h"
-#include "transport/bootstrap.h"
+#include "bootstrap/bootstrap.h"
 #include "unit.h"
 
 #include <errno.h>

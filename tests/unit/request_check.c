@@ -3,9 +3,9 @@
  * The check that every request from another PE passes: good ones pass, and each field with a value out of range is
  * caught, also where sums and products would overflow.
  */
-#include "transport/request_check.h"
+#include "transport/staged/request_check.h"
 
-#include "transport/job.h"
+#include "bootstrap/job.h"
 #include "unit.h"
 
 #include <errno.h>

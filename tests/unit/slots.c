@@ -3,9 +3,9 @@
  * Staging slots at their origin: claimed and freed, left with a request, left while they are still being filled, by
  * events that complete late or fail and a link that fails; quiet waits for all of it and tells what went wrong.
  */
-#include "transport/slots.h"
+#include "transport/staged/slots.h"
 
-#include "transport/job.h"
+#include "bootstrap/job.h"
 #include "transport/node.h"
 #include "unit.h"
 

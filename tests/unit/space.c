@@ -3,7 +3,7 @@
  * Spaces without a device: the index and the memory against plain models, and, on a kind of memory that is host memory
  * but fails on demand, every technique: whatever call of the driver fails, nothing has changed afterwards.
  */
-#include "deep/technique.h"
+#include "deep/space/technique.h"
 #include "deep/pipeline.h"
 
 #include "random_graph.h"

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Choice of the bootstrap, and the check that launcher and bootstrap agree about the size of the job.
+ */
+#include "bootstrap/bootstrap.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+const struct shmemi_bootstrap *shmemi_bootstrap;
+
+/* In the order of enum shmemi_bootstrap_choice, which is the order in which they are tried. */
+static const struct shmemi_bootstrap *const table[] = {
+    &shmemi_bootstrap_pmix,
+    &shmemi_bootstrap_mpi,
+    &shmemi_bootstrap_pmi,
+    &shmemi_bootstrap_single,
+};
+
+/* Variables in which launchers give the number of processes. */
+static const char *const size_variables[] = {
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS", "FLUX_JOB_SIZE", "PALS_SIZE",
+};
+
+int shmemi_launcher_size(const char **variable_p)
+{
+    for (size_t i = 0; i < sizeof size_variables / sizeof size_variables[0]; i++) {
+        const char *text = getenv(size_variables[i]);
+        if (!text || atoi(text) <= 1)
+            continue;
+        *variable_p = size_variables[i];
+        return atoi(text);
+    }
+    return 0;
+}
+
+bool shmemi_launcher_has_pmi(void)
+{
+    return getenv("PMI_FD") && getenv("PMI_RANK") && getenv("PMI_SIZE");
+}
+
+/* Hydra looks for processes that a signal has ended only when a pipe of theirs closes: a child closes them last. */
+static void close_pipes_later(void)
+{
+    const struct timespec until_seen_dead = {.tv_nsec = 300000000};
+    if (fork() != 0)
+        return;
+    nanosleep(&until_seen_dead, NULL);
+    _exit(0);
+}
+
+_Noreturn void shmemi_bootstrap_fail_alone(int status)
+{
+    sigset_t term;
+    fflush(NULL);
+    close_pipes_later();
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &term, NULL);
+    raise(SIGTERM);
+    _Exit(status);
+}
+
+static int check_launcher_size(int n_pes)
+{
+    const char *variable;
+    int size = shmemi_launcher_size(&variable);
+    if (n_pes > 1 || !size || shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_SINGLE)
+        return 0;
+    shmemi_error("the launcher started %d processes (%s), but this one finds itself alone: the launcher offers neither "
+                 "PMIx nor PMI, nor does MPI connect them; start the program with 'oshrun -n %d' or 'srun --mpi=pmix'",
+                 size, variable, size);
+    return -EPROTO;
+}
+
+static void abort_job(int status)
+{
+    shmemi_bootstrap->abort(status);
+    _Exit(status);
+}
+
+static int use(const struct shmemi_bootstrap *bootstrap, int pe, int n_pes)
+{
+    int rc = check_launcher_size(n_pes);
+    if (rc)
+        return rc;
+    shmemi_bootstrap = bootstrap;
+    shmemi_log_set_pe(pe);
+    shmemi_log_abort = abort_job;
+    shmemi_debug("start-up by %s", bootstrap->name);
+    return 0;
+}
+
+static int open_first(int *pe_p, int *n_pes_p)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        int rc = table[i]->open(pe_p, n_pes_p);
+        if (rc != -ENODEV)
+            return rc ? rc : use(table[i], *pe_p, *n_pes_p);
+    }
+    return -ENODEV;
+}
+
+static int open_chosen(const struct shmemi_bootstrap *bootstrap, int *pe_p, int *n_pes_p)
+{
+    int rc = bootstrap->open(pe_p, n_pes_p);
+    if (rc == -ENODEV)
+        shmemi_error("SHMEM_BOOTSTRAP=%s: there is no such thing here; leave the variable away to use what there is",
+                     bootstrap->name);
+    return rc ? rc : use(bootstrap, *pe_p, *n_pes_p);
+}
+
+int shmemi_bootstrap_open(int *pe_p, int *n_pes_p)
+{
+    shmemi_settings_preview();
+    int choice = shmemi_settings.bootstrap;
+    return choice == SHMEMI_BOOTSTRAP_AUTO ? open_first(pe_p, n_pes_p)
+                                           : open_chosen(table[choice - SHMEMI_BOOTSTRAP_PMIX], pe_p, n_pes_p);
+}
+
+void shmemi_bootstrap_close(void)
+{
+    if (shmemi_bootstrap)
+        shmemi_bootstrap->close();
+    shmemi_bootstrap = NULL;
+    shmemi_log_abort = NULL;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bootstrap/job.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "bootstrap/bootstrap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct shmemi_job shmemi_job;
+
+static int *node_of, *node_pes, *leaders;
+
+/* Split every node into nodes of SHMEM_NODE_SIZE consecutive PEs of it. */
+static int split_nodes(int n_pes, size_t node_size)
+{
+    int *count = calloc((size_t)n_pes, sizeof *count); /* PEs seen of a real node */
+    int *part = calloc((size_t)n_pes, sizeof *part);   /* number of its part that is being filled */
+    int next = 0, rc = count && part ? 0 : -ENOMEM;
+    for (int pe = 0; !rc && pe < n_pes; pe++) {
+        int node = node_of[pe];
+        if (count[node]++ % (int)node_size == 0)
+            part[node] = next++;
+        node_of[pe] = part[node];
+    }
+    free(count);
+    free(part);
+    return rc;
+}
+
+static void collect_node(void)
+{
+    struct shmemi_job *job = &shmemi_job;
+    job->node = node_of[job->pe];
+    job->n_nodes = job->node_n_pes = 0;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        if (node_of[pe] == job->n_nodes)
+            leaders[job->n_nodes++] = pe;
+        if (node_of[pe] != job->node)
+            continue;
+        if (pe == job->pe)
+            job->node_rank = job->node_n_pes;
+        node_pes[job->node_n_pes++] = pe;
+    }
+    job->node_pes = node_pes;
+    job->leaders = leaders;
+    job->node_of = node_of;
+}
+
+/* FNV-1a over the job's name and generation. */
+static uint64_t job_key(const char *name, unsigned generation)
+{
+    uint64_t key = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        key = (key ^ (unsigned char)*name) * 0x100000001b3u;
+    return (key ^ generation) * 0x100000001b3u;
+}
+
+int shmemi_job_open(void)
+{
+    struct shmemi_job *job = &shmemi_job;
+    int rc = shmemi_bootstrap_open(&job->pe, &job->n_pes);
+    if (rc)
+        return rc;
+    size_t bytes = (size_t)job->n_pes * sizeof(int);
+    node_of = malloc(bytes);
+    node_pes = malloc(bytes);
+    leaders = malloc(bytes);
+    rc = node_of && node_pes && leaders ? 0 : -ENOMEM;
+    if (!rc)
+        rc = shmemi_bootstrap->nodes(node_of);
+    if (rc) {
+        shmemi_job_close();
+        return rc;
+    }
+    job->generation++;
+    job->key = job_key(shmemi_bootstrap->job_name(), job->generation);
+    return 0;
+}
+
+/* Of this machine, before SHMEM_NODE_SIZE splits it: a thread for each PE, and where PEs reach each other as if by a
+ * network, their service threads. */
+static int n_busy_threads(void)
+{
+    int n_pes = 0;
+    for (int pe = 0; pe < shmemi_job.n_pes; pe++)
+        n_pes += node_of[pe] == node_of[shmemi_job.pe];
+    return shmemi_settings.node_size ? 2 * n_pes : n_pes;
+}
+
+int shmemi_job_form_nodes(void)
+{
+    shmemi_cores_open(n_busy_threads());
+    int rc = shmemi_settings.node_size ? split_nodes(shmemi_job.n_pes, shmemi_settings.node_size) : 0;
+    if (!rc)
+        collect_node();
+    return rc;
+}
+
+void shmemi_job_close(void)
+{
+    free(node_of);
+    free(node_pes);
+    free(leaders);
+    node_of = node_pes = leaders = NULL;
+    shmemi_bootstrap_close();
+}
+
+int shmemi_job_node_rank_of(int pe)
+{
+    const struct shmemi_job *job = &shmemi_job;
+    if (node_of[pe] != job->node)
+        return -1;
+    int low = 0, high = job->node_n_pes - 1;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (node_pes[middle] < pe)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

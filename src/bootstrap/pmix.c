@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Bootstrap over PMIx: Open MPI 4 and 5 (mpirun), PRRTE (prterun), Slurm (srun --mpi=pmix).
+ *
+ * The connection to the server stays until the process ends, because servers do not let a client come back: a later
+ * open finds it again.
+ */
+#include "bootstrap/bootstrap.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+
+#include <pmix.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool connected;
+static pid_t owner; /* that connected: not its children */
+static bool in_use; /* between open and close */
+static pmix_proc_t self;
+static int n_pes;
+
+static int report(const char *phase, pmix_status_t status)
+{
+    shmemi_error("PMIx failed in %s: %s; is the program started by a launcher with PMIx (oshrun, mpirun, "
+                 "srun --mpi=pmix)?",
+                 phase, PMIx_Error_string(status));
+    return -EIO;
+}
+
+/* A PE that exits in the middle of the job must not look as if it had finished: then the others would wait for ever. */
+static void disconnect(void)
+{
+    if (connected && !in_use && getpid() == owner)
+        PMIx_Finalize(NULL, 0);
+    connected = false;
+}
+
+static void process_of(pmix_proc_t *proc, pmix_rank_t rank)
+{
+    PMIX_LOAD_PROCID(proc, self.nspace, rank);
+}
+
+static int read_job_size(void)
+{
+    pmix_proc_t job;
+    pmix_value_t *value = NULL;
+    process_of(&job, PMIX_RANK_WILDCARD);
+    pmix_status_t status = PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value);
+    if (status != PMIX_SUCCESS)
+        return report("reading the job size", status);
+    n_pes = (int)value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return 0;
+}
+
+/* The launcher was killed: nobody would ever end this PE, which may wait for others that are gone. */
+static void on_lost_server(size_t handler, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                           size_t n_info, pmix_info_t results[], size_t n_results,
+                           pmix_event_notification_cbfunc_fn_t done, void *done_data)
+{
+    (void)handler, (void)status, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
+    if (in_use && getpid() == owner) {
+        shmemi_error("the launcher is gone, so this PE ends");
+        _exit(1);
+    }
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, done_data);
+}
+
+static void watch_server(void)
+{
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    if (PMIx_Register_event_handler(&lost, 1, NULL, 0, on_lost_server, NULL, NULL) < 0)
+        shmemi_info("PMIx does not tell when the launcher is gone");
+}
+
+static int pmix_open(int *pe_p, int *n_pes_p)
+{
+    if (!connected) {
+        if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK"))
+            return -ENODEV;
+        pmix_status_t status = PMIx_Init(&self, NULL, 0);
+        if (status == PMIX_ERR_UNREACH)
+            return -ENODEV;
+        if (status != PMIX_SUCCESS)
+            return report("PMIx_Init", status);
+        connected = true;
+        owner = getpid();
+        atexit(disconnect);
+        watch_server();
+        int rc = read_job_size();
+        if (rc)
+            return rc;
+    }
+    in_use = true;
+    *pe_p = (int)self.rank;
+    *n_pes_p = n_pes;
+    return 0;
+}
+
+static void pmix_close(void)
+{
+    in_use = false;
+}
+
+static int mark_node(const char *host, int node, int *node_of)
+{
+    pmix_proc_t *procs = NULL;
+    size_t n_procs = 0;
+    pmix_status_t status = PMIx_Resolve_peers(host, self.nspace, &procs, &n_procs);
+    if (status != PMIX_SUCCESS)
+        return report("listing the processes of a node", status);
+    for (size_t i = 0; i < n_procs; i++)
+        if (procs[i].rank < (pmix_rank_t)n_pes)
+            node_of[procs[i].rank] = node;
+    PMIX_PROC_FREE(procs, n_procs);
+    return 0;
+}
+
+/* The server numbers nodes as it likes; give them numbers by their lowest PE. */
+static int renumber(int *node_of, int n_nodes)
+{
+    int *number = malloc((size_t)n_nodes * sizeof *number), next = 0;
+    if (!number)
+        return -ENOMEM;
+    for (int i = 0; i < n_nodes; i++)
+        number[i] = -1;
+    for (int pe = 0; pe < n_pes; pe++) {
+        int node = node_of[pe];
+        if (node < 0) {
+            shmemi_error("PMIx does not know the node of PE %d", pe);
+            free(number);
+            return -EPROTO;
+        }
+        if (number[node] < 0)
+            number[node] = next++;
+        node_of[pe] = number[node];
+    }
+    free(number);
+    return 0;
+}
+
+static int pmix_nodes(int *node_of)
+{
+    char *list = NULL;
+    pmix_status_t status = PMIx_Resolve_nodes(self.nspace, &list);
+    if (status != PMIX_SUCCESS)
+        return report("listing the nodes", status);
+    for (int pe = 0; pe < n_pes; pe++)
+        node_of[pe] = -1;
+    int rc = 0, n_nodes = 0;
+    char *rest = list;
+    for (char *host; !rc && (host = strsep(&rest, ",")); n_nodes++)
+        rc = mark_node(host, n_nodes, node_of);
+    free(list);
+    return rc ? rc : renumber(node_of, n_nodes);
+}
+
+static const char *pmix_job_name(void)
+{
+    return self.nspace;
+}
+
+static int pmix_put(const char *key, const void *bytes, size_t size)
+{
+    pmix_value_t value;
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.bytes = (char *)bytes;
+    value.data.bo.size = size;
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Commit();
+    return status == PMIX_SUCCESS ? 0 : report("publishing an address", status);
+}
+
+/* A process that has just finalised MPI has left PMIx for a moment and comes back: who was at the fence then is told that
+ * it met only a part of the job, and so are all that were there. They meet again. */
+static pmix_status_t fence_until(time_t deadline, int seconds)
+{
+    static const struct timespec nap = {.tv_nsec = 10000000};
+    pmix_info_t timeout;
+    pmix_status_t status;
+    PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    while ((status = PMIx_Fence(NULL, 0, &timeout, 1)) == PMIX_ERR_PARTIAL_SUCCESS) {
+        if (time(NULL) > deadline)
+            return PMIX_ERR_TIMEOUT;
+        nanosleep(&nap, NULL);
+    }
+    return status;
+}
+
+static int pmix_fence(void)
+{
+    int seconds = (int)shmemi_settings.timeout;
+    pmix_status_t status = fence_until(time(NULL) + seconds, seconds);
+    if (status == PMIX_ERR_TIMEOUT) {
+        shmemi_error("not all PEs have started within %d s (SHMEM_TIMEOUT)", seconds);
+        return -ETIMEDOUT;
+    }
+    return status == PMIX_SUCCESS ? 0 : report("the start-up fence", status);
+}
+
+static int pmix_get(int pe, const char *key, void *bytes, size_t *size_p)
+{
+    pmix_proc_t proc;
+    pmix_value_t *value = NULL;
+    process_of(&proc, (pmix_rank_t)pe);
+    pmix_status_t status = PMIx_Get(&proc, key, NULL, 0, &value);
+    if (status != PMIX_SUCCESS)
+        return report("fetching a PE's address", status);
+    int rc = -EPROTO;
+    if (value->type == PMIX_BYTE_OBJECT && value->data.bo.size <= *size_p) {
+        memcpy(bytes, value->data.bo.bytes, value->data.bo.size);
+        *size_p = value->data.bo.size;
+        rc = 0;
+    } else {
+        shmemi_error("the address that PE %d has published is not usable", pe);
+    }
+    PMIX_VALUE_RELEASE(value);
+    return rc;
+}
+
+static void pmix_abort(int status)
+{
+    fflush(NULL);
+    PMIx_Abort(status, "", NULL, 0);
+    sleep(10); /* the launcher ends this process */
+    _exit(status);
+}
+
+const struct shmemi_bootstrap shmemi_bootstrap_pmix = {
+    .name = "pmix",
+    .open = pmix_open,
+    .close = pmix_close,
+    .nodes = pmix_nodes,
+    .job_name = pmix_job_name,
+    .put = pmix_put,
+    .fence = pmix_fence,
+    .get = pmix_get,
+    .abort = pmix_abort,
+};

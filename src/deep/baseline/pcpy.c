@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * PCPY: the pointers of an object are saved and replaced in the object itself, which then travels; they are set back
+ * afterwards, whatever has become of the transfer. From the device the object comes with its pointers, which are set
+ * back. An object without pointers travels directly.
+ */
+#include "deep/space/technique.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct saved {
+    struct shmemi_afterwards afterwards;
+    struct shmemi_part part;
+    struct shmemi_part_links links;
+    uintptr_t pointers[];
+};
+
+static void set_back(struct shmemi_afterwards *afterwards, int status)
+{
+    const struct saved *saved = (const struct saved *)afterwards;
+    char *object = shmemi_part_host(&saved->part);
+    (void)status;
+    for (size_t i = saved->links.first; i < saved->links.end; i++)
+        memcpy(object + shmemi_part_offset(&saved->part, i), &saved->pointers[i - saved->links.first],
+               sizeof saved->pointers[0]);
+    shmemi_afterwards_free(afterwards);
+}
+
+static struct saved *save(struct shmemi_transfers *transfers, const struct shmemi_part *part,
+                          struct shmemi_part_links links)
+{
+    size_t n = links.end - links.first;
+    struct saved *saved = shmemi_afterwards_make(transfers, sizeof *saved + n * sizeof saved->pointers[0], set_back);
+    if (!saved)
+        return NULL;
+    saved->part = *part;
+    saved->links = links;
+    for (size_t i = 0; i < n; i++)
+        memcpy(&saved->pointers[i], shmemi_part_host(part) + shmemi_part_offset(part, links.first + i),
+               sizeof saved->pointers[0]);
+    return saved;
+}
+
+static void replace_pointers(const struct shmemi_part *part, struct shmemi_part_links links)
+{
+    for (size_t i = links.first; i < links.end; i++) {
+        const struct shmemi_graph_link *link = &part->copy->batch->graph.links[i];
+        uint64_t value = shmemi_link_value(link);
+        if (link->to != SHMEMI_LINK_OPAQUE)
+            memcpy(shmemi_part_host(part) + shmemi_part_offset(part, i), &value, sizeof value);
+    }
+}
+
+static int send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+{
+    struct shmemi_part_links links = shmemi_part_links(part);
+    struct saved *saved = NULL;
+    if (shmemi_part_has_associated(part, links)) {
+        saved = save(transfers, part, links);
+        if (!saved)
+            return transfers->status = -ENOMEM;
+        replace_pointers(part, links);
+    }
+    return shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size,
+                                 saved ? &saved->afterwards : NULL);
+}
+
+static int receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+{
+    struct shmemi_part_links links = shmemi_part_links(part);
+    struct saved *saved = NULL;
+    if (shmemi_part_has_associated(part, links)) {
+        saved = save(transfers, part, links);
+        if (!saved)
+            return transfers->status = -ENOMEM;
+    }
+    return shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size,
+                                    saved ? &saved->afterwards : NULL);
+}
+
+static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    for (size_t i = 0; i < n && !transfers.status; i++)
+        send_part(&transfers, &parts[i]);
+    return shmemi_transfers_end(&transfers);
+}
+
+static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    for (size_t i = 0; i < n && !transfers.status; i++)
+        receive_part(&transfers, &parts[i]);
+    return shmemi_transfers_end(&transfers);
+}
+
+const struct shmemi_technique shmemi_technique_pcpy = {
+    .name = "PCPY",
+    .send = send,
+    .send_pointers = shmemi_technique_send_pointers,
+    .receive = receive,
+};

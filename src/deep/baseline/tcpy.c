@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * TCPY: an object with pointers travels by way of a temporary copy on the host, in which the pointers are set; from the
+ * device, everything but the pointers is copied from it. An object without travels directly.
+ */
+#include "deep/space/technique.h"
+#include "gpu/processor.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { STREAMING_FROM = 64 << 10 };
+
+struct temporary {
+    struct shmemi_afterwards afterwards;
+    struct shmemi_part part;
+    char bytes[];
+};
+
+static void drop(struct shmemi_afterwards *afterwards, int status)
+{
+    (void)status;
+    shmemi_afterwards_free(afterwards);
+}
+
+/* Large objects go past the caches, where their old bytes would have to come to first. */
+static void copy(uintptr_t object, const char *bytes, size_t nbytes)
+{
+    if (nbytes < STREAMING_FROM)
+        memcpy((void *)object, bytes, nbytes);
+    else
+        shmemi_streaming_copy()((void *)object, bytes, nbytes);
+}
+
+static void copy_back(struct shmemi_afterwards *afterwards, int status)
+{
+    const struct temporary *temporary = (const struct temporary *)afterwards;
+    const struct shmemi_part *part = &temporary->part;
+    struct shmemi_gaps gap = {0};
+    while (!status && shmemi_part_next_gap(part, &gap))
+        copy(part->copy->address + gap.begin, temporary->bytes + gap.begin - part->at, gap.size);
+    shmemi_afterwards_free(afterwards);
+}
+
+static struct temporary *make(struct shmemi_transfers *transfers, const struct shmemi_part *part,
+                              void (*afterwards)(struct shmemi_afterwards *, int))
+{
+    struct temporary *temporary = shmemi_afterwards_make(transfers, sizeof *temporary + part->size, afterwards);
+    if (temporary)
+        temporary->part = *part;
+    return temporary;
+}
+
+static void set_pointers(struct temporary *temporary, struct shmemi_part_links links)
+{
+    const struct shmemi_part *part = &temporary->part;
+    for (size_t i = links.first; i < links.end; i++) {
+        const struct shmemi_graph_link *link = &part->copy->batch->graph.links[i];
+        uint64_t value = shmemi_link_value(link);
+        if (link->to != SHMEMI_LINK_OPAQUE)
+            memcpy(temporary->bytes + shmemi_part_offset(part, i), &value, sizeof value);
+    }
+}
+
+static int send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+{
+    struct shmemi_part_links links = shmemi_part_links(part);
+    if (!shmemi_part_has_associated(part, links))
+        return shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size, NULL);
+    struct temporary *temporary = make(transfers, part, drop);
+    if (!temporary)
+        return transfers->status = -ENOMEM;
+    memcpy(temporary->bytes, shmemi_part_host(part), part->size);
+    set_pointers(temporary, links);
+    return shmemi_transfers_send(transfers, shmemi_part_device(part), temporary->bytes, part->size,
+                                 &temporary->afterwards);
+}
+
+static int receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+{
+    if (!shmemi_part_has_associated(part, shmemi_part_links(part)))
+        return shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size, NULL);
+    struct temporary *temporary = make(transfers, part, copy_back);
+    if (!temporary)
+        return transfers->status = -ENOMEM;
+    return shmemi_transfers_receive(transfers, temporary->bytes, shmemi_part_device(part), part->size,
+                                    &temporary->afterwards);
+}
+
+static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    for (size_t i = 0; i < n && !transfers.status; i++)
+        send_part(&transfers, &parts[i]);
+    return shmemi_transfers_end(&transfers);
+}
+
+static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    for (size_t i = 0; i < n && !transfers.status; i++)
+        receive_part(&transfers, &parts[i]);
+    return shmemi_transfers_end(&transfers);
+}
+
+const struct shmemi_technique shmemi_technique_tcpy = {
+    .name = "TCPY",
+    .send = send,
+    .send_pointers = shmemi_technique_send_pointers,
+    .receive = receive,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * IMAGE: the copies of a batch lie on the device as they would in an image, so neighbours travel together, packed with
+ * their pointers set on one way, and scattered on the other.
+ */
+#include "deep/direct_ranges.h"
+#include "deep/image.h"
+#include "deep/pipeline.h"
+#include "deep/space/technique.h"
+
+enum { GAP_MAX = 16 << 10 }; /* what is cheaper to send, undefined as it may be, than to leave out */
+
+/* Bytes of a batch's image that travel together. */
+struct run {
+    struct shmemi_batch *batch;
+    size_t begin, end; /* offsets in the image */
+};
+
+struct data {
+    struct shmemi_image image;
+    size_t begin;
+};
+
+static void pack(const void *argument, size_t at, char *bytes, size_t nbytes)
+{
+    const struct data *data = argument;
+    shmemi_image_fill(&data->image, data->begin + at, bytes, nbytes);
+}
+
+static void unpack(const void *argument, size_t at, const char *bytes, size_t nbytes)
+{
+    const struct data *data = argument;
+    shmemi_image_scatter(data->image.graph, data->begin + at, bytes, nbytes);
+}
+
+static int send_run(struct shmemi_space *space, const struct run *run)
+{
+    struct data data = {.image = {.graph = &run->batch->graph}, .begin = run->begin};
+    struct shmemi_far_side far = shmemi_far_place(shmemi_space_place(&space->memory, run->batch->base + run->begin));
+    struct shmemi_direct_ranges direct;
+    shmemi_direct_ranges_open_part(&direct, &run->batch->graph, run->begin, run->end, &far);
+    struct shmemi_pipeline_source source = {run->end - run->begin, pack, &data, direct.range, direct.n};
+    int rc = shmemi_pipeline_send(&far, &source);
+    shmemi_direct_ranges_close(&direct);
+    return rc;
+}
+
+static int receive_run(struct shmemi_space *space, const struct run *run)
+{
+    struct data data = {.image = {.graph = &run->batch->graph}, .begin = run->begin};
+    struct shmemi_far_side far = shmemi_far_place(shmemi_space_place(&space->memory, run->batch->base + run->begin));
+    struct shmemi_direct_ranges direct;
+    shmemi_direct_ranges_open_part(&direct, &run->batch->graph, run->begin, run->end, &far);
+    struct shmemi_pipeline_dest dest = {run->end - run->begin, unpack, &data, direct.range, direct.n};
+    int rc = shmemi_pipeline_receive(&far, &dest);
+    shmemi_direct_ranges_close(&direct);
+    return rc;
+}
+
+static struct run run_of(const struct shmemi_part *part)
+{
+    size_t begin = shmemi_copy_extent(part->copy)->at + part->at;
+    return (struct run){part->copy->batch, begin, begin + part->size};
+}
+
+/* Between neighbours there is nothing but padding. */
+static bool adjoins(const struct shmemi_part *left, const struct shmemi_part *right)
+{
+    if (left->copy == right->copy)
+        return left->at + left->size == right->at;
+    return right->copy == left->copy + 1 && right->copy->batch == left->copy->batch &&
+           left->at + left->size == left->copy->size && !right->at;
+}
+
+static int for_each_run(struct shmemi_space *space, const struct shmemi_part *parts, size_t n,
+                        int (*move)(struct shmemi_space *, const struct run *))
+{
+    int rc = 0;
+    for (size_t i = 0, next; i < n && !rc; i = next) {
+        struct run run = run_of(&parts[i]);
+        for (next = i + 1; next < n && adjoins(&parts[next - 1], &parts[next]); next++)
+            run.end = run_of(&parts[next]).end;
+        rc = move(space, &run);
+    }
+    return rc;
+}
+
+static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    return for_each_run(space, parts, n, send_run);
+}
+
+static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    return for_each_run(space, parts, n, receive_run);
+}
+
+/* The copies of a batch are all new: what lies between two pointers may be anything. */
+static int send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    struct shmemi_batch *batch = n ? parts[0].copy->batch : NULL;
+    size_t n_links = n ? shmemi_copy_end_link(parts[n - 1].copy) : 0;
+    const struct shmemi_graph_link *links = n ? batch->graph.links : NULL;
+    int rc = 0;
+    for (size_t i = 0, next; i < n_links && !rc; i = next) {
+        for (next = i + 1; next < n_links && links[next].at - links[next - 1].at <= GAP_MAX; next++)
+            ;
+        rc = send_run(space, &(struct run){batch, links[i].at, links[next - 1].at + sizeof(void *)});
+    }
+    return rc;
+}
+
+const struct shmemi_technique shmemi_technique_image = {
+    .name = "image",
+    .is_packed = true,
+    .send = send,
+    .send_pointers = send_pointers,
+    .receive = receive,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Spaces: their beginning and end, and undoing what has been mapped.
+ */
+#include "deep/space/space.h"
+
+#include "base/log.h"
+#include "deep/space/technique.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <utlist.h>
+
+static const struct shmemi_technique *const techniques[SHMEMI_TECHNIQUES] = {
+    [SHMEMI_TECHNIQUE_IMAGE] = &shmemi_technique_image,         [SHMEMI_TECHNIQUE_BASE] = &shmemi_technique_base,
+    [SHMEMI_TECHNIQUE_BASE_PLUS] = &shmemi_technique_base_plus, [SHMEMI_TECHNIQUE_TCPY] = &shmemi_technique_tcpy,
+    [SHMEMI_TECHNIQUE_PCPY] = &shmemi_technique_pcpy,
+};
+
+static pthread_mutex_t spaces_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shmemi_space *spaces;
+
+/* ---- Beginning and end ------------------------------------------------------------------------------------------- */
+
+static int refuse(const char *cause)
+{
+    shmemi_error("shmemx_deep_space_create: %s", cause);
+    return -EINVAL;
+}
+
+static int check(const struct shmemi_space_config *config)
+{
+    if ((unsigned)config->technique >= SHMEMI_TECHNIQUES)
+        return refuse("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
+    if ((unsigned)config->lifetime >= SHMEMI_LIFETIMES)
+        return refuse("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
+    if (config->memory_type != SHMEMI_MEMTYPE_CUDA && config->memory_type != SHMEMI_MEMTYPE_OPENCL)
+        return refuse("the memory type is neither OSHM_MEMTYPE_CUDA nor OSHM_MEMTYPE_OPENCL");
+    if (!config->buffer && config->memory_type == SHMEMI_MEMTYPE_OPENCL)
+        return refuse("OpenCL needs a buffer: kernels reach only memory that they are given");
+    if (config->buffer && config->technique == SHMEMI_TECHNIQUE_BASE)
+        return refuse("the technique BASE takes memory from the driver: the buffer must be NULL");
+    return 0;
+}
+
+static int open_memory(struct shmemi_space *space, const struct shmemi_space_config *config)
+{
+    const struct shmemi_memory *kind = shmemi_memory_of_type(config->memory_type);
+    if (!kind) {
+        shmemi_error("shmemx_deep_space_create: this machine or build has no %s",
+                     shmemi_memory_type_name(config->memory_type));
+        return -ENODEV;
+    }
+    int n_devices = config->buffer ? 0 : kind->device_count();
+    if (!config->buffer && (config->device < 0 || config->device >= n_devices)) {
+        shmemi_error("shmemx_deep_space_create: there is no %s device %d; this PE sees %d",
+                     shmemi_memory_type_name(config->memory_type), config->device, n_devices);
+        return -ENODEV;
+    }
+    int rc = shmemi_space_memory_open(&space->memory, kind, config->buffer, config->size, config->device,
+                                      space->technique->is_per_object);
+    if (rc == -ENOMEM)
+        shmemi_error("shmemx_deep_space_create: no memory");
+    return rc;
+}
+
+int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p)
+{
+    int rc = check(config);
+    if (rc)
+        return rc;
+    struct shmemi_space *space = calloc(1, sizeof *space);
+    if (!space)
+        return -ENOMEM;
+    space->technique = techniques[config->technique];
+    space->lifetime = config->lifetime;
+    space->is_asynchronous = config->is_asynchronous;
+    rc = open_memory(space, config);
+    if (rc) {
+        free(space);
+        return rc;
+    }
+    pthread_mutex_lock(&spaces_lock);
+    space->next = spaces;
+    spaces = space;
+    pthread_mutex_unlock(&spaces_lock);
+    *space_p = space;
+    return 0;
+}
+
+static void forget(const struct shmemi_space *space)
+{
+    pthread_mutex_lock(&spaces_lock);
+    struct shmemi_space **link = &spaces;
+    while (*link && *link != space)
+        link = &(*link)->next;
+    if (*link)
+        *link = space->next;
+    pthread_mutex_unlock(&spaces_lock);
+}
+
+/* Copies that lie alone have memory of their own. */
+static void free_batch(struct shmemi_space *space, struct shmemi_batch *batch)
+{
+    for (size_t i = 0; space->memory.is_per_object && i < batch->n_copies; i++)
+        if (batch->copies[i].is_live)
+            shmemi_batch_release(space, &(struct shmemi_copy *){&batch->copies[i]}, 1);
+    shmemi_batch_free(space, batch);
+}
+
+void shmemi_space_close(struct shmemi_space *space)
+{
+    struct shmemi_batch *batch, *next;
+    forget(space);
+    for (size_t i = 0; i < space->n_mappings; i++)
+        shmemi_mapping_close(space->mappings[i]);
+    DL_FOREACH_SAFE(space->batches, batch, next)
+    free_batch(space, batch);
+    shmemi_batch_free_spare(space);
+    free(space->scratch);
+    shmemi_index_close(&space->index);
+    shmemi_space_memory_close(&space->memory);
+    free(space->mappings);
+    free(space);
+}
+
+void shmemi_spaces_close(void)
+{
+    while (spaces)
+        shmemi_space_close(spaces);
+}
+
+uint64_t shmemi_space_device(struct shmemi_space *space, uintptr_t address)
+{
+    const struct shmemi_copy *copy = shmemi_index_find(&space->index, address, 1);
+    return copy ? copy->device + (address - copy->address) : 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copies of this PE's objects on a device, as shmemx_deep.h says: what is mapped, and which copy belongs to what.
+ */
+#ifndef SHMEMI_SPACE_H
+#define SHMEMI_SPACE_H
+
+#include "deep/types/type.h"
+
+/* SHMEMX_DEEP_* of shmemx_deep.h. */
+enum shmemi_technique_id {
+    SHMEMI_TECHNIQUE_IMAGE,
+    SHMEMI_TECHNIQUE_BASE,
+    SHMEMI_TECHNIQUE_BASE_PLUS,
+    SHMEMI_TECHNIQUE_TCPY,
+    SHMEMI_TECHNIQUE_PCPY,
+    SHMEMI_TECHNIQUES
+};
+enum shmemi_lifetime { SHMEMI_COUNTED, SHMEMI_STRUCTURED, SHMEMI_EXPLICIT, SHMEMI_LIFETIMES };
+enum { SHMEMI_SPACE_TO = 1, SHMEMI_SPACE_FROM = 2, SHMEMI_SPACE_ALWAYS = 4 };
+
+struct shmemi_space;
+
+struct shmemi_space_config {
+    int memory_type;
+    void *buffer; /* NULL: CUDA memory from the driver */
+    size_t size;
+    int device; /* for a NULL buffer */
+    enum shmemi_technique_id technique;
+    enum shmemi_lifetime lifetime;
+    bool is_asynchronous;
+};
+
+/* What is mapped: nelems objects and what they reach. */
+struct shmemi_space_root {
+    uintptr_t address;
+    const struct shmemi_type *type;
+    size_t nelems;
+};
+
+/* All of these: 0 or -errno, logged; see shmemx_deep.h for which. A space is for one thread at a time. */
+int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p);
+void shmemi_space_close(struct shmemi_space *space);
+int shmemi_space_map(struct shmemi_space *space, const struct shmemi_space_root *root, int flags,
+                     const char *const *skip, uint64_t *device_p);
+int shmemi_space_unmap(struct shmemi_space *space, uintptr_t source, int flags);
+int shmemi_space_update(struct shmemi_space *space, uintptr_t source, int flags);
+int shmemi_space_release(struct shmemi_space *space, uintptr_t source, int flags);
+uint64_t shmemi_space_device(struct shmemi_space *space, uintptr_t address);
+
+/* Close all that are left; before the kinds of memory and the types are closed. */
+void shmemi_spaces_close(void);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Unmapping, releasing, updating: what was mapped is known, so nothing is walked.
+ */
+#include "base/log.h"
+#include "deep/space/technique.h"
+
+#include <errno.h>
+
+/* What a call is to do. The lists are in the space's scratch memory. */
+struct task {
+    struct shmemi_space *space;
+    struct shmemi_mapping *mapping;
+    struct shmemi_part *parts; /* of the mapping, live */
+    size_t n_parts;
+    struct shmemi_copy **ending;
+    size_t n_ending;
+    struct shmemi_part *coming; /* back to the host */
+    size_t n_coming;
+};
+
+static int refuse_unknown(const char *routine, uintptr_t source)
+{
+    shmemi_error("%s: %p is not mapped in this space", routine, (void *)source);
+    return -ENOENT;
+}
+
+static int open_task(struct task *task, const char *routine, struct shmemi_space *space, uintptr_t source)
+{
+    *task = (struct task){.space = space, .mapping = shmemi_mapping_find(space, source)};
+    space->call++;
+    if (!task->mapping)
+        return refuse_unknown(routine, source);
+    size_t n = shmemi_mapping_parts_max(task->mapping) + 1;
+    char *memory = shmemi_space_scratch(space, n * (3 * sizeof *task->parts + sizeof(struct shmemi_copy *)));
+    if (!memory) {
+        shmemi_error("%s: no host memory", routine);
+        return -ENOMEM;
+    }
+    task->parts = (struct shmemi_part *)memory;
+    task->coming = task->parts + n;
+    task->ending = (struct shmemi_copy **)(task->coming + 2 * n);
+    task->n_parts = shmemi_mapping_parts(task->mapping, task->parts);
+    return 0;
+}
+
+/* ---- What ends --------------------------------------------------------------------------------------------------- */
+
+static bool ends_with_mapping(const struct task *task, const struct shmemi_copy *copy)
+{
+    switch (task->space->lifetime) {
+    case SHMEMI_COUNTED:
+        return copy->n_mappings == 1;
+    case SHMEMI_STRUCTURED:
+        return copy->batch == task->mapping->made;
+    default:
+        return false;
+    }
+}
+
+/* Each copy once, though several parts may be of it. An ending copy comes back as a whole; of others, with all, the
+ * parts that the mapping has met. */
+static void choose(struct task *task, bool ends_all, bool come_ending, bool come_all)
+{
+    for (size_t i = 0; i < task->n_parts; i++) {
+        struct shmemi_copy *copy = task->parts[i].copy;
+        bool ends = ends_all || ends_with_mapping(task, copy);
+        bool is_first = copy->seen != task->space->call;
+        copy->seen = task->space->call;
+        if (ends && is_first)
+            task->ending[task->n_ending++] = copy;
+        if (ends && is_first && come_ending)
+            task->coming[task->n_coming++] = (struct shmemi_part){copy, 0, copy->size};
+        if (!ends && come_all)
+            task->coming[task->n_coming++] = task->parts[i];
+    }
+}
+
+static int bring_back(const struct task *task)
+{
+    return task->n_coming ? task->space->technique->receive(task->space, task->coming, task->n_coming) : 0;
+}
+
+static void discount(const struct task *task)
+{
+    task->space->call++;
+    for (size_t i = 0; i < task->n_parts; i++) {
+        struct shmemi_copy *copy = task->parts[i].copy;
+        if (copy->seen != task->space->call)
+            copy->n_mappings--;
+        copy->seen = task->space->call;
+    }
+}
+
+static int end_mapping(const struct task *task)
+{
+    discount(task);
+    shmemi_copies_end(task->space, task->ending, task->n_ending);
+    return shmemi_mapping_remove(task->space, task->mapping);
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+
+static int check_nesting(const struct task *task)
+{
+    const struct shmemi_space *space = task->space;
+    const struct shmemi_mapping *newest = space->mappings[space->n_mappings - 1];
+    if (space->lifetime != SHMEMI_STRUCTURED || task->mapping == newest)
+        return 0;
+    shmemi_error("shmemx_deep_unmap: %p was mapped before %p, which has to be unmapped first: the space is structured",
+                 (void *)task->mapping->root.address, (void *)newest->root.address);
+    return -EBUSY;
+}
+
+static int unmap(struct task *task, int flags)
+{
+    int all = SHMEMI_SPACE_FROM | SHMEMI_SPACE_ALWAYS;
+    int rc = check_nesting(task);
+    if (rc)
+        return rc;
+    choose(task, false, flags & SHMEMI_SPACE_FROM, (flags & all) == all);
+    rc = bring_back(task);
+    return rc || task->space->lifetime == SHMEMI_EXPLICIT ? rc : end_mapping(task);
+}
+
+int shmemi_space_unmap(struct shmemi_space *space, uintptr_t source, int flags)
+{
+    struct task task;
+    int rc = open_task(&task, "shmemx_deep_unmap", space, source);
+    return rc ? rc : unmap(&task, flags);
+}
+
+int shmemi_space_update(struct shmemi_space *space, uintptr_t source, int flags)
+{
+    struct task task;
+    int rc = open_task(&task, "shmemx_deep_update", space, source);
+    if (!rc && !task.n_parts && task.mapping->device)
+        rc = refuse_unknown("shmemx_deep_update", source); /* released by another name */
+    if (!rc && task.n_parts)
+        rc = flags & SHMEMI_SPACE_TO ? space->technique->send(space, task.parts, task.n_parts)
+                                     : space->technique->receive(space, task.parts, task.n_parts);
+    return rc;
+}
+
+static int release(struct task *task, int flags)
+{
+    choose(task, true, flags & SHMEMI_SPACE_FROM, false);
+    int rc = bring_back(task);
+    return rc ? rc : end_mapping(task);
+}
+
+/* What has been mapped several times ends as often. */
+int shmemi_space_release(struct shmemi_space *space, uintptr_t source, int flags)
+{
+    int rc;
+    do {
+        struct task task;
+        rc = open_task(&task, "shmemx_deep_release", space, source);
+        rc = rc ? rc : release(&task, flags);
+    } while (!rc && shmemi_mapping_find(space, source));
+    return rc;
+}

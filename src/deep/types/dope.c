@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The layouts are written out here, not taken from ISO_Fortran_binding.h, since that belongs to one compiler: what is
+ * used of the C descriptor is the same in those of GCC and LLVM.
+ */
+#include "deep/types/dope.h"
+
+#include "deep/types/type_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MOST_RANKS = 15 };
+
+struct cfi_dimension {
+    int64_t lower_bound, extent, stride; /* the stride in bytes */
+};
+
+struct cfi_descriptor {
+    uintptr_t address;
+    uint64_t element_size;
+    int32_t version;
+    int8_t rank;
+    int8_t others[3]; /* attribute and type, which compilers arrange differently */
+    struct cfi_dimension dimensions[MOST_RANKS];
+};
+
+struct gfortran_dimension {
+    int64_t stride, lower_bound, upper_bound; /* the stride in spans */
+};
+
+/* Since GCC 8. */
+struct gfortran_descriptor {
+    uintptr_t address;
+    uint64_t offset;
+    uint64_t element_size;
+    int32_t version;
+    int8_t rank, type;
+    int16_t attribute;
+    int64_t span;
+    struct gfortran_dimension dimensions[MOST_RANKS];
+};
+
+static size_t cfi_size(size_t rank)
+{
+    return offsetof(struct cfi_descriptor, dimensions) + rank * sizeof(struct cfi_dimension);
+}
+
+/* gfortran has no descriptor for a scalar: a plain pointer. */
+static size_t gfortran_size(size_t rank)
+{
+    size_t size = offsetof(struct gfortran_descriptor, dimensions) + rank * sizeof(struct gfortran_dimension);
+    return rank ? size : sizeof(uintptr_t);
+}
+
+size_t shmemi_dope_size(enum shmemi_field_kind kind, size_t rank)
+{
+    if (rank > MOST_RANKS || (kind != SHMEMI_FIELD_CFI && kind != SHMEMI_FIELD_GFORTRAN))
+        return 0;
+    return kind == SHMEMI_FIELD_CFI ? cfi_size(rank) : gfortran_size(rank);
+}
+
+/* What the two have in common: a dense array has strides that are the products of the extents before. */
+struct array {
+    uint64_t element_size;
+    size_t rank;
+    int64_t extents[MOST_RANKS], strides[MOST_RANKS]; /* in bytes; those of one element do not matter */
+};
+
+static int too_large(const char **cause_p)
+{
+    *cause_p = "the array is larger than memory";
+    return -EOVERFLOW;
+}
+
+static bool is_empty(const struct array *array)
+{
+    for (size_t i = 0; i < array->rank; i++)
+        if (!array->extents[i])
+            return true;
+    return !array->element_size;
+}
+
+static int measure(const struct array *array, uint64_t *nbytes_p, const char **cause_p)
+{
+    uint64_t nbytes = array->element_size;
+    *nbytes_p = 0;
+    if (is_empty(array))
+        return 0;
+    for (size_t i = 0; i < array->rank; i++) {
+        if (array->extents[i] != 1 && (uint64_t)array->strides[i] != nbytes) {
+            *cause_p = "there are gaps between the elements of the array section, or they run backwards";
+            return -EINVAL;
+        }
+        if (__builtin_mul_overflow(nbytes, (uint64_t)array->extents[i], &nbytes))
+            return too_large(cause_p);
+    }
+    *nbytes_p = nbytes;
+    return nbytes > PTRDIFF_MAX ? too_large(cause_p) : 0;
+}
+
+/* An element of a character array is a string, whose length only the descriptor knows. */
+static int count_elements(const struct array *array, const struct shmemi_type *element, size_t *n_p,
+                          const char **cause_p)
+{
+    bool fits = shmemi_type_is_character(element) ? array->element_size % element->size == 0
+                                                  : array->element_size == element->size;
+    if (!fits) {
+        *cause_p = "the elements of the array have another size than the type";
+        return -EINVAL;
+    }
+    uint64_t nbytes = 0;
+    int rc = measure(array, &nbytes, cause_p);
+    *n_p = rc ? 0 : (size_t)(nbytes / element->size);
+    return rc;
+}
+
+static int wrong_rank(const char **cause_p)
+{
+    *cause_p = "the array has another rank than the field";
+    return -EINVAL;
+}
+
+static int read_cfi(size_t rank, const struct shmemi_type *element, const void *bytes, size_t *n_p,
+                    const char **cause_p)
+{
+    struct cfi_descriptor descriptor;
+    struct array array = {.rank = rank};
+    memcpy(&descriptor, bytes, cfi_size(rank));
+    if (descriptor.rank < 0 || (size_t)descriptor.rank != rank)
+        return wrong_rank(cause_p);
+    array.element_size = descriptor.element_size;
+    for (size_t i = 0; i < rank; i++) {
+        array.extents[i] = descriptor.dimensions[i].extent;
+        array.strides[i] = descriptor.dimensions[i].stride;
+        if (array.extents[i] < 0) {
+            *cause_p = "the array has a negative extent";
+            return -EINVAL;
+        }
+    }
+    return count_elements(&array, element, n_p, cause_p);
+}
+
+/* Bounds in the wrong order mean an empty array in Fortran. What overflows leaves garbage in a stride or an extent
+ * that cannot pass for a dense array of this size. */
+static bool gfortran_extent(const struct gfortran_dimension *dimension, int64_t *extent_p)
+{
+    if (dimension->upper_bound < dimension->lower_bound) {
+        *extent_p = 0;
+        return true;
+    }
+    return !__builtin_sub_overflow(dimension->upper_bound, dimension->lower_bound, extent_p) &&
+           !__builtin_add_overflow(*extent_p, 1, extent_p);
+}
+
+static int read_gfortran(size_t rank, const struct shmemi_type *element, const void *bytes, size_t *n_p,
+                         const char **cause_p)
+{
+    struct gfortran_descriptor descriptor;
+    struct array array = {.rank = rank};
+    memcpy(&descriptor, bytes, gfortran_size(rank));
+    if (descriptor.rank < 0 || (size_t)descriptor.rank != rank)
+        return wrong_rank(cause_p);
+    array.element_size = descriptor.element_size;
+    for (size_t i = 0; i < rank; i++) {
+        const struct gfortran_dimension *dimension = &descriptor.dimensions[i];
+        if (!gfortran_extent(dimension, &array.extents[i]) ||
+            __builtin_mul_overflow(dimension->stride, descriptor.span, &array.strides[i]))
+            return too_large(cause_p);
+    }
+    return count_elements(&array, element, n_p, cause_p);
+}
+
+int shmemi_dope_read(enum shmemi_field_kind kind, size_t rank, const struct shmemi_type *element,
+                     const void *descriptor, uintptr_t *address_p, size_t *n_p, const char **cause_p)
+{
+    memcpy(address_p, descriptor, sizeof *address_p);
+    *n_p = 0;
+    if (!*address_p)
+        return 0;
+    if (kind == SHMEMI_FIELD_CFI)
+        return read_cfi(rank, element, descriptor, n_p, cause_p);
+    if (rank)
+        return read_gfortran(rank, element, descriptor, n_p, cause_p);
+    *n_p = 1;
+    return 0;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of types. Creation puts new types into it at once, so that they find each other by name, and takes them out
+ * again when something is wrong; the lock lets nobody see that.
+ */
+#include "deep/types/type_table.h"
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "deep/types/count.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_BUCKETS = 512 };
+
+static struct {
+    pthread_mutex_t lock;
+    bool has_predefined;
+    struct shmemi_type_entry *buckets[N_BUCKETS];
+    uint32_t n_ids;     /* of fields; numbers of destroyed types are used again when they are the last */
+    uint64_t n_circles; /* numbers given so far */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What one call creates. */
+struct creation {
+    const char *routine;
+    const struct shmemi_type_text *texts;
+    size_t n;                           /* of texts that have an entry */
+    struct shmemi_type_entry **entries; /* one for each text */
+    struct shmemi_type_batch batch;     /* the new ones */
+};
+
+static struct shmemi_type_entry **bucket_of(const char *name)
+{
+    uint32_t hash = 2166136261;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619;
+    return &table.buckets[hash % N_BUCKETS];
+}
+
+static void insert(struct shmemi_type_entry *entry)
+{
+    struct shmemi_type_entry **bucket = bucket_of(entry->type.name);
+    entry->next = *bucket;
+    *bucket = entry;
+}
+
+static void take_out(struct shmemi_type_entry *entry)
+{
+    struct shmemi_type_entry **slot = bucket_of(entry->type.name);
+    while (*slot != entry)
+        slot = &(*slot)->next;
+    *slot = entry->next;
+}
+
+static void insert_predefined(void)
+{
+    size_t n;
+    struct shmemi_type_entry *types = shmemi_predefined_types(&n);
+    for (size_t i = 0; i < n; i++) {
+        insert(&types[i]);
+        types[i].visit = SHMEMI_VISITED;
+        types[i].circle = table.n_circles++;
+        types[i].type.layout = shmemi_type_hash_alone(&types[i].type);
+    }
+    table.has_predefined = true;
+}
+
+void shmemi_type_table_lock(void)
+{
+    pthread_mutex_lock(&table.lock);
+    if (!table.has_predefined)
+        insert_predefined();
+}
+
+void shmemi_type_table_unlock(void)
+{
+    pthread_mutex_unlock(&table.lock);
+}
+
+/* All entries, in no order: the first for NULL. */
+static struct shmemi_type_entry *next_entry(const struct shmemi_type_entry *entry)
+{
+    if (entry && entry->next)
+        return entry->next;
+    struct shmemi_type_entry **bucket = entry ? bucket_of(entry->type.name) + 1 : table.buckets;
+    for (; bucket < table.buckets + N_BUCKETS; bucket++)
+        if (*bucket)
+            return *bucket;
+    return NULL;
+}
+
+struct shmemi_type_entry *shmemi_type_table_find(const char *name)
+{
+    struct shmemi_type_entry *entry = *bucket_of(name);
+    while (entry && strcmp(entry->type.name, name))
+        entry = entry->next;
+    return entry;
+}
+
+const char *shmemi_type_table_nearest(const char *name)
+{
+    struct shmemi_nearest nearest = {.unknown = name};
+    for (struct shmemi_type_entry *entry = next_entry(NULL); entry; entry = next_entry(entry))
+        if (entry->created)
+            shmemi_nearest_offer(&nearest, entry->type.name);
+    return nearest.name && nearest.distance <= 1 + strlen(name) / 3 ? nearest.name : NULL;
+}
+
+uint32_t shmemi_type_table_ids(void)
+{
+    return table.n_ids;
+}
+
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
+
+static void free_entry(struct shmemi_type_entry *entry)
+{
+    for (size_t i = 0; i < entry->n_fields; i++) {
+        free(entry->fields[i].name);
+        free(entry->fields[i].type_name);
+        free(entry->fields[i].count);
+    }
+    for (size_t i = 0; i < entry->type.n_links; i++)
+        shmemi_count_free((struct shmemi_count_expression *)(uintptr_t)entry->type.links[i].count);
+    free(entry->type.links);
+    free(entry->fields);
+    free((char *)(uintptr_t)entry->type.name);
+    free(entry);
+}
+
+static bool copy_text(const char *text, char **copy_p)
+{
+    *copy_p = text ? strdup(text) : NULL;
+    return *copy_p || !text;
+}
+
+static bool copy_field(const struct shmemi_field_text *text, struct shmemi_field *field)
+{
+    field->offset = text->offset;
+    field->n = text->n;
+    field->kind = (enum shmemi_field_kind)text->kind;
+    bool copied = copy_text(text->name, &field->name);
+    copied = copy_text(text->type, &field->type_name) && copied;
+    return copy_text(text->count, &field->count) && copied;
+}
+
+static struct shmemi_type_entry *copy_type(const struct shmemi_type_text *text)
+{
+    struct shmemi_type_entry *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->type.name = strdup(text->name);
+    entry->type.size = text->size;
+    entry->fields = calloc(text->n_fields + 1, sizeof *entry->fields);
+    bool copied = entry->type.name && entry->fields;
+    for (size_t i = 0; copied && i < text->n_fields; i++) {
+        entry->n_fields++;
+        copied = copy_field(&text->fields[i], &entry->fields[i]);
+    }
+    if (copied)
+        return entry;
+    free_entry(entry);
+    return NULL;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool is_same_type(const struct shmemi_type_entry *entry, const struct shmemi_type_text *text)
+{
+    bool same = entry->type.size == text->size && entry->n_fields == text->n_fields && !entry->is_predefined;
+    for (size_t i = 0; same && i < entry->n_fields; i++) {
+        const struct shmemi_field *field = &entry->fields[i];
+        const struct shmemi_field_text *other = &text->fields[i];
+        same = is_same_text(field->name, other->name) && field->offset == other->offset &&
+               (int)field->kind == other->kind && is_same_text(field->type_name, other->type) && field->n == other->n &&
+               is_same_text(field->count, other->count);
+    }
+    return same;
+}
+
+/* The entry for a text, counted once more. */
+static int add_type(struct creation *creation, const struct shmemi_type_text *text)
+{
+    if (!text->name || !*text->name || (text->n_fields && !text->fields)) {
+        shmemi_error("%s: a type needs a name, and its fields", creation->routine);
+        return -EINVAL;
+    }
+    struct shmemi_type_entry *entry = shmemi_type_table_find(text->name);
+    if (entry && !is_same_type(entry, text)) {
+        shmemi_error("%s: type %s: %s", creation->routine, text->name,
+                     entry->is_predefined ? "the name is that of a predefined type"
+                                          : "there is another type of this name; destroy it first");
+        return -EEXIST;
+    }
+    if (!entry) {
+        entry = copy_type(text);
+        if (!entry)
+            return -ENOMEM;
+        insert(entry);
+        creation->batch.entries[creation->batch.n++] = entry;
+    }
+    entry->created++;
+    creation->entries[creation->n++] = entry;
+    return 0;
+}
+
+static int find_target(const struct creation *creation, const struct shmemi_type_entry *entry,
+                       struct shmemi_field *field)
+{
+    if (!field->type_name)
+        return 0;
+    struct shmemi_type_entry *target = shmemi_type_table_find(field->type_name);
+    if (target && target->created) {
+        field->target = target;
+        return 0;
+    }
+    const char *nearest = shmemi_type_table_nearest(field->type_name);
+    shmemi_error("%s: type %s, field %s: there is no type %s" SHMEMI_MEANT, creation->routine, entry->type.name,
+                 field->name ? field->name : "without a name", field->type_name, SHMEMI_MEANT_ARGUMENTS(nearest));
+    return -EINVAL;
+}
+
+static int find_targets(const struct creation *creation)
+{
+    for (size_t i = 0; i < creation->batch.n; i++) {
+        struct shmemi_type_entry *entry = creation->batch.entries[i];
+        for (size_t j = 0; j < entry->n_fields; j++) {
+            int rc = find_target(creation, entry, &entry->fields[j]);
+            if (rc)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+static int number_fields(const struct shmemi_type_batch *batch)
+{
+    uint32_t n = table.n_ids;
+    for (size_t i = 0; i < batch->n; i++) {
+        struct shmemi_type *type = &batch->entries[i]->type;
+        if (type->n_links > UINT32_MAX - n)
+            return -ENOMEM;
+        batch->entries[i]->first_id = n;
+        for (size_t j = 0; j < type->n_links; j++)
+            type->links[j].id = n++;
+    }
+    table.n_ids = n;
+    return 0;
+}
+
+static int build(struct creation *creation, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < n; i++)
+        rc = add_type(creation, &creation->texts[i]);
+    if (!rc)
+        rc = find_targets(creation);
+    if (!rc)
+        rc = shmemi_types_check(&creation->batch);
+    if (!rc)
+        rc = shmemi_types_hash(&creation->batch, table.n_circles);
+    if (!rc)
+        rc = number_fields(&creation->batch);
+    if (!rc)
+        table.n_circles += creation->batch.n;
+    return rc;
+}
+
+static void undo(struct creation *creation)
+{
+    for (size_t i = 0; i < creation->n; i++)
+        creation->entries[i]->created--;
+    for (size_t i = 0; i < creation->batch.n; i++) {
+        take_out(creation->batch.entries[i]);
+        free_entry(creation->batch.entries[i]);
+    }
+}
+
+int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
+                        const struct shmemi_type **types_p)
+{
+    struct creation creation = {.routine = routine, .texts = texts, .batch = {.routine = routine}};
+    creation.entries = calloc(n + 1, sizeof *creation.entries);
+    creation.batch.entries = calloc(n + 1, sizeof *creation.batch.entries);
+    int rc = -ENOMEM;
+    if (creation.entries && creation.batch.entries) {
+        shmemi_type_table_lock();
+        rc = build(&creation, n);
+        if (rc)
+            undo(&creation);
+        for (size_t i = 0; !rc && types_p && i < n; i++)
+            types_p[i] = &creation.entries[i]->type;
+        shmemi_type_table_unlock();
+    }
+    if (rc == -ENOMEM)
+        shmemi_error("%s: no memory for %zu types", routine, n);
+    free(creation.entries);
+    free(creation.batch.entries);
+    return rc;
+}
+
+const struct shmemi_type *shmemi_type_find(const char *name)
+{
+    if (!name)
+        return NULL;
+    shmemi_type_table_lock();
+    const struct shmemi_type_entry *entry = shmemi_type_table_find(name);
+    const struct shmemi_type *type = entry && entry->created ? &entry->type : NULL;
+    shmemi_type_table_unlock();
+    return type;
+}
+
+/* ---- destruction ------------------------------------------------------------------------------------------------- */
+
+static bool is_known(const struct shmemi_type_entry *wanted)
+{
+    const struct shmemi_type_entry *entry = next_entry(NULL);
+    while (entry && entry != wanted)
+        entry = next_entry(entry);
+    return entry && entry->created;
+}
+
+/* Does a type outside of a circle refer to one in it? */
+static bool needs_circle(const struct shmemi_type_entry *entry, uint64_t circle)
+{
+    for (size_t i = 0; entry->circle != circle && i < entry->n_fields; i++)
+        if (entry->fields[i].target && entry->fields[i].target->circle == circle)
+            return true;
+    return false;
+}
+
+static int check_unneeded(const struct shmemi_type_entry *entry)
+{
+    for (struct shmemi_type_entry *other = next_entry(NULL); other; other = next_entry(other)) {
+        bool is_held = other->circle == entry->circle && other->held;
+        if (!is_held && !needs_circle(other, entry->circle))
+            continue;
+        shmemi_error("shmemx_type_destroy: type %s: %s%s still needs it", entry->type.name,
+                     is_held ? "something that is mapped or under way" : "type ", is_held ? "" : other->type.name);
+        return -EBUSY;
+    }
+    return 0;
+}
+
+/* Types that need each other go together, with the last of them. */
+static void free_circle(uint64_t circle)
+{
+    struct shmemi_type_entry *entry, *next;
+    for (entry = next_entry(NULL); entry; entry = next_entry(entry))
+        if (entry->circle == circle && entry->created)
+            return;
+    for (entry = next_entry(NULL); entry; entry = next) {
+        next = next_entry(entry);
+        if (entry->circle != circle)
+            continue;
+        take_out(entry);
+        free_entry(entry);
+    }
+}
+
+static void count_ids(void)
+{
+    table.n_ids = 0;
+    for (struct shmemi_type_entry *entry = next_entry(NULL); entry; entry = next_entry(entry))
+        if (entry->type.n_links && entry->first_id + entry->type.n_links > table.n_ids)
+            table.n_ids = entry->first_id + (uint32_t)entry->type.n_links;
+}
+
+static int destroy(struct shmemi_type_entry *entry)
+{
+    if (!is_known(entry)) {
+        shmemi_error("shmemx_type_destroy: there is no such type (any more)");
+        return -EINVAL;
+    }
+    if (entry->is_predefined) {
+        shmemi_error("shmemx_type_destroy: type %s is predefined", entry->type.name);
+        return -EPERM;
+    }
+    int rc = entry->created > 1 ? 0 : check_unneeded(entry);
+    if (rc)
+        return rc;
+    if (!--entry->created) {
+        free_circle(entry->circle);
+        count_ids();
+    }
+    return 0;
+}
+
+int shmemi_type_destroy(const struct shmemi_type *type)
+{
+    shmemi_type_table_lock();
+    int rc = destroy(shmemi_type_entry(type));
+    shmemi_type_table_unlock();
+    return rc;
+}
+
+void shmemi_type_hold(const struct shmemi_type *type)
+{
+    shmemi_type_table_lock();
+    shmemi_type_entry(type)->held++;
+    shmemi_type_table_unlock();
+}
+
+void shmemi_type_let_go(const struct shmemi_type *type)
+{
+    shmemi_type_table_lock();
+    shmemi_type_entry(type)->held--;
+    shmemi_type_table_unlock();
+}
+
+void shmemi_types_close(void)
+{
+    shmemi_type_table_lock();
+    struct shmemi_type_entry *entry, *next;
+    for (entry = next_entry(NULL); entry; entry = next) {
+        next = next_entry(entry);
+        if (entry->is_predefined)
+            continue;
+        take_out(entry);
+        free_entry(entry);
+    }
+    table.n_ids = 0;
+    shmemi_type_table_unlock();
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Arrays combined by a device kernel: this PE's memory and that of its peers which this process has opened in the same
+ * context, each element read and written in place, over NVLink or PCIe. One launch and its completion.
+ */
+#include "gpu/cuda/context.h"
+#include "gpu/cuda/timing.h"
+
+enum { THREADS = 256, BLOCKS_MAX = 1024 };
+
+static enum shmemi_kernel kernel_of(enum shmemi_kind kind)
+{
+    return (enum shmemi_kernel)(SHMEMI_KERNEL_combine_I8 + ((int)kind - SHMEMI_KIND_I8));
+}
+
+/* The least alignment that an element needs: complex numbers have that of their parts. */
+static size_t alignment_of(enum shmemi_kind kind, size_t size)
+{
+    return kind == SHMEMI_KIND_C32 || kind == SHMEMI_KIND_C64 ? size / 2 : size;
+}
+
+/* The common context of all arrays; NULL when they have none, so that no kernel reaches them all. */
+static struct shmemi_cuda_context *context_of(const struct shmemi_combination *combination)
+{
+    struct shmemi_cuda_context *context = combination->dest[0].object;
+    for (int i = 0; i < combination->n_sources && context; i++)
+        if (combination->source[i].memory != &shmemi_memory_cuda || combination->source[i].object != context)
+            context = NULL;
+    for (int i = 0; i < combination->n_dests && context; i++)
+        if (combination->dest[i].memory != &shmemi_memory_cuda || combination->dest[i].object != context)
+            context = NULL;
+    return context;
+}
+
+/* Bits in which addresses differ from that of the first source. */
+static uintptr_t differing_bits(const struct shmemi_combination *combination)
+{
+    const uintptr_t first = combination->source[0].address;
+    uintptr_t bits = 0;
+    for (int i = 0; i < combination->n_sources; i++)
+        bits |= combination->source[i].address ^ first;
+    for (int i = 0; i < combination->n_dests; i++)
+        bits |= combination->dest[i].address ^ first;
+    return bits;
+}
+
+static bool is_aligned(const struct shmemi_combination *combination)
+{
+    const uintptr_t mask = alignment_of(combination->kind, combination->size) - 1;
+    return !((differing_bits(combination) | combination->source[0].address) & mask);
+}
+
+/* Split the array into elements up to a multiple of 16 bytes, packs, and the rest; without packs when the arrays do not
+ * lie alike, or elements lie across such multiples. */
+static void split(const struct shmemi_combination *combination, struct shmemi_combine_list *list)
+{
+    const size_t size = combination->size, in_pack = SHMEMI_PACK_BYTES / size;
+    const size_t before = -combination->source[0].address % SHMEMI_PACK_BYTES;
+    list->head = list->nelems;
+    if (differing_bits(combination) % SHMEMI_PACK_BYTES || before % size || before / size > list->nelems)
+        return;
+    list->head = before / size;
+    list->packs = (list->nelems - list->head) / in_pack;
+}
+
+static void fill_list(const struct shmemi_combination *combination, struct shmemi_combine_list *list)
+{
+    list->nelems = combination->nelems;
+    list->op = combination->op;
+    list->form = combination->form;
+    list->n_sources = (uint32_t)combination->n_sources;
+    list->n_dests = (uint32_t)combination->n_dests;
+    for (int i = 0; i < combination->n_sources; i++)
+        list->source[i] = combination->source[i].address;
+    for (int i = 0; i < combination->n_dests; i++)
+        list->dest[i] = combination->dest[i].address;
+    split(combination, list);
+}
+
+static unsigned blocks_for(const struct shmemi_combine_list *list)
+{
+    uint64_t items = list->packs ? list->packs : list->nelems, blocks = (items + THREADS - 1) / THREADS;
+    return blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX;
+}
+
+/* Waits for what was launched, or gives an event for it; with the context current. */
+static int complete(struct shmemi_cuda_context *context, CUstream stream, struct shmemi_event *event_p)
+{
+    CUevent event = NULL;
+    if (!event_p)
+        return CUDA_CALL(cuStreamSynchronize, stream);
+    int rc = shmemi_cuda_event_take(context, &event);
+    if (!rc)
+        rc = CUDA_CALL(cuEventRecord, event, stream);
+    if (!rc) {
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = context, .handle = event};
+        return 0;
+    }
+    if (event)
+        shmemi_cuda_event_give(context, event);
+    shmemi_cuda.cuStreamSynchronize(stream);
+    return rc;
+}
+
+static int launch(struct shmemi_cuda_context *context, const struct shmemi_combination *combination,
+                  struct shmemi_event *event_p)
+{
+    struct shmemi_combine_list list = {0};
+    void *arguments[] = {&list};
+    CUfunction function;
+    CUstream stream;
+    int rc = shmemi_cuda_kernel(context, kernel_of(combination->kind), &function);
+    if (!rc)
+        rc = shmemi_cuda_stream(context, &stream);
+    if (rc)
+        return rc;
+    fill_list(combination, &list);
+    struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
+    rc = shmemi_cuda_launch(function, blocks_for(&list), THREADS, stream, arguments);
+    shmemi_cuda_timing_end(timing, rc, "combination", 0);
+    return rc ? rc : complete(context, stream, event_p);
+}
+
+int shmemi_cuda_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p)
+{
+    struct shmemi_cuda_context *context = context_of(combination);
+    bool pushed;
+    if (!context || combination->kind == SHMEMI_KIND_F80 || !is_aligned(combination))
+        return -ENOTSUP;
+    if (event_p)
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda};
+    if (!combination->nelems)
+        return 0;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = launch(context, combination, event_p);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}

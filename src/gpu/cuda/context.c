@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Records of CUDA contexts, their streams and events.
+ *
+ * Memory from the runtime (cudaMalloc) belongs to the primary context of its device; a program that made a context of
+ * its own gets a record for that one. Memory of a pool or mapped by cuMemMap belongs to none: the primary context
+ * serves it. Primary contexts are retained, so that they outlive the last user of the runtime in this process.
+ */
+#include "gpu/cuda/context.h"
+
+#include "base/log.h"
+#include "gpu/cuda/relay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FIRST_EVENTS = 16 };
+
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shmemi_cuda_context *contexts;
+
+/* ---- Streams and events ------------------------------------------------------------------------------------------ */
+
+/* Number of this thread's stream. The first threads (main thread, service thread) get one each, later ones share. */
+static unsigned stream_index(void)
+{
+    static atomic_uint n_threads;
+    static _Thread_local unsigned number; /* from 1 */
+    if (!number)
+        number = atomic_fetch_add(&n_threads, 1) % SHMEMI_CUDA_STREAMS + 1;
+    return number - 1;
+}
+
+/* Non-blocking: not ordered with the default stream, whose kernels the user orders by synchronising. Of the highest
+ * priority: what the library's kernels wait for is the next block of the user's kernels that ends, not the last one. */
+static int open_stream(CUstream *stream_p)
+{
+    int lowest, highest;
+    int rc = CUDA_CALL(cuCtxGetStreamPriorityRange, &lowest, &highest);
+    return rc ? rc : CUDA_CALL(cuStreamCreateWithPriority, stream_p, CU_STREAM_NON_BLOCKING, highest);
+}
+
+static int create_stream(struct shmemi_cuda_context *context, unsigned index, CUstream *stream_p)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&context->lock);
+    CUstream stream = atomic_load(&context->stream[index]);
+    if (!stream) {
+        rc = open_stream(&stream);
+        if (!rc)
+            atomic_store_explicit(&context->stream[index], stream, memory_order_release);
+    }
+    pthread_mutex_unlock(&context->lock);
+    shmemi_cuda_leave(pushed);
+    if (!rc)
+        *stream_p = stream;
+    return rc;
+}
+
+int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p)
+{
+    unsigned index = stream_index();
+    CUstream stream = atomic_load_explicit(&context->stream[index], memory_order_acquire);
+    if (__builtin_expect(!stream, 0))
+        return create_stream(context, index, stream_p);
+    *stream_p = stream;
+    return 0;
+}
+
+int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p)
+{
+    CUevent event = NULL;
+    pthread_mutex_lock(&context->lock);
+    if (context->n_free_events)
+        event = context->free_event[--context->n_free_events];
+    pthread_mutex_unlock(&context->lock);
+    int rc = event ? 0 : CUDA_CALL(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    if (!rc)
+        *event_p = event;
+    return rc;
+}
+
+void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event)
+{
+    bool kept = false;
+    pthread_mutex_lock(&context->lock);
+    if (context->n_free_events < SHMEMI_CUDA_EVENTS) {
+        context->free_event[context->n_free_events++] = event;
+        kept = true;
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (!kept)
+        shmemi_cuda.cuEventDestroy(event);
+}
+
+/* ---- Records ----------------------------------------------------------------------------------------------------- */
+
+static struct shmemi_cuda_context *look_up(CUcontext context, int device, bool is_shadow)
+{
+    struct shmemi_cuda_context *record = contexts;
+    while (record && (record->is_gone || record->is_shadow != is_shadow ||
+                      (context ? record->context != context : !(record->is_primary && record->device == device))))
+        record = record->next;
+    return record;
+}
+
+/* Put the context into the record and hold it if it is a primary one. A primary context that nobody uses is not
+ * brought to life for the comparison: it takes hundreds of megabytes. */
+static int hold(struct shmemi_cuda_context *record, CUcontext context)
+{
+    unsigned flags;
+    int is_active;
+    CUcontext primary;
+    int rc = CUDA_CALL(cuDevicePrimaryCtxGetState, record->handle, &flags, &is_active);
+    if (rc)
+        return rc;
+    record->context = context;
+    if (context && !is_active)
+        return 0;
+    rc = CUDA_CALL(cuDevicePrimaryCtxRetain, &primary, record->handle);
+    if (rc)
+        return rc;
+    record->is_primary = !context || context == primary;
+    if (record->is_primary)
+        record->context = primary;
+    else
+        shmemi_cuda.cuDevicePrimaryCtxRelease(record->handle);
+    return 0;
+}
+
+static int make_witness(struct shmemi_cuda_context *record)
+{
+    unsigned long long id = 0;
+    int rc = CUDA_CALL(cuMemHostAlloc, &record->witness, sizeof(uint64_t), 0);
+    if (!rc)
+        rc = CUDA_CALL(cuPointerGetAttribute, &id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)record->witness);
+    record->witness_id = id;
+    return rc;
+}
+
+static int create_handles(struct shmemi_cuda_context *record)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(record, &pushed);
+    if (rc)
+        return rc;
+    rc = make_witness(record);
+    while (!rc && record->n_free_events < FIRST_EVENTS) {
+        rc = CUDA_CALL(cuEventCreate, &record->free_event[record->n_free_events], CU_EVENT_DISABLE_TIMING);
+        record->n_free_events += !rc;
+    }
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+static bool is_there(const struct shmemi_cuda_context *record)
+{
+    unsigned long long id = 0;
+    CUdeviceptr witness = (CUdeviceptr)record->witness;
+    CUresult result = shmemi_cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, witness);
+    return result == CUDA_SUCCESS && id == record->witness_id;
+}
+
+void shmemi_cuda_contexts_check(void)
+{
+    if (shmemi_cuda_is_over)
+        return;
+    pthread_mutex_lock(&contexts_lock);
+    for (struct shmemi_cuda_context *record = contexts; record; record = record->next)
+        if (!record->is_gone && !is_there(record))
+            record->is_gone = true;
+    pthread_mutex_unlock(&contexts_lock);
+}
+
+static void destroy_handles(struct shmemi_cuda_context *record)
+{
+    shmemi_cuda_lists_close(atomic_load(&record->lists.pool));
+    shmemi_cuda_relay_close(record);
+    if (record->kernels.module)
+        shmemi_cuda.cuModuleUnload(record->kernels.module);
+    for (unsigned i = 0; i < record->n_free_events; i++)
+        shmemi_cuda.cuEventDestroy(record->free_event[i]);
+    for (unsigned i = 0; i < SHMEMI_CUDA_STREAMS; i++) {
+        CUstream stream = atomic_load(&record->stream[i]);
+        if (stream)
+            shmemi_cuda.cuStreamDestroy(stream);
+    }
+    if (record->witness)
+        shmemi_cuda.cuMemFreeHost(record->witness);
+}
+
+/* All of it quietly: the program may have shut CUDA down. */
+static void destroy(struct shmemi_cuda_context *record)
+{
+    bool pushed;
+    if (!shmemi_cuda_enter(record, &pushed)) {
+        destroy_handles(record);
+        shmemi_cuda_leave(pushed);
+        if (record->is_primary)
+            shmemi_cuda.cuDevicePrimaryCtxRelease(record->handle);
+    }
+    pthread_mutex_destroy(&record->lock);
+    free(record);
+}
+
+static int create(CUcontext context, int device, bool is_shadow, struct shmemi_cuda_context **record_p)
+{
+    struct shmemi_cuda_context *record = calloc(1, sizeof *record);
+    if (!record) {
+        shmemi_error("out of memory for a record of CUDA device %d", device);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&record->lock, NULL);
+    record->device = device;
+    record->is_shadow = is_shadow;
+    int rc = CUDA_CALL(cuDeviceGet, &record->handle, device);
+    if (!rc)
+        rc = hold(record, context);
+    if (rc)
+        goto err_free;
+    rc = create_handles(record);
+    if (rc)
+        goto err_destroy;
+    *record_p = record;
+    return 0;
+
+err_free:
+    pthread_mutex_destroy(&record->lock);
+    free(record);
+    return rc;
+err_destroy:
+    destroy(record);
+    return rc;
+}
+
+static int find(CUcontext context, int device, bool is_shadow, struct shmemi_cuda_context **context_p)
+{
+    int rc = 0;
+    pthread_mutex_lock(&contexts_lock);
+    struct shmemi_cuda_context *record = look_up(context, device, is_shadow);
+    if (!record) {
+        rc = create(context, device, is_shadow, &record);
+        if (!rc) {
+            record->next = contexts;
+            contexts = record;
+        }
+    }
+    pthread_mutex_unlock(&contexts_lock);
+    if (!rc)
+        *context_p = record;
+    return rc;
+}
+
+int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p)
+{
+    return find(context, device, false, context_p);
+}
+
+int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_p)
+{
+    return find(NULL, device, true, context_p);
+}
+
+int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p)
+{
+    CUcontext context = NULL;
+    int device = 0;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *values[] = {&context, &device};
+    int rc = CUDA_CALL(cuPointerGetAttributes, 2, names, values, address);
+    if (rc)
+        return rc;
+    return shmemi_cuda_context_find(context, device < 0 ? 0 : device, context_p);
+}
+
+struct shmemi_cuda_context *shmemi_cuda_context_any(void)
+{
+    pthread_mutex_lock(&contexts_lock);
+    struct shmemi_cuda_context *record = contexts;
+    while (record && (!record->is_primary || record->is_gone))
+        record = record->next;
+    if (!record)
+        record = contexts;
+    pthread_mutex_unlock(&contexts_lock);
+    return record;
+}
+
+void shmemi_cuda_contexts_close(void)
+{
+    pthread_mutex_lock(&contexts_lock);
+    while (contexts) {
+        struct shmemi_cuda_context *record = contexts;
+        contexts = record->next;
+        destroy(record);
+    }
+    pthread_mutex_unlock(&contexts_lock);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * CUDA contexts in which this process copies: the context that owns an allocation, with streams and events of ours.
+ * place.object of CUDA memory points to one of these. Private to the files of the CUDA kind of memory.
+ */
+#ifndef SHMEMI_CUDA_CONTEXT_H
+#define SHMEMI_CUDA_CONTEXT_H
+
+#include "gpu/cuda/driver.h"
+#include "gpu/cuda/kernels/load.h"
+#include "gpu/cuda/list.h"
+#include "gpu/memory.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SHMEMI_CUDA_STREAMS = 8, SHMEMI_CUDA_EVENTS = 64 };
+
+struct shmemi_cuda_context {
+    CUcontext context;
+    int device;      /* ordinal */
+    CUdevice handle; /* of the device */
+    bool is_primary; /* then we hold a reference on it */
+    bool is_shadow;  /* opened for other PEs' memory: between it and other contexts there is no direct copy */
+    bool is_gone;    /* the program has destroyed it; none of its handles may be used, the driver would crash */
+    void *witness;   /* host memory of the context: while the driver knows it, the context is there */
+    uint64_t witness_id;
+    pthread_mutex_t lock;                          /* protects creation of streams, and the events */
+    _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread uses the same one always, so its copies are in order */
+    CUevent free_event[SHMEMI_CUDA_EVENTS];        /* recycled: creating one costs more than a small copy */
+    unsigned n_free_events;
+    struct {
+        bool is_tried;
+        CUmodule module; /* NULL: there are none */
+        _Atomic(CUfunction) function[SHMEMI_KERNELS];
+    } kernels; /* under lock; a function that is there may be read without */
+    struct {
+        bool is_tried;                            /* under lock */
+        _Atomic(struct shmemi_cuda_lists *) pool; /* NULL: there are none */
+    } lists;
+    struct {
+        bool is_tried;
+        struct shmemi_cuda_relay *slots; /* NULL: there are none */
+    } relay;                             /* of a shadow, under lock: gpu/cuda/relay.c */
+    struct {
+        atomic_bool is_prepared;
+        bool has_word_operations; /* cuStreamBatchMemOp on words of 8 bytes */
+        bool has_kernels;
+        bool has_host_atomics;            /* a kernel's additions to host memory are atomic with the CPUs' */
+        struct shmemi_cuda_context *next; /* prepared one */
+    } streams;                            /* of the program (gpu/cuda/stream.c) */
+    struct shmemi_cuda_context *next;
+};
+
+/* The record of a context; NULL stands for the primary context of the device. Made when first asked for. */
+int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p);
+/* A record of this process's primary context on a device that belongs to another PE, for copies there to and from
+ * memory that this PE's own device does not reach. It takes hundreds of megabytes of that device; made when first asked
+ * for, destroyed with the others. */
+int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_p);
+/* The record of the context that owns this address. */
+int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
+/* Any record there is, or NULL; a primary context if possible, since the program may destroy its own. */
+struct shmemi_cuda_context *shmemi_cuda_context_any(void);
+/* Find out which contexts the program has destroyed: cudaDeviceReset does, whoever holds them. Before handles are used
+ * at a time when the program may have done so. */
+void shmemi_cuda_contexts_check(void);
+/* Destroy all records; nothing may be under way. */
+void shmemi_cuda_contexts_close(void);
+
+/* This thread's stream in the context. */
+int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p);
+
+/* Events without timing. The context is current when one is taken. */
+int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p);
+void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event);
+
+/* Make the context current in this thread; leave restores what the thread had. A thread of the user mostly has it
+ * already, the service thread has none. */
+static inline int shmemi_cuda_enter(const struct shmemi_cuda_context *context, bool *pushed_p)
+{
+    CUcontext current;
+    *pushed_p = false;
+    if (__builtin_expect(shmemi_cuda_is_over || context->is_gone, 0))
+        return -ENODEV;
+    int rc = CUDA_CALL(cuCtxGetCurrent, &current);
+    if (rc || current == context->context)
+        return rc;
+    rc = CUDA_CALL(cuCtxPushCurrent, context->context);
+    *pushed_p = !rc;
+    return rc;
+}
+
+static inline void shmemi_cuda_leave(bool pushed)
+{
+    CUcontext popped;
+    if (pushed)
+        shmemi_cuda.cuCtxPopCurrent(&popped);
+}
+
+/* gpu/cuda/copy.c */
+int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape);
+int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                           const struct shmemi_shape *shape, struct shmemi_event *event_p);
+/* Enqueue a copy in a stream of the current context. An object that is not NULL is that context's record. */
+int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                               CUstream stream);
+int shmemi_cuda_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_lane *lane_p);
+int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p);
+int shmemi_cuda_event_test(struct shmemi_event *event);
+int shmemi_cuda_event_wait(struct shmemi_event *event);
+int shmemi_cuda_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p);
+int shmemi_cuda_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
+                          const struct shmemi_place *source, size_t nbytes);
+int shmemi_cuda_lane_wait(const struct shmemi_lane *lane);
+void shmemi_cuda_lane_close(struct shmemi_lane *lane);
+
+/* Start a copy on a stream whose context is current. */
+int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                        const struct shmemi_shape *shape, CUstream stream);
+
+/* gpu/cuda/pageable.c: large copies between pageable host memory and this kind, by copy threads */
+enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* below it the driver is done before the threads are awake */
+/* The copy is complete on return. -ENOTSUP, quietly, when it is none of these, or no threads can be had: the driver
+ * copies then. Copies of several threads come one after the other. The context is current. */
+int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape);
+/* Host memory of which a part is page-locked and a part is not; complete on return. The context is current. */
+int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                           CUstream stream);
+
+/* gpu/cuda/pinned.c */
+/* Is this host memory page-locked, by whomever? All of it, in one range? */
+bool shmemi_cuda_is_locked(const void *address);
+bool shmemi_cuda_is_locked_range(const void *address, size_t size);
+int shmemi_cuda_pin(void *address, size_t size);
+void shmemi_cuda_unpin(void *address, size_t size);
+void shmemi_cuda_pinned_close(void);
+
+/* gpu/cuda/combine.c */
+int shmemi_cuda_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p);
+
+/* gpu/cuda/ipc/ipc.c */
+int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
+                       struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
+int shmemi_cuda_import(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
+                       int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
+void shmemi_cuda_release(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
+void shmemi_cuda_ipc_close(void);
+
+#endif

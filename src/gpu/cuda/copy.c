@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copies of CUDA memory: one driver call for the copy, one for its completion, and nothing else on the way.
+ *
+ * A copy runs on the calling thread's stream of the context that the GPU side names (the source's, when both do), so
+ * copies of one thread to and from one object are in order. An imported object of another PE names a context of this
+ * process: a copy between it and memory of the same context is a plain device to device copy over NVLink or PCIe.
+ * When both sides name a context and they differ, the streams of the two are made to wait for each other; contiguous
+ * copies to and from a shadow context are gpu/cuda/relay.c's.
+ */
+#include "gpu/cuda/relay.h"
+#include "gpu/cuda/rows.h"
+#include "gpu/cuda/timing.h"
+
+#include <errno.h>
+#include <limits.h>
+
+enum { PITCH_MAX = INT_MAX }; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of all devices */
+
+static inline bool is_cuda(const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_cuda;
+}
+
+/* Both sides are in known contexts, and these differ. */
+static inline bool crosses_contexts(const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    return dest->object != source->object && dest->object && source->object && is_cuda(dest) && is_cuda(source);
+}
+
+/* ---- One copy, enqueued ------------------------------------------------------------------------------------------ */
+
+static inline CUresult copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                                      CUstream stream)
+{
+    if (is_cuda(dest))
+        return shmemi_cuda.cuMemcpyHtoDAsync(dest->address, (const void *)source->address, nbytes, stream);
+    return shmemi_cuda.cuMemcpyDtoHAsync((void *)dest->address, source->address, nbytes, stream);
+}
+
+/* The driver refuses host memory that begins in a page-locked range and goes on behind its end. */
+static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, CUstream stream)
+{
+    CUresult result = copy_host_once(dest, source, nbytes, stream);
+    if (__builtin_expect(result == CUDA_SUCCESS, 1))
+        return 0;
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        return shmemi_cuda_copy_mixed(dest, source, nbytes, stream);
+    return shmemi_cuda_check(result, "cuMemcpyAsync(host memory)");
+}
+
+static int copy_linear(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                       CUstream stream)
+{
+    if (!is_cuda(source) || !is_cuda(dest))
+        return copy_host(dest, source, nbytes, stream);
+    if (dest->object && dest->object == source->object)
+        return CUDA_CALL(cuMemcpyDtoDAsync, dest->address, source->address, nbytes, stream);
+    if (crosses_contexts(dest, source)) {
+        CUcontext to = ((const struct shmemi_cuda_context *)dest->object)->context;
+        CUcontext from = ((const struct shmemi_cuda_context *)source->object)->context;
+        return CUDA_CALL(cuMemcpyPeerAsync, dest->address, to, source->address, from, nbytes, stream);
+    }
+    /* the context of one side is not known: the driver finds out */
+    return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
+}
+
+/* Rows that the driver does not take as a rectangle, one by one: they overlap, or lie 2 GiB apart, and then are few. */
+static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
+                     CUstream stream)
+{
+    int rc = 0;
+    for (size_t row = 0; row < shape->rows && !rc; row++) {
+        rc = copy_linear(&dest, &source, shape->width, stream);
+        dest.address += shape->dest_pitch;
+        source.address += shape->source_pitch;
+    }
+    return rc;
+}
+
+static CUmemorytype type_for_rect(const struct shmemi_place *place)
+{
+    if (!is_cuda(place))
+        return CU_MEMORYTYPE_HOST;
+    return place->object ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
+}
+
+static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape, CUstream stream)
+{
+    CUDA_MEMCPY2D rect = {
+        .srcMemoryType = type_for_rect(source),
+        .srcHost = (const void *)source->address,
+        .srcDevice = source->address,
+        .srcPitch = shape->source_pitch,
+        .dstMemoryType = type_for_rect(dest),
+        .dstHost = (void *)dest->address,
+        .dstDevice = dest->address,
+        .dstPitch = shape->dest_pitch,
+        .WidthInBytes = shape->width,
+        .Height = shape->rows,
+    };
+    CUresult result = shmemi_cuda.cuMemcpy2DAsync(&rect, stream);
+    if (result == CUDA_ERROR_INVALID_VALUE && (!is_cuda(dest) || !is_cuda(source)))
+        return copy_rows(*dest, *source, shape, stream); /* page-locked in part */
+    return shmemi_cuda_check(result, "cuMemcpy2DAsync(&rect, stream)");
+}
+
+static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi_place *source,
+                            const struct shmemi_shape *shape, CUstream stream)
+{
+    CUDA_MEMCPY3D_PEER rect = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = source->address,
+        .srcContext = ((const struct shmemi_cuda_context *)source->object)->context,
+        .srcPitch = shape->source_pitch,
+        .srcHeight = shape->rows,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = dest->address,
+        .dstContext = ((const struct shmemi_cuda_context *)dest->object)->context,
+        .dstPitch = shape->dest_pitch,
+        .dstHeight = shape->rows,
+        .WidthInBytes = shape->width,
+        .Height = shape->rows,
+        .Depth = 1,
+    };
+    return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
+}
+
+static inline bool is_dense(const struct shmemi_shape *shape)
+{
+    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
+}
+
+static inline bool is_rect(const struct shmemi_shape *shape)
+{
+    return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width && shape->dest_pitch <= PITCH_MAX &&
+           shape->source_pitch <= PITCH_MAX;
+}
+
+static inline bool is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
+                                 const struct shmemi_shape *shape)
+{
+    return is_cuda(dest) && is_cuda(source) && (!is_rect(shape) || shmemi_cuda_rows_pay(shape));
+}
+
+static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      const struct shmemi_shape *shape, CUstream stream)
+{
+    if (is_dense(shape))
+        return copy_linear(dest, source, shape->width * shape->rows, stream);
+    if (is_for_kernel(dest, source, shape)) {
+        int rc = shmemi_cuda_rows_enqueue(dest, source, shape, stream);
+        if (rc != -ENOTSUP)
+            return rc;
+    }
+    if (!is_rect(shape))
+        return copy_rows(*dest, *source, shape, stream);
+    if (crosses_contexts(dest, source))
+        return copy_rect_across(dest, source, shape, stream);
+    return copy_rect(dest, source, shape, stream);
+}
+
+int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                        const struct shmemi_shape *shape, CUstream stream)
+{
+    return copy_shape(dest, source, shape, stream);
+}
+
+/* ---- Order between contexts -------------------------------------------------------------------------------------- */
+
+static int record(struct shmemi_cuda_context *context, CUevent *event_p)
+{
+    bool pushed;
+    CUstream stream;
+    CUevent event = NULL;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = shmemi_cuda_event_take(context, &event);
+    if (!rc)
+        rc = CUDA_CALL(cuEventRecord, event, stream);
+    shmemi_cuda_leave(pushed);
+    if (!rc)
+        *event_p = event;
+    else if (event)
+        shmemi_cuda_event_give(context, event);
+    return rc;
+}
+
+static int wait_for(struct shmemi_cuda_context *context, CUevent event)
+{
+    bool pushed;
+    CUstream stream;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamWaitEvent, stream, event, 0);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* What this thread enqueues in follower from now on comes after what it has enqueued in leader. */
+static int order(struct shmemi_cuda_context *leader, struct shmemi_cuda_context *follower)
+{
+    CUevent event;
+    int rc = record(leader, &event);
+    if (rc)
+        return rc;
+    rc = wait_for(follower, event);
+    shmemi_cuda_event_give(leader, event); /* the wait has taken its state */
+    return rc;
+}
+
+static int copy_across(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape, CUstream stream)
+{
+    int rc = order(dest->object, source->object);
+    if (!rc)
+        rc = copy_shape(dest, source, shape, stream);
+    if (!rc)
+        rc = order(source->object, dest->object);
+    return rc;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* Where a copy runs. */
+struct lane {
+    struct shmemi_cuda_context *context;
+    CUstream stream;
+    bool pushed;
+};
+
+static int context_of(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      struct shmemi_cuda_context **context_p)
+{
+    if (is_cuda(source) && source->object)
+        *context_p = source->object;
+    else if (is_cuda(dest) && dest->object)
+        *context_p = dest->object;
+    else
+        return shmemi_cuda_context_at(is_cuda(source) ? source->address : dest->address, context_p);
+    return 0;
+}
+
+static int lane_enter(struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    int rc = context_of(dest, source, &lane->context);
+    if (!rc)
+        rc = shmemi_cuda_enter(lane->context, &lane->pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(lane->context, &lane->stream);
+    if (rc)
+        shmemi_cuda_leave(lane->pushed);
+    return rc;
+}
+
+static int enqueue_untimed(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                           const struct shmemi_shape *shape)
+{
+    if (__builtin_expect(shape->width * shape->rows >= SHMEMI_CUDA_PAGEABLE_MIN, 0)) {
+        int copied = shmemi_cuda_copy_pageable(lane->context, lane->stream, dest, source, shape);
+        if (copied != -ENOTSUP)
+            return copied;
+    }
+    int rc = __builtin_expect(crosses_contexts(dest, source), 0) ? copy_across(dest, source, shape, lane->stream)
+                                                                 : copy_shape(dest, source, shape, lane->stream);
+    if (rc) /* what was enqueued before the failure must not touch the memory after we return */
+        shmemi_cuda.cuStreamSynchronize(lane->stream);
+    return rc;
+}
+
+static inline bool is_shadow(const struct shmemi_place *place)
+{
+    return ((const struct shmemi_cuda_context *)place->object)->is_shadow;
+}
+
+/* A contiguous copy between two GPUs that do not reach each other's memory. */
+static inline bool is_relayed(const struct shmemi_place *dest, const struct shmemi_place *source,
+                              const struct shmemi_shape *shape)
+{
+    if (__builtin_expect(!crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
+        return false;
+    return is_dense(shape);
+}
+
+static const char *direction_of(const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    if (!is_cuda(source))
+        return "host to device";
+    return is_cuda(dest) ? "device to device" : "device to host";
+}
+
+static int enqueue(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                   const struct shmemi_shape *shape)
+{
+    struct shmemi_cuda_timing *timing = shmemi_cuda_time(lane->context, lane->stream);
+    int rc = enqueue_untimed(lane, dest, source, shape);
+    shmemi_cuda_timing_end(timing, rc, direction_of(dest, source), shape->width * shape->rows);
+    return rc;
+}
+
+static int copy_now(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+                    const struct shmemi_shape *shape)
+{
+    int rc = -ENOTSUP;
+    if (!is_dense(shape) && is_for_kernel(dest, source, shape))
+        rc = shmemi_cuda_rows_copy(dest, source, shape);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = enqueue(lane, dest, source, shape);
+    return rc ? rc : CUDA_CALL(cuStreamSynchronize, lane->stream);
+}
+
+int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape)
+{
+    struct lane lane;
+    int rc = -ENOTSUP;
+    if (!shape->width || !shape->rows)
+        return 0;
+    if (is_relayed(dest, source, shape))
+        rc = shmemi_cuda_relay_copy(dest, source, shape->width * shape->rows);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = lane_enter(&lane, dest, source);
+    if (rc)
+        return rc;
+    rc = copy_now(&lane, dest, source, shape);
+    shmemi_cuda_leave(lane.pushed);
+    return rc;
+}
+
+static int enqueue_with_event(const struct lane *lane, const struct shmemi_place *dest,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape,
+                              struct shmemi_event *event_p)
+{
+    CUevent event;
+    int rc = shmemi_cuda_event_take(lane->context, &event);
+    if (rc)
+        return rc;
+    rc = enqueue(lane, dest, source, shape);
+    if (rc)
+        goto err_give;
+    rc = CUDA_CALL(cuEventRecord, event, lane->stream);
+    if (rc)
+        goto err_sync;
+    *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = lane->context, .handle = event};
+    return 0;
+
+err_sync:
+    shmemi_cuda.cuStreamSynchronize(lane->stream);
+err_give:
+    shmemi_cuda_event_give(lane->context, event);
+    return rc;
+}
+
+int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                           const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    struct lane lane;
+    if (!shape->width || !shape->rows) {
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda};
+        return 0;
+    }
+    int rc = -ENOTSUP;
+    if (is_relayed(dest, source, shape))
+        rc = shmemi_cuda_relay_start(dest, source, shape->width * shape->rows, event_p);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = lane_enter(&lane, dest, source);
+    if (rc)
+        return rc;
+    rc = enqueue_with_event(&lane, dest, source, shape, event_p);
+    shmemi_cuda_leave(lane.pushed);
+    return rc;
+}
+
+int shmemi_cuda_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_lane *lane_p)
+{
+    struct lane lane;
+    if (!shape->width || !shape->rows || is_relayed(dest, source, shape))
+        return -ENOTSUP;
+    int rc = lane_enter(&lane, dest, source);
+    if (rc)
+        return rc;
+    rc = enqueue(&lane, dest, source, shape);
+    shmemi_cuda_leave(lane.pushed);
+    if (!rc)
+        *lane_p = (struct shmemi_lane){&shmemi_memory_cuda, lane.context, lane.stream, false};
+    return rc;
+}
+
+/* A stream that cannot be marked is waited for, so that nothing is under way when this fails. */
+int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p)
+{
+    struct shmemi_cuda_context *context = lane->object;
+    CUevent event = NULL;
+    bool pushed;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_event_take(context, &event);
+    if (!rc)
+        rc = CUDA_CALL(cuEventRecord, event, lane->handle);
+    if (rc)
+        shmemi_cuda.cuStreamSynchronize(lane->handle);
+    shmemi_cuda_leave(pushed);
+    if (!rc)
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = context, .handle = event};
+    else if (event)
+        shmemi_cuda_event_give(context, event);
+    return rc;
+}
+
+int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                               CUstream stream)
+{
+    return copy_linear(dest, source, nbytes, stream);
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+int shmemi_cuda_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p)
+{
+    struct lane lane;
+    int rc = lane_enter(&lane, place, place);
+    if (!rc)
+        *lane_p = (struct shmemi_lane){&shmemi_memory_cuda, lane.context, lane.stream, lane.pushed};
+    return rc;
+}
+
+int shmemi_cuda_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
+                          const struct shmemi_place *source, size_t nbytes)
+{
+    const struct lane own = {.context = lane->object, .stream = lane->handle};
+    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return nbytes ? enqueue(&own, dest, source, &shape) : 0;
+}
+
+int shmemi_cuda_lane_wait(const struct shmemi_lane *lane)
+{
+    return CUDA_CALL(cuStreamSynchronize, lane->handle);
+}
+
+void shmemi_cuda_lane_close(struct shmemi_lane *lane)
+{
+    shmemi_cuda_leave(lane->is_entered);
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+static void release(struct shmemi_event *event)
+{
+    shmemi_cuda_event_give(event->object, event->handle);
+    event->handle = NULL;
+}
+
+int shmemi_cuda_event_test(struct shmemi_event *event)
+{
+    bool pushed;
+    if (!event->handle)
+        return 0;
+    int rc = shmemi_cuda_enter(event->object, &pushed);
+    if (!rc) {
+        CUresult result = shmemi_cuda.cuEventQuery(event->handle);
+        if (result == CUDA_ERROR_NOT_READY)
+            rc = -EAGAIN;
+        else
+            rc = shmemi_cuda_check(result, "cuEventQuery(event)");
+        shmemi_cuda_leave(pushed);
+    }
+    if (rc != -EAGAIN)
+        release(event);
+    return rc;
+}
+
+int shmemi_cuda_event_wait(struct shmemi_event *event)
+{
+    bool pushed;
+    if (!event->handle)
+        return 0;
+    int rc = shmemi_cuda_enter(event->object, &pushed);
+    if (!rc) {
+        rc = CUDA_CALL(cuEventSynchronize, event->handle);
+        shmemi_cuda_leave(pushed);
+    }
+    release(event);
+    return rc;
+}

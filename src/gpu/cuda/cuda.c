@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The CUDA kind of memory: devices, what a user's pointer is, and the table of the kind. Page-locked host memory is in
+ * gpu/cuda/pinned.c, copies are in gpu/cuda/copy.c, sharing between processes in gpu/cuda/ipc/ipc.c, contexts and streams in
+ * gpu/cuda/context.c.
+ *
+ * Loading the driver does not start CUDA. A program that never uses it pays for a library call or two; one that
+ * does has started it before it can hold a device pointer.
+ */
+#include "base/log.h"
+#include "gpu/copy_pool.h"
+#include "gpu/cuda/context.h"
+#include "gpu/cuda/timing.h"
+#include "gpu/cuda/stream.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Is it ours? ------------------------------------------------------------------------------------------------- */
+
+/* Host memory that CUDA knows is page-locked, or managed: the latter counts as device memory wherever it is now. */
+static bool is_managed(CUdeviceptr address)
+{
+    uint64_t managed = 0;
+    CUresult result = shmemi_cuda.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+    return result == CUDA_SUCCESS && managed;
+}
+
+/* Every error means no: unknown to CUDA, CUDA not started, CUDA shut down. */
+static bool cuda_owns(const void *address)
+{
+    CUmemorytype type = 0;
+    CUdeviceptr pointer = (CUdeviceptr)address;
+    if (shmemi_cuda_is_over ||
+        shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS)
+        return false;
+    return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED || is_managed(pointer);
+}
+
+/* ---- Order with the program's own synchronous calls ---------------------------------------------------------------
+ * cudaMemcpy of up to 64 KiB from pageable memory, and cudaMemset, return before the GPU has done them. Our streams do
+ * not wait for the default stream (a kernel that waits for a put would block for ever), so a put could send what was
+ * there before. The attribute makes such calls synchronous for an allocation; what was issued earlier is waited for
+ * once. Memory that does not have the attribute (pools, cuMemMap) is waited for at each use. */
+
+enum { KNOWN_BUFFERS = 256 };
+
+struct known_buffer {
+    uint64_t id; /* 0: free */
+    struct shmemi_cuda_context *context;
+};
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known_buffer known_buffers[KNOWN_BUFFERS]; /* synchronous ones, by id */
+
+static struct shmemi_cuda_context *known_context(uint64_t id)
+{
+    pthread_mutex_lock(&known_lock);
+    const struct known_buffer *known = &known_buffers[id % KNOWN_BUFFERS];
+    struct shmemi_cuda_context *context = known->id == id ? known->context : NULL;
+    pthread_mutex_unlock(&known_lock);
+    return context;
+}
+
+static void remember(uint64_t id, struct shmemi_cuda_context *context)
+{
+    pthread_mutex_lock(&known_lock);
+    known_buffers[id % KNOWN_BUFFERS] = (struct known_buffer){id, context};
+    pthread_mutex_unlock(&known_lock);
+}
+
+static void forget_buffers(void)
+{
+    pthread_mutex_lock(&known_lock);
+    for (int i = 0; i < KNOWN_BUFFERS; i++)
+        known_buffers[i] = (struct known_buffer){0};
+    pthread_mutex_unlock(&known_lock);
+}
+
+/* True when the program's synchronous calls on this allocation are synchronous from now on. */
+static bool make_synchronous(CUdeviceptr pointer, struct shmemi_cuda_context *context)
+{
+    bool pushed;
+    unsigned yes = 1;
+    if (shmemi_cuda_enter(context, &pushed))
+        return false;
+    bool done = shmemi_cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer) == CUDA_SUCCESS;
+    shmemi_cuda.cuStreamSynchronize(CU_STREAM_LEGACY);
+    shmemi_cuda_leave(pushed);
+    return done;
+}
+
+static void cuda_adopt(struct shmemi_place *place)
+{
+    unsigned long long id = 0;
+    struct shmemi_cuda_context *context;
+    if (shmemi_cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, place->address) != CUDA_SUCCESS)
+        id = 0;
+    place->object = id ? known_context(id) : NULL;
+    if (place->object || shmemi_cuda_context_at(place->address, &context))
+        return;
+    place->object = context;
+    if (make_synchronous(place->address, context) && id)
+        remember(id, context);
+}
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+static int cuda_device_count(void)
+{
+    int count = 0;
+    if (shmemi_cuda_start() || CUDA_CALL(cuDeviceGetCount, &count))
+        return 0;
+    return count;
+}
+
+static int device_handle(int device, CUdevice *handle_p)
+{
+    int rc = shmemi_cuda_start();
+    if (rc)
+        return rc;
+    return shmemi_cuda_errno(shmemi_cuda.cuDeviceGet(handle_p, device));
+}
+
+static int cuda_device_pci(int device, char *text, size_t size)
+{
+    CUdevice handle;
+    int domain, bus, slot;
+    int rc = device_handle(device, &handle);
+    if (!rc)
+        rc = CUDA_CALL(cuDeviceGetAttribute, &domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, handle);
+    if (!rc)
+        rc = CUDA_CALL(cuDeviceGetAttribute, &bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, handle);
+    if (!rc)
+        rc = CUDA_CALL(cuDeviceGetAttribute, &slot, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, handle);
+    if (!rc)
+        snprintf(text, size, "%04x:%02x:%02x.0", domain, bus, slot);
+    return rc;
+}
+
+static int cuda_device_name(int device, char *text, size_t size)
+{
+    CUdevice handle;
+    int rc = device_handle(device, &handle);
+    return rc ? rc : CUDA_CALL(cuDeviceGetName, text, (int)size, handle);
+}
+
+static int cuda_allocate(int device, size_t size, void **object_p)
+{
+    struct shmemi_cuda_context *context;
+    CUdeviceptr pointer;
+    bool pushed;
+    int rc = shmemi_cuda_start();
+    if (!rc)
+        rc = shmemi_cuda_context_find(NULL, device, &context);
+    if (!rc)
+        rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = CUDA_CALL(cuMemAlloc, &pointer, size);
+    shmemi_cuda_leave(pushed);
+    if (!rc)
+        *object_p = (void *)pointer;
+    return rc;
+}
+
+static void cuda_deallocate(void *object)
+{
+    shmemi_cuda.cuMemFree((CUdeviceptr)object);
+}
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
+
+/* What the driver says of a pointer. Flags have the width of the widest type that any driver writes. */
+struct pointer_facts {
+    CUmemorytype type;
+    CUcontext context; /* NULL: memory of a pool, or mapped by cuMemMap */
+    int device;
+    CUdeviceptr start;
+    size_t size;
+    unsigned long long buffer_id;
+    uint64_t is_managed;
+    uint64_t has_legacy_ipc;
+    CUmemoryPool pool;
+};
+
+static CUresult query(CUdeviceptr pointer, struct pointer_facts *facts_p)
+{
+    struct pointer_facts facts = {.device = -1};
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE,     CU_POINTER_ATTRIBUTE_BUFFER_ID,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED,     CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+    };
+    void *values[] = {
+        &facts.type,      &facts.context,    &facts.device,         &facts.start, &facts.size,
+        &facts.buffer_id, &facts.is_managed, &facts.has_legacy_ipc, &facts.pool,
+    };
+    enum { N_FACTS = sizeof names / sizeof names[0] };
+    CUresult result = shmemi_cuda.cuPointerGetAttributes(N_FACTS, names, values, pointer);
+    if (result == CUDA_SUCCESS)
+        *facts_p = facts;
+    return result;
+}
+
+/* Was this address made by cuMemCreate and cuMemMap? */
+static bool is_vmm(CUdeviceptr pointer)
+{
+    CUmemGenericAllocationHandle handle;
+    if (shmemi_cuda.cuMemRetainAllocationHandle(&handle, (void *)pointer) != CUDA_SUCCESS)
+        return false;
+    shmemi_cuda.cuMemRelease(handle);
+    return true;
+}
+
+static enum shmemi_memory_class vmm_class(CUdeviceptr pointer)
+{
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp properties = {0};
+    if (shmemi_cuda.cuMemRetainAllocationHandle(&handle, (void *)pointer) != CUDA_SUCCESS)
+        return SHMEMI_CLASS_CUDA_OTHER;
+    CUresult result = shmemi_cuda.cuMemGetAllocationPropertiesFromHandle(&properties, handle);
+    shmemi_cuda.cuMemRelease(handle);
+    bool has_descriptor = properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    return result == CUDA_SUCCESS && has_descriptor ? SHMEMI_CLASS_CUDA_VMM : SHMEMI_CLASS_CUDA_VMM_PRIVATE;
+}
+
+/* The driver does not tell a pool's handle types; it gives a descriptor or does not. */
+static enum shmemi_memory_class pool_class(CUmemoryPool pool)
+{
+    int fd = -1;
+    CUresult result =
+        shmemi_cuda.cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (result != CUDA_SUCCESS)
+        return SHMEMI_CLASS_CUDA_POOL_PRIVATE;
+    close(fd);
+    return SHMEMI_CLASS_CUDA_POOL;
+}
+
+/* A range of addresses reserved for cuMemMap is filled piece by piece; adjacent pieces serve as one object. */
+static void join_pieces(struct pointer_facts *facts, CUdeviceptr reserved_end, CUdeviceptr wanted_end)
+{
+    CUdeviceptr start, end = facts->start + facts->size;
+    size_t size;
+    while (end < wanted_end && end < reserved_end && is_vmm(end) &&
+           shmemi_cuda.cuMemGetAddressRange(&start, &size, end) == CUDA_SUCCESS && start + size > end)
+        end = start + size;
+    facts->size = end - facts->start;
+}
+
+/* Name the class of the allocation, and correct its extent where the range attributes mean reserved addresses. Memory
+ * that none of the known calls made was, for example, imported from another process or interface. */
+static enum shmemi_memory_class classify(struct pointer_facts *facts, CUdeviceptr pointer, size_t wanted)
+{
+    if (facts->is_managed)
+        return SHMEMI_CLASS_CUDA_MANAGED;
+    if (facts->pool)
+        return pool_class(facts->pool);
+    if (facts->has_legacy_ipc)
+        return SHMEMI_CLASS_CUDA_MALLOC;
+    CUdeviceptr reserved_end = facts->start + facts->size;
+    if (shmemi_cuda.cuMemGetAddressRange(&facts->start, &facts->size, pointer) != CUDA_SUCCESS)
+        facts->size = 0;
+    if (!is_vmm(pointer))
+        return SHMEMI_CLASS_CUDA_OTHER;
+    join_pieces(facts, reserved_end, pointer + wanted);
+    facts->buffer_id = 0; /* that of one piece only */
+    return vmm_class(pointer);
+}
+
+static int refuse(int rc, char *reason, size_t reason_size, const char *text)
+{
+    snprintf(reason, reason_size, "%s", text);
+    return rc;
+}
+
+static int check_type(CUresult result, const struct pointer_facts *facts, char *reason, size_t reason_size)
+{
+    bool is_unknown = result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_INVALID_CONTEXT;
+    if (result == CUDA_ERROR_NOT_INITIALIZED)
+        return refuse(-EINVAL, reason, reason_size, "is not CUDA device memory (the program has not started CUDA)");
+    if (is_unknown || (result == CUDA_SUCCESS && !facts->type && !facts->is_managed))
+        return refuse(-EINVAL, reason, reason_size, "is not CUDA device memory");
+    if (result != CUDA_SUCCESS)
+        return refuse(shmemi_cuda_errno(result), reason, reason_size, shmemi_cuda_error_text(result));
+    if (facts->type == CU_MEMORYTYPE_HOST && !facts->is_managed)
+        return refuse(-EINVAL, reason, reason_size, "is page-locked host memory, not CUDA device memory");
+    if (facts->type == CU_MEMORYTYPE_ARRAY)
+        return refuse(-EINVAL, reason, reason_size, "is a CUDA array, not linear device memory");
+    return 0;
+}
+
+static int cuda_open_object(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
+                            size_t reason_size)
+{
+    struct pointer_facts facts = {0};
+    struct shmemi_cuda_context *context;
+    CUdeviceptr pointer = (CUdeviceptr)object;
+    shmemi_cuda_contexts_check();
+    int rc = check_type(query(pointer, &facts), &facts, reason, reason_size);
+    if (rc)
+        return rc;
+    enum shmemi_memory_class class = classify(&facts, pointer, size);
+    if (pointer - facts.start >= facts.size)
+        return refuse(-EINVAL, reason, reason_size, "is an address without memory behind it");
+    size_t room = facts.start + facts.size - pointer;
+    if (size > room) {
+        snprintf(reason, reason_size, "is %zu bytes long, %zu past the end of the allocation", size, size - room);
+        return -EINVAL;
+    }
+    rc = shmemi_cuda_context_find(facts.context, facts.device < 0 ? 0 : facts.device, &context);
+    if (rc)
+        return refuse(rc, reason, reason_size, "is on a CUDA device that could not be opened");
+    make_synchronous(pointer, context);
+    *allocation_p = (struct shmemi_allocation){
+        .place = {.memory = &shmemi_memory_cuda, .object = context, .address = pointer},
+        .base = facts.start,
+        .size = facts.size,
+        .buffer_id = facts.buffer_id,
+        .device = context->device,
+        .class = class,
+    };
+    return 0;
+}
+
+static void cuda_close_object(struct shmemi_allocation *allocation)
+{
+    (void)allocation; /* the record of the context stays until the kind is closed */
+}
+
+static const char *cuda_handicap(const struct shmemi_allocation *allocation)
+{
+    if (shmemi_cuda_has_kernels(allocation->place.object))
+        return NULL;
+    return shmemi_kernels_image_size ? "the library's device kernels do not run on this GPU: build with a newer nvcc"
+                                     : "the library was built without device kernels: build where nvcc is";
+}
+
+static void cuda_adopt_thread(const struct shmemi_place *place)
+{
+    const struct shmemi_cuda_context *context = place->object;
+    CUcontext current = NULL;
+    if (!shmemi_cuda_is_over && shmemi_cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current)
+        shmemi_cuda.cuCtxPushCurrent(context->context);
+}
+
+/* ---- The kind ---------------------------------------------------------------------------------------------------- */
+
+static void cuda_close(void)
+{
+    shmemi_cuda_contexts_check();
+    shmemi_copy_pool_close();
+    shmemi_cuda_pinned_close();
+    forget_buffers();
+    shmemi_cuda_streams_close();
+    shmemi_cuda_ipc_close();
+    shmemi_cuda_timings_close();
+    shmemi_cuda_contexts_close();
+}
+
+const struct shmemi_memory shmemi_memory_cuda = {
+    .name = "cuda",
+    .type = SHMEMI_MEMTYPE_CUDA,
+    .open = shmemi_cuda_load,
+    .close = cuda_close,
+    .owns = cuda_owns,
+    .adopt = cuda_adopt,
+    .device_count = cuda_device_count,
+    .device_pci = cuda_device_pci,
+    .device_name = cuda_device_name,
+    .allocate = cuda_allocate,
+    .deallocate = cuda_deallocate,
+    .open_object = cuda_open_object,
+    .close_object = cuda_close_object,
+    .handicap = cuda_handicap,
+    .copy = shmemi_cuda_copy,
+    .copy_start = shmemi_cuda_copy_start,
+    .copy_on_lane = shmemi_cuda_copy_on_lane,
+    .lane_mark = shmemi_cuda_lane_mark,
+    .event_test = shmemi_cuda_event_test,
+    .report_copies = shmemi_cuda_timings_report,
+    .event_wait = shmemi_cuda_event_wait,
+    .lane_open = shmemi_cuda_lane_open,
+    .lane_copy = shmemi_cuda_lane_copy,
+    .lane_wait = shmemi_cuda_lane_wait,
+    .lane_close = shmemi_cuda_lane_close,
+    .list_take = shmemi_cuda_list_take,
+    .list_start = shmemi_cuda_list_start,
+    .list_test = shmemi_cuda_list_test,
+    .list_give = shmemi_cuda_list_give,
+    .amo = shmemi_cuda_amo,
+    .find_agent = shmemi_cuda_find_agent,
+    .reaches_agent = shmemi_cuda_reaches_agent,
+    .combine = shmemi_cuda_combine,
+    .export_handle = shmemi_cuda_export,
+    .import_handle = shmemi_cuda_import,
+    .release_handle = shmemi_cuda_release,
+    .adopt_thread = cuda_adopt_thread,
+    .pin = shmemi_cuda_pin,
+    .unpin = shmemi_cuda_unpin,
+    .is_pinned = shmemi_cuda_is_locked_range,
+    .streams = &shmemi_cuda_streams,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The library's device kernels; one fat binary, embedded in the library (gpu/cuda/kernels/load.c). Each kind of kernel is a file
+ * of its own.
+ */
+#include "gpu/cuda/kernels/arguments.h"
+
+#include "gpu/cuda/kernels/end.cuh"
+#include "gpu/cuda/kernels/list.cuh"
+#include "gpu/cuda/kernels/stream.cuh"
+#include "gpu/cuda/kernels/rows.cuh"
+#include "gpu/cuda/kernels/combine.cuh"

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The library's device kernels in a CUDA context. Private to the files of the CUDA kind of memory.
+ */
+#ifndef SHMEMI_CUDA_KERNELS_H
+#define SHMEMI_CUDA_KERNELS_H
+
+#include "gpu/cuda/driver.h"
+#include "gpu/cuda/kernels/arguments.h"
+
+struct shmemi_cuda_context;
+
+enum shmemi_kernel {
+#define KERNEL(name) SHMEMI_KERNEL_##name,
+    SHMEMI_FOR_KERNELS(KERNEL)
+#undef KERNEL
+        SHMEMI_KERNELS
+};
+
+/* The fat binary; of length 0 in a build without nvcc. */
+extern const unsigned char shmemi_kernels_image[];
+extern const size_t shmemi_kernels_image_size;
+
+/* A kernel, loaded into the context when first asked for; the context is current. -ENOTSUP when this build has no
+ * kernels, or none that this device can run (then there was one warning): the caller does without. */
+int shmemi_cuda_kernel(struct shmemi_cuda_context *context, enum shmemi_kernel kernel, CUfunction *function_p);
+
+/* Load all of them into the current context. The driver may wait for every stream of the context when it loads one:
+ * once a stream waits for what a kernel of ours will do, that would be too late. */
+void shmemi_cuda_kernels_load(struct shmemi_cuda_context *context);
+
+/* Can kernels be used in this context? Loads them; the context need not be current. */
+bool shmemi_cuda_has_kernels(struct shmemi_cuda_context *context);
+
+/* Enqueue a kernel of a single dimension. arguments are pointers to its arguments, as cuLaunchKernel wants them. */
+int shmemi_cuda_launch(CUfunction function, unsigned blocks, unsigned threads, CUstream stream, void **arguments);
+
+#endif

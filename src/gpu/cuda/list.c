@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lists of small operations on CUDA memory. Each context has a pool of them in one piece of page-locked memory, which
+ * kernels read and write by the same addresses as the CPU. A kernel's last store is the list's ticket: the CPU polls
+ * that word, and asks the driver only now and then whether the kernel has failed. A single transfer is quicker as a
+ * copy, and the old value of a single atomic operation brings the ticket along.
+ */
+#include "gpu/cuda/list.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "gpu/cuda/context.h"
+#include "gpu/cuda/timing.h"
+#include "gpu/list.h"
+
+#include <stdlib.h>
+
+enum {
+    LISTS = 16,
+    ENTRIES = 4096,
+    BYTES = 128 << 10,
+    LINE = 128, /* words of different lists do not share one */
+    BLOCK_THREADS = 128,
+    BLOCKS_MAX = 64,
+    POLLS_PER_QUERY = 4096,
+};
+
+/* What the device writes at the end; page-locked. */
+struct ending {
+    uint32_t done;
+    _Alignas(16) uint64_t answer[2]; /* halves of an old value below, the ticket above */
+};
+
+/* How the end is seen: the ticket in done, or in the answer, or by the stream alone. */
+enum way { WAY_LIST, WAY_UPDATE, WAY_COPY };
+
+struct cuda_list {
+    struct shmemi_list list; /* the first member */
+    CUdeviceptr arrivals;
+    struct ending *ending;
+    uint32_t ticket;
+    enum way way;    /* of what is under way */
+    uint32_t result; /* WAY_UPDATE: where in the list's bytes the old value goes */
+    CUstream stream;
+    unsigned polls;
+};
+
+/* The last one is for shmemi_cuda_amo. */
+struct shmemi_cuda_lists {
+    struct cuda_list member[LISTS + 1];
+    struct shmemi_delivery deliveries[LISTS + 1][ENTRIES];
+    void *locked;
+    CUdeviceptr arrivals;
+    pthread_mutex_t lock; /* of free */
+    struct shmemi_list *free;
+    pthread_mutex_t amo_lock; /* of the last member */
+};
+
+static const size_t LOCKED_PER_LIST = ENTRIES * sizeof(struct shmemi_list_entry) + BYTES + LINE;
+
+/* ---- The pool of a context --------------------------------------------------------------------------------------- */
+
+static void set_up(struct shmemi_cuda_lists *lists, struct shmemi_cuda_context *context)
+{
+    for (int i = 0; i <= LISTS; i++) {
+        struct cuda_list *member = &lists->member[i];
+        char *locked = (char *)lists->locked + (size_t)i * LOCKED_PER_LIST;
+        member->list = (struct shmemi_list){
+            .memory = &shmemi_memory_cuda,
+            .object = context,
+            .entries = (struct shmemi_list_entry *)(locked + LINE),
+            .deliveries = lists->deliveries[i],
+            .bytes = locked + LINE + ENTRIES * sizeof(struct shmemi_list_entry),
+            .capacity = ENTRIES,
+            .bytes_capacity = BYTES,
+        };
+        member->ending = (struct ending *)locked;
+        *member->ending = (struct ending){0};
+        member->arrivals = lists->arrivals + (size_t)i * LINE;
+        if (i < LISTS) {
+            member->list.next = lists->free;
+            lists->free = &member->list;
+        }
+    }
+}
+
+static int allocate(struct shmemi_cuda_lists *lists)
+{
+    int rc = CUDA_CALL(cuMemHostAlloc, &lists->locked, (LISTS + 1) * LOCKED_PER_LIST, CU_MEMHOSTALLOC_PORTABLE);
+    if (!rc)
+        rc = CUDA_CALL(cuMemAlloc, &lists->arrivals, (LISTS + 1) * LINE);
+    if (!rc)
+        rc = CUDA_CALL(cuMemsetD8, lists->arrivals, 0, (LISTS + 1) * LINE);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
+    return rc;
+}
+
+static struct shmemi_cuda_lists *create(struct shmemi_cuda_context *context)
+{
+    bool pushed;
+    struct shmemi_cuda_lists *lists = calloc(1, sizeof *lists);
+    if (!lists)
+        return NULL;
+    pthread_mutex_init(&lists->lock, NULL);
+    pthread_mutex_init(&lists->amo_lock, NULL);
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (!rc) {
+        rc = allocate(lists);
+        if (rc) {
+            shmemi_warn("CUDA device %d: no page-locked memory for lists of small operations; transfers go one by one",
+                        context->device);
+            shmemi_cuda_lists_close(lists);
+            lists = NULL;
+        }
+        shmemi_cuda_leave(pushed);
+    }
+    if (lists)
+        set_up(lists, context);
+    return lists;
+}
+
+void shmemi_cuda_lists_close(struct shmemi_cuda_lists *lists)
+{
+    if (!lists)
+        return;
+    if (lists->arrivals)
+        shmemi_cuda.cuMemFree(lists->arrivals);
+    if (lists->locked)
+        shmemi_cuda.cuMemFreeHost(lists->locked);
+    pthread_mutex_destroy(&lists->lock);
+    pthread_mutex_destroy(&lists->amo_lock);
+    free(lists);
+}
+
+static struct shmemi_cuda_lists *open_lists(struct shmemi_cuda_context *context)
+{
+    bool has_kernels = shmemi_cuda_has_kernels(context);
+    pthread_mutex_lock(&context->lock);
+    if (!context->lists.is_tried) {
+        context->lists.is_tried = true;
+        struct shmemi_cuda_lists *lists = has_kernels ? create(context) : NULL;
+        atomic_store_explicit(&context->lists.pool, lists, memory_order_release);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return atomic_load_explicit(&context->lists.pool, memory_order_acquire);
+}
+
+static inline struct shmemi_cuda_lists *lists_of(const struct shmemi_place *place)
+{
+    struct shmemi_cuda_context *context = place->object;
+    struct shmemi_cuda_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_acquire);
+    return __builtin_expect(!lists, 0) ? open_lists(context) : lists;
+}
+
+struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place)
+{
+    struct shmemi_cuda_lists *lists = lists_of(place);
+    if (!lists)
+        return NULL;
+    pthread_mutex_lock(&lists->lock);
+    struct shmemi_list *list = lists->free;
+    if (list) {
+        lists->free = list->next;
+        list->next = NULL;
+    }
+    pthread_mutex_unlock(&lists->lock);
+    if (list && shmemi_cuda_stream(list->object, &((struct cuda_list *)list)->stream)) {
+        shmemi_cuda_list_give(list);
+        return NULL;
+    }
+    return list;
+}
+
+void shmemi_cuda_list_give(struct shmemi_list *list)
+{
+    struct shmemi_cuda_context *context = list->object;
+    struct shmemi_cuda_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_relaxed);
+    shmemi_list_empty(list);
+    pthread_mutex_lock(&lists->lock);
+    list->next = lists->free;
+    lists->free = list;
+    pthread_mutex_unlock(&lists->lock);
+}
+
+/* ---- Running a list ---------------------------------------------------------------------------------------------- */
+
+/* Threads that share an entry: about one for 16 bytes. */
+static uint32_t lanes_for(const struct shmemi_list *list)
+{
+    uint64_t mean = list->n ? list->copied / list->n : 0;
+    uint32_t lanes = 1;
+    while (lanes < 32 && lanes * 16 < mean)
+        lanes *= 2;
+    return lanes;
+}
+
+static int launch_list(const struct cuda_list *member, struct shmemi_list_run *run)
+{
+    CUfunction function;
+    void *arguments[] = {run};
+    run->lanes = lanes_for(&member->list);
+    uint32_t blocks = (run->n * run->lanes + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    int rc = shmemi_cuda_kernel(member->list.object, SHMEMI_KERNEL_list, &function);
+    if (rc)
+        return rc;
+    blocks = blocks < 1 ? 1 : blocks > BLOCKS_MAX ? BLOCKS_MAX : blocks;
+    return shmemi_cuda_launch(function, blocks, BLOCK_THREADS, member->stream, arguments);
+}
+
+static bool is_transfer(const struct shmemi_list_entry *entry)
+{
+    return entry->op >= SHMEMI_ENTRY_COPY;
+}
+
+static unsigned threads_for(const struct shmemi_list_entry *entry)
+{
+    return entry->op == SHMEMI_ENTRY_COPY && entry->nbytes > 512 ? BLOCK_THREADS : 32;
+}
+
+/* The atomic operation is the last entry, or else the only one. */
+static int launch_update(struct cuda_list *member, struct shmemi_list_run *run)
+{
+    CUfunction function;
+    const struct shmemi_list *list = &member->list;
+    struct shmemi_list_entry first = list->entries[0];
+    struct shmemi_list_entry update = list->n_last ? list->entries[list->capacity - 1] : first;
+    void *arguments[] = {run, &first, &update};
+    run->n = list->n_last ? list->n : 0;
+    member->way = WAY_UPDATE;
+    member->result = update.result;
+    int rc = shmemi_cuda_kernel(list->object, SHMEMI_KERNEL_update, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, run->n ? threads_for(&first) : 32, member->stream, arguments);
+}
+
+static bool is_in_bytes(const struct shmemi_list *list, uint64_t address)
+{
+    return address - (uintptr_t)list->bytes < list->bytes_capacity;
+}
+
+/* Of host memory the list's own bytes take part. */
+static int copy_entry(struct cuda_list *member)
+{
+    struct shmemi_list_entry *entry = &member->list.entries[0];
+    member->way = WAY_COPY;
+    if (entry->op == SHMEMI_ENTRY_STORE)
+        return CUDA_CALL(cuMemcpyHtoDAsync, entry->dest, &entry->source, entry->nbytes, member->stream);
+    if (is_in_bytes(&member->list, entry->source))
+        return CUDA_CALL(cuMemcpyHtoDAsync, entry->dest, (const void *)entry->source, entry->nbytes, member->stream);
+    if (is_in_bytes(&member->list, entry->dest))
+        return CUDA_CALL(cuMemcpyDtoHAsync, (void *)entry->dest, entry->source, entry->nbytes, member->stream);
+    return CUDA_CALL(cuMemcpyDtoDAsync, entry->dest, entry->source, entry->nbytes, member->stream);
+}
+
+static int launch(struct cuda_list *member, struct shmemi_list_run *run)
+{
+    const struct shmemi_list *list = &member->list;
+    const struct shmemi_list_entry *first = &list->entries[0];
+    member->way = WAY_LIST;
+    if (list->n > 1 || list->n_last > 1)
+        return launch_list(member, run);
+    return list->n_last || !is_transfer(first) ? launch_update(member, run) : copy_entry(member);
+}
+
+static int launch_timed(struct cuda_list *member, struct shmemi_list_run *run)
+{
+    const struct shmemi_list *list = &member->list;
+    struct shmemi_cuda_timing *timing = shmemi_cuda_time(list->object, member->stream);
+    int rc = launch(member, run);
+    shmemi_cuda_timing_end(timing, rc, "list of small operations", list->copied);
+    return rc;
+}
+
+static struct shmemi_kernel_end next_end(struct cuda_list *member)
+{
+    member->polls = 0;
+    return (struct shmemi_kernel_end){(uintptr_t)&member->ending->done, member->arrivals, ++member->ticket};
+}
+
+struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list)
+{
+    struct cuda_list *member = (struct cuda_list *)list;
+    member->way = WAY_LIST;
+    return next_end(member);
+}
+
+int shmemi_cuda_list_start(struct shmemi_list *list)
+{
+    struct cuda_list *member = (struct cuda_list *)list;
+    struct shmemi_list_run run = {
+        .entries = (uintptr_t)list->entries,
+        .bytes = (uintptr_t)list->bytes,
+        .answer = (uintptr_t)member->ending->answer,
+        .end = next_end(member),
+        .capacity = list->capacity,
+        .n = list->n,
+        .n_last = list->n_last,
+    };
+    bool pushed;
+    int rc = shmemi_cuda_enter(list->object, &pushed);
+    if (rc)
+        return rc;
+    rc = launch_timed(member, &run);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* The old value is in both halves, or not yet. */
+static bool is_answered(const struct cuda_list *member)
+{
+    uint64_t low = __atomic_load_n(&member->ending->answer[0], __ATOMIC_ACQUIRE);
+    uint64_t high = __atomic_load_n(&member->ending->answer[1], __ATOMIC_ACQUIRE);
+    if (low >> 32 != member->ticket || high >> 32 != member->ticket)
+        return false;
+    uint64_t old = (uint32_t)low | high << 32;
+    if (member->result != SHMEMI_ENTRY_NO_RESULT)
+        memcpy(member->list.bytes + member->result, &old, sizeof old);
+    return true;
+}
+
+static bool is_done(const struct cuda_list *member)
+{
+    switch (member->way) {
+    case WAY_LIST:
+        return __atomic_load_n(&member->ending->done, __ATOMIC_ACQUIRE) == member->ticket;
+    case WAY_UPDATE:
+        return is_answered(member);
+    case WAY_COPY:
+        return false;
+    }
+    return false;
+}
+
+/* The list that its context has started next came after it on the same stream, and has ended. */
+static bool is_outlived(const struct cuda_list *member)
+{
+    const struct cuda_list *next = (const struct cuda_list *)member->list.next;
+    return next && next->list.memory == &shmemi_memory_cuda && next->stream == member->stream && is_done(next);
+}
+
+/* A kernel may have failed. When the stream is done the ticket is there, or never will be. */
+static int ask_driver(const struct cuda_list *member)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(member->list.object, &pushed);
+    if (rc)
+        return rc;
+    CUresult result = shmemi_cuda.cuStreamQuery(member->stream);
+    shmemi_cuda_leave(pushed);
+    if (result == CUDA_ERROR_NOT_READY)
+        return -EAGAIN;
+    rc = shmemi_cuda_check(result, "cuStreamQuery(stream of small operations)");
+    if (rc || member->way == WAY_COPY || is_done(member))
+        return rc;
+    shmemi_error("a kernel for small operations has ended without doing its work");
+    return -EIO;
+}
+
+int shmemi_cuda_list_test(struct shmemi_list *list)
+{
+    struct cuda_list *member = (struct cuda_list *)list;
+    if (is_done(member) || (member->way == WAY_COPY && is_outlived(member)))
+        return 0;
+    if (member->way != WAY_COPY && ++member->polls % POLLS_PER_QUERY)
+        return -EAGAIN;
+    return ask_driver(member);
+}
+
+int shmemi_cuda_list_wait(struct shmemi_list *list)
+{
+    enum { SPINS = 20000 };
+    int rc;
+    for (unsigned spins = 0; (rc = shmemi_cuda_list_test(list)) == -EAGAIN; spins++)
+        if (spins > SPINS)
+            shmemi_yield();
+    return rc;
+}
+
+/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
+
+int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    struct shmemi_cuda_lists *lists = word->object ? lists_of(word) : NULL;
+    if (!lists)
+        return -ENOTSUP;
+    struct shmemi_list *list = &lists->member[LISTS].list;
+    *old_p = 0;
+    pthread_mutex_lock(&lists->amo_lock);
+    shmemi_list_empty(list);
+    shmemi_list_amo(list, word->address, amo, old_p);
+    int rc = shmemi_cuda_stream(list->object, &lists->member[LISTS].stream);
+    if (!rc)
+        rc = shmemi_cuda_list_start(list);
+    if (!rc)
+        rc = shmemi_cuda_list_wait(list);
+    if (!rc)
+        shmemi_list_deliver(list);
+    pthread_mutex_unlock(&lists->amo_lock);
+    return rc;
+}
+
+void shmemi_cuda_find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p)
+{
+    const struct shmemi_cuda_context *context = own->object;
+    CUuuid uuid;
+    *agent_p = (struct shmemi_agent){0};
+    if (!lists_of(own) || CUDA_CALL(cuDeviceGetUuid, &uuid, context->handle))
+        return;
+    agent_p->exists = true;
+    memcpy(agent_p->device, &uuid, sizeof agent_p->device);
+}
+
+static bool is_device(CUdevice device, const struct shmemi_agent *agent)
+{
+    CUuuid uuid;
+    return shmemi_cuda.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS && !memcmp(&uuid, agent->device, sizeof uuid);
+}
+
+/* Kernels on the agent's own device, or on one whose atomic operations are carried out over there. A device that this
+ * process does not see cannot be asked about. */
+bool shmemi_cuda_reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
+{
+    const struct shmemi_cuda_context *context = imported->object;
+    int count = 0, is_native = 0;
+    if (!agent->exists || !context || !lists_of(imported))
+        return false;
+    if (is_device(context->handle, agent))
+        return true;
+    shmemi_cuda.cuDeviceGetCount(&count);
+    for (int i = 0; i < count && !is_native; i++) {
+        CUdevice device;
+        if (shmemi_cuda.cuDeviceGet(&device, i) == CUDA_SUCCESS && is_device(device, agent))
+            shmemi_cuda.cuDeviceGetP2PAttribute(&is_native, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                                context->handle, device);
+    }
+    return is_native;
+}

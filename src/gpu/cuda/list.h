@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lists of small operations on CUDA memory, carried out by the library's kernels. Private to the files of the CUDA
+ * kind of memory; what the functions do: memory.h.
+ */
+#ifndef SHMEMI_CUDA_LIST_H
+#define SHMEMI_CUDA_LIST_H
+
+#include "gpu/cuda/kernels/arguments.h"
+#include "gpu/memory.h"
+
+struct shmemi_cuda_context;
+struct shmemi_cuda_lists;
+
+struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
+int shmemi_cuda_list_start(struct shmemi_list *list);
+int shmemi_cuda_list_test(struct shmemi_list *list);
+void shmemi_cuda_list_give(struct shmemi_list *list);
+int shmemi_cuda_list_wait(struct shmemi_list *list);
+/* For a kernel that the caller launches instead of the list, which is empty, on the thread's own stream: it tells its
+ * end there, so that the list's functions see it. */
+struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list);
+
+int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
+void shmemi_cuda_find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p);
+bool shmemi_cuda_reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent);
+
+/* Free the lists of a context, which is current or gone; none is in use. */
+void shmemi_cuda_lists_close(struct shmemi_cuda_lists *lists);
+
+#endif

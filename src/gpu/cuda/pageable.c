@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Large copies between pageable host memory and CUDA memory. The driver has one thread and little memory for them, and
+ * reaches a fifth of what the bus can do; copy threads with page-locked buffers of ours fill it (double_queue.h).
+ *
+ * Threads and buffers are those of the copy pool, shared by all devices. All DMA copies run on the calling thread's
+ * stream, so they are in order with its other copies. Nonblocking copies are complete on return, too, as the driver's
+ * own of pageable memory are: going on in the background would take buffers and cores from the program at times that it
+ * cannot see, and the next such copy would have to wait in any case.
+ */
+#include "base/log.h"
+#include "base/settings.h"
+#include "gpu/copy_pool.h"
+#include "gpu/cuda/context.h"
+#include "gpu/host_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy under way, as its DMA functions see it. */
+struct transfer {
+    const struct shmemi_copy_pool *pool;
+    struct shmemi_cuda_context *context;
+    CUstream stream;
+    struct shmemi_place gpu;
+    size_t gpu_pitch;
+    bool to_gpu;
+    CUevent moved[SHMEMI_COPY_BUFFERS_MAX];
+};
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+static int start_move(void *device, unsigned buffer, const struct shmemi_queued_piece *piece)
+{
+    const struct transfer *transfer = device;
+    const struct shmemi_copy_pool *pool = transfer->pool;
+    struct shmemi_place host = shmemi_place_host(pool->buffers + buffer * pool->buffer_size), gpu = transfer->gpu;
+    gpu.address += piece->row * transfer->gpu_pitch + piece->column;
+    struct shmemi_shape shape = {piece->width, piece->rows, piece->width, piece->width};
+    *(transfer->to_gpu ? &shape.dest_pitch : &shape.source_pitch) = transfer->gpu_pitch;
+    int rc = transfer->to_gpu ? shmemi_cuda_enqueue(&gpu, &host, &shape, transfer->stream)
+                              : shmemi_cuda_enqueue(&host, &gpu, &shape, transfer->stream);
+    if (!rc)
+        rc = CUDA_CALL(cuEventRecord, transfer->moved[buffer], transfer->stream);
+    if (rc) /* a copy that has been started must not touch the buffer after the caller has returned */
+        shmemi_cuda.cuStreamSynchronize(transfer->stream);
+    return rc;
+}
+
+static int test_move(void *device, unsigned buffer)
+{
+    const struct transfer *transfer = device;
+    CUresult result = shmemi_cuda.cuEventQuery(transfer->moved[buffer]);
+    return result == CUDA_ERROR_NOT_READY ? -EAGAIN : shmemi_cuda_check(result, "cuEventQuery(moved)");
+}
+
+static int take_events(struct transfer *transfer, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        int rc = shmemi_cuda_event_take(transfer->context, &transfer->moved[i]);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static void give_events(struct transfer *transfer)
+{
+    for (unsigned i = 0; i < SHMEMI_COPY_BUFFERS_MAX; i++)
+        if (transfer->moved[i])
+            shmemi_cuda_event_give(transfer->context, transfer->moved[i]);
+}
+
+static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued_copy *copy)
+{
+    int rc = take_events(transfer, transfer->pool->n_buffers);
+    if (!rc)
+        rc = shmemi_double_queue_copy(transfer->pool->queue, copy);
+    give_events(transfer);
+    return rc;
+}
+
+/* Rows that are shorter, or overlap, are left to the driver. */
+enum { ROW_MIN = 4096 };
+
+static bool is_for_threads(const struct shmemi_place *host, size_t pitch, const struct shmemi_shape *shape)
+{
+    bool has_rows = shape->rows > 1;
+    if (has_rows && (shape->width < ROW_MIN || shape->dest_pitch < shape->width || shape->source_pitch < shape->width))
+        return false;
+    return host->memory == &shmemi_memory_host && shmemi_settings.copy_chunk &&
+           !shmemi_cuda_is_locked_range((const void *)host->address, (shape->rows - 1) * pitch + shape->width);
+}
+
+int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    bool to_gpu = dest->memory == &shmemi_memory_cuda;
+    const struct shmemi_place *host = to_gpu ? source : dest;
+    size_t host_pitch = to_gpu ? shape->source_pitch : shape->dest_pitch;
+    if (!is_for_threads(host, host_pitch, shape))
+        return -ENOTSUP;
+    struct transfer transfer = {
+        .context = context,
+        .stream = stream,
+        .gpu = to_gpu ? *dest : *source,
+        .gpu_pitch = to_gpu ? shape->dest_pitch : shape->source_pitch,
+        .to_gpu = to_gpu,
+    };
+    struct shmemi_host_rows rows = {
+        .host = (char *)host->address,
+        .pitch = host_pitch,
+        .width = shape->width,
+        .rows = shape->rows,
+        .stream_copy = shmemi_streaming_copy(),
+    };
+    static const struct shmemi_dma dma = {start_move, test_move};
+    struct shmemi_queued_copy copy = {
+        .to_device = to_gpu,
+        .nbytes = shape->width * shape->rows,
+        .host_side = to_gpu ? &shmemi_host_rows_out : &shmemi_host_rows_in,
+        .host = &rows,
+        .dma = &dma,
+        .device = &transfer,
+    };
+    int rc = shmemi_copy_pool_take(&shmemi_memory_cuda, context->device, SHMEMI_POOL_FOR_COPIES, &transfer.pool);
+    if (rc)
+        return -ENOTSUP;
+    rc = copy_by_threads(&transfer, &copy);
+    shmemi_copy_pool_give();
+    return rc;
+}
+
+/* ---- Host memory that is page-locked in part ---------------------------------------------------------------------
+ * Rare, and seldom large: through memory that is pageable as a whole. */
+
+enum { MIXED_BYTES = 64 << 10 };
+
+static int copy_mixed_piece(struct shmemi_place dest, struct shmemi_place source, char *between, size_t nbytes,
+                            CUstream stream)
+{
+    bool to_gpu = dest.memory == &shmemi_memory_cuda;
+    if (to_gpu)
+        memcpy(between, (const void *)source.address, nbytes);
+    int rc = to_gpu ? CUDA_CALL(cuMemcpyHtoDAsync, dest.address, between, nbytes, stream)
+                    : CUDA_CALL(cuMemcpyDtoHAsync, between, source.address, nbytes, stream);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamSynchronize, stream);
+    if (!rc && !to_gpu)
+        memcpy((void *)dest.address, between, nbytes);
+    return rc;
+}
+
+int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                           CUstream stream)
+{
+    char *between = malloc(MIXED_BYTES);
+    struct shmemi_place to = *dest, from = *source;
+    int rc = 0;
+    if (!between) {
+        shmemi_error("out of memory for a copy of memory that is page-locked in part");
+        return -ENOMEM;
+    }
+    for (size_t done = 0; done < nbytes && !rc; done += MIXED_BYTES) {
+        rc = copy_mixed_piece(to, from, between, nbytes - done < MIXED_BYTES ? nbytes - done : MIXED_BYTES, stream);
+        to.address += MIXED_BYTES;
+        from.address += MIXED_BYTES;
+    }
+    free(between);
+    return rc;
+}

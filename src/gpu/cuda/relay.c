@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A copy is cut into pieces. The copy engine of one GPU copies a piece out to page-locked memory, that of the other
+ * copies it in as soon as an event says that it has come, while the next one is on its way out. The pieces lie in slots,
+ * of which each shadow context has a few.
+ */
+#include "gpu/cuda/relay.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+enum {
+    SLOTS = 4,
+    SLOT_BYTES = 4 << 20,
+    PIECE_MIN = 256 << 10,
+};
+
+struct slot {
+    char *memory;    /* page-locked */
+    bool is_claimed; /* by a thread that enqueues copies, or waits for them */
+    CUevent emptied; /* NULL: it is empty, or will be when it is not claimed any more; else when this has come */
+    struct shmemi_cuda_context *emptied_in;
+};
+
+struct shmemi_cuda_relay {
+    pthread_mutex_t lock; /* of claims */
+    struct slot slot[SLOTS];
+    unsigned next;
+};
+
+/* The two ends of a copy. */
+struct relay_ends {
+    struct shmemi_cuda_context *source, *dest;
+    struct shmemi_cuda_relay *relay;
+};
+
+/* ---- Slots ------------------------------------------------------------------------------------------------------- */
+
+static struct shmemi_cuda_relay *create(void)
+{
+    char *memory;
+    struct shmemi_cuda_relay *relay = calloc(1, sizeof *relay);
+    if (!relay)
+        return NULL;
+    CUresult result =
+        shmemi_cuda.cuMemHostAlloc((void **)&memory, (size_t)SLOTS * SLOT_BYTES, CU_MEMHOSTALLOC_PORTABLE);
+    if (result != CUDA_SUCCESS) {
+        shmemi_warn("no page-locked memory for copies between GPUs without peer access: %s; they are slower",
+                    shmemi_cuda_error_text(result));
+        free(relay);
+        return NULL;
+    }
+    pthread_mutex_init(&relay->lock, NULL);
+    for (unsigned i = 0; i < SLOTS; i++)
+        relay->slot[i].memory = memory + (size_t)i * SLOT_BYTES;
+    return relay;
+}
+
+/* NULL when there is no memory for it; then it is not tried again. */
+static struct shmemi_cuda_relay *relay_of(struct shmemi_cuda_context *shadow)
+{
+    bool pushed;
+    pthread_mutex_lock(&shadow->lock);
+    if (!shadow->relay.is_tried && !shmemi_cuda_enter(shadow, &pushed)) {
+        shadow->relay.is_tried = true;
+        shadow->relay.slots = create();
+        shmemi_cuda_leave(pushed);
+    }
+    struct shmemi_cuda_relay *relay = shadow->relay.slots;
+    pthread_mutex_unlock(&shadow->lock);
+    return relay;
+}
+
+void shmemi_cuda_relay_prepare(struct shmemi_cuda_context *shadow)
+{
+    relay_of(shadow);
+}
+
+void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow)
+{
+    struct shmemi_cuda_relay *relay = shadow->relay.slots;
+    if (!relay)
+        return;
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (relay->slot[i].emptied)
+            shmemi_cuda.cuEventDestroy(relay->slot[i].emptied);
+    shmemi_cuda.cuMemFreeHost(relay->slot[0].memory);
+    pthread_mutex_destroy(&relay->lock);
+    free(relay);
+    shadow->relay.slots = NULL;
+}
+
+static struct slot *try_claim(struct shmemi_cuda_relay *relay)
+{
+    struct slot *slot = NULL;
+    pthread_mutex_lock(&relay->lock);
+    for (unsigned i = 0; i < SLOTS && !slot; i++) {
+        struct slot *candidate = &relay->slot[relay->next];
+        relay->next = (relay->next + 1) % SLOTS;
+        if (!candidate->is_claimed)
+            slot = candidate;
+    }
+    if (slot)
+        slot->is_claimed = true;
+    pthread_mutex_unlock(&relay->lock);
+    return slot;
+}
+
+static struct slot *claim(struct shmemi_cuda_relay *relay)
+{
+    struct slot *slot;
+    while (!(slot = try_claim(relay)))
+        shmemi_yield();
+    return slot;
+}
+
+static void give_back(struct shmemi_cuda_relay *relay, struct slot *slot)
+{
+    pthread_mutex_lock(&relay->lock);
+    slot->is_claimed = false;
+    pthread_mutex_unlock(&relay->lock);
+}
+
+/* What this thread enqueues next in the source's stream comes after what fills the slot now. */
+static int await_empty(struct slot *slot, CUstream stream)
+{
+    if (!slot->emptied)
+        return 0;
+    if (shmemi_cuda.cuEventQuery(slot->emptied) != CUDA_SUCCESS) { /* GPUs take longer to find that out */
+        int rc = CUDA_CALL(cuStreamWaitEvent, stream, slot->emptied, 0);
+        if (rc)
+            return rc;
+    }
+    shmemi_cuda_event_give(slot->emptied_in, slot->emptied); /* the wait has taken its state */
+    slot->emptied = NULL;
+    return 0;
+}
+
+static int record(struct shmemi_cuda_context *context, CUstream stream, CUevent *event_p)
+{
+    CUevent event;
+    int rc = shmemi_cuda_event_take(context, &event);
+    if (rc)
+        return rc;
+    rc = CUDA_CALL(cuEventRecord, event, stream);
+    if (rc)
+        shmemi_cuda_event_give(context, event);
+    else
+        *event_p = event;
+    return rc;
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
+
+static int copy_out(struct slot *slot, struct shmemi_cuda_context *context, uintptr_t source, size_t nbytes,
+                    CUevent *filled_p)
+{
+    bool pushed;
+    CUstream stream;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = await_empty(slot, stream);
+    if (!rc)
+        rc = CUDA_CALL(cuMemcpyDtoHAsync, slot->memory, source, nbytes, stream);
+    if (!rc)
+        rc = record(context, stream, filled_p);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintptr_t dest, size_t nbytes,
+                   CUevent filled, bool is_awaited)
+{
+    bool pushed;
+    CUstream stream;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamWaitEvent, stream, filled, 0);
+    if (!rc)
+        rc = CUDA_CALL(cuMemcpyHtoDAsync, dest, slot->memory, nbytes, stream);
+    if (!rc && !is_awaited)
+        rc = record(context, stream, &slot->emptied);
+    slot->emptied_in = context;
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* A piece whose end the caller waits for keeps its slot claimed: *awaited_p, which is NULL for others. */
+static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
+                      struct slot **awaited_p)
+{
+    CUevent filled;
+    struct slot *slot = claim(ends->relay);
+    int rc = copy_out(slot, ends->source, source, nbytes, &filled);
+    if (!rc) {
+        rc = copy_in(slot, ends->dest, dest, nbytes, filled, awaited_p);
+        shmemi_cuda_event_give(ends->source, filled);
+    }
+    if (!rc && awaited_p)
+        *awaited_p = slot;
+    else
+        give_back(ends->relay, slot);
+    return rc;
+}
+
+/* Small pieces cost calls and gaps, of large ones the first and the last are not overlapped. Where the gap is as long
+ * as 256 KiB take, the best size is the geometric mean of these and the whole. */
+static size_t piece_of(size_t nbytes)
+{
+    size_t piece = PIECE_MIN;
+    while (piece < SLOT_BYTES && piece / PIECE_MIN * piece < nbytes)
+        piece *= 2;
+    return piece;
+}
+
+static int synchronize(struct shmemi_cuda_context *context)
+{
+    bool pushed;
+    CUstream stream;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamSynchronize, stream);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* On failure nothing of it is under way any more. */
+static int enqueue_pieces(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
+                          struct slot **awaited_p)
+{
+    const size_t piece = piece_of(nbytes);
+    int rc = 0;
+    for (size_t done = 0; done < nbytes && !rc; done += piece) {
+        size_t left = nbytes - done;
+        bool is_last = left <= piece;
+        rc = copy_piece(ends, dest + done, source + done, is_last ? left : piece, is_last ? awaited_p : NULL);
+    }
+    if (rc) {
+        (void)synchronize(ends->source);
+        (void)synchronize(ends->dest);
+    }
+    return rc;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+static int find_ends(const struct shmemi_place *dest, const struct shmemi_place *source, struct relay_ends *ends)
+{
+    *ends = (struct relay_ends){.source = source->object, .dest = dest->object};
+    ends->relay = relay_of(ends->dest->is_shadow ? ends->dest : ends->source);
+    return ends->relay ? 0 : -ENOTSUP;
+}
+
+int shmemi_cuda_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
+{
+    struct relay_ends ends;
+    struct slot *slot;
+    int rc = find_ends(dest, source, &ends);
+    if (!rc)
+        rc = enqueue_pieces(&ends, dest->address, source->address, nbytes, &slot);
+    if (rc)
+        return rc;
+    rc = synchronize(ends.dest);
+    give_back(ends.relay, slot);
+    return rc;
+}
+
+int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                            struct shmemi_event *event_p)
+{
+    struct relay_ends ends;
+    CUevent event;
+    CUstream stream = NULL;
+    bool pushed;
+    int rc = find_ends(dest, source, &ends);
+    if (!rc)
+        rc = enqueue_pieces(&ends, dest->address, source->address, nbytes, NULL);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_enter(ends.dest, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(ends.dest, &stream);
+    if (!rc)
+        rc = record(ends.dest, stream, &event);
+    if (rc)
+        shmemi_cuda.cuStreamSynchronize(stream);
+    else
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = ends.dest, .handle = event};
+    shmemi_cuda_leave(pushed);
+    return rc;
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Streams of the program: copies, updates of words and waits for words in their order, without a thread of ours; and
+ * turns, in which a stream waits until a thread of ours has done something.
+ *
+ * Words are set and waited for by the driver's operations on streams, which need no kernel: a stream that waits holds
+ * neither a multiprocessor nor, on a GPU that several processes share, a slice of its time. A kernel does what these
+ * operations cannot.
+ */
+#include "gpu/cuda/stream.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Streams ----------------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t used_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shmemi_cuda_context *used; /* contexts with streams that we have enqueued something in */
+static atomic_uint n_times_closed;
+
+static void reserve_turns(void);
+
+static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_attribute attribute)
+{
+    int value = 0;
+    return shmemi_cuda.cuDeviceGetAttribute(&value, attribute, context->handle) == CUDA_SUCCESS && value;
+}
+
+/* What is made when first used is made now: the driver may wait for all streams then, and one could be waiting for what
+ * this thread enqueues next. With the context current. */
+static void prepare(struct shmemi_cuda_context *context)
+{
+    CUfunction function;
+    pthread_mutex_lock(&used_lock);
+    if (!context->streams.is_prepared) {
+        context->streams.has_word_operations =
+            has_attribute(context, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
+        context->streams.has_host_atomics = has_attribute(context, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
+        context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
+        shmemi_cuda_kernels_load(context);
+        reserve_turns();
+        context->streams.next = used;
+        used = context;
+        atomic_store_explicit(&context->streams.is_prepared, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&used_lock);
+}
+
+static int look_up_record(CUcontext context, struct shmemi_cuda_context **record_p)
+{
+    CUdevice device;
+    CUcontext popped;
+    int rc = CUDA_CALL(cuCtxPushCurrent, context);
+    if (rc)
+        return rc;
+    rc = CUDA_CALL(cuCtxGetDevice, &device);
+    if (!rc)
+        rc = shmemi_cuda_context_find(context, device, record_p); /* ordinals and handles are the same numbers */
+    if (!rc && !atomic_load_explicit(&(*record_p)->streams.is_prepared, memory_order_acquire))
+        prepare(*record_p);
+    shmemi_cuda.cuCtxPopCurrent(&popped);
+    return rc;
+}
+
+/* This thread's last answer serves as long as the records live. */
+static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
+{
+    static _Thread_local struct {
+        struct shmemi_cuda_context *record;
+        unsigned n_closed;
+    } last;
+    unsigned n_closed = atomic_load_explicit(&n_times_closed, memory_order_acquire);
+    if (last.record && last.n_closed == n_closed && last.record->context == context && !last.record->is_gone) {
+        *record_p = last.record;
+        return 0;
+    }
+    int rc = look_up_record(context, record_p);
+    if (!rc) {
+        last.record = *record_p;
+        last.n_closed = n_closed;
+    }
+    return rc;
+}
+
+static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
+{
+    CUcontext context;
+    struct shmemi_cuda_context *record;
+    CUresult result = shmemi_cuda.cuStreamGetCtx(stream->handle, &context);
+    if (result != CUDA_SUCCESS) {
+        snprintf(reason, reason_size, "%p is not a stream of this process, or this thread has no CUDA context: %s",
+                 stream->handle, shmemi_cuda_error_text(result));
+        return shmemi_cuda_errno(result);
+    }
+    int rc = record_of(context, &record);
+    if (rc)
+        snprintf(reason, reason_size, "the context of stream %p cannot be used", stream->handle);
+    else
+        stream->object = record;
+    return rc;
+}
+
+static bool stream_is_recording(const struct shmemi_stream *stream)
+{
+    CUstreamCaptureStatus status;
+    CUresult result = shmemi_cuda.cuStreamIsCapturing(stream->handle, &status);
+    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || (result == CUDA_SUCCESS && status);
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* Where the current context reaches host memory; false when that is not page-locked for CUDA. */
+static bool device_address(uintptr_t address, CUdeviceptr *address_p)
+{
+    return shmemi_cuda.cuPointerGetAttribute(address_p, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address) == CUDA_SUCCESS;
+}
+
+/* The driver reads other host memory at once, not when the stream gets there, and may wait for the stream. */
+static bool stream_can_copy(const struct shmemi_place *place, size_t nbytes)
+{
+    CUdeviceptr ignored;
+    return place->memory == &shmemi_memory_cuda ||
+           (place->memory == &shmemi_memory_host && device_address(place->address, &ignored) &&
+            device_address(place->address + nbytes - 1, &ignored));
+}
+
+/* As the streams of a context see a place: the driver finds out about other contexts. */
+static struct shmemi_place seen_from(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
+{
+    struct shmemi_place seen = *place;
+    if (seen.object != context)
+        seen.object = NULL;
+    return seen;
+}
+
+static int copy_here(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                     const struct shmemi_place *source, size_t nbytes)
+{
+    bool has_device = dest->memory == &shmemi_memory_cuda || source->memory == &shmemi_memory_cuda;
+    if (!has_device || !stream_can_copy(dest, nbytes) || !stream_can_copy(source, nbytes))
+        return -ENOTSUP;
+    struct shmemi_place to = seen_from(stream->object, dest), from = seen_from(stream->object, source);
+    return shmemi_cuda_copy_in_stream(&to, &from, nbytes, stream->handle);
+}
+
+static int stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                       const struct shmemi_place *source, size_t nbytes)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    if (rc)
+        return rc;
+    rc = copy_here(stream, dest, source, nbytes);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
+
+/* Which operation of the driver does a step; false when none does. */
+static bool operation_of(uint32_t step, uint64_t address, uint64_t value, CUstreamBatchMemOpParams *operation)
+{
+    unsigned flags = 0;
+    switch (step) {
+    case SHMEMI_STEP_SET:
+        *operation = (CUstreamBatchMemOpParams){
+            .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64, .address = address, .value64 = value}};
+        return true;
+    case SHMEMI_STEP_UNTIL_EQ:
+        flags = CU_STREAM_WAIT_VALUE_EQ;
+        break;
+    case SHMEMI_STEP_UNTIL_GT:
+        flags = CU_STREAM_WAIT_VALUE_GEQ;
+        value++;
+        break;
+    case SHMEMI_STEP_UNTIL_GE:
+        flags = CU_STREAM_WAIT_VALUE_GEQ;
+        break;
+    case SHMEMI_STEP_UNTIL_NE:
+        if (value)
+            return false;
+        flags = CU_STREAM_WAIT_VALUE_AND;
+        value = UINT64_MAX;
+        break;
+    default:
+        return false;
+    }
+    *operation = (CUstreamBatchMemOpParams){
+        .waitValue = {
+            .operation = CU_STREAM_MEM_OP_WAIT_VALUE_64, .address = address, .value64 = value, .flags = flags}};
+    return true;
+}
+
+static bool take_by_operations(const struct shmemi_stream *stream, const struct shmemi_word_steps *steps)
+{
+    const struct shmemi_cuda_context *context = stream->object;
+    CUstreamBatchMemOpParams operations[SHMEMI_STEPS_MAX];
+    if (!context->streams.has_word_operations)
+        return false;
+    for (uint32_t i = 0; i < steps->n; i++)
+        if (!operation_of(steps->word[i].step, steps->word[i].address, steps->word[i].value, &operations[i]))
+            return false;
+    CUresult result = shmemi_cuda.cuStreamBatchMemOp(stream->handle, steps->n, operations, 0);
+    if (result != CUDA_SUCCESS)
+        shmemi_debug("cuStreamBatchMemOp of %u words: %s", steps->n, shmemi_cuda_error_text(result));
+    return result == CUDA_SUCCESS;
+}
+
+static int take_by_kernel(const struct shmemi_stream *stream, struct shmemi_word_steps *steps)
+{
+    struct shmemi_cuda_context *context = stream->object;
+    void *arguments[] = {steps};
+    CUfunction function;
+    if (!context->streams.has_kernels)
+        return -ENOTSUP;
+    int rc = shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, 1, stream->handle, arguments);
+}
+
+/* Where the stream's GPU reaches a word; false when it does not, or not as the step needs: an addition over PCIe is
+ * not atomic with those of CPUs. Words in other contexts are left to a turn. */
+static bool reach(const struct shmemi_cuda_context *context, const struct shmemi_word *word, CUdeviceptr *address_p)
+{
+    if (word->place.memory == &shmemi_memory_host)
+        return (word->step != SHMEMI_STEP_ADD || context->streams.has_host_atomics) &&
+               device_address(word->place.address, address_p);
+    *address_p = word->place.address;
+    return word->place.memory == &shmemi_memory_cuda && word->place.object == context;
+}
+
+static int take_steps_here(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
+{
+    struct shmemi_word_steps steps = {.n = n};
+    for (unsigned i = 0; i < n; i++) {
+        CUdeviceptr address;
+        if (!reach(stream->object, &words[i], &address))
+            return -ENOTSUP;
+        steps.word[i].address = address;
+        steps.word[i].value = words[i].value;
+        steps.word[i].step = words[i].step;
+    }
+    return take_by_operations(stream, &steps) ? 0 : take_by_kernel(stream, &steps);
+}
+
+static int stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    if (rc)
+        return rc;
+    rc = take_steps_here(stream, words, n);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* ---- A copy and a word -------------------------------------------------------------------------------------------
+ * The copy engine runs beside the program's kernels, but the stream gets to it and on from it in microseconds each, and
+ * to the word in some more. A kernel does both right behind a kernel of the program; it needs room on the GPU, which a
+ * stream of high priority gets before the others. */
+
+enum { BY_KERNEL_MAX = 32 << 10, BY_KERNEL_THREADS = 256 };
+
+static bool prefers_kernel(const struct shmemi_stream *stream)
+{
+    int priority = 0;
+    if (shmemi_settings.stream_put != SHMEMI_STREAM_PUT_AUTO)
+        return shmemi_settings.stream_put == SHMEMI_STREAM_PUT_KERNEL;
+    return shmemi_cuda.cuStreamGetPriority(stream->handle, &priority) == CUDA_SUCCESS && priority < 0;
+}
+
+static bool is_of(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_cuda && place->object == context;
+}
+
+static int launch_put_step(const struct shmemi_stream *stream, struct shmemi_put_step *put)
+{
+    void *arguments[] = {put};
+    CUfunction function;
+    int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_put_step, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, BY_KERNEL_THREADS, stream->handle, arguments);
+}
+
+static int stream_copy_and_step(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                                const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word)
+{
+    struct shmemi_cuda_context *context = stream->object;
+    struct shmemi_put_step put = {dest->address, source->address, nbytes, 0, word->value, word->step};
+    CUdeviceptr address;
+    bool pushed;
+    if (nbytes > BY_KERNEL_MAX || !context->streams.has_kernels || !is_of(context, dest) || !is_of(context, source) ||
+        !prefers_kernel(stream))
+        return -ENOTSUP;
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    if (reach(context, word, &address)) {
+        put.address = address;
+        rc = launch_put_step(stream, &put);
+    } else {
+        rc = -ENOTSUP;
+    }
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* ---- Turns -------------------------------------------------------------------------------------------------------
+ * Two words of page-locked memory: the stream sets come and then waits for gone. They only grow, so that a turn can be
+ * used again as soon as it has been ended, even if the stream has not noticed yet. */
+
+enum { TURNS_PER_BLOCK = 512, WORDS_ALIGNMENT = 64, POLLS_PER_LOOK = 1024 };
+
+struct turn_words {
+    _Alignas(WORDS_ALIGNMENT) _Atomic uint64_t come;
+    _Atomic uint64_t gone;
+};
+
+struct turn {
+    struct turn_words *words;
+    uint64_t number;
+    const struct shmemi_cuda_context *context; /* of the stream */
+    unsigned n_polls;
+    struct turn *next; /* free one */
+};
+
+struct turn_block {
+    struct turn_block *next;
+    struct turn_words *words;
+    struct turn turn[TURNS_PER_BLOCK];
+};
+
+static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct turn_block *turn_blocks;
+static struct turn *free_turns;
+
+/* With the lock held. */
+static int add_block(void)
+{
+    struct turn_block *block = calloc(1, sizeof *block);
+    size_t size = TURNS_PER_BLOCK * sizeof *block->words, page = 4096;
+    void *words = block ? aligned_alloc(page, (size + page - 1) / page * page) : NULL;
+    int rc = words ? shmemi_memory_cuda.pin(words, size) : -ENOMEM;
+    if (rc) {
+        free(words);
+        free(block);
+        return rc;
+    }
+    block->words = words;
+    for (int i = 0; i < TURNS_PER_BLOCK; i++) {
+        atomic_init(&block->words[i].come, 0);
+        atomic_init(&block->words[i].gone, 0);
+        block->turn[i].words = &block->words[i];
+        block->turn[i].next = free_turns;
+        free_turns = &block->turn[i];
+    }
+    block->next = turn_blocks;
+    turn_blocks = block;
+    return 0;
+}
+
+/* What fails is told when a turn is taken. */
+static void reserve_turns(void)
+{
+    pthread_mutex_lock(&turns_lock);
+    if (!turn_blocks)
+        (void)add_block();
+    pthread_mutex_unlock(&turns_lock);
+}
+
+static int take_turn(struct turn **turn_p)
+{
+    pthread_mutex_lock(&turns_lock);
+    int rc = free_turns ? 0 : add_block();
+    if (!rc) {
+        *turn_p = free_turns;
+        free_turns = free_turns->next;
+    }
+    pthread_mutex_unlock(&turns_lock);
+    return rc;
+}
+
+static void give_turn(struct turn *turn)
+{
+    pthread_mutex_lock(&turns_lock);
+    turn->next = free_turns;
+    free_turns = turn;
+    pthread_mutex_unlock(&turns_lock);
+}
+
+static int turn_begin(const struct shmemi_stream *stream, void **turn_p)
+{
+    struct turn *turn;
+    int rc = take_turn(&turn);
+    if (rc) {
+        shmemi_error("no page-locked memory for operations in streams");
+        return rc;
+    }
+    turn->context = stream->object;
+    turn->number++;
+    struct shmemi_word words[] = {
+        {shmemi_place_host(&turn->words->come), turn->number, SHMEMI_STEP_SET},
+        {shmemi_place_host(&turn->words->gone), turn->number, SHMEMI_STEP_UNTIL_GE},
+    };
+    rc = stream_take_steps(stream, words, 2);
+    if (rc == -ENOTSUP)
+        shmemi_error("CUDA device %d: neither operations on streams nor kernels of the library can be used",
+                     turn->context->device);
+    if (rc)
+        give_turn(turn);
+    else
+        *turn_p = turn;
+    return rc;
+}
+
+/* A kernel of the program that failed leaves its context dead: no stream of it comes anywhere any more. */
+static int look_for_failure(const struct shmemi_cuda_context *context)
+{
+    bool pushed;
+    CUstream own;
+    shmemi_cuda_contexts_check();
+    int rc = shmemi_cuda_enter(context, &pushed);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream((struct shmemi_cuda_context *)context, &own);
+    CUresult result = rc ? CUDA_SUCCESS : shmemi_cuda.cuStreamQuery(own);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+        rc = shmemi_cuda_failed(result, "cuStreamQuery(a stream with operations of the library)");
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+static int turn_state(void *argument)
+{
+    struct turn *turn = argument;
+    if (atomic_load_explicit(&turn->words->come, memory_order_acquire) >= turn->number) {
+        turn->n_polls = 0;
+        return 0;
+    }
+    int rc = ++turn->n_polls % POLLS_PER_LOOK ? 0 : look_for_failure(turn->context);
+    return rc ? rc : -EAGAIN;
+}
+
+/* The status of what was done is told by whoever did it. */
+static void turn_end(void *argument, int status)
+{
+    struct turn *turn = argument;
+    (void)status;
+    atomic_store_explicit(&turn->words->gone, turn->number, memory_order_release);
+    give_turn(turn);
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+static void drain(void)
+{
+    shmemi_cuda_contexts_check();
+    pthread_mutex_lock(&used_lock);
+    struct shmemi_cuda_context *first = used;
+    pthread_mutex_unlock(&used_lock);
+    for (struct shmemi_cuda_context *context = first; context; context = context->streams.next) {
+        bool pushed;
+        if (context->is_gone || shmemi_cuda_enter(context, &pushed))
+            continue;
+        (void)CUDA_CALL(cuCtxSynchronize);
+        shmemi_cuda_leave(pushed);
+    }
+}
+
+void shmemi_cuda_streams_close(void)
+{
+    atomic_fetch_add(&n_times_closed, 1);
+    used = NULL;
+    free_turns = NULL;
+    while (turn_blocks) {
+        struct turn_block *block = turn_blocks;
+        turn_blocks = block->next;
+        free(block->words);
+        free(block);
+    }
+}
+
+const struct shmemi_streams shmemi_cuda_streams = {
+    .open = stream_open,
+    .is_recording = stream_is_recording,
+    .copy = stream_copy,
+    .take_steps = stream_take_steps,
+    .copy_and_step = stream_copy_and_step,
+    .turn_begin = turn_begin,
+    .turn_state = turn_state,
+    .turn_end = turn_end,
+    .drain = drain,
+};

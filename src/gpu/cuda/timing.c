@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Events tell times relative to each other, so each context has one whose time on the host's clock is known, its
+ * origin. Differences are floats in milliseconds: an origin that is too old would make them coarse, and is replaced when no
+ * copy refers to it.
+ */
+#include "gpu/cuda/timing.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { UNDER_WAY_MAX = 4096, ORIGINS_MAX = 32 };
+static const uint64_t ORIGIN_AGE_NS = 2000000000;
+
+/* One for each context that copies. */
+struct origin {
+    struct shmemi_cuda_context *context;
+    CUstream stream; /* of its own, so that it does not wait for copies */
+    CUevent event;
+    uint64_t at;      /* host time of the event */
+    unsigned n_users; /* timings under way */
+};
+
+struct shmemi_cuda_timing {
+    struct shmemi_cuda_timing *next;
+    struct origin *origin;
+    CUstream stream;
+    CUevent begin, end;
+    uint64_t enqueued_at; /* host time; the copy cannot have begun before */
+    uint64_t nbytes;
+    const char *what;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct origin origin[ORIGINS_MAX];
+    unsigned n_origins;
+    struct shmemi_cuda_timing *oldest, *newest; /* whose copies are enqueued */
+    struct shmemi_cuda_timing *unused;
+    unsigned n_under_way;
+    CUstream queue[64]; /* their numbers in what is told */
+    unsigned n_queues;
+} timings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t host_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool succeeds(CUresult result)
+{
+    return result == CUDA_SUCCESS;
+}
+
+/* ---- Origins ----------------------------------------------------------------------------------------------------- */
+
+/* The event lies between the two looks at the clock, a few microseconds apart. */
+static bool set_origin(struct origin *origin)
+{
+    uint64_t before = host_time();
+    if (!succeeds(shmemi_cuda.cuEventRecord(origin->event, origin->stream)) ||
+        !succeeds(shmemi_cuda.cuEventSynchronize(origin->event)))
+        return false;
+    uint64_t after = host_time();
+    origin->at = before + (after - before) / 2;
+    return true;
+}
+
+static struct origin *make_origin(struct shmemi_cuda_context *context)
+{
+    struct origin *origin = &timings.origin[timings.n_origins];
+    if (timings.n_origins == ORIGINS_MAX)
+        return NULL;
+    *origin = (struct origin){.context = context};
+    if (!succeeds(shmemi_cuda.cuStreamCreate(&origin->stream, CU_STREAM_NON_BLOCKING)))
+        return NULL;
+    if (!succeeds(shmemi_cuda.cuEventCreate(&origin->event, CU_EVENT_DEFAULT)))
+        goto err_stream;
+    /* the first use of an event and a stream takes longer than later ones */
+    if (!set_origin(origin) || !set_origin(origin))
+        goto err_event;
+    timings.n_origins++;
+    return origin;
+
+err_event:
+    shmemi_cuda.cuEventDestroy(origin->event);
+err_stream:
+    shmemi_cuda.cuStreamDestroy(origin->stream);
+    return NULL;
+}
+
+static struct origin *origin_of(struct shmemi_cuda_context *context)
+{
+    struct origin *origin = timings.origin, *end = origin + timings.n_origins;
+    while (origin < end && origin->context != context)
+        origin++;
+    if (origin == end)
+        return make_origin(context);
+    if (!origin->n_users && host_time() - origin->at > ORIGIN_AGE_NS && !set_origin(origin))
+        return NULL;
+    return origin;
+}
+
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
+
+static unsigned queue_number(CUstream stream)
+{
+    const unsigned most = sizeof timings.queue / sizeof timings.queue[0];
+    unsigned number = 0;
+    while (number < timings.n_queues && timings.queue[number] != stream)
+        number++;
+    if (number == timings.n_queues && timings.n_queues < most)
+        timings.queue[timings.n_queues++] = stream;
+    return number < most ? number : most - 1;
+}
+
+static void tell(const struct shmemi_cuda_timing *timing)
+{
+    float since_origin, duration;
+    if (!succeeds(shmemi_cuda.cuEventElapsedTime(&since_origin, timing->origin->event, timing->begin)) ||
+        !succeeds(shmemi_cuda.cuEventElapsedTime(&duration, timing->begin, timing->end)))
+        return;
+    double begin = (double)timing->origin->at + (double)since_origin * 1e6;
+    if (begin < (double)timing->enqueued_at)
+        begin = (double)timing->enqueued_at; /* the origin is known to a few microseconds only */
+    struct shmemi_device_copy copy = {
+        .memory = &shmemi_memory_cuda,
+        .device = timing->origin->context->device,
+        .queue = queue_number(timing->stream),
+        .what = timing->what,
+        .nbytes = timing->nbytes,
+        .begin = (uint64_t)begin,
+        .end = (uint64_t)(begin + (double)duration * 1e6),
+    };
+    shmemi_copy_observer(&copy);
+}
+
+static void retire(struct shmemi_cuda_timing *timing)
+{
+    timing->origin->n_users--;
+    timing->next = timings.unused;
+    timings.unused = timing;
+}
+
+/* Copies of one stream end in their order; a later one of another stream waits its turn. With the lock held. */
+static void report(bool wait)
+{
+    bool pushed;
+    struct shmemi_cuda_timing *timing;
+    while ((timing = timings.oldest)) {
+        if (shmemi_cuda_enter(timing->origin->context, &pushed))
+            return;
+        CUresult result = wait ? shmemi_cuda.cuEventSynchronize(timing->end) : shmemi_cuda.cuEventQuery(timing->end);
+        if (result == CUDA_SUCCESS && shmemi_copy_observer)
+            tell(timing);
+        shmemi_cuda_leave(pushed);
+        if (result == CUDA_ERROR_NOT_READY)
+            return;
+        timings.oldest = timing->next;
+        if (!timings.oldest)
+            timings.newest = NULL;
+        timings.n_under_way--;
+        retire(timing);
+    }
+}
+
+void shmemi_cuda_timings_report(void)
+{
+    pthread_mutex_lock(&timings.lock);
+    report(false);
+    pthread_mutex_unlock(&timings.lock);
+}
+
+/* ---- Timing a copy ----------------------------------------------------------------------------------------------- */
+
+/* Events belong to a context: only one with the same origin can be used again. */
+static struct shmemi_cuda_timing *take_unused(const struct origin *origin)
+{
+    struct shmemi_cuda_timing **link = &timings.unused, *timing;
+    while (*link && (*link)->origin != origin)
+        link = &(*link)->next;
+    timing = *link;
+    if (timing)
+        *link = timing->next;
+    return timing;
+}
+
+static struct shmemi_cuda_timing *make_timing(struct origin *origin)
+{
+    struct shmemi_cuda_timing *timing = calloc(1, sizeof *timing);
+    if (!timing)
+        return NULL;
+    timing->origin = origin;
+    if (!succeeds(shmemi_cuda.cuEventCreate(&timing->begin, CU_EVENT_DEFAULT)))
+        goto err_free;
+    if (!succeeds(shmemi_cuda.cuEventCreate(&timing->end, CU_EVENT_DEFAULT)))
+        goto err_begin;
+    return timing;
+
+err_begin:
+    shmemi_cuda.cuEventDestroy(timing->begin);
+err_free:
+    free(timing);
+    return NULL;
+}
+
+static struct shmemi_cuda_timing *take(struct shmemi_cuda_context *context)
+{
+    struct origin *origin = origin_of(context);
+    if (!origin)
+        return NULL;
+    struct shmemi_cuda_timing *timing = take_unused(origin);
+    if (!timing)
+        timing = make_timing(origin);
+    if (timing)
+        origin->n_users++;
+    return timing;
+}
+
+struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *context, CUstream stream)
+{
+    pthread_mutex_lock(&timings.lock);
+    report(timings.n_under_way >= UNDER_WAY_MAX);
+    struct shmemi_cuda_timing *timing = take(context);
+    if (timing) {
+        timing->stream = stream;
+        timing->enqueued_at = host_time();
+        if (!succeeds(shmemi_cuda.cuEventRecord(timing->begin, stream))) {
+            retire(timing);
+            timing = NULL;
+        }
+    }
+    pthread_mutex_unlock(&timings.lock);
+    return timing;
+}
+
+void shmemi_cuda_timing_end(struct shmemi_cuda_timing *timing, int rc, const char *what, uint64_t nbytes)
+{
+    if (__builtin_expect(!timing, 1))
+        return;
+    pthread_mutex_lock(&timings.lock);
+    if (rc || !succeeds(shmemi_cuda.cuEventRecord(timing->end, timing->stream))) {
+        retire(timing);
+    } else {
+        timing->what = what;
+        timing->nbytes = nbytes;
+        timing->next = NULL;
+        if (timings.newest)
+            timings.newest->next = timing;
+        else
+            timings.oldest = timing;
+        timings.newest = timing;
+        timings.n_under_way++;
+    }
+    pthread_mutex_unlock(&timings.lock);
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+static void destroy_events(void)
+{
+    bool pushed;
+    while (timings.unused) {
+        struct shmemi_cuda_timing *timing = timings.unused;
+        timings.unused = timing->next;
+        if (!shmemi_cuda_enter(timing->origin->context, &pushed)) {
+            shmemi_cuda.cuEventDestroy(timing->begin);
+            shmemi_cuda.cuEventDestroy(timing->end);
+            shmemi_cuda_leave(pushed);
+        }
+        free(timing);
+    }
+}
+
+static void destroy_origins(void)
+{
+    bool pushed;
+    for (unsigned i = 0; i < timings.n_origins; i++) {
+        if (shmemi_cuda_enter(timings.origin[i].context, &pushed))
+            continue;
+        shmemi_cuda.cuEventDestroy(timings.origin[i].event);
+        shmemi_cuda.cuStreamDestroy(timings.origin[i].stream);
+        shmemi_cuda_leave(pushed);
+    }
+}
+
+void shmemi_cuda_timings_close(void)
+{
+    pthread_mutex_lock(&timings.lock);
+    report(true);
+    destroy_events();
+    destroy_origins();
+    timings.oldest = timings.newest = NULL; /* of contexts that the program has destroyed */
+    timings.n_under_way = timings.n_origins = timings.n_queues = 0;
+    pthread_mutex_unlock(&timings.lock);
+}

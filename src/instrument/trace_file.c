@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "instrument/trace_file.h"
+
+#include "base/log.h"
+#include "bootstrap/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char HEAD[] = "[ ", TAIL[] = "\n]\n";
+enum { HEAD_BYTES = sizeof HEAD - 1, TAIL_BYTES = sizeof TAIL - 1, COPY_BYTES = 64 << 10 };
+_Static_assert((int)TAIL_BYTES <= (int)SHMEMI_TRACE_FILE_ROOM, "the caller leaves room for the end");
+
+static bool is_apart(const char *name)
+{
+    return strstr(name, "%p") != NULL;
+}
+
+/* Where a suffix for the PE goes: before an extension. */
+static size_t stem_of(const char *name)
+{
+    const char *file = strrchr(name, '/'), *dot = strrchr(name, '.');
+    return dot && dot > (file ? file + 1 : name) ? (size_t)(dot - name) : strlen(name);
+}
+
+/* The file of a PE, of the whole job for a negative PE. Later rounds of a process that initialises again have files of
+ * their own. */
+static void make_path(char path[PATH_MAX], const char *name, int pe)
+{
+    char round[16] = "", number[16] = "";
+    size_t stem = stem_of(name);
+    const char *apart = strstr(name, "%p");
+    if (shmemi_job.generation > 1)
+        snprintf(round, sizeof round, ".run%u", shmemi_job.generation);
+    if (apart) {
+        snprintf(path, PATH_MAX, "%.*s%d%s%s", (int)(apart - name), name, pe, apart + 2, round);
+        return;
+    }
+    if (pe >= 0)
+        snprintf(number, sizeof number, ".%d", pe);
+    snprintf(path, PATH_MAX, "%.*s%s%s%s", (int)stem, name, round, number, name + stem);
+}
+
+static int fail(struct shmemi_trace_file *file, const char *what)
+{
+    int rc = -errno;
+    if (!file->failed)
+        shmemi_error("SHMEM_TRACE: cannot %s %s: %m", what, file->path);
+    file->failed = true;
+    return rc;
+}
+
+int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name)
+{
+    *file = (struct shmemi_trace_file){.fd = -1};
+    make_path(file->path, name, shmemi_job.pe);
+    file->fd = open(file->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file->fd < 0)
+        return fail(file, "make");
+    if (pwrite(file->fd, HEAD, HEAD_BYTES, 0) != HEAD_BYTES)
+        fail(file, "write");
+    file->length = HEAD_BYTES;
+    return 0;
+}
+
+static int write_at(struct shmemi_trace_file *file, const char *bytes, size_t size, off_t at)
+{
+    while (size) {
+        ssize_t done = pwrite(file->fd, bytes, size, at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return fail(file, "write");
+        bytes += done;
+        at += done;
+        size -= (size_t)done;
+    }
+    return 0;
+}
+
+/* One write takes the place of the old end, so that the file is complete before it and after it. */
+int shmemi_trace_file_append(struct shmemi_trace_file *file, char *elements, size_t size)
+{
+    bool is_first = file->length == HEAD_BYTES;
+    if (!size)
+        return 0;
+    if (file->failed)
+        return -EIO;
+    memcpy(elements + size, TAIL, TAIL_BYTES);
+    elements += is_first; /* without its comma */
+    size -= is_first;
+    int rc = write_at(file, elements, size + TAIL_BYTES, file->length);
+    if (!rc)
+        file->length += (off_t)size;
+    return rc;
+}
+
+void shmemi_trace_file_close(struct shmemi_trace_file *file)
+{
+    if (file->fd >= 0 && close(file->fd))
+        fail(file, "write");
+    file->fd = -1;
+}
+
+/* ---- All PEs' files together ------------------------------------------------------------------------------------- */
+
+/* Append the elements of a part. */
+static int append_part(struct shmemi_trace_file *whole, int part, off_t size)
+{
+    char bytes[COPY_BYTES];
+    off_t at = HEAD_BYTES;
+    size_t begin = 0;
+    if (whole->length > HEAD_BYTES)
+        bytes[begin++] = ',';
+    while (at < size - TAIL_BYTES) {
+        size_t left = (size_t)(size - TAIL_BYTES - at), room = sizeof bytes - begin;
+        ssize_t got = pread(part, bytes + begin, left < room ? left : room, at);
+        if (got <= 0)
+            return -EIO;
+        int rc = write_at(whole, bytes, begin + (size_t)got, whole->length);
+        if (rc)
+            return rc;
+        whole->length += (off_t)begin + got;
+        at += got;
+        begin = 0;
+    }
+    return 0;
+}
+
+static int take_part(struct shmemi_trace_file *whole, const char *name, int pe)
+{
+    char path[PATH_MAX];
+    make_path(path, name, pe);
+    int part = open(path, O_RDONLY | O_CLOEXEC);
+    off_t size = part < 0 ? -1 : lseek(part, 0, SEEK_END);
+    int rc = size < HEAD_BYTES + TAIL_BYTES ? -ENOENT : append_part(whole, part, size);
+    if (part >= 0)
+        close(part);
+    if (rc)
+        shmemi_warn("SHMEM_TRACE: %s is not complete here: the files of the PEs stay as they are", path);
+    return rc;
+}
+
+static void remove_parts(const char *name)
+{
+    char path[PATH_MAX];
+    for (int pe = 0; pe < shmemi_job.n_pes; pe++) {
+        make_path(path, name, pe);
+        unlink(path);
+    }
+}
+
+void shmemi_trace_files_merge(const char *name)
+{
+    struct shmemi_trace_file whole = {.fd = -1};
+    struct stat status;
+    if (is_apart(name))
+        return;
+    make_path(whole.path, name, -1);
+    whole.fd = open(whole.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (whole.fd < 0) {
+        fail(&whole, "make");
+        return;
+    }
+    int rc = write_at(&whole, HEAD, HEAD_BYTES, 0);
+    whole.length = HEAD_BYTES;
+    for (int pe = 0; !rc && pe < shmemi_job.n_pes; pe++)
+        rc = take_part(&whole, name, pe);
+    if (!rc)
+        rc = write_at(&whole, TAIL, TAIL_BYTES, whole.length);
+    bool is_plain = !fstat(whole.fd, &status) && S_ISREG(status.st_mode);
+    shmemi_trace_file_close(&whole);
+    if (!rc && !whole.failed)
+        remove_parts(name);
+    else if (is_plain) /* and not, say, /dev/stdout */
+        unlink(whole.path);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "instrument/watch.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "instrument/trace.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LISTED_PES_MAX = 16 };
+
+_Thread_local struct shmemi_call *shmemi_present_call;
+bool shmemi_watch_is_on;
+
+static uint64_t patience; /* nanoseconds; 0: the watchdog is off */
+
+void shmemi_watch_open(void)
+{
+    patience = (uint64_t)shmemi_settings.watchdog * 1000000000u;
+    shmemi_watch_is_on = patience || shmemi_settings.trace[0];
+}
+
+void shmemi_watch_close(void)
+{
+    shmemi_watch_is_on = false;
+    patience = 0;
+}
+
+const char *shmemi_present_routine(void)
+{
+    const char *routine = NULL;
+    for (const struct shmemi_call *call = shmemi_present_call; call; call = call->outer)
+        if (call->routine)
+            routine = call->routine;
+    return routine;
+}
+
+void shmemi_append(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+    size_t length = strlen(text);
+    va_start(args, format);
+    vsnprintf(text + length, size - length, format, args);
+    va_end(args);
+}
+
+void shmemi_append_pe(char *text, size_t size, unsigned *n_p, int pe)
+{
+    unsigned n = (*n_p)++;
+    if (n < LISTED_PES_MAX)
+        shmemi_append(text, size, n ? ", %d" : "PE %d", pe);
+    else if (n == LISTED_PES_MAX)
+        shmemi_append(text, size, " and more");
+}
+
+/* The innermost call that can say what it waits for. */
+static void describe(const struct shmemi_call *call, char *text, size_t size)
+{
+    text[0] = '\0';
+    while (call && !call->describe)
+        call = call->outer;
+    if (call)
+        call->describe(call, text, size);
+}
+
+static void speak(const struct shmemi_call *call, uint64_t waited)
+{
+    char text[512];
+    const char *routine = shmemi_present_routine();
+    describe(call, text, sizeof text);
+    shmemi_log_write(SHMEMI_LOG_WARN, "has waited for %.0f s in %s%s%s", (double)waited * 1e-9,
+                     routine ? routine : "the library", text[0] ? ": " : "", text);
+}
+
+static void look_at(struct shmemi_call *call, uint64_t now)
+{
+    if (!call->seen_at) {
+        call->seen_at = now;
+        call->speak_at = now + patience;
+    }
+    if (now < call->speak_at)
+        return;
+    speak(call, now - call->seen_at);
+    call->speak_at = now + (now - call->seen_at);
+}
+
+void shmemi_watch(void)
+{
+    shmemi_trace_rest();
+    if (patience && shmemi_present_call)
+        look_at(shmemi_present_call, shmemi_clock());
+}

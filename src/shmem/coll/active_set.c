@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives over active sets [9.10, deprecated]: PEs start + i * 2^logPE_stride. A set becomes a team of the library's
+ * own when it is first used, and stays one until the end: every later call runs as that of a team does. The members of a
+ * new set know of each other by nothing but the call, so they agree upon a workspace through the call's pSync: up a
+ * binary tree to the first member and down again, each word set back by its owner before it leaves.
+ */
+#include "shmem/coll/call.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct set {
+    const char *routine;
+    int start, stride, size;
+};
+
+/* ---- the first call on a set ------------------------------------------------------------------------------------- */
+
+enum {
+    BITMAP_WORDS = SHMEMI_TEAMS_MAX / 64,
+    UP_WORDS = BITMAP_WORDS + 1, /* free slots, and the highest number of collectives so far */
+    DOWN_WORDS = 2,              /* the slot, the number */
+    CHILDREN = 2,
+    FROM_PARENT = CHILDREN * (UP_WORDS + 1), /* each message is followed by a flag */
+};
+
+static_assert(FROM_PARENT + DOWN_WORDS + 1 <= SHMEM_SYNC_SIZE, "the messages of an agreement fit into pSync");
+static_assert(SHMEM_SYNC_VALUE == 0 && sizeof(long) == sizeof(uint64_t), "flags are distinct from the initial value");
+
+struct agreement {
+    const struct set *set;
+    int me;
+    struct shmemi_symmetric sync; /* the members' pSync */
+    struct shmemi_context context;
+};
+
+static int send_message(struct agreement *agreement, int member, int first_word, const uint64_t *message, int n)
+{
+    static const uint64_t flag = 1;
+    struct shmemi_context *context = &agreement->context;
+    const int pe = agreement->set->start + member * agreement->set->stride;
+    const size_t at = (size_t)first_word * sizeof *message;
+    int rc = shmemi_copy_to(context, &agreement->sync, at, message, (size_t)n * sizeof *message, pe);
+    atomic_thread_fence(memory_order_release);
+    if (!rc && shmemi_context_has_pending(context))
+        rc = shmemi_drivers_fence(context);
+    if (!rc)
+        rc = shmemi_copy_to(context, &agreement->sync, at + (size_t)n * sizeof *message, &flag, sizeof flag, pe);
+    return rc ? rc : shmemi_complete(context);
+}
+
+static void receive_message(struct agreement *agreement, int first_word, uint64_t *message, int n)
+{
+    uint64_t *words = (uint64_t *)agreement->sync.host + first_word;
+    shmemi_await_word((_Atomic uint64_t *)&words[n], 1);
+    memcpy(message, words, (size_t)n * sizeof *message);
+    memset(words, 0, (size_t)(n + 1) * sizeof *words);
+}
+
+static int gather(struct agreement *agreement, uint64_t *bitmap_and_number)
+{
+    for (int i = 0; i < CHILDREN && CHILDREN * agreement->me + 1 + i < agreement->set->size; i++) {
+        uint64_t theirs[UP_WORDS];
+        receive_message(agreement, i * (UP_WORDS + 1), theirs, UP_WORDS);
+        for (int word = 0; word < BITMAP_WORDS; word++)
+            bitmap_and_number[word] &= theirs[word];
+        if (theirs[BITMAP_WORDS] > bitmap_and_number[BITMAP_WORDS])
+            bitmap_and_number[BITMAP_WORDS] = theirs[BITMAP_WORDS];
+    }
+    if (agreement->me == 0)
+        return 0;
+    int above = agreement->me - 1;
+    return send_message(agreement, above / CHILDREN, above % CHILDREN * (UP_WORDS + 1), bitmap_and_number, UP_WORDS);
+}
+
+static int spread(struct agreement *agreement, uint64_t *decision)
+{
+    int rc = 0;
+    if (agreement->me > 0)
+        receive_message(agreement, FROM_PARENT, decision, DOWN_WORDS);
+    for (int i = 0; i < CHILDREN && CHILDREN * agreement->me + 1 + i < agreement->set->size && !rc; i++)
+        rc = send_message(agreement, CHILDREN * agreement->me + 1 + i, FROM_PARENT, decision, DOWN_WORDS);
+    return rc;
+}
+
+static unsigned lowest_slot(const uint64_t *bitmap)
+{
+    for (unsigned slot = 0; slot < SHMEMI_TEAMS_MAX; slot++)
+        if (bitmap[slot / 64] >> slot % 64 & 1)
+            return slot;
+    return SHMEMI_TEAMS_MAX;
+}
+
+/* Propose a slot that is free on all members. */
+static void propose(struct agreement *agreement, uint64_t *slot_and_number)
+{
+    uint64_t free_slots[UP_WORDS];
+    shmemi_team_free_slots(free_slots, &free_slots[BITMAP_WORDS]);
+    shmemi_require(gather(agreement, free_slots));
+    slot_and_number[0] = lowest_slot(free_slots);
+    slot_and_number[1] = free_slots[BITMAP_WORDS];
+    shmemi_require(spread(agreement, slot_and_number));
+    if (slot_and_number[0] == SHMEMI_TEAMS_MAX)
+        shmemi_fatal("%s: no more active sets: a PE can be in %d teams and different active sets at a time",
+                     agreement->set->routine, SHMEMI_TEAMS_MAX);
+}
+
+/* A thread that makes a team at the same time may have taken the slot: then all try again. */
+static bool take_slot(struct agreement *agreement, unsigned slot)
+{
+    bool taken = shmemi_team_reserve_slot(slot);
+    uint64_t all[UP_WORDS] = {taken};
+    uint64_t decision[DOWN_WORDS];
+    shmemi_require(gather(agreement, all));
+    decision[0] = all[0];
+    decision[1] = 0;
+    shmemi_require(spread(agreement, decision));
+    if (taken && !decision[0])
+        shmemi_team_release_slot(slot);
+    return decision[0];
+}
+
+static struct shmemi_team *make_team(const struct set *set, const struct shmemi_symmetric *sync)
+{
+    struct agreement agreement = {.set = set, .me = (shmemi_job.pe - set->start) / set->stride, .sync = *sync};
+    uint64_t slot_and_number[DOWN_WORDS];
+    do
+        propose(&agreement, slot_and_number);
+    while (!take_slot(&agreement, (unsigned)slot_and_number[0]));
+    struct shmemi_team *team = shmemi_team_make_active_set(set->start, set->stride, set->size,
+                                                           (unsigned)slot_and_number[0], slot_and_number[1]);
+    if (!team)
+        shmemi_give_up();
+    return team;
+}
+
+/* ---- the team of a call ------------------------------------------------------------------------------------------ */
+
+static void check(const struct set *set, int log_stride)
+{
+    const int n = shmemi_job.n_pes;
+    shmemi_require_init(set->routine);
+    bool fits = set->start >= 0 && set->start < n && log_stride >= 0 && log_stride < 31 && set->size >= 1 &&
+                set->size <= n && (int64_t)set->start + ((int64_t)(set->size - 1) << log_stride) < n;
+    if (!fits)
+        shmemi_fatal("%s: the active set (PE_start %d, logPE_stride %d, PE_size %d) is not one of PEs 0 to %d",
+                     set->routine, set->start, log_stride, set->size, n - 1);
+    int distance = shmemi_job.pe - set->start;
+    if (distance < 0 || distance % set->stride || distance / set->stride >= set->size)
+        shmemi_fatal("%s: PE %d is not in the active set (PE_start %d, logPE_stride %d, PE_size %d)", set->routine,
+                     shmemi_job.pe, set->start, log_stride, set->size);
+}
+
+static struct shmemi_team *team_of(const char *routine, int start, int log_stride, int size, long *sync)
+{
+    struct set set = {routine, start, (int)(1u << (log_stride & 31)), size};
+    if (size == 1 && log_stride >= 0)
+        set.stride = 1, log_stride = 0;
+    check(&set, log_stride);
+    struct shmemi_symmetric words = shmemi_symmetric_of(routine, sync, SHMEM_SYNC_SIZE * sizeof *sync);
+    if (!words.host)
+        shmemi_fatal("%s: pSync at %p lies in mapped memory; it has to be in the symmetric heap or static data",
+                     routine, (void *)sync);
+    struct shmemi_team *team = shmemi_team_find_active_set(set.start, set.stride, set.size);
+    return team ? team : make_team(&set, &words);
+}
+
+/* ---- the public forms -------------------------------------------------------------------------------------------- */
+
+#define TEAM_OF(NAME) team_of("shmem_" #NAME, PE_start, logPE_stride, PE_size, pSync)
+
+SHMEMI_API(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
+{
+    struct shmemi_team *team = TEAM_OF(barrier);
+    shmemi_quiet(&shmemi_default_context);
+    shmemi_sync_in("shmem_barrier", team);
+}
+
+SHMEMI_API(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
+{
+    shmemi_sync_in("shmem_sync", TEAM_OF(sync));
+}
+
+static size_t length_of(const char *routine, int nreduce)
+{
+    if (nreduce < 0)
+        shmemi_fatal("%s: nreduce is %d", routine, nreduce);
+    return (size_t)nreduce;
+}
+
+/* clang-format off */
+#define ACTIVE_SET int PE_start, int logPE_stride, int PE_size
+
+#define DEFINE_COPIES(VERB, NAME, SIZE)                                                                                \
+    SHMEMI_API(void, NAME, (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync))                   \
+    { shmemi_call_##VERB("shmem_" #NAME, TEAM_OF(NAME), dest, source, shmemi_bytes_of(nelems, SIZE)); }
+
+#define DEFINE_SIZE(BITS, SIZE)                                                                                        \
+    SHMEMI_API(void, broadcast##BITS, (void *dest, const void *source, size_t nelems, int PE_root, ACTIVE_SET,         \
+                                       long *pSync))                                                                   \
+    { shmemi_call_broadcast("shmem_broadcast" #BITS, TEAM_OF(broadcast##BITS), dest, source,                           \
+                            shmemi_bytes_of(nelems, SIZE), PE_root, true); }                                           \
+    DEFINE_COPIES(collect, collect##BITS, SIZE)                                                                        \
+    DEFINE_COPIES(fcollect, fcollect##BITS, SIZE)                                                                      \
+    DEFINE_COPIES(alltoall, alltoall##BITS, SIZE)                                                                      \
+    SHMEMI_API(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,    \
+                                       ACTIVE_SET, long *pSync))                                                       \
+    { shmemi_call_alltoalls("shmem_alltoalls" #BITS, TEAM_OF(alltoalls##BITS), dest, source,                           \
+                            (struct shmemi_call_strides){SIZE, nelems, dst, sst}); }
+DEFINE_SIZE(32, 4)
+DEFINE_SIZE(64, 8)
+
+/* The workspace is the library's: pWrk is not used. */
+#define DEFINE_TO_ALL(NAME, TYPE, OP)                                                                                  \
+    SHMEMI_API(void, NAME##_##OP##_to_all, (TYPE *dest, const TYPE *source, int nreduce, ACTIVE_SET, TYPE *pWrk,       \
+                                            long *pSync))                                                              \
+    {                                                                                                                  \
+        (void)pWrk;                                                                                                    \
+        shmemi_call_reduce("shmem_" #NAME "_" #OP "_to_all", &shmemi_ops[SHMEMI_OP_##OP][SHMEMI_KIND_OF(TYPE)],        \
+                           TEAM_OF(NAME##_##OP##_to_all), dest, source,                                                \
+                           length_of("shmem_" #NAME "_" #OP "_to_all", nreduce));                                      \
+    }
+/* clang-format on */
+SHMEMI_FOR_SET_BITS_TYPES(DEFINE_TO_ALL, and)
+SHMEMI_FOR_SET_BITS_TYPES(DEFINE_TO_ALL, or)
+SHMEMI_FOR_SET_BITS_TYPES(DEFINE_TO_ALL, xor)
+SHMEMI_FOR_SET_ORDER_TYPES(DEFINE_TO_ALL, max)
+SHMEMI_FOR_SET_ORDER_TYPES(DEFINE_TO_ALL, min)
+SHMEMI_FOR_SET_ARITHMETIC_TYPES(DEFINE_TO_ALL, sum)
+SHMEMI_FOR_SET_ARITHMETIC_TYPES(DEFINE_TO_ALL, prod)

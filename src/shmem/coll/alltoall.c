@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * alltoall and alltoalls: everybody writes into every dest, wherever it is; small blocks go through the workspaces of a
+ * node.
+ */
+#include "shmem/coll/collectives.h"
+
+static int alltoall_eager(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_context context = {0};
+    const size_t nbytes = args->nbytes, all = (size_t)team->n_pes * nbytes;
+    uint64_t number = shmemi_node_enter(team, all);
+    int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, all), &args->source, all);
+    if (!rc)
+        rc = shmemi_complete(&context);
+    if (rc)
+        return rc;
+    shmemi_node_arrive(team, number);
+    for (int rank = 0; rank < team->node.n && !rc; rank++) {
+        shmemi_node_await(team, rank, number);
+        rc = shmemi_copy_to(&context, &args->dest, (size_t)rank * nbytes,
+                            shmemi_node_arrival(team, rank, number, all) + (size_t)team->my_pe * nbytes, nbytes,
+                            shmemi_job.pe);
+    }
+    shmemi_node_all_entered(team, number);
+    return rc ? rc : shmemi_complete(&context);
+}
+
+static int alltoall_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_context context = SHMEMI_TO_ALL;
+    const int n = team->n_pes, me = team->my_pe;
+    int rc = 0;
+    for (int i = 0; i < n && !rc; i++) {
+        int to = (me + i) % n;
+        rc = shmemi_send(&context, &args->dest, (size_t)me * args->nbytes, &args->source, (size_t)to * args->nbytes,
+                         args->nbytes, shmemi_team_world_pe(team, to));
+    }
+    if (!rc)
+        rc = shmemi_complete(&context);
+    return rc ? rc : shmemi_collective_sync(team);
+}
+
+int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    if (!args->nbytes)
+        return 0;
+    const size_t all = (size_t)team->n_pes * args->nbytes;
+    if (team->leaders.n == 1 && shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall,
+                                                  shmemi_is_device(&args->dest), all) == SHMEMI_alltoall_eager)
+        return alltoall_eager(team, args);
+    return alltoall_push(team, args);
+}
+
+int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
+                     const struct shmemi_alltoall_strides *strides)
+{
+    struct shmemi_context context = {0};
+    const int n = team->n_pes, me = team->my_pe;
+    const struct shmemi_shape shape = {.width = strides->size,
+                                       .rows = strides->nelems,
+                                       .dest_pitch = strides->dest * strides->size,
+                                       .source_pitch = strides->source * strides->size};
+    int rc = 0;
+    if (!strides->nelems)
+        return 0;
+    for (int i = 0; i < n && !rc; i++) {
+        int to = (me + i) % n;
+        const struct shmemi_view *view = &args->dest.region->view[shmemi_team_world_pe(team, to)];
+        struct shmemi_place source = shmemi_own_place(&args->source, (size_t)to * strides->nelems * shape.source_pitch);
+        size_t offset = args->dest.offset + (size_t)me * strides->nelems * shape.dest_pitch;
+        rc = view->driver->put_strided_nbi(&context, view, offset, &source, &shape);
+    }
+    if (!rc)
+        rc = shmemi_complete(&context);
+    return rc ? rc : shmemi_collective_sync(team);
+}

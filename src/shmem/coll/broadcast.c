@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast: in the root's node first, then among the leaders, then in the other nodes.
+ */
+#include "shmem/coll/collectives.h"
+
+/* ---- inside a node ----------------------------------------------------------------------------------------------- */
+
+struct node_broadcast {
+    struct shmemi_team *team;
+    const struct shmemi_symmetric *dest, *source;
+    size_t nbytes;
+    int root;
+    bool root_keeps_dest;
+    uint64_t number;
+    struct shmemi_context context;
+};
+
+static bool is_root(const struct node_broadcast *broadcast)
+{
+    return broadcast->team->node.me == broadcast->root;
+}
+
+static int send_to(struct node_broadcast *broadcast, int rank)
+{
+    if (rank == broadcast->root && broadcast->root_keeps_dest)
+        return 0;
+    return shmemi_send(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
+                       shmemi_node_world_pe(broadcast->team, rank));
+}
+
+static int broadcast_eager(struct node_broadcast *broadcast)
+{
+    struct shmemi_team *team = broadcast->team;
+    struct shmemi_context *context = &broadcast->context;
+    char *gift = shmemi_node_gift(team, broadcast->root, broadcast->number, broadcast->nbytes);
+    int rc;
+    shmemi_node_arrive(team, broadcast->number);
+    if (!is_root(broadcast)) {
+        shmemi_node_take(team, broadcast->root, broadcast->number);
+        rc = shmemi_copy_to(context, broadcast->dest, 0, gift, broadcast->nbytes, shmemi_job.pe);
+        return rc ? rc : shmemi_complete(context);
+    }
+    rc = shmemi_read_own(context, gift, broadcast->source, broadcast->nbytes);
+    if (!rc)
+        rc = shmemi_complete(context);
+    if (!rc)
+        shmemi_node_give(team, broadcast->number);
+    if (!rc)
+        rc = send_to(broadcast, broadcast->root);
+    return rc ? rc : shmemi_complete(context);
+}
+
+static int broadcast_push(struct node_broadcast *broadcast)
+{
+    struct shmemi_team *team = broadcast->team;
+    int rc = 0;
+    shmemi_node_arrive(team, broadcast->number);
+    if (!is_root(broadcast)) {
+        shmemi_node_take(team, broadcast->root, broadcast->number);
+        return 0;
+    }
+    for (int i = 1; i <= team->node.n && !rc; i++)
+        rc = send_to(broadcast, (broadcast->root + i) % team->node.n);
+    if (!rc)
+        rc = shmemi_complete(&broadcast->context);
+    if (!rc)
+        shmemi_node_give(team, broadcast->number);
+    return rc;
+}
+
+/* What the root of a pull says with its gift: a private source cannot be pulled from. */
+static bool *root_has_pushed(const struct node_broadcast *broadcast)
+{
+    return (bool *)shmemi_node_gift(broadcast->team, broadcast->root, broadcast->number, sizeof(bool));
+}
+
+static int offer(struct node_broadcast *broadcast)
+{
+    const int n = shmemi_is_private(broadcast->source) ? broadcast->team->node.n : 1;
+    int rc = 0;
+    *root_has_pushed(broadcast) = n > 1;
+    if (n == 1)
+        shmemi_node_give(broadcast->team, broadcast->number);
+    for (int i = 0; i < n && !rc; i++)
+        rc = send_to(broadcast, (broadcast->root + i) % broadcast->team->node.n);
+    if (!rc)
+        rc = shmemi_complete(&broadcast->context);
+    if (n > 1 && !rc)
+        shmemi_node_give(broadcast->team, broadcast->number);
+    return rc;
+}
+
+static int pull(struct node_broadcast *broadcast)
+{
+    shmemi_node_take(broadcast->team, broadcast->root, broadcast->number);
+    if (*root_has_pushed(broadcast))
+        return 0;
+    if (shmemi_is_private(broadcast->source))
+        shmemi_fatal("broadcast: the source is symmetric on the root but not on this PE");
+    int rc = shmemi_fetch(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
+                          shmemi_node_world_pe(broadcast->team, broadcast->root));
+    return rc ? rc : shmemi_complete(&broadcast->context);
+}
+
+/* To arrive means here: this PE has what it wants from the root's source. */
+static int broadcast_pull(struct node_broadcast *broadcast)
+{
+    struct shmemi_team *team = broadcast->team;
+    int rc = is_root(broadcast) ? offer(broadcast) : pull(broadcast);
+    if (rc)
+        return rc;
+    shmemi_node_arrive(team, broadcast->number);
+    if (is_root(broadcast))
+        shmemi_node_await_all(team, broadcast->number);
+    return 0;
+}
+
+int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_broadcast *args)
+{
+    const size_t nbytes = args->nbytes;
+    struct node_broadcast broadcast = {.team = team,
+                                       .dest = args->dest,
+                                       .source = args->source,
+                                       .nbytes = nbytes,
+                                       .root = args->root,
+                                       .root_keeps_dest = args->root_keeps_dest};
+    if (team->node.n == 1) {
+        int rc = send_to(&broadcast, args->root);
+        return rc ? rc : shmemi_complete(&broadcast.context);
+    }
+    broadcast.number = shmemi_node_enter(team, nbytes);
+    switch (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast, shmemi_is_device(args->dest),
+                              nbytes)) {
+    case SHMEMI_broadcast_eager:
+        return broadcast_eager(&broadcast);
+    case SHMEMI_broadcast_push:
+        return broadcast_push(&broadcast);
+    default:
+        return broadcast_pull(&broadcast);
+    }
+}
+
+int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes)
+{
+    struct shmemi_node_broadcast broadcast = {dest, dest, nbytes, .root = 0, .root_keeps_dest = true};
+    return shmemi_node_broadcast(team, &broadcast);
+}
+
+/* ---- between nodes: from the root's leader to the dest of the others ---------------------------------------------
+ *
+ * A flag per broadcast tells that the data have come. Leaders that only send could run ahead of the others until a flag
+ * is used again, so that all synchronise before that. */
+
+enum { DELIVERIES_MOST = SHMEMI_FLAGS };
+
+struct leaders_broadcast {
+    struct shmemi_team *team;
+    const struct shmemi_symmetric *dest;
+    const struct shmemi_symmetric *have; /* where this leader finds the data: dest, or source on the root itself */
+    size_t nbytes;
+    int root; /* leader */
+    _Atomic uint64_t *flag;
+    uint64_t number;
+    struct shmemi_context context;
+};
+
+static int deliver(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
+{
+    return shmemi_send(&broadcast->context, broadcast->dest, at, broadcast->have, at, nbytes,
+                       shmemi_leader_world_pe(broadcast->team, leader));
+}
+
+static int deliver_with_flag(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
+{
+    int rc = deliver(broadcast, leader, at, nbytes);
+    return rc ? rc
+              : shmemi_notify(broadcast->team, &broadcast->context, shmemi_leader_world_pe(broadcast->team, leader),
+                              broadcast->flag, broadcast->number);
+}
+
+/* Binomial: a leader at distance d from the root has got the data from the one whose distance lacks d's lowest bit. */
+static int deliver_by_tree(struct leaders_broadcast *broadcast)
+{
+    const int n = broadcast->team->leaders.n;
+    const int distance = (broadcast->team->leaders.me - broadcast->root + n) % n;
+    int reach = 1, rc = 0;
+    while (reach < n && !(distance & reach))
+        reach *= 2;
+    if (distance)
+        shmemi_await_word(broadcast->flag, broadcast->number);
+    for (reach /= 2; reach > 0 && !rc; reach /= 2)
+        if (distance + reach < n)
+            rc = deliver_with_flag(broadcast, (broadcast->team->leaders.me + reach) % n, 0, broadcast->nbytes);
+    return rc ? rc : shmemi_complete(&broadcast->context);
+}
+
+static size_t part_start(const struct leaders_broadcast *broadcast, int leader)
+{
+    const size_t n = (size_t)broadcast->team->leaders.n;
+    return broadcast->nbytes / n * (size_t)leader / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+}
+
+static size_t part_bytes(const struct leaders_broadcast *broadcast, int leader)
+{
+    size_t end = leader + 1 < broadcast->team->leaders.n ? part_start(broadcast, leader + 1) : broadcast->nbytes;
+    return end - part_start(broadcast, leader);
+}
+
+/* The root gives each leader its part; each passes it on to all but the root. */
+static int deliver_by_scatter(struct leaders_broadcast *broadcast)
+{
+    const int n = broadcast->team->leaders.n, me = broadcast->team->leaders.me;
+    int rc = 0;
+    if (me != broadcast->root)
+        shmemi_await_word(broadcast->flag, broadcast->number);
+    for (int i = 1; i < n && me == broadcast->root && !rc; i++) {
+        int leader = (me + i) % n;
+        rc = deliver_with_flag(broadcast, leader, part_start(broadcast, leader), part_bytes(broadcast, leader));
+    }
+    for (int i = 1; i < n && !rc; i++) {
+        int leader = (me + i) % n;
+        if (leader != broadcast->root)
+            rc = deliver(broadcast, leader, part_start(broadcast, me), part_bytes(broadcast, me));
+    }
+    if (!rc)
+        rc = shmemi_complete(&broadcast->context);
+    return rc ? rc : shmemi_leaders_sync(broadcast->team);
+}
+
+static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
+{
+    struct shmemi_collective_state *state = team->collective;
+    struct leaders_broadcast broadcast = {.team = team,
+                                          .dest = &args->dest,
+                                          .nbytes = args->nbytes,
+                                          .have = root == team->my_pe ? &args->source : &args->dest,
+                                          .root = shmemi_leader_of_member(team, root)};
+    int rc = state->deliveries < DELIVERIES_MOST ? 0 : shmemi_leaders_sync(team);
+    if (rc)
+        return rc;
+    broadcast.flag = &state->mine->delivered[state->deliveries++];
+    broadcast.number = ++state->leaders_number;
+    if (shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes) ==
+        SHMEMI_leaders_broadcast_tree)
+        return deliver_by_tree(&broadcast);
+    return deliver_by_scatter(&broadcast);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+int shmemi_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
+{
+    struct shmemi_node_broadcast in_node = {&args->dest, &args->source, args->nbytes,
+                                            shmemi_node_rank_of_member(team, root), args->root_keeps_dest};
+    int rc = 0;
+    if (!args->nbytes)
+        return 0;
+    if (in_node.root >= 0)
+        rc = shmemi_node_broadcast(team, &in_node);
+    if (!rc && team->leaders.n > 1 && shmemi_is_leader(team))
+        rc = leaders_broadcast(team, args, root);
+    if (!rc && in_node.root < 0)
+        rc = shmemi_node_spread(team, &args->dest, args->nbytes);
+    return rc;
+}

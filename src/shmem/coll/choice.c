@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shmem/coll/choice.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "shmem/coll/collectives.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const collective_names[] = {
+#define COLLECTIVE(collective) #collective,
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members)
+#include "shmem/coll/choice.def"
+#undef COLLECTIVE
+#undef ALGORITHM
+};
+
+struct row {
+    enum shmemi_collective collective;
+    enum shmemi_algorithm algorithm;
+    const char *name;
+    size_t limit, bytes[SHMEMI_PLACES], members;
+};
+
+static const struct row table[] = {
+#define ANY SIZE_MAX
+#define COLLECTIVE(collective)
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members)                                                \
+    {SHMEMI_COLLECTIVE_##collective, SHMEMI_##collective##_##algorithm, #algorithm, limit, {bytes, device}, members},
+#include "shmem/coll/choice.def"
+#undef COLLECTIVE
+#undef ALGORITHM
+#undef ANY
+};
+enum { N_ROWS = sizeof table / sizeof table[0] };
+
+/* What SHMEM_COLLECTIVE names, by collective; NULL: the table decides. Written once, while the library starts. */
+static const struct row *forced[SHMEMI_COLLECTIVES];
+
+static void list_allowed(char *text, size_t size)
+{
+    size_t length = 0;
+    for (int i = 0; i < N_ROWS && length < size; i++) {
+        bool first = i == 0 || table[i].collective != table[i - 1].collective;
+        length += (size_t)snprintf(text + length, size - length, "%s%s%s%s",
+                                   !first ? "|"
+                                   : i    ? ", "
+                                          : "",
+                                   first ? collective_names[table[i].collective] : "", first ? "=" : "", table[i].name);
+    }
+}
+
+/* One "collective=algorithm". */
+static const struct row *find_row(const char *word, size_t length)
+{
+    for (int i = 0; i < N_ROWS; i++) {
+        char name[64];
+        int n = snprintf(name, sizeof name, "%s=%s", collective_names[table[i].collective], table[i].name);
+        if ((size_t)n == length && !strncmp(name, word, length))
+            return &table[i];
+    }
+    return NULL;
+}
+
+int shmemi_choices_read(void)
+{
+    const char *text = shmemi_settings.collective;
+    memset(forced, 0, sizeof forced);
+    for (const char *word = text; *word;) {
+        size_t length = strcspn(word, ",");
+        const struct row *row = find_row(word, length);
+        if (!row) {
+            char allowed[1024];
+            list_allowed(allowed, sizeof allowed);
+            shmemi_error("SHMEM_COLLECTIVE=%s is not valid: '%.*s'; allowed, separated by commas: %s", text,
+                         (int)length, word, allowed);
+            return -EINVAL;
+        }
+        forced[row->collective] = row;
+        word += length;
+        word += *word == ',';
+    }
+    return 0;
+}
+
+static void make(struct shmemi_step *step, enum shmemi_collective collective, int place, size_t members)
+{
+    size_t covered = 0;
+    const struct row *row = forced[collective];
+    if (row) {
+        *step++ = (struct shmemi_step){row->limit, row->algorithm};
+        covered = row->limit;
+    }
+    for (int i = 0; i < N_ROWS && covered < SIZE_MAX; i++) {
+        const size_t bytes = table[i].bytes[place];
+        if (table[i].collective != collective || table[i].members < members || bytes <= covered)
+            continue;
+        *step++ = (struct shmemi_step){bytes, table[i].algorithm};
+        covered = bytes;
+    }
+}
+
+void shmemi_choices_make(struct shmemi_choices *choices, int node_members, int nodes)
+{
+    for (int i = 0; i < SHMEMI_COLLECTIVES * SHMEMI_PLACES; i++) {
+        int collective = i / SHMEMI_PLACES, place = i % SHMEMI_PLACES;
+        bool between_nodes = !strncmp(collective_names[collective], "leaders_", 8);
+        make(choices->step[collective][place], (enum shmemi_collective)collective, place,
+             (size_t)(between_nodes ? nodes : node_members));
+    }
+}

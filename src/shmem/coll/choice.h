@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which algorithm serves a collective: the table shmem/coll/choice.def, and the setting SHMEM_COLLECTIVE that overrules it.
+ */
+#ifndef SHMEMI_COLL_CHOICE_H
+#define SHMEMI_COLL_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* SHMEMI_COLLECTIVE_sync, ... */
+enum shmemi_collective {
+#define COLLECTIVE(collective) SHMEMI_COLLECTIVE_##collective,
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members)
+#include "shmem/coll/choice.def"
+#undef COLLECTIVE
+#undef ALGORITHM
+    SHMEMI_COLLECTIVES
+};
+
+/* SHMEMI_sync_flat, SHMEMI_sync_tree, ... */
+enum shmemi_algorithm {
+#define COLLECTIVE(collective)
+#define ALGORITHM(collective, algorithm, limit, bytes, device, members) SHMEMI_##collective##_##algorithm,
+#include "shmem/coll/choice.def"
+#undef COLLECTIVE
+#undef ALGORITHM
+    SHMEMI_ALGORITHMS
+};
+
+/* Columns of the table. */
+enum { SHMEMI_IN_HOST, SHMEMI_IN_DEVICE, SHMEMI_PLACES };
+
+/* The lines that fit a team, by collective and column, each up to some bytes; the last up to SIZE_MAX. */
+struct shmemi_choices {
+    struct shmemi_step {
+        size_t most_bytes;
+        enum shmemi_algorithm algorithm;
+    } step[SHMEMI_COLLECTIVES][SHMEMI_PLACES][4];
+};
+
+/* Read SHMEM_COLLECTIVE: 0, or -EINVAL after a line that names what is allowed. */
+int shmemi_choices_read(void);
+void shmemi_choices_make(struct shmemi_choices *choices, int node_members, int nodes);
+
+static inline enum shmemi_algorithm shmemi_choose_for(const struct shmemi_choices *choices,
+                                                      enum shmemi_collective collective, bool is_device, size_t nbytes)
+{
+    const struct shmemi_step *step = choices->step[collective][is_device ? SHMEMI_IN_DEVICE : SHMEMI_IN_HOST];
+    while (nbytes > step->most_bytes)
+        step++;
+    return step->algorithm;
+}
+
+static inline enum shmemi_algorithm shmemi_choose(const struct shmemi_choices *choices,
+                                                  enum shmemi_collective collective, size_t nbytes)
+{
+    return shmemi_choose_for(choices, collective, false, nbytes);
+}
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * fcollect and collect. On one node everybody gives its block to everybody. Between nodes the blocks of a node come
+ * together at its leader, the leaders exchange them, and each broadcasts the whole in its node. collect does the same
+ * once everybody knows where the blocks start.
+ */
+#include "shmem/coll/collectives.h"
+
+#include <stdlib.h>
+
+/* Where the block of a member starts in dest; of member n_pes: where the last one ends. */
+static size_t start_of(const struct shmemi_copy_args *args, int member)
+{
+    return args->starts ? args->starts[member] : (size_t)member * args->nbytes;
+}
+
+static int fcollect_eager(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_context context = {0};
+    const size_t nbytes = args->nbytes;
+    uint64_t number = shmemi_node_enter(team, nbytes);
+    int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, nbytes), &args->source, nbytes);
+    if (!rc)
+        rc = shmemi_complete(&context);
+    if (rc)
+        return rc;
+    shmemi_node_arrive(team, number);
+    for (int rank = 0; rank < team->node.n && !rc; rank++) {
+        shmemi_node_await(team, rank, number);
+        rc = shmemi_copy_to(&context, &args->dest, (size_t)rank * nbytes,
+                            shmemi_node_arrival(team, rank, number, nbytes), nbytes, shmemi_job.pe);
+    }
+    shmemi_node_all_entered(team, number);
+    return rc ? rc : shmemi_complete(&context);
+}
+
+static int send_own_block(struct shmemi_team *team, struct shmemi_context *context, const struct shmemi_copy_args *args,
+                          int world_pe)
+{
+    if (!args->nbytes)
+        return 0;
+    return shmemi_send(context, &args->dest, start_of(args, team->my_pe), &args->source, 0, args->nbytes, world_pe);
+}
+
+static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_context context = SHMEMI_TO_ALL;
+    const int n = team->node.n;
+    int rc = 0;
+    for (int i = 0; i < n && !rc; i++)
+        rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, (team->node.me + i) % n));
+    if (!rc)
+        rc = shmemi_complete(&context);
+    if (!rc)
+        shmemi_node_sync(team);
+    return rc;
+}
+
+/* ---- between nodes ----------------------------------------------------------------------------------------------- */
+
+/* The nodes from one leader on, cyclically. */
+struct nodes {
+    int first, count;
+};
+
+static bool is_among(const struct shmemi_team *team, const struct nodes *nodes, int member)
+{
+    const int n = team->leaders.n;
+    return (shmemi_leader_of_member(team, member) - nodes->first + n) % n < nodes->count;
+}
+
+/* Send the blocks of all members of these nodes; neighbours travel together. */
+static int send_blocks(struct shmemi_team *team, struct shmemi_context *context, const struct shmemi_copy_args *args,
+                       struct nodes nodes, int leader)
+{
+    int rc = 0;
+    for (int first = 0, end; first < team->n_pes && !rc; first = end + 1) {
+        for (end = first; end < team->n_pes && is_among(team, &nodes, end);)
+            end++;
+        size_t start = start_of(args, first), nbytes = start_of(args, end) - start;
+        if (nbytes)
+            rc = shmemi_send(context, &args->dest, start, &args->dest, start, nbytes,
+                             shmemi_leader_world_pe(team, leader));
+    }
+    return rc;
+}
+
+static int exchange_directly(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_context context = {0};
+    const int n = team->leaders.n, me = team->leaders.me;
+    int rc = 0;
+    for (int i = 1; i < n && !rc; i++)
+        rc = send_blocks(team, &context, args, (struct nodes){me, 1}, (me + i) % n);
+    if (!rc)
+        rc = shmemi_complete(&context);
+    return rc ? rc : shmemi_leaders_sync(team);
+}
+
+/* In each round a leader sends what it has, the blocks of the nodes from its own on. */
+static int exchange_by_dissemination(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_collective_state *state = team->collective;
+    struct shmemi_context context = {0};
+    const int n = team->leaders.n, me = team->leaders.me;
+    uint64_t number = ++state->leaders_number;
+    int rc = 0;
+    for (int round = 0, have = 1; have < n && !rc; round++, have *= 2) {
+        int to = (me - have + n) % n, count = have < n - have ? have : n - have;
+        rc = send_blocks(team, &context, args, (struct nodes){me, count}, to);
+        if (!rc)
+            rc =
+                shmemi_notify(team, &context, shmemi_leader_world_pe(team, to), &state->mine->collected[round], number);
+        if (!rc)
+            shmemi_await_word(&state->mine->collected[round], number);
+    }
+    return rc ? rc : shmemi_complete(&context);
+}
+
+static int leaders_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    size_t average = start_of(args, team->n_pes) / (size_t)team->n_pes;
+    switch (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_leaders_fcollect, average)) {
+    case SHMEMI_leaders_fcollect_dissemination:
+        return exchange_by_dissemination(team, args);
+    default:
+        return exchange_directly(team, args);
+    }
+}
+
+static int fcollect_over_nodes(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_context context = {0};
+    int rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, 0));
+    if (!rc)
+        rc = shmemi_complete(&context);
+    if (rc)
+        return rc;
+    if (team->node.n > 1) {
+        uint64_t number = shmemi_node_enter(team, 0);
+        shmemi_node_gather(team, number);
+        if (team->node.me == 0)
+            shmemi_node_arrive(team, number);
+    }
+    if (shmemi_is_leader(team))
+        rc = leaders_fcollect(team, args);
+    return rc ? rc : shmemi_node_spread(team, &args->dest, start_of(args, team->n_pes));
+}
+
+int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    if (!args->nbytes)
+        return 0;
+    if (team->leaders.n > 1)
+        return fcollect_over_nodes(team, args);
+    if (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect, shmemi_is_device(&args->dest),
+                          args->nbytes) == SHMEMI_fcollect_eager)
+        return fcollect_eager(team, args);
+    return fcollect_push(team, args);
+}
+
+/* ---- collect ----------------------------------------------------------------------------------------------------- */
+
+/* What a line carries: the length of a block, and the block itself when that is short. */
+struct parcel {
+    uint64_t nbytes;
+    char data[SHMEMI_LINE_BYTES - sizeof(uint64_t)];
+};
+
+/* From the lengths in starts[1..n] to the starts; the last one, which is returned, becomes SIZE_MAX when they are more
+ * than fit. */
+static size_t add_up(uint64_t *starts, int n)
+{
+    for (int i = 1; i <= n; i++)
+        if (__builtin_add_overflow(starts[i - 1], starts[i], &starts[i]))
+            return SIZE_MAX;
+    return starts[n];
+}
+
+static int sum_lengths(struct shmemi_team *team, uint64_t *starts)
+{
+    enum { MEMBERS = SHMEMI_CARRIER_BYTES / sizeof(uint64_t) };
+    int rc = 0;
+    for (int first = 0; first < team->n_pes && !rc; first += MEMBERS) {
+        int count = team->n_pes - first < (int)MEMBERS ? team->n_pes - first : (int)MEMBERS;
+        rc = shmemi_reduce_private(team, &shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_U64], starts + 1 + first,
+                                   starts + 1 + first, (size_t)count * sizeof *starts);
+    }
+    return rc;
+}
+
+/* Through the lines of a node: all lengths, and the blocks that are no longer than `most`. */
+static int exchange_parcels(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t most,
+                            uint64_t *starts, uint64_t *number_p)
+{
+    struct shmemi_context context = {0};
+    uint64_t number = shmemi_node_enter(team, 0);
+    struct parcel *mine = (void *)shmemi_node_arrival(team, team->node.me, number, sizeof *mine);
+    int rc = 0;
+    mine->nbytes = args->nbytes;
+    if (args->nbytes && args->nbytes <= most)
+        rc = shmemi_read_own(&context, mine->data, &args->source, args->nbytes);
+    if (!rc)
+        rc = shmemi_complete(&context);
+    if (rc)
+        return rc;
+    shmemi_node_arrive(team, number);
+    shmemi_node_await_all(team, number);
+    for (int rank = 0; rank < team->node.n; rank++)
+        starts[rank + 1] = ((const struct parcel *)shmemi_node_arrival(team, rank, number, sizeof *mine))->nbytes;
+    *number_p = number;
+    return 0;
+}
+
+static int unpack_parcels(struct shmemi_team *team, const struct shmemi_copy_args *args, uint64_t number)
+{
+    struct shmemi_context context = {0};
+    int rc = 0;
+    for (int rank = 0; rank < team->node.n && !rc; rank++) {
+        const struct parcel *parcel = (const void *)shmemi_node_arrival(team, rank, number, sizeof *parcel);
+        if (parcel->nbytes)
+            rc = shmemi_copy_to(&context, &args->dest, start_of(args, rank), parcel->data, parcel->nbytes,
+                                shmemi_job.pe);
+    }
+    return rc ? rc : shmemi_complete(&context);
+}
+
+static bool all_short(const uint64_t *starts, int n, size_t most)
+{
+    for (int i = 0; i < n; i++)
+        if (starts[i + 1] - starts[i] > most)
+            return false;
+    return true;
+}
+
+static int collect_on_node(const char *routine, struct shmemi_team *team, void *dest, struct shmemi_copy_args *args,
+                           uint64_t *starts)
+{
+    const struct shmemi_region *region = shmemi_region_of(dest);
+    const int place = region && region->is_reached_directly ? SHMEMI_IN_DEVICE : SHMEMI_IN_HOST;
+    const struct shmemi_step *step = team->collective->choices.step[SHMEMI_COLLECTIVE_collect][place];
+    const size_t most = step->algorithm == SHMEMI_collect_eager ? step->most_bytes : 0;
+    uint64_t number;
+    int rc = exchange_parcels(team, args, most, starts, &number);
+    if (rc)
+        return rc;
+    size_t total = add_up(starts, team->n_pes);
+    args->dest = shmemi_symmetric_of(routine, dest, total);
+    if (!total)
+        return 0;
+    return all_short(starts, team->n_pes, most) ? unpack_parcels(team, args, number) : fcollect_push(team, args);
+}
+
+static int collect_over_nodes(const char *routine, struct shmemi_team *team, void *dest, struct shmemi_copy_args *args,
+                              uint64_t *starts)
+{
+    starts[team->my_pe + 1] = args->nbytes;
+    int rc = sum_lengths(team, starts);
+    if (rc)
+        return rc;
+    size_t total = add_up(starts, team->n_pes);
+    args->dest = shmemi_symmetric_of(routine, dest, total);
+    return total ? fcollect_over_nodes(team, args) : 0;
+}
+
+int shmemi_collect(const char *routine, struct shmemi_team *team, void *dest, struct shmemi_copy_args *args)
+{
+    uint64_t *starts = calloc((size_t)team->n_pes + 1, sizeof *starts);
+    if (!starts) {
+        shmemi_error("%s: out of memory for the lengths of %d blocks", routine, team->n_pes);
+        return -ENOMEM;
+    }
+    args->starts = starts;
+    int rc = team->leaders.n == 1 ? collect_on_node(routine, team, dest, args, starts)
+                                  : collect_over_nodes(routine, team, dest, args, starts);
+    free(starts);
+    return rc;
+}

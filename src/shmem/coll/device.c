@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The work of one member on its part of mapped GPU memory, done by one device kernel that reads the sources of the
+ * other members of its node and writes their dests.
+ */
+#include "shmem/coll/collectives.h"
+
+#include <errno.h>
+
+/* A member's copy as this process addresses it; false when it does not. */
+static bool place_of(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p)
+{
+    const struct shmemi_view *view = &memory->region->view[world_pe];
+    if (shmemi_view_host(view) || !view->driver->is_direct)
+        return false;
+    *place_p = view->place;
+    place_p->address += memory->offset + at;
+    return true;
+}
+
+static bool find_places(const struct shmemi_device_work *work, const struct shmemi_symmetric *memory, size_t at, int n,
+                        struct shmemi_place *places)
+{
+    for (int i = 0; i < n; i++) {
+        int member = work->among->pes[(work->first + i) % n];
+        if (!place_of(memory, at, shmemi_team_world_pe(work->team, member), &places[i]))
+            return false;
+    }
+    return true;
+}
+
+int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes)
+{
+    struct shmemi_place source[SHMEMI_COMBINE_ARRAYS], dest[SHMEMI_COMBINE_ARRAYS];
+    const int n = work->among->n;
+    if (n > SHMEMI_COMBINE_ARRAYS || !find_places(work, work->from, at, n, source) ||
+        !find_places(work, work->to, at, work->n_targets, dest))
+        return -ENOTSUP;
+    struct shmemi_combination combination = {
+        .op = shmemi_operation_of(work->op),
+        .kind = shmemi_kind_of(work->op),
+        .form = work->form,
+        .size = work->op->size,
+        .nelems = nbytes / work->op->size,
+        .source = source,
+        .dest = dest,
+        .n_sources = n,
+        .n_dests = work->n_targets,
+    };
+    const struct shmemi_memory *memory = dest[0].memory;
+    return memory->combine ? memory->combine(&combination, NULL) : -ENOTSUP;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Between nodes: the leaders of a team write words and records into each other's workspaces. A word holds the number of
+ * the operation that its writer has reached; numbers are the same on all leaders and only grow.
+ */
+#include "shmem/coll/collectives.h"
+
+#include <string.h>
+
+int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const void *mine,
+                            const void *source, size_t nbytes)
+{
+    const struct shmemi_view *view = &shmemi_heap_region.view[world_pe];
+    size_t offset = shmemi_team_workspace(team) + (size_t)((const char *)mine - (const char *)team->collective->mine);
+    struct shmemi_place place = shmemi_place_host(source);
+    return view->driver->put(context, view, offset, &place, nbytes);
+}
+
+/* A put of one aligned word arrives whole. */
+int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const _Atomic uint64_t *word,
+                  uint64_t number)
+{
+    atomic_thread_fence(memory_order_release);
+    int rc = shmemi_context_has_pending(context) ? shmemi_drivers_fence(context) : 0;
+    return rc ? rc : shmemi_put_to_workspace(team, context, world_pe, (const void *)word, &number, sizeof number);
+}
+
+/* Waiting for another leader, or for one that it waits for. */
+struct leader_wait {
+    struct shmemi_call call;
+    int world_pe;
+};
+
+static void describe_leader(const struct shmemi_call *call, char *text, size_t size)
+{
+    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for",
+                  ((const struct leader_wait *)call)->world_pe);
+}
+
+static void await_leader(const struct shmemi_team *team, int leader, const _Atomic uint64_t *word, uint64_t number)
+{
+    struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader},
+                               shmemi_leader_world_pe(team, leader)};
+    shmemi_call_begin(&wait.call);
+    shmemi_await_word(word, number);
+    shmemi_call_end(&wait.call);
+}
+
+/* Dissemination: in each round the reach doubles. Rounds use one context, or, with a step of 1, the next each. */
+static int disseminate(struct shmemi_team *team, struct shmemi_context *context, int step, uint64_t number)
+{
+    struct shmemi_collective_state *state = team->collective;
+    const int n = team->leaders.n;
+    for (int round = 0, distance = 1; distance < n; round++, distance *= 2, context += step) {
+        int to = shmemi_leader_world_pe(team, (team->leaders.me + distance) % n);
+        int rc = shmemi_notify(team, context, to, &state->mine->synced[round], number);
+        if (rc)
+            return rc;
+        await_leader(team, (team->leaders.me + n - distance) % n, &state->mine->synced[round], number);
+    }
+    return 0;
+}
+
+int shmemi_leaders_sync(struct shmemi_team *team)
+{
+    struct shmemi_context context = {0};
+    uint64_t number = ++team->collective->leaders_number;
+    team->collective->deliveries = 0;
+    int rc = disseminate(team, &context, 0, number);
+    return rc ? rc : shmemi_complete(&context);
+}
+
+int shmemi_leaders_part(struct shmemi_team *team)
+{
+    /* Static: what completes them may come late. One for each round, so that no round orders itself after another. */
+    static struct shmemi_context contexts[SHMEMI_ROUNDS];
+    memset(contexts, 0, sizeof contexts);
+    return disseminate(team, contexts, 1, ++team->collective->leaders_number);
+}
+
+/* ---- recursive doubling ------------------------------------------------------------------------------------------
+ *
+ * With a number of leaders that is no power of two, those beyond it hand their data to one below first, and get the
+ * result at the end. Records alternate between two sets: who sends in operation k + 2 has received in k + 1 from the
+ * same partner, which has then finished k. The lower one's data are the left operand, so all get the same bits. */
+
+enum { FOLD = SHMEMI_ROUNDS - 2, UNFOLD = SHMEMI_ROUNDS - 1 };
+
+struct doubling {
+    struct shmemi_team *team;
+    struct shmemi_context context;
+    const struct shmemi_op *op;
+    char *data;
+    size_t nbytes;
+    uint64_t number;
+    unsigned set;
+};
+
+static int send_record(struct doubling *doubling, int leader, int slot)
+{
+    struct shmemi_workspace *mine = doubling->team->collective->mine;
+    int to = shmemi_leader_world_pe(doubling->team, leader);
+    int rc = shmemi_put_to_workspace(doubling->team, &doubling->context, to, mine->record[doubling->set][slot],
+                                     doubling->data, doubling->nbytes);
+    return rc ? rc : shmemi_notify(doubling->team, &doubling->context, to, &mine->reduced[slot], doubling->number);
+}
+
+static const char *await_record(const struct doubling *doubling, int slot)
+{
+    struct shmemi_workspace *mine = doubling->team->collective->mine;
+    shmemi_await_word(&mine->reduced[slot], doubling->number);
+    return mine->record[doubling->set][slot];
+}
+
+static int exchange_record(struct doubling *doubling, int partner, int round)
+{
+    char *data = doubling->data;
+    int rc = send_record(doubling, partner, round);
+    if (rc)
+        return rc;
+    const char *theirs = await_record(doubling, round);
+    if (partner > doubling->team->leaders.me)
+        shmemi_combine(doubling->op, data, data, theirs, doubling->nbytes);
+    else
+        shmemi_combine(doubling->op, data, theirs, data, doubling->nbytes);
+    return 0;
+}
+
+static int reduce_among_power_of_two(struct doubling *doubling, int power, int n)
+{
+    const int me = doubling->team->leaders.me;
+    int rc = 0;
+    if (me + power < n)
+        shmemi_combine(doubling->op, doubling->data, doubling->data, await_record(doubling, FOLD), doubling->nbytes);
+    for (int round = 0, distance = 1; distance < power && !rc; round++, distance *= 2)
+        rc = exchange_record(doubling, me ^ distance, round);
+    if (me + power < n && !rc)
+        rc = send_record(doubling, me + power, UNFOLD);
+    return rc;
+}
+
+static int reduce_beyond_power_of_two(struct doubling *doubling, int power)
+{
+    int rc = send_record(doubling, doubling->team->leaders.me - power, FOLD);
+    if (!rc)
+        memcpy(doubling->data, await_record(doubling, UNFOLD), doubling->nbytes);
+    return rc;
+}
+
+int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes)
+{
+    struct shmemi_collective_state *state = team->collective;
+    struct doubling doubling = {.team = team, .op = op, .data = data, .nbytes = nbytes};
+    const int n = team->leaders.n;
+    int power = 1;
+    while (power * 2 <= n)
+        power *= 2;
+    doubling.number = ++state->leaders_number;
+    doubling.set = state->reductions++ % 2;
+    int rc = team->leaders.me < power ? reduce_among_power_of_two(&doubling, power, n)
+                                      : reduce_beyond_power_of_two(&doubling, power);
+    return rc ? rc : shmemi_complete(&doubling.context);
+}

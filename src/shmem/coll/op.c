@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The functions that combine elements. Sums and products of signed integers are those of the unsigned type of the same
+ * size: the same bits, and overflow wraps.
+ */
+#include "shmem/coll/op.h"
+
+#include <complex.h>
+
+/* These loops are worth the vector unit, whatever the rest is compiled with. */
+#pragma GCC optimize("O3")
+
+/* clang-format off */
+
+/* An element of the result depends on the elements of the same index alone, so that into may be a or b. */
+#define DEFINE(KIND, TYPE, OP, EXPRESSION)                                                                             \
+    static void KIND##_##OP(void *into, const void *a, const void *b, size_t nelems)                                   \
+    {                                                                                                                  \
+        TYPE *result = into;                                                                                           \
+        const TYPE *left = a, *right = b;                                                                              \
+        _Pragma("GCC ivdep")                                                                                           \
+        for (size_t i = 0; i < nelems; i++) {                                                                          \
+            TYPE x = left[i], y = right[i];                                                                            \
+            result[i] = (TYPE)(EXPRESSION);                                                                            \
+        }                                                                                                              \
+    }
+
+#define DEFINE_BITS(KIND, TYPE)                                                                                        \
+    DEFINE(KIND, TYPE, and, x & y)                                                                                     \
+    DEFINE(KIND, TYPE, or, x | y)                                                                                      \
+    DEFINE(KIND, TYPE, xor, x ^ y)
+#define DEFINE_ORDER(KIND, TYPE)                                                                                       \
+    DEFINE(KIND, TYPE, max, x > y ? x : y)                                                                             \
+    DEFINE(KIND, TYPE, min, x < y ? x : y)
+/* 1u: a product of unsigned short would otherwise be one of int, and may overflow. */
+#define DEFINE_INTEGER_ARITHMETIC(KIND, TYPE)                                                                          \
+    DEFINE(KIND, TYPE, sum, x + y)                                                                                     \
+    DEFINE(KIND, TYPE, prod, 1u * x * y)
+#define DEFINE_ARITHMETIC(KIND, TYPE)                                                                                  \
+    DEFINE(KIND, TYPE, sum, x + y)                                                                                     \
+    DEFINE(KIND, TYPE, prod, x * y)
+
+#define DEFINE_UNSIGNED(KIND, TYPE)                                                                                    \
+    DEFINE_BITS(KIND, TYPE)                                                                                            \
+    DEFINE_ORDER(KIND, TYPE)                                                                                           \
+    DEFINE_INTEGER_ARITHMETIC(KIND, TYPE)
+#define DEFINE_REAL(KIND, TYPE)                                                                                        \
+    DEFINE_ORDER(KIND, TYPE)                                                                                           \
+    DEFINE_ARITHMETIC(KIND, TYPE)
+
+DEFINE_ORDER(I8, int8_t)
+DEFINE_ORDER(I16, int16_t)
+DEFINE_ORDER(I32, int32_t)
+DEFINE_ORDER(I64, int64_t)
+DEFINE_UNSIGNED(U8, uint8_t)
+DEFINE_UNSIGNED(U16, uint16_t)
+DEFINE_UNSIGNED(U32, uint32_t)
+DEFINE_UNSIGNED(U64, uint64_t)
+DEFINE_REAL(F32, float)
+DEFINE_REAL(F64, double)
+DEFINE_REAL(F80, long double)
+DEFINE_ARITHMETIC(C32, float complex)
+DEFINE_ARITHMETIC(C64, double complex)
+
+#define INTEGER_ROW(OP, SIGNED)                                                                                        \
+    [SHMEMI_KIND_I8] = {SIGNED##8_##OP, 1}, [SHMEMI_KIND_I16] = {SIGNED##16_##OP, 2},                                  \
+    [SHMEMI_KIND_I32] = {SIGNED##32_##OP, 4}, [SHMEMI_KIND_I64] = {SIGNED##64_##OP, 8},                                \
+    [SHMEMI_KIND_U8] = {U8_##OP, 1}, [SHMEMI_KIND_U16] = {U16_##OP, 2},                                                \
+    [SHMEMI_KIND_U32] = {U32_##OP, 4}, [SHMEMI_KIND_U64] = {U64_##OP, 8},
+#define REAL_ROW(OP)                                                                                                   \
+    [SHMEMI_KIND_F32] = {F32_##OP, sizeof(float)}, [SHMEMI_KIND_F64] = {F64_##OP, sizeof(double)},                     \
+    [SHMEMI_KIND_F80] = {F80_##OP, sizeof(long double)},
+#define COMPLEX_ROW(OP)                                                                                                \
+    [SHMEMI_KIND_C32] = {C32_##OP, sizeof(float complex)}, [SHMEMI_KIND_C64] = {C64_##OP, sizeof(double complex)},
+
+const struct shmemi_op shmemi_ops[SHMEMI_OPS][SHMEMI_KINDS] = {
+    [SHMEMI_OP_and] = {INTEGER_ROW(and, U)},
+    [SHMEMI_OP_or] = {INTEGER_ROW(or, U)},
+    [SHMEMI_OP_xor] = {INTEGER_ROW(xor, U)},
+    [SHMEMI_OP_max] = {INTEGER_ROW(max, I) REAL_ROW(max)},
+    [SHMEMI_OP_min] = {INTEGER_ROW(min, I) REAL_ROW(min)},
+    [SHMEMI_OP_sum] = {INTEGER_ROW(sum, U) REAL_ROW(sum) COMPLEX_ROW(sum)},
+    [SHMEMI_OP_prod] = {INTEGER_ROW(prod, U) REAL_ROW(prod) COMPLEX_ROW(prod)},
+};
+/* clang-format on */

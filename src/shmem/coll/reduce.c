@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reductions. What fits into the workspaces goes through them (shmem/coll/sync.c). Of longer arrays each member combines a
+ * part and writes it into every dest: the CPU block by block so that the sum stays in the cache, a device kernel all at
+ * once. In place that is safe since a member alone reads and writes its part. Its own contribution is the left operand,
+ * those of the members after it follow cyclically. Between nodes: each node makes its sum in its leader's dest, the
+ * leaders do the same among each other, and each broadcasts the result in its node. Each element is combined at one
+ * place only, so all get the same bits.
+ */
+#include "shmem/coll/collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Between this PE's own memory, of whatever kind, and private memory: one copy. */
+static int copy_own_small(struct shmemi_place dest, struct shmemi_place source, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return shmemi_memory_copy(&dest, &source, &shape);
+}
+
+static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
+    const char *contribution = args->source.host ? args->source.host : private;
+    char *result = args->dest.host ? args->dest.host : private;
+    int rc = 0;
+    if (!args->source.host)
+        rc = copy_own_small(shmemi_place_host(private), shmemi_own_place(&args->source, 0), args->nbytes);
+    if (!rc)
+        rc = shmemi_reduce_private(team, args->op, result, contribution, args->nbytes);
+    if (!rc && !args->dest.host)
+        rc = copy_own_small(shmemi_own_place(&args->dest, 0), shmemi_place_host(private), args->nbytes);
+    return rc;
+}
+
+/* ---- a part for each ----------------------------------------------------------------------------------------------
+ *
+ * The CPU goes block by block. What is not mapped is fetched into one of two sets of buffers while the block in the other
+ * is combined and, if need be, sent to the dests. */
+
+enum {
+    BLOCK_BYTES = 16384,        /* of what is combined in place */
+    FAR_BLOCK_MOST = 256 << 10, /* of what has to be fetched */
+    BUFFERS_MOST = 8 << 20,
+};
+
+/* One member's work on its part: `among` are those whose `from` it combines, into `to` of the first n_targets. */
+struct pass {
+    struct shmemi_team *team;
+    const struct shmemi_team_part *among;
+    const struct shmemi_op *op;
+    const struct shmemi_symmetric *from, *to;
+    int n_targets;
+    struct shmemi_context context[2]; /* of the blocks with even, and with odd numbers */
+    size_t block_bytes;
+    char *buffer; /* two sets of a block from each of `among` and one for the sum; NULL: all is mapped */
+};
+
+/* Some bytes of the part. */
+struct block {
+    size_t at, nbytes;
+    int set;
+};
+
+static int pass_world_pe(const struct pass *pass, int i)
+{
+    return shmemi_team_world_pe(pass->team, pass->among->pes[i]);
+}
+
+/* In a set of buffers; slot n is the sum's. */
+static char *buffer_at(const struct pass *pass, const struct block *block, int slot)
+{
+    return pass->buffer + (size_t)(block->set * (pass->among->n + 1) + slot) * pass->block_bytes;
+}
+
+/* Bytes of a member's copy, in place when it is mapped, otherwise where they are fetched to. */
+static const char *see_block(const struct pass *pass, const struct block *block, int i)
+{
+    const char *mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
+    return mapped ? mapped + block->at : buffer_at(pass, block, i);
+}
+
+static int fetch_block(struct pass *pass, const struct block *block)
+{
+    const int n = pass->among->n;
+    int rc = shmemi_complete(&pass->context[block->set]); /* nobody needs what was in these buffers */
+    for (int k = 0; k < n && !rc; k++) {
+        int i = (pass->among->me + k) % n;
+        if (!shmemi_mapped_copy(pass->from, pass_world_pe(pass, i)))
+            rc = shmemi_copy_from(&pass->context[block->set], buffer_at(pass, block, i), pass->from, block->at,
+                                  block->nbytes, pass_world_pe(pass, i));
+    }
+    return rc;
+}
+
+/* This PE's own contribution comes first: its memory may be where the sum goes. */
+static void combine_block(const struct pass *pass, const struct block *block, char *sum)
+{
+    const int n = pass->among->n, me = pass->among->me;
+    const char *left = see_block(pass, block, me);
+    for (int k = 1; k < n; k++) {
+        shmemi_combine(pass->op, sum, left, see_block(pass, block, (me + k) % n), block->nbytes);
+        left = sum;
+    }
+}
+
+static int deliver_block(struct pass *pass, const struct block *block, const char *sum)
+{
+    const int me = pass->among->me;
+    int rc = 0;
+    for (int k = 0; k < pass->n_targets && !rc; k++) {
+        int target = (me + k) % pass->n_targets;
+        if (target != me || !pass->to->host)
+            rc = shmemi_copy_to(&pass->context[block->set], pass->to, block->at, sum, block->nbytes,
+                                pass_world_pe(pass, target));
+    }
+    return rc;
+}
+
+static int do_block(struct pass *pass, const struct block *block)
+{
+    char *sum = pass->to->host ? pass->to->host + block->at : buffer_at(pass, block, pass->among->n);
+    int rc = shmemi_complete(&pass->context[block->set]);
+    if (rc)
+        return rc;
+    combine_block(pass, block, sum);
+    return deliver_block(pass, block, sum);
+}
+
+static struct block block_at(const struct pass *pass, const struct shmemi_part *part, size_t at, int set)
+{
+    size_t left = part->end - at;
+    return (struct block){at, left < pass->block_bytes ? left : pass->block_bytes, set};
+}
+
+static int do_blocks(struct pass *pass, const struct shmemi_part *part)
+{
+    struct block block = block_at(pass, part, part->start, 0);
+    int rc = fetch_block(pass, &block);
+    while (block.nbytes && !rc) {
+        struct block next = block_at(pass, part, block.at + block.nbytes, !block.set);
+        if (next.nbytes)
+            rc = fetch_block(pass, &next);
+        if (!rc)
+            rc = do_block(pass, &block);
+        block = next;
+    }
+    for (int set = 0; set < 2; set++) {
+        int rc_set = shmemi_complete(&pass->context[set]);
+        rc = rc ? rc : rc_set;
+    }
+    return rc;
+}
+
+static bool all_mapped(const struct pass *pass)
+{
+    bool mapped = pass->to->host;
+    for (int i = 0; i < pass->among->n && mapped; i++)
+        mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
+    return mapped;
+}
+
+/* A block that fits the part and, with those of all members, the limit of the buffers. */
+static size_t far_block_bytes(size_t part_bytes, size_t n_buffers)
+{
+    size_t most = BUFFERS_MOST / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    size_t wanted = (part_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    if (wanted > FAR_BLOCK_MOST)
+        wanted = FAR_BLOCK_MOST;
+    if (most < BLOCK_BYTES)
+        most = BLOCK_BYTES;
+    return wanted < most ? wanted : most;
+}
+
+static int do_part_by_cpu(struct pass *pass, const struct shmemi_part *part)
+{
+    const size_t n_buffers = 2 * ((size_t)pass->among->n + 1);
+    pass->block_bytes = BLOCK_BYTES;
+    if (!all_mapped(pass)) {
+        pass->block_bytes = far_block_bytes(part->end - part->start, n_buffers);
+        pass->buffer = aligned_alloc(SHMEMI_CACHE_LINE, n_buffers * pass->block_bytes);
+        if (!pass->buffer) {
+            shmemi_error("out of memory for a reduction");
+            return -ENOMEM;
+        }
+    }
+    int rc = do_blocks(pass, part);
+    free(pass->buffer);
+    return rc;
+}
+
+/* In the order in which the CPU would combine: the bits do not depend on who does it. */
+static int do_part_by_device(const struct pass *pass, const struct shmemi_part *part)
+{
+    struct shmemi_device_work work = {.team = pass->team,
+                                      .among = pass->among,
+                                      .op = pass->op,
+                                      .form = SHMEMI_COMBINE_ALL,
+                                      .from = pass->from,
+                                      .to = pass->to,
+                                      .first = pass->among->me,
+                                      .n_targets = pass->n_targets};
+    return shmemi_combine_by_device(&work, part->start, part->end - part->start);
+}
+
+static int reduce_parts(struct pass *pass, size_t nbytes, bool by_device)
+{
+    struct shmemi_part part = shmemi_part_of(nbytes, pass->among->n, pass->among->me);
+    int rc = -ENOTSUP;
+    if (part.start == part.end)
+        return 0;
+    if (by_device)
+        rc = do_part_by_device(pass, &part);
+    return rc == -ENOTSUP ? do_part_by_cpu(pass, &part) : rc;
+}
+
+static enum shmemi_algorithm choose(const struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    return shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_reduce, shmemi_is_device(&args->dest),
+                             args->nbytes);
+}
+
+/* ---- inside a node and between nodes ----------------------------------------------------------------------------- */
+
+/* The sum of the node, in the dest of all members or, when there are more nodes, of the leader. */
+static int reduce_in_node(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    struct pass pass = {.team = team,
+                        .among = &team->node,
+                        .op = args->op,
+                        .from = &args->source,
+                        .to = &args->dest,
+                        .n_targets = team->leaders.n > 1 ? 1 : team->node.n};
+    if (team->node.n == 1)
+        return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
+    shmemi_node_sync(team);
+    int rc = reduce_parts(&pass, args->nbytes, choose(team, args) == SHMEMI_reduce_kernel);
+    if (!rc)
+        shmemi_node_sync(team);
+    return rc;
+}
+
+static int reduce_between_leaders(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    struct pass pass = {.team = team,
+                        .among = &team->leaders,
+                        .op = args->op,
+                        .from = &args->dest,
+                        .to = &args->dest,
+                        .n_targets = team->leaders.n};
+    int rc = shmemi_leaders_sync(team);
+    if (!rc)
+        rc = reduce_parts(&pass, args->nbytes, false);
+    return rc ? rc : shmemi_leaders_sync(team);
+}
+
+static int reduce_large(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    int rc = reduce_in_node(team, args);
+    if (rc || team->leaders.n == 1)
+        return rc;
+    if (shmemi_is_leader(team))
+        rc = reduce_between_leaders(team, args);
+    return rc ? rc : shmemi_node_spread(team, &args->dest, args->nbytes);
+}
+
+/* The same answer on all members: on several nodes it depends on their number alone. */
+static bool goes_through_workspace(const struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    const struct shmemi_choices *choices = &team->collective->choices;
+    if (team->leaders.n > 1)
+        return shmemi_choose(choices, SHMEMI_COLLECTIVE_leaders_reduce, args->nbytes) == SHMEMI_leaders_reduce_doubling;
+    enum shmemi_algorithm algorithm = choose(team, args);
+    return algorithm == SHMEMI_reduce_flat || algorithm == SHMEMI_reduce_tree;
+}
+
+int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    if (!args->nbytes)
+        return 0;
+    if (team->n_pes == 1)
+        return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
+    return goes_through_workspace(team, args) ? reduce_small(team, args) : reduce_large(team, args);
+}

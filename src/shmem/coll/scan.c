@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scans: prefix sums in the order of the team. On one node everybody adds up the workspaces of those before it, or, of
+ * longer arrays, scans a part of the elements for all. Over several nodes, where a team's order need not follow the
+ * nodes, the reach of the partial sums doubles in each round, piece by piece.
+ */
+#include "shmem/coll/collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scan {
+    struct shmemi_team *team;
+    const struct shmemi_op *op;
+    const struct shmemi_symmetric *dest, *source;
+    bool exclusive;
+    struct shmemi_context context;
+};
+
+/* ---- through the workspaces of a node ---------------------------------------------------------------------------- */
+
+static int scan_flat(struct scan *scan, size_t nbytes)
+{
+    struct shmemi_team *team = scan->team;
+    const int count = team->node.me + !scan->exclusive; /* of those whose sum this PE wants */
+    _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
+    char *sum = scan->dest->host ? scan->dest->host : private;
+    uint64_t number = shmemi_node_enter(team, nbytes);
+    int rc = shmemi_copy_from(&scan->context, shmemi_node_arrival(team, team->node.me, number, nbytes), scan->source, 0,
+                              nbytes, shmemi_job.pe);
+    if (!rc)
+        rc = shmemi_complete(&scan->context);
+    if (rc)
+        return rc;
+    shmemi_node_arrive(team, number);
+    if (!count)
+        memset(sum, 0, nbytes);
+    for (int rank = 0; rank < count; rank++) {
+        const char *theirs = shmemi_node_arrival(team, rank, number, nbytes);
+        shmemi_node_await(team, rank, number);
+        if (rank == 0)
+            memcpy(sum, theirs, nbytes);
+        else
+            shmemi_combine(scan->op, sum, sum, theirs, nbytes);
+    }
+    if (!scan->dest->host)
+        rc = shmemi_copy_to(&scan->context, scan->dest, 0, sum, nbytes, shmemi_job.pe);
+    return rc ? rc : shmemi_complete(&scan->context);
+}
+
+/* ---- a part for each --------------------------------------------------------------------------------------------- */
+
+enum {
+    BLOCK_BYTES = 16384,        /* stays in the cache */
+    FAR_BLOCK_MOST = 256 << 10, /* when each block costs a round trip to every rank */
+};
+
+/* The sum of the ranks so far, and room for the next one and for a block that is not mapped. */
+struct running {
+    char *sum, *next, *fetched;
+};
+
+static int add_rank(struct scan *scan, struct running *running, int rank, size_t at, size_t nbytes)
+{
+    const int world_pe = shmemi_node_world_pe(scan->team, rank);
+    const char *mapped = shmemi_mapped_copy(scan->source, world_pe), *theirs = mapped ? mapped + at : running->fetched;
+    int rc = mapped ? 0 : shmemi_copy_from(&scan->context, running->fetched, scan->source, at, nbytes, world_pe);
+    if (!rc)
+        rc = shmemi_complete(&scan->context);
+    if (rc)
+        return rc;
+    if (rank == 0)
+        memcpy(running->next, theirs, nbytes);
+    else
+        shmemi_combine(scan->op, running->next, running->sum, theirs, nbytes);
+    rc = shmemi_copy_to(&scan->context, scan->dest, at, scan->exclusive ? running->sum : running->next, nbytes,
+                        world_pe);
+    char *sum = running->sum;
+    running->sum = running->next;
+    running->next = sum;
+    return rc ? rc : shmemi_complete(&scan->context);
+}
+
+static size_t block_bytes(const struct scan *scan, size_t part_bytes)
+{
+    bool mapped = true;
+    for (int rank = 0; rank < scan->team->node.n && mapped; rank++)
+        mapped = shmemi_mapped_copy(scan->source, shmemi_node_world_pe(scan->team, rank));
+    if (mapped || part_bytes < BLOCK_BYTES)
+        return BLOCK_BYTES;
+    if (part_bytes > FAR_BLOCK_MOST)
+        return FAR_BLOCK_MOST;
+    return (part_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+}
+
+static int scan_part_by_cpu(struct scan *scan, const struct shmemi_part *part)
+{
+    const size_t block = block_bytes(scan, part->end - part->start);
+    char *buffer = aligned_alloc(SHMEMI_CACHE_LINE, 3 * block);
+    int rc = 0;
+    if (!buffer) {
+        shmemi_error("out of memory for a scan");
+        return -ENOMEM;
+    }
+    for (size_t at = part->start, nbytes; at < part->end && !rc; at += nbytes) {
+        struct running running = {buffer, buffer + block, buffer + 2 * block};
+        nbytes = part->end - at < block ? part->end - at : block;
+        memset(running.sum, 0, nbytes);
+        for (int rank = 0; rank < scan->team->node.n && !rc; rank++)
+            rc = add_rank(scan, &running, rank, at, nbytes);
+    }
+    free(buffer);
+    return rc;
+}
+
+static int scan_part_by_device(const struct scan *scan, const struct shmemi_part *part)
+{
+    struct shmemi_device_work work = {.team = scan->team,
+                                      .among = &scan->team->node,
+                                      .op = scan->op,
+                                      .form = scan->exclusive ? SHMEMI_COMBINE_EXCLUSIVE : SHMEMI_COMBINE_INCLUSIVE,
+                                      .from = scan->source,
+                                      .to = scan->dest,
+                                      .n_targets = scan->team->node.n};
+    return shmemi_combine_by_device(&work, part->start, part->end - part->start);
+}
+
+static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
+{
+    struct shmemi_part part = shmemi_part_of(nbytes, scan->team->node.n, scan->team->node.me);
+    int rc = part.start < part.end ? -ENOTSUP : 0;
+    shmemi_node_sync(scan->team);
+    if (rc && by_device)
+        rc = scan_part_by_device(scan, &part);
+    if (rc == -ENOTSUP)
+        rc = scan_part_by_cpu(scan, &part);
+    if (!rc)
+        shmemi_node_sync(scan->team);
+    return rc;
+}
+
+/* ---- over several nodes ------------------------------------------------------------------------------------------
+ *
+ * Partial sums travel through that part of the workspaces where the leaders reduce otherwise: all members synchronise
+ * before, and after each piece. */
+
+struct doubling {
+    char *sum;    /* of the ranks from some rank on up to this PE */
+    char *before; /* of those before this PE */
+    bool has_before;
+};
+
+static unsigned rounds_of(int n)
+{
+    unsigned rounds = 0;
+    for (int distance = 1; distance < n; distance *= 2)
+        rounds++;
+    return rounds;
+}
+
+static size_t piece_bytes(const struct shmemi_team *team)
+{
+    return sizeof team->collective->mine->partial / rounds_of(team->n_pes) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+}
+
+static int double_reach(struct scan *scan, struct doubling *doubling, unsigned round, size_t nbytes)
+{
+    struct shmemi_team *team = scan->team;
+    struct shmemi_workspace *mine = team->collective->mine;
+    const int distance = 1 << round;
+    const uint64_t number = team->collective->scan_number;
+    char *slot = mine->partial + round * piece_bytes(team);
+    if (team->my_pe + distance < team->n_pes) {
+        int to = shmemi_team_world_pe(team, team->my_pe + distance);
+        int rc = shmemi_put_to_workspace(team, &scan->context, to, slot, doubling->sum, nbytes);
+        if (!rc)
+            rc = shmemi_notify(team, &scan->context, to, &mine->scanned[round], number);
+        if (rc)
+            return rc;
+    }
+    if (team->my_pe < distance)
+        return 0;
+    shmemi_await_word(&mine->scanned[round], number);
+    shmemi_combine(scan->op, doubling->sum, slot, doubling->sum, nbytes);
+    if (doubling->has_before)
+        shmemi_combine(scan->op, doubling->before, slot, doubling->before, nbytes);
+    else
+        memcpy(doubling->before, slot, nbytes);
+    doubling->has_before = true;
+    return 0;
+}
+
+static int scan_piece(struct scan *scan, struct doubling *doubling, size_t at, size_t nbytes)
+{
+    int rc = shmemi_copy_from(&scan->context, doubling->sum, scan->source, at, nbytes, shmemi_job.pe);
+    if (!rc)
+        rc = shmemi_complete(&scan->context);
+    scan->team->collective->scan_number++;
+    doubling->has_before = false;
+    memset(doubling->before, 0, nbytes);
+    for (unsigned round = 0; round < rounds_of(scan->team->n_pes) && !rc; round++)
+        rc = double_reach(scan, doubling, round, nbytes);
+    if (!rc)
+        rc = shmemi_copy_to(&scan->context, scan->dest, at, scan->exclusive ? doubling->before : doubling->sum, nbytes,
+                            shmemi_job.pe);
+    if (!rc)
+        rc = shmemi_complete(&scan->context);
+    return rc ? rc : shmemi_collective_sync(scan->team);
+}
+
+static int scan_over_nodes(struct scan *scan, size_t nbytes)
+{
+    const size_t most = piece_bytes(scan->team);
+    struct doubling doubling = {.sum = aligned_alloc(SHMEMI_CACHE_LINE, 2 * most)};
+    if (!doubling.sum) {
+        shmemi_error("out of memory for a scan");
+        return -ENOMEM;
+    }
+    doubling.before = doubling.sum + most;
+    int rc = shmemi_collective_sync(scan->team);
+    for (size_t at = 0, piece; at < nbytes && !rc; at += piece) {
+        piece = nbytes - at < most ? nbytes - at : most;
+        rc = scan_piece(scan, &doubling, at, piece);
+    }
+    free(doubling.sum);
+    return rc;
+}
+
+int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args, bool exclusive)
+{
+    struct scan scan = {
+        .team = team, .op = args->op, .dest = &args->dest, .source = &args->source, .exclusive = exclusive};
+    if (!args->nbytes)
+        return 0;
+    if (team->leaders.n > 1)
+        return scan_over_nodes(&scan, args->nbytes);
+    enum shmemi_algorithm algorithm = shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_scan,
+                                                        shmemi_is_device(&args->dest), args->nbytes);
+    if (algorithm == SHMEMI_scan_flat)
+        return scan_flat(&scan, args->nbytes);
+    return scan_by_parts(&scan, args->nbytes, algorithm == SHMEMI_scan_kernel);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The state of a team's collectives; synchronisation; combining a little private memory, which is a synchronisation
+ * that carries data.
+ */
+#include "shmem/coll/collectives.h"
+
+#include "base/cores.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(sizeof(struct shmemi_workspace) <= SHMEMI_WORKSPACE_BYTES, "the workspace must fit");
+static_assert(sizeof(struct shmemi_line) == SHMEMI_CACHE_LINE, "a line is one cache line");
+static_assert(SHMEMI_AGREE_WORDS_MAX * sizeof(uint64_t) <= SHMEMI_LEADER_BYTES, "words travel in one piece");
+
+static int *make_leader_of_node(const struct shmemi_team *team)
+{
+    int *leader_of_node = malloc((size_t)shmemi_job.n_nodes * sizeof *leader_of_node);
+    if (!leader_of_node)
+        return NULL;
+    for (int node = 0; node < shmemi_job.n_nodes; node++)
+        leader_of_node[node] = -1;
+    for (int leader = 0; leader < team->leaders.n; leader++)
+        leader_of_node[shmemi_job.node_of[shmemi_leader_world_pe(team, leader)]] = leader;
+    return leader_of_node;
+}
+
+int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
+{
+    const size_t workspace = shmemi_team_workspace(team);
+    struct shmemi_collective_state *state = calloc(1, sizeof *state + (size_t)team->node.n * sizeof state->node[0]);
+    int *leader_of_node = make_leader_of_node(team);
+    if (!state || !leader_of_node) {
+        shmemi_error("out of memory for the collectives of a team");
+        free(state);
+        free(leader_of_node);
+        return -ENOMEM;
+    }
+    for (int rank = 0; rank < team->node.n; rank++)
+        state->node[rank] =
+            (void *)(shmemi_view_host(&shmemi_heap_region.view[shmemi_node_world_pe(team, rank)]) + workspace);
+    state->mine = (void *)(shmemi_heap_region.base + workspace);
+    state->spins = !shmemi_cores_are_shared();
+    state->number = state->known_entered = state->leaders_number = state->scan_number = number;
+    state->leader_of_node = leader_of_node;
+    shmemi_choices_make(&state->choices, team->node.n, team->leaders.n);
+    team->collective = state;
+    return 0;
+}
+
+uint64_t shmemi_collective_close(struct shmemi_team *team)
+{
+    struct shmemi_collective_state *state = team->collective;
+    uint64_t number = state->number;
+    if (state->leaders_number > number)
+        number = state->leaders_number;
+    if (state->scan_number > number)
+        number = state->scan_number;
+    free(state->leader_of_node);
+    free(state);
+    team->collective = NULL;
+    return number;
+}
+
+int shmemi_collective_sync(struct shmemi_team *team)
+{
+    if (team->leaders.n == 1) {
+        shmemi_node_sync(team);
+        return 0;
+    }
+    if (team->node.n == 1)
+        return shmemi_leaders_sync(team);
+    uint64_t number = shmemi_node_enter(team, 0);
+    shmemi_node_gather(team, number);
+    int rc = shmemi_is_leader(team) ? shmemi_leaders_sync(team) : 0;
+    if (!rc)
+        shmemi_node_release(team, number);
+    return rc;
+}
+
+/* ---- combining private memory ------------------------------------------------------------------------------------ */
+
+/* Everybody combines everything, in the order of the ranks. */
+static void reduce_flat(struct shmemi_team *team, const struct shmemi_op *op, void *result, const void *contribution,
+                        size_t nbytes)
+{
+    uint64_t number = shmemi_node_enter(team, nbytes);
+    memcpy(shmemi_node_arrival(team, team->node.me, number, nbytes), contribution, nbytes);
+    shmemi_node_arrive(team, number);
+    shmemi_node_await(team, 0, number);
+    const char *sum = shmemi_node_arrival(team, 0, number, nbytes);
+    for (int rank = 1; rank < team->node.n; rank++) {
+        shmemi_node_await(team, rank, number);
+        shmemi_combine(op, result, sum, shmemi_node_arrival(team, rank, number, nbytes), nbytes);
+        sum = result;
+    }
+    shmemi_node_all_entered(team, number);
+}
+
+static int reduce_among_leaders(struct shmemi_team *team, const struct shmemi_op *op, char *data, size_t nbytes)
+{
+    int rc = 0;
+    for (size_t done = 0; done < nbytes && !rc && team->leaders.n > 1; done += SHMEMI_LEADER_BYTES) {
+        size_t left = nbytes - done;
+        rc = shmemi_leaders_reduce(team, op, data + done, left < SHMEMI_LEADER_BYTES ? left : SHMEMI_LEADER_BYTES);
+    }
+    return rc;
+}
+
+/* Inner ranks combine what their children bring; rank 0 has the result of the node. */
+static int reduce_by_tree(struct shmemi_team *team, const struct shmemi_op *op, void *result, const void *contribution,
+                          size_t nbytes)
+{
+    const int me = team->node.me;
+    uint64_t number = shmemi_node_enter(team, nbytes);
+    char *sum = me ? shmemi_node_arrival(team, me, number, nbytes) : shmemi_node_gift(team, me, number, nbytes);
+    memcpy(sum, contribution, nbytes);
+    struct shmemi_children children = shmemi_node_children(team, me);
+    for (int rank = children.first; rank < children.end; rank++) {
+        shmemi_node_await(team, rank, number);
+        shmemi_combine(op, sum, sum, shmemi_node_arrival(team, rank, number, nbytes), nbytes);
+    }
+    if (me)
+        shmemi_node_arrive(team, number);
+    int rc = me ? 0 : reduce_among_leaders(team, op, sum, nbytes);
+    if (rc)
+        return rc;
+    shmemi_node_release(team, number);
+    memcpy(result, shmemi_node_gift(team, 0, number, nbytes), nbytes);
+    return 0;
+}
+
+int shmemi_reduce_private(struct shmemi_team *team, const struct shmemi_op *op, void *result, const void *contribution,
+                          size_t nbytes)
+{
+    if (team->node.n == 1) {
+        memmove(result, contribution, nbytes);
+        return reduce_among_leaders(team, op, result, nbytes);
+    }
+    enum shmemi_algorithm algorithm = shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_reduce, nbytes);
+    if (team->leaders.n > 1 || algorithm != SHMEMI_reduce_flat)
+        return reduce_by_tree(team, op, result, contribution, nbytes);
+    reduce_flat(team, op, result, contribution, nbytes);
+    return 0;
+}
+
+int shmemi_collective_agree(struct shmemi_team *team, enum shmemi_agree_op op, uint64_t *words, unsigned n)
+{
+    enum shmemi_operation operation = op == SHMEMI_AGREE_AND ? SHMEMI_OP_and : SHMEMI_OP_max;
+    struct shmemi_call call = {.routine = "an agreement of a team", .activity = SHMEMI_AT_RUNTIME};
+    shmemi_span_begin(&call);
+    int rc = shmemi_reduce_private(team, &shmemi_ops[operation][SHMEMI_KIND_U64], words, words, n * sizeof *words);
+    shmemi_span_end(&call);
+    return rc;
+}
+
+void shmemi_sync_world(void)
+{
+    shmemi_require(shmemi_collective_sync(&shmemi_team_world));
+}
+
+void shmemi_barrier_in(const char *routine)
+{
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
+    shmemi_span_begin(&call);
+    shmemi_quiet(&shmemi_default_context);
+    shmemi_sync_world();
+    shmemi_span_end(&call);
+}
+
+void shmemi_barrier_world(void)
+{
+    shmemi_barrier_in("shmem_barrier_all");
+}
+
+void shmemi_sync_in(const char *routine, struct shmemi_team *team)
+{
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
+    shmemi_span_begin(&call);
+    shmemi_require(shmemi_collective_sync(team));
+    shmemi_span_end(&call);
+}

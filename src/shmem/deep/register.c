@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Types as oshtypes has written them: registered if the program's marks are those that it saw.
+ */
+#include "base/log.h"
+#include "base/settings.h"
+#include "deep/types/marks.h"
+#include "deep/types/type.h"
+#include "shmem/deep/stale.h"
+#include "shmem/internal.h"
+#include "shmem/shmemx.h"
+
+#include <string.h>
+
+static const char routine[] = "shmemx_types_register";
+
+/* The marks of the program that runs. */
+struct section {
+    const char *bytes;
+    size_t size;
+};
+
+static bool names_the_same(const shmemx_mark_t *expected, const struct shmemi_mark *mark)
+{
+    return !strcmp(expected->type, mark->type) && !strcmp(expected->members, mark->members);
+}
+
+/* What differs, in words, or NULL. *member_p: which of them. */
+static const char *difference(const shmemx_mark_t *expected, const struct shmemi_mark *mark, uint32_t *member_p)
+{
+    *member_p = UINT32_MAX; /* all */
+    if (strcmp(expected->meaning, mark->meaning))
+        return "is annotated in another way";
+    if (expected->n != mark->n)
+        return "has other members";
+    for (uint32_t i = 0; i < mark->n; i++) {
+        struct shmemi_mark_place place = shmemi_mark_place_at(mark, i);
+        *member_p = i;
+        if (expected->places[2 * i] != place.offset)
+            return "lies elsewhere in the object";
+        if (expected->places[2 * i + 1] != place.size)
+            return "has another size";
+    }
+    *member_p = UINT32_MAX;
+    return expected->size == mark->size ? NULL : "belongs to a type of another size";
+}
+
+/* members: names with commas between them. */
+static int refuse(const char *type, const char *members, uint32_t member, const char *what)
+{
+    for (uint32_t i = 0; i < member && member != UINT32_MAX; i++)
+        members += strcspn(members, ",") + strspn(members + strcspn(members, ","), ", ");
+    int length = (int)(member == UINT32_MAX ? strlen(members) : strcspn(members, ","));
+    shmemi_error("%s: %.*s of type %s %s, unlike when oshtypes has read the program: run oshtypes again, and compile "
+                 "and link what it writes",
+                 routine, length, members, type, what);
+    return -ESTALE;
+}
+
+static bool is_in_section(const shmemx_mark_t *expected, const struct section *section)
+{
+    struct shmemi_mark mark;
+    for (size_t at = 0; shmemi_marks_next(section->bytes, section->size, &at, &mark);)
+        if (names_the_same(expected, &mark))
+            return true;
+    return false;
+}
+
+/* Every mark in the program about the types of the file is known, and says the same. */
+static int check_mark(const struct shmemi_mark *mark, size_t n, const shmemx_mark_t *expected)
+{
+    bool knows_type = false;
+    const char *what = NULL;
+    uint32_t member = UINT32_MAX;
+    for (size_t i = 0; i < n; i++) {
+        knows_type |= !strcmp(expected[i].type, mark->type);
+        if (names_the_same(&expected[i], mark) && !(what = difference(&expected[i], mark, &member)))
+            return 0;
+    }
+    if (!knows_type)
+        return 0;
+    return refuse(mark->type, mark->members, member, what ? what : "is annotated now");
+}
+
+static int check(size_t n, const shmemx_mark_t *expected, const struct section *section)
+{
+    struct shmemi_mark mark;
+    int result;
+    for (size_t at = 0; n && shmemi_marks_next(section->bytes, section->size, &at, &mark);)
+        if ((result = check_mark(&mark, n, expected)))
+            return result;
+    for (size_t i = 0; i < n; i++)
+        if (!is_in_section(&expected[i], section))
+            return refuse(expected[i].type, expected[i].members, UINT32_MAX, "has lost its annotation");
+    return 0;
+}
+
+SHMEMI_EXPORT int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t *types, size_t nmarks,
+                                        const shmemx_mark_t *marks, const void *section, size_t section_bytes)
+{
+    const struct section program = {section, section ? section_bytes : 0};
+    int result = check(nmarks, marks, &program);
+    if (!shmemi_is_initialized())
+        shmemi_settings_preview();
+    if (!result && shmemi_settings.check_types)
+        result = shmemi_deep_check_program(routine, types);
+    /* shmem/deep/types.c asserts that the two structures are the same */
+    return result ? result : shmemi_types_create(routine, ntypes, (const struct shmemi_type_text *)types, NULL);
+}

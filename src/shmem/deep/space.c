@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Deep copy to this PE's own GPU: the public routines.
+ */
+#include "deep/space/space.h"
+#include "gpu/placement.h"
+#include "shmem/internal.h"
+#include "shmem/shmemx.h"
+
+#include "base/log.h"
+
+static_assert(SHMEMX_DEEP_IMAGE == (int)SHMEMI_TECHNIQUE_IMAGE && SHMEMX_DEEP_BASE == (int)SHMEMI_TECHNIQUE_BASE &&
+                  SHMEMX_DEEP_BASE_PLUS == (int)SHMEMI_TECHNIQUE_BASE_PLUS &&
+                  SHMEMX_DEEP_TCPY == (int)SHMEMI_TECHNIQUE_TCPY && SHMEMX_DEEP_PCPY == (int)SHMEMI_TECHNIQUE_PCPY &&
+                  SHMEMX_DEEP_COUNTED == (int)SHMEMI_COUNTED && SHMEMX_DEEP_STRUCTURED == (int)SHMEMI_STRUCTURED &&
+                  SHMEMX_DEEP_EXPLICIT == (int)SHMEMI_EXPLICIT && SHMEMX_DEEP_TO == (int)SHMEMI_SPACE_TO &&
+                  SHMEMX_DEEP_FROM == (int)SHMEMI_SPACE_FROM && SHMEMX_DEEP_ALWAYS == (int)SHMEMI_SPACE_ALWAYS,
+              "public and internal numbers must be the same");
+
+static struct shmemi_space *space_of(const char *routine, shmemx_deep_space_t space)
+{
+    shmemi_require_init(routine);
+    if (!space)
+        shmemi_fatal("%s: the space is NULL", routine);
+    return (struct shmemi_space *)space;
+}
+
+static int refuse_flags(const char *routine, int flags, const char *allowed)
+{
+    shmemi_error("%s: flags %#x; allowed: %s", routine, (unsigned)flags, allowed);
+    return -EINVAL;
+}
+
+SHMEMI_EXPORT shmemx_deep_space_t shmemx_deep_space_create(const shmemx_deep_space_attr_t *attr)
+{
+    struct shmemi_space *space = NULL;
+    shmemi_require_init("shmemx_deep_space_create");
+    if (!attr)
+        shmemi_fatal("shmemx_deep_space_create: attr is NULL");
+    struct shmemi_space_config config = {
+        .memory_type = attr->memory_type,
+        .buffer = attr->buffer,
+        .size = attr->size,
+        .device = attr->device,
+        .technique = (enum shmemi_technique_id)attr->technique,
+        .lifetime = (enum shmemi_lifetime)attr->lifetime,
+        .is_asynchronous = attr->asynchronous,
+    };
+    if (!config.buffer && config.device == -1)
+        config.device = shmemi_placement_device(config.memory_type, shmemi_job.node_rank, shmemi_job.node_n_pes);
+    return shmemi_space_open(&config, &space) ? NULL : (shmemx_deep_space_t)space;
+}
+
+SHMEMI_EXPORT void shmemx_deep_space_destroy(shmemx_deep_space_t space)
+{
+    if (space)
+        shmemi_space_close(space_of("shmemx_deep_space_destroy", space));
+}
+
+SHMEMI_EXPORT int shmemx_deep_map(shmemx_deep_space_t space, const void *source, shmemx_type_t type, size_t nelems,
+                                  int flags, const char *const *skip, uint64_t *device_p)
+{
+    static const char routine[] = "shmemx_deep_map";
+    struct shmemi_space *mine = space_of(routine, space);
+    struct shmemi_space_root root = {(uintptr_t)source, (const struct shmemi_type *)type, nelems};
+    uint64_t device = 0;
+    if (flags & ~(SHMEMX_DEEP_TO | SHMEMX_DEEP_ALWAYS))
+        return refuse_flags(routine, flags, "SHMEMX_DEEP_TO and SHMEMX_DEEP_ALWAYS");
+    if (!type) {
+        shmemi_error("%s: the type is NULL", routine);
+        return -EINVAL;
+    }
+    int rc = source ? shmemi_space_map(mine, &root, flags, skip, &device) : 0;
+    if (!rc && device_p)
+        *device_p = device;
+    return rc;
+}
+
+SHMEMI_EXPORT int shmemx_deep_unmap(shmemx_deep_space_t space, const void *source, int flags)
+{
+    static const char routine[] = "shmemx_deep_unmap";
+    struct shmemi_space *mine = space_of(routine, space);
+    if (flags & ~(SHMEMX_DEEP_FROM | SHMEMX_DEEP_ALWAYS))
+        return refuse_flags(routine, flags, "SHMEMX_DEEP_FROM and SHMEMX_DEEP_ALWAYS");
+    return source ? shmemi_space_unmap(mine, (uintptr_t)source, flags) : 0;
+}
+
+SHMEMI_EXPORT int shmemx_deep_update(shmemx_deep_space_t space, const void *source, int flags)
+{
+    static const char routine[] = "shmemx_deep_update";
+    struct shmemi_space *mine = space_of(routine, space);
+    if (flags != SHMEMX_DEEP_TO && flags != SHMEMX_DEEP_FROM)
+        return refuse_flags(routine, flags, "either SHMEMX_DEEP_TO or SHMEMX_DEEP_FROM");
+    return source ? shmemi_space_update(mine, (uintptr_t)source, flags) : 0;
+}
+
+SHMEMI_EXPORT int shmemx_deep_release(shmemx_deep_space_t space, const void *source, int flags)
+{
+    static const char routine[] = "shmemx_deep_release";
+    struct shmemi_space *mine = space_of(routine, space);
+    if (flags & ~(SHMEMX_DEEP_FROM | SHMEMX_DEEP_ALWAYS))
+        return refuse_flags(routine, flags, "SHMEMX_DEEP_FROM and SHMEMX_DEEP_ALWAYS");
+    return source ? shmemi_space_release(mine, (uintptr_t)source, flags) : 0;
+}
+
+SHMEMI_EXPORT uint64_t shmemx_deep_device(shmemx_deep_space_t space, const void *address)
+{
+    return shmemi_space_device(space_of("shmemx_deep_device", space), (uintptr_t)address);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Distributed locks [9.13], first come, first served: a queue of PEs as Mellor-Crummey and Scott's (MCS), in which each
+ * waits at a word of its own, so that nobody polls another PE's memory.
+ *
+ * Every PE has its copy of the lock's word. One of them, the home, which differs from lock to lock, holds the tail of
+ * the queue; every copy holds its PE's node. To come last in the queue is one atomic swap of the tail. Then the PE
+ * links itself to the node of the PE that was last before, which hands the lock over in its own node when it is done.
+ *
+ * The threads of a PE share its node: while one holds the lock or waits for it, the others wait for the node, in no
+ * particular order.
+ */
+#include "shmem/internal.h"
+#include "shmem/wait/word.h"
+
+/* What a lock's long is made of. All zero: free, and this PE is not in the queue. */
+struct word {
+    uint32_t node; /* of this PE: 0, or TAKEN, together with GRANTED and the successor once others have added them */
+    uint32_t tail; /* at the home only: PE + 1 of the last in the queue */
+};
+_Static_assert(sizeof(struct word) == sizeof(long), "a lock is made for a long of 64 bits");
+
+enum { TAKEN = 1, GRANTED = 2, SUCCESSOR_SHIFT = 2 }; /* successor: PE + 1 */
+
+struct lock {
+    const char *routine;
+    struct word *word; /* this PE's copy */
+    int home;
+};
+
+static uint32_t my_number(void)
+{
+    return (uint32_t)shmemi_job.pe + 1;
+}
+
+/* Spreads locks over the PEs, be they elements of an array or allocations of their own. */
+static int home_of(uint32_t region, size_t offset)
+{
+    uint64_t mixed = (offset / sizeof(struct word) + ((uint64_t)region << 48)) * 0x9e3779b97f4a7c15;
+    return (int)((mixed >> 32) * (uint64_t)shmemi_job.n_pes >> 32);
+}
+
+static struct lock find_lock(const char *routine, long *address)
+{
+    size_t offset;
+    const struct shmemi_view *view = shmemi_reach(routine, address, sizeof *address, shmemi_job.pe, &offset);
+    if (view->place.memory != &shmemi_memory_host)
+        shmemi_fatal("%s: %p is mapped %s memory: a lock lies in the symmetric heap or in static data", routine,
+                     (void *)address, shmemi_memory_type_name(view->place.memory->type));
+    if ((uintptr_t)address % sizeof *address)
+        shmemi_fatal("%s: %p is not aligned to its %zu bytes", routine, (void *)address, sizeof *address);
+    return (struct lock){routine, (struct word *)address, home_of(view->region, offset)};
+}
+
+/* ---- The parts of the queue -------------------------------------------------------------------------------------- */
+
+/* Atomic operations of locks have a context of their own: they do not wait for the program's. Nobody has to wait for
+ * those that fetch nothing, since another PE waits for their effect. */
+static uint32_t update_tail(const struct lock *lock, struct shmemi_amo amo)
+{
+    struct shmemi_context context = {0};
+    uint32_t old;
+    amo.size = sizeof old;
+    shmemi_amo(&context, lock->routine, &lock->word->tail, &amo, &old, lock->home);
+    return old;
+}
+
+static uint32_t join_queue(const struct lock *lock)
+{
+    return update_tail(lock, (struct shmemi_amo){.op = SHMEMI_AMO_SWAP, .operand = my_number()});
+}
+
+static bool replace_tail(const struct lock *lock, uint32_t old, uint32_t new)
+{
+    struct shmemi_amo amo = {.op = SHMEMI_AMO_COMPARE_SWAP, .operand = new, .compare = old};
+    return update_tail(lock, amo) == old;
+}
+
+static void add_to_node(const struct lock *lock, uint32_t value, int pe)
+{
+    struct shmemi_context context = {0};
+    struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value};
+    shmemi_amo(&context, lock->routine, &lock->word->node, &amo, NULL, pe);
+}
+
+static uint32_t load_node(const struct lock *lock)
+{
+    return __atomic_load_n(&lock->word->node, __ATOMIC_ACQUIRE);
+}
+
+/* Waiting for another PE to write into this PE's node, or for another thread to leave it. */
+struct lock_wait {
+    struct shmemi_call call;
+    const struct lock *lock;
+    int pe; /* -1: not known */
+};
+
+static void describe_lock(const struct shmemi_call *call, char *text, size_t size)
+{
+    const struct lock_wait *wait = (const struct lock_wait *)call;
+    const struct shmemi_region *region = shmemi_region_of(wait->lock->word);
+    shmemi_append(text, size, "the lock at ");
+    shmemi_append_address(text, size, region->id, (size_t)((const char *)wait->lock->word - region->base));
+    if (wait->pe == shmemi_job.pe)
+        shmemi_append(text, size, " is with another thread of this PE");
+    else if (wait->pe >= 0)
+        shmemi_append(text, size, " has PE %d before this one in its queue", wait->pe);
+    else
+        shmemi_append(text, size, " has a new PE in its queue that has not told its number");
+}
+
+static struct lock_wait make_wait(const struct lock *lock, int pe)
+{
+    return (struct lock_wait){{.activity = SHMEMI_AT_DETAIL, .describe = describe_lock}, lock, pe};
+}
+
+/* Which will be written by this PE, if that is known. */
+static void wait_for_node(const struct lock *lock, uint32_t mask, int pe)
+{
+    unsigned spins = 0;
+    struct lock_wait wait = make_wait(lock, pe);
+    if (load_node(lock) & mask)
+        return;
+    shmemi_call_begin(&wait.call);
+    while (!(load_node(lock) & mask))
+        shmemi_progress(&spins);
+    shmemi_call_end(&wait.call);
+}
+
+/* A node that nobody has taken is known to no other PE: only the threads of this PE compete for it. */
+static bool take_node(const struct lock *lock)
+{
+    uint32_t nobodys = 0;
+    return __atomic_compare_exchange_n(&lock->word->node, &nobodys, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void leave_node(const struct lock *lock)
+{
+    __atomic_store_n(&lock->word->node, 0, __ATOMIC_RELEASE);
+}
+
+static void wait_for_other_thread(const struct lock *lock)
+{
+    unsigned spins = 0;
+    if (shmemi_thread_level() < SHMEM_THREAD_MULTIPLE)
+        shmemi_fatal("%s: this PE holds the lock at %p already, or the lock was not zero before use", lock->routine,
+                     (void *)lock->word);
+    struct lock_wait wait = make_wait(lock, shmemi_job.pe);
+    shmemi_call_begin(&wait.call);
+    while (!take_node(lock))
+        shmemi_progress(&spins);
+    shmemi_call_end(&wait.call);
+}
+
+/* ---- The routines ------------------------------------------------------------------------------------------------ */
+
+static struct shmemi_call lock_call(const struct lock *lock)
+{
+    return (struct shmemi_call){.routine = lock->routine, .activity = SHMEMI_AT_LOCK};
+}
+
+static void take(const struct lock *lock)
+{
+    if (!take_node(lock))
+        wait_for_other_thread(lock);
+    uint32_t predecessor = join_queue(lock);
+    if (!predecessor)
+        return;
+    add_to_node(lock, my_number() << SUCCESSOR_SHIFT, (int)predecessor - 1);
+    wait_for_node(lock, GRANTED, (int)predecessor - 1);
+}
+
+static void release(const struct lock *lock)
+{
+    shmemi_quiet(&shmemi_default_context);
+    if (load_node(lock) >> SUCCESSOR_SHIFT == 0 && replace_tail(lock, my_number(), 0)) {
+        leave_node(lock);
+        return;
+    }
+    wait_for_node(lock, ~0u << SUCCESSOR_SHIFT, -1);
+    uint32_t successor = load_node(lock) >> SUCCESSOR_SHIFT;
+    leave_node(lock);
+    add_to_node(lock, GRANTED, (int)successor - 1);
+}
+
+static int test(const struct lock *lock)
+{
+    if (take_node(lock)) {
+        if (replace_tail(lock, 0, my_number()))
+            return 0;
+        leave_node(lock);
+    }
+    shmemi_progress_between_tests();
+    return 1;
+}
+
+SHMEMI_API(void, set_lock, (long *address))
+{
+    struct lock lock = find_lock("shmem_set_lock", address);
+    struct shmemi_call call = lock_call(&lock);
+    shmemi_span_begin(&call);
+    take(&lock);
+    shmemi_span_end(&call);
+}
+
+SHMEMI_API(int, test_lock, (long *address))
+{
+    struct lock lock = find_lock("shmem_test_lock", address);
+    struct shmemi_call call = lock_call(&lock);
+    shmemi_span_begin(&call);
+    int is_taken = test(&lock);
+    shmemi_span_end(&call);
+    return is_taken;
+}
+
+SHMEMI_API(void, clear_lock, (long *address))
+{
+    struct lock lock = find_lock("shmem_clear_lock", address);
+    if (!(load_node(&lock) & TAKEN))
+        shmemi_fatal("shmem_clear_lock: this PE does not hold the lock at %p", (void *)address);
+    struct shmemi_call call = lock_call(&lock);
+    shmemi_span_begin(&call);
+    release(&lock);
+    shmemi_span_end(&call);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Waiting for, and testing, conditions on a set of words. Nothing is locked while a thread waits, and every turn of a
+ * wait lets communication advance.
+ */
+#include "shmem/wait/set.h"
+
+#include "shmem/wait/word.h"
+
+enum { LESS = 1, EQUAL = 2, GREATER = 4 };
+
+/* The relations between a word and the value to compare with that satisfy a condition. */
+static const unsigned char satisfying[] = {
+    [SHMEM_CMP_EQ] = EQUAL, [SHMEM_CMP_NE] = LESS | GREATER,  [SHMEM_CMP_GT] = GREATER,
+    [SHMEM_CMP_LT] = LESS,  [SHMEM_CMP_GE] = GREATER | EQUAL, [SHMEM_CMP_LE] = LESS | EQUAL,
+};
+enum { N_COMPARISONS = sizeof satisfying };
+
+static void check_comparison(const struct shmemi_wait_set *set)
+{
+    if ((unsigned)set->cmp >= N_COMPARISONS || !satisfying[set->cmp])
+        shmemi_fatal("%s: %d is not a comparison (SHMEM_CMP_*)", set->routine, set->cmp);
+}
+
+static bool is_member(const struct shmemi_wait_set *set, size_t i)
+{
+    return !set->status || !set->status[i];
+}
+
+static bool is_empty(const struct shmemi_wait_set *set)
+{
+    for (size_t i = 0; i < set->nelems; i++)
+        if (is_member(set, i))
+            return false;
+    return true;
+}
+
+/* False when the set is empty: then the pointers of the set lead nowhere, perhaps. */
+static bool open_words(const struct shmemi_wait_set *set, struct shmemi_words *words)
+{
+    check_comparison(set);
+    if (is_empty(set))
+        return false;
+    shmemi_words_open(words, set->routine, set->ivars, set->nelems, set->size, set->is_signed);
+    return true;
+}
+
+static unsigned relation(uint64_t a, uint64_t b, bool is_signed)
+{
+    if (a == b)
+        return EQUAL;
+    bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
+    return less ? LESS : GREATER;
+}
+
+static uint64_t value_for(const struct shmemi_wait_set *set, size_t i)
+{
+    return set->values ? shmemi_word_load((const char *)set->values + i * set->size, set->size, set->is_signed)
+                       : set->value;
+}
+
+static bool is_satisfied_by(const struct shmemi_wait_set *set, size_t i, uint64_t word)
+{
+    return satisfying[set->cmp] & relation(word, value_for(set, i), set->is_signed);
+}
+
+static bool is_satisfied(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t i)
+{
+    return is_satisfied_by(set, i, shmemi_words_load(words, i));
+}
+
+/* ---- What the watchdog and traces know of a wait ----------------------------------------------------------------- */
+
+struct word_wait {
+    struct shmemi_call call;
+    const struct shmemi_wait_set *set;
+    struct shmemi_words *words;
+    size_t first, n; /* words that are waited for, of which only members of the set count */
+};
+
+static void append_where(char *text, size_t size, const void *address)
+{
+    const struct shmemi_region *region = shmemi_region_of(address);
+    shmemi_append(text, size, "the word at %p", address);
+    if (!region)
+        return;
+    shmemi_append(text, size, " (");
+    shmemi_append_address(text, size, region->id, (size_t)((const char *)address - region->base));
+    shmemi_append(text, size, ")");
+}
+
+static void append_value(char *text, size_t size, uint64_t value, bool is_signed)
+{
+    if (is_signed)
+        shmemi_append(text, size, "%lld", (long long)value);
+    else
+        shmemi_append(text, size, "%llu", (unsigned long long)value);
+}
+
+/* A word of GPU memory as it was at the last look. */
+static void describe_word(const struct shmemi_call *call, char *text, size_t size)
+{
+    static const char *const symbols[] = {
+        [SHMEM_CMP_EQ] = "==", [SHMEM_CMP_NE] = "!=", [SHMEM_CMP_GT] = ">",
+        [SHMEM_CMP_LT] = "<",  [SHMEM_CMP_GE] = ">=", [SHMEM_CMP_LE] = "<=",
+    };
+    const struct word_wait *wait = (const struct word_wait *)call;
+    const struct shmemi_wait_set *set = wait->set;
+    size_t i = wait->first;
+    while (i + 1 < wait->first + wait->n && !is_member(set, i))
+        i++;
+    if (wait->n > 1)
+        shmemi_append(text, size, "for one of %zu words: ", wait->n);
+    append_where(text, size, (const char *)set->ivars + i * set->size);
+    shmemi_append(text, size, " to be %s ", symbols[set->cmp]);
+    append_value(text, size, value_for(set, i), set->is_signed);
+    shmemi_append(text, size, "; it is ");
+    append_value(text, size, shmemi_words_load(wait->words, i), set->is_signed);
+}
+
+static struct word_wait make_wait(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t first, size_t n)
+{
+    return (struct word_wait){
+        {.routine = set->routine, .activity = SHMEMI_AT_WAIT, .describe = describe_word}, set, words, first, n};
+}
+
+static __attribute__((noinline)) uint64_t wait_for_long(const struct shmemi_wait_set *set, struct shmemi_words *words,
+                                                        size_t i)
+{
+    unsigned spins = 0;
+    uint64_t word;
+    struct word_wait wait = make_wait(set, words, i, 1);
+    shmemi_span_begin(&wait.call);
+    while (!is_satisfied_by(set, i, word = shmemi_words_load(words, i))) {
+        shmemi_progress(&spins);
+        shmemi_words_refresh(words);
+    }
+    shmemi_span_end(&wait.call);
+    return word;
+}
+
+static uint64_t wait_for(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t i)
+{
+    uint64_t word = shmemi_words_load(words, i);
+    bool is_over = is_satisfied_by(set, i, word) && __builtin_expect(!shmemi_sight.is_on, 1);
+    return is_over ? word : wait_for_long(set, words, i);
+}
+
+/* ---- Looking at all words once ----------------------------------------------------------------------------------- */
+
+static bool find_all(const struct shmemi_wait_set *set, struct shmemi_words *words)
+{
+    for (size_t i = 0; i < set->nelems; i++)
+        if (is_member(set, i) && !is_satisfied(set, words, i))
+            return false;
+    return true;
+}
+
+/* xorshift, by G. Marsaglia. */
+static uint64_t random_number(void)
+{
+    static _Thread_local uint64_t state = 0x9e3779b97f4a7c15;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+/* The first look goes to any of the words: wherever else satisfied ones are, whatever other sets the thread looks at in
+ * between, each satisfied word is found sooner or later. */
+static size_t find_any(const struct shmemi_wait_set *set, struct shmemi_words *words)
+{
+    size_t i = (size_t)(random_number() % set->nelems);
+    for (size_t n = 0; n < set->nelems; n++) {
+        if (is_member(set, i) && is_satisfied(set, words, i))
+            return i;
+        i = i + 1 < set->nelems ? i + 1 : 0;
+    }
+    return SIZE_MAX;
+}
+
+/* All that are satisfied, so that none is passed over. */
+static size_t find_some(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t *indices)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < set->nelems; i++)
+        if (is_member(set, i) && is_satisfied(set, words, i))
+            indices[n++] = i;
+    return n;
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+uint64_t shmemi_wait_word(const struct shmemi_wait_set *set)
+{
+    struct shmemi_words words;
+    open_words(set, &words);
+    return wait_for(set, &words, 0);
+}
+
+void shmemi_wait_all(const struct shmemi_wait_set *set)
+{
+    struct shmemi_words words;
+    if (!open_words(set, &words))
+        return;
+    struct shmemi_call call = {.routine = set->routine, .activity = SHMEMI_AT_WAIT};
+    shmemi_span_begin(&call);
+    for (size_t i = 0; i < set->nelems; i++)
+        if (is_member(set, i))
+            wait_for(set, &words, i);
+    shmemi_span_end(&call);
+}
+
+size_t shmemi_wait_any(const struct shmemi_wait_set *set)
+{
+    struct shmemi_words words;
+    unsigned spins = 0;
+    size_t found;
+    if (!open_words(set, &words))
+        return SIZE_MAX;
+    struct word_wait wait = make_wait(set, &words, 0, set->nelems);
+    shmemi_span_begin(&wait.call);
+    while ((found = find_any(set, &words)) == SIZE_MAX) {
+        shmemi_progress(&spins);
+        shmemi_words_refresh(&words);
+    }
+    shmemi_span_end(&wait.call);
+    return found;
+}
+
+size_t shmemi_wait_some(const struct shmemi_wait_set *set, size_t *indices)
+{
+    struct shmemi_words words;
+    unsigned spins = 0;
+    size_t n;
+    if (!open_words(set, &words))
+        return 0;
+    struct word_wait wait = make_wait(set, &words, 0, set->nelems);
+    shmemi_span_begin(&wait.call);
+    while (!(n = find_some(set, &words, indices))) {
+        shmemi_progress(&spins);
+        shmemi_words_refresh(&words);
+    }
+    shmemi_span_end(&wait.call);
+    return n;
+}
+
+/* ---- Testing ----------------------------------------------------------------------------------------------------- */
+
+int shmemi_test_all(const struct shmemi_wait_set *set)
+{
+    struct shmemi_words words;
+    if (!open_words(set, &words) || find_all(set, &words))
+        return 1;
+    shmemi_progress_between_tests();
+    return 0;
+}
+
+size_t shmemi_test_any(const struct shmemi_wait_set *set)
+{
+    struct shmemi_words words;
+    size_t found = open_words(set, &words) ? find_any(set, &words) : SIZE_MAX;
+    if (found == SIZE_MAX)
+        shmemi_progress_between_tests();
+    return found;
+}
+
+size_t shmemi_test_some(const struct shmemi_wait_set *set, size_t *indices)
+{
+    struct shmemi_words words;
+    size_t n = open_words(set, &words) ? find_some(set, &words, indices) : 0;
+    if (!n)
+        shmemi_progress_between_tests();
+    return n;
+}

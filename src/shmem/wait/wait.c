@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Point-to-point synchronisation [9.11]: the public routines.
+ */
+#include "shmem/wait/set.h"
+
+/* clang-format off */
+
+/* Whether a type has a sign is seen by the value -1. Conversion to uint64_t extends as the type asks. */
+#define SET(ROUTINE, TYPE, IVARS, NELEMS, STATUS, ...)                                                                 \
+    (&(const struct shmemi_wait_set){.routine = "shmem_" #ROUTINE, .ivars = IVARS, .nelems = NELEMS, .status = STATUS, \
+                                     .size = sizeof(TYPE), .is_signed = (TYPE)-1 < (TYPE)1, .cmp = cmp, __VA_ARGS__})
+#define WORD(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivar, 1, NULL, .value = (uint64_t)cmp_value)
+#define ONE_VALUE(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivars, nelems, status, .value = (uint64_t)cmp_value)
+#define OWN_VALUES(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivars, nelems, status, .values = cmp_values)
+
+/* ---- One word ---------------------------------------------------------------------------------------------------- */
+
+SHMEMI_API(uint64_t, signal_wait_until, (uint64_t *ivar, int cmp, uint64_t cmp_value))
+{ return shmemi_wait_word(WORD(signal_wait_until, uint64_t)); }
+
+#define DEFINE_WORD(NAME, TYPE, ...)                                                                                   \
+    SHMEMI_API(void, NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value))                                         \
+    { shmemi_wait_word(WORD(NAME##_wait_until, TYPE)); }                                                               \
+    SHMEMI_API(int, NAME##_test, (TYPE *ivar, int cmp, TYPE cmp_value))                                                \
+    { return shmemi_test_all(WORD(NAME##_test, TYPE)); }
+SHMEMI_FOR_AMO_TYPES(DEFINE_WORD, )
+SHMEMI_FOR_SHORT_TYPES(DEFINE_WORD, )
+
+/* ---- Deprecated names -------------------------------------------------------------------------------------------- */
+
+SHMEMI_API(void, wait_until, (long *ivar, int cmp, long cmp_value))
+{ shmemi_wait_word(WORD(wait_until, long)); }
+
+#define DEFINE_WAIT(ROUTINE, TYPE)                                                                                     \
+    SHMEMI_API(void, ROUTINE, (TYPE *ivar, TYPE cmp_value))                                                            \
+    { enum { cmp = SHMEM_CMP_NE }; shmemi_wait_word(WORD(ROUTINE, TYPE)); }
+DEFINE_WAIT(wait, long)
+DEFINE_WAIT(short_wait, short)
+DEFINE_WAIT(int_wait, int)
+DEFINE_WAIT(long_wait, long)
+DEFINE_WAIT(longlong_wait, long long)
+
+/* ---- Sets of words ----------------------------------------------------------------------------------------------- */
+
+#define DEFINE_SET(NAME, TYPE, ...)                                                                                    \
+    SHMEMI_API(void, NAME##_wait_until_all, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))  \
+    { shmemi_wait_all(ONE_VALUE(NAME##_wait_until_all, TYPE)); }                                                       \
+    SHMEMI_API(size_t, NAME##_wait_until_any, (TYPE *ivars, size_t nelems, const int *status, int cmp,                 \
+                                               TYPE cmp_value))                                                        \
+    { return shmemi_wait_any(ONE_VALUE(NAME##_wait_until_any, TYPE)); }                                                \
+    SHMEMI_API(size_t, NAME##_wait_until_some, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,        \
+                                                int cmp, TYPE cmp_value))                                              \
+    { return shmemi_wait_some(ONE_VALUE(NAME##_wait_until_some, TYPE), indices); }                                     \
+    SHMEMI_API(int, NAME##_test_all, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))         \
+    { return shmemi_test_all(ONE_VALUE(NAME##_test_all, TYPE)); }                                                      \
+    SHMEMI_API(size_t, NAME##_test_any, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))      \
+    { return shmemi_test_any(ONE_VALUE(NAME##_test_any, TYPE)); }                                                      \
+    SHMEMI_API(size_t, NAME##_test_some, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp,     \
+                                          TYPE cmp_value))                                                             \
+    { return shmemi_test_some(ONE_VALUE(NAME##_test_some, TYPE), indices); }
+
+#define DEFINE_SET_VECTOR(NAME, TYPE, ...)                                                                             \
+    SHMEMI_API(void, NAME##_wait_until_all_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,            \
+                                                    const TYPE *cmp_values))                                           \
+    { shmemi_wait_all(OWN_VALUES(NAME##_wait_until_all_vector, TYPE)); }                                               \
+    SHMEMI_API(size_t, NAME##_wait_until_any_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,          \
+                                                      const TYPE *cmp_values))                                         \
+    { return shmemi_wait_any(OWN_VALUES(NAME##_wait_until_any_vector, TYPE)); }                                        \
+    SHMEMI_API(size_t, NAME##_wait_until_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, \
+                                                       int cmp, const TYPE *cmp_values))                               \
+    { return shmemi_wait_some(OWN_VALUES(NAME##_wait_until_some_vector, TYPE), indices); }                             \
+    SHMEMI_API(int, NAME##_test_all_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,                   \
+                                             const TYPE *cmp_values))                                                  \
+    { return shmemi_test_all(OWN_VALUES(NAME##_test_all_vector, TYPE)); }                                              \
+    SHMEMI_API(size_t, NAME##_test_any_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,                \
+                                                const TYPE *cmp_values))                                               \
+    { return shmemi_test_any(OWN_VALUES(NAME##_test_any_vector, TYPE)); }                                              \
+    SHMEMI_API(size_t, NAME##_test_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,       \
+                                                 int cmp, const TYPE *cmp_values))                                     \
+    { return shmemi_test_some(OWN_VALUES(NAME##_test_some_vector, TYPE), indices); }
+
+SHMEMI_FOR_AMO_TYPES(DEFINE_SET, )
+SHMEMI_FOR_AMO_TYPES(DEFINE_SET_VECTOR, )
+
+/* clang-format on */

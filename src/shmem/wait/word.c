@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Words that others update.
+ */
+#include "shmem/wait/word.h"
+
+static struct shmemi_place locate(const char *routine, const void *address, size_t nbytes, unsigned size)
+{
+    struct shmemi_place place;
+    if (!address)
+        shmemi_fatal("%s: the address of the words is NULL", routine);
+    if ((uintptr_t)address % size)
+        shmemi_fatal("%s: %p is not aligned to its %u bytes", routine, address, size);
+    if (shmemi_is_host(address))
+        return shmemi_place_host(address);
+    if (shmemi_place_of(address, nbytes, &place))
+        shmemi_give_up();
+    return place;
+}
+
+void shmemi_words_open(struct shmemi_words *words, const char *routine, const void *address, size_t n, unsigned size,
+                       bool is_signed)
+{
+    words->place = locate(routine, address, shmemi_bytes_of(n, size), size);
+    words->n = n;
+    words->size = size;
+    words->is_signed = is_signed;
+    words->block_first = 0;
+    words->block_n = 0;
+}
+
+/* Both sizes are whole words, and copies of GPU memory do not split them. */
+static void read_block(struct shmemi_words *words, size_t first)
+{
+    size_t most = SHMEMI_WORDS_BLOCK_BYTES / words->size;
+    size_t n = words->n - first < most ? words->n - first : most;
+    struct shmemi_place source = words->place, dest = shmemi_place_host(words->block);
+    struct shmemi_shape shape = shmemi_shape_linear(n * words->size);
+    source.address += first * words->size;
+    if (shmemi_memory_copy(&dest, &source, &shape))
+        shmemi_give_up();
+    words->block_first = first;
+    words->block_n = n;
+}
+
+const void *shmemi_words_fetch(struct shmemi_words *words, size_t i)
+{
+    if (i - words->block_first >= words->block_n)
+        read_block(words, i);
+    return words->block + (i - words->block_first) * words->size;
+}
+
+uint64_t shmemi_load_word(const char *routine, const void *address, unsigned size)
+{
+    struct shmemi_words words;
+    shmemi_words_open(&words, routine, address, 1, size, false);
+    return shmemi_words_load(&words, 0);
+}
+
+void shmemi_progress_between_tests(void)
+{
+    enum { PERIOD = 64 }; /* so few turns that shmemi_progress yields at most */
+    static _Thread_local unsigned n_failed;
+    unsigned spins = n_failed++ % PERIOD;
+    shmemi_progress(&spins);
+}

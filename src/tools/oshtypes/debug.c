@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * oshtypes: the debug information, by libdw, and an index of the types in it.
+ */
+#include "tools/oshtypes/debug.h"
+#include "tools/oshtypes/util.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <gelf.h>
+#include <string.h>
+#include <unistd.h>
+
+#define uthash_malloc(size) osht_alloc(size)
+#define uthash_free(memory, size) ((void)(memory))
+#include <uthash.h>
+
+/* All definitions of a name, the first one first. */
+struct name {
+    const char *text;
+    struct osht_definition *first, **last_p;
+    UT_hash_handle hh;
+};
+
+/* The name of a die, declarations too. */
+struct die_name {
+    const void *address;
+    const char *name;
+    UT_hash_handle hh;
+};
+
+/* Where the index is at. */
+struct place {
+    const char *scope;
+    bool in_module, in_class, is_private;
+    enum osht_language language;
+    const char *unit;
+};
+
+static struct {
+    Dwfl **sessions;
+    size_t n_sessions, n_units;
+    struct name *names;
+    struct die_name *die_names;
+    const char *unit_pattern;
+} debug;
+
+/* ---- the index ---- */
+
+static bool is_private(Dwarf_Die *die, const struct place *place)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word access = place->in_class ? DW_ACCESS_private : DW_ACCESS_public;
+    if (dwarf_attr(die, DW_AT_accessibility, &attribute))
+        dwarf_formudata(&attribute, &access);
+    return place->is_private || access != DW_ACCESS_public;
+}
+
+static void remember(const char *full, const char *last, Dwarf_Die *die, bool is_typedef, const struct place *place)
+{
+    struct osht_definition *definition = osht_alloc(sizeof *definition);
+    *definition = (struct osht_definition){
+        full, last, *die, is_typedef, place->in_module, is_private(die, place), place->language, place->unit, NULL};
+    struct name *name;
+    HASH_FIND_STR(debug.names, full, name);
+    if (!name) {
+        name = osht_alloc(sizeof *name);
+        name->text = full;
+        name->last_p = &name->first;
+        HASH_ADD_KEYPTR(hh, debug.names, name->text, strlen(name->text), name);
+    }
+    *name->last_p = definition;
+    name->last_p = &definition->next;
+}
+
+static void name_die(const Dwarf_Die *die, const char *full)
+{
+    struct die_name *entry = osht_alloc(sizeof *entry);
+    entry->address = die->addr;
+    entry->name = full;
+    HASH_ADD_PTR(debug.die_names, address, entry);
+}
+
+static const char *in_scope(const struct place *place, const char *name)
+{
+    return place->scope ? osht_text("%s::%s", place->scope, name) : name;
+}
+
+static void visit_children(Dwarf_Die *die, const struct place *place);
+
+static void visit_record(Dwarf_Die *die, const struct place *place)
+{
+    const char *name = dwarf_diename(die);
+    if (!name)
+        return;
+    const char *full = in_scope(place, name);
+    name_die(die, full);
+    if (!dwarf_hasattr(die, DW_AT_declaration))
+        remember(full, name, die, false, place);
+    struct place inside = *place;
+    if (place->language == OSHT_CXX)
+        inside.scope = full;
+    inside.is_private = is_private(die, place);
+    inside.in_class = dwarf_tag(die) == DW_TAG_class_type;
+    visit_children(die, &inside);
+}
+
+static void visit_scope(Dwarf_Die *die, const struct place *place, bool is_module)
+{
+    const char *name = dwarf_diename(die);
+    struct place inside = *place;
+    inside.scope = in_scope(place, name ? name : "(anonymous)");
+    inside.in_module = is_module;
+    visit_children(die, &inside);
+}
+
+static void visit(Dwarf_Die *die, const struct place *place)
+{
+    const char *name;
+    switch (dwarf_tag(die)) {
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        visit_record(die, place);
+        break;
+    case DW_TAG_typedef:
+        if ((name = dwarf_diename(die))) {
+            const char *full = in_scope(place, name);
+            name_die(die, full);
+            remember(full, name, die, true, place);
+        }
+        break;
+    case DW_TAG_namespace:
+        visit_scope(die, place, false);
+        break;
+    case DW_TAG_module:
+        visit_scope(die, place, true);
+        break;
+    case DW_TAG_subprogram:
+    case DW_TAG_lexical_block:
+        visit_children(die, place);
+        break;
+    default:
+        break;
+    }
+}
+
+static void visit_children(Dwarf_Die *die, const struct place *place)
+{
+    Dwarf_Die child;
+    if (dwarf_child(die, &child) == 0)
+        do
+            visit(&child, place);
+        while (dwarf_siblingof(&child, &child) == 0);
+}
+
+static enum osht_language language_of(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+    case 0x2a: /* C++17 and 20, Fortran 2018: numbers that came after DWARF 5 */
+    case 0x2b:
+        return OSHT_CXX;
+    case DW_LANG_Fortran77:
+    case DW_LANG_Fortran90:
+    case DW_LANG_Fortran95:
+    case DW_LANG_Fortran03:
+    case DW_LANG_Fortran08:
+    case 0x2d:
+        return OSHT_FORTRAN;
+    default:
+        return OSHT_C;
+    }
+}
+
+static bool is_wanted(const char *unit)
+{
+    const char *slash = strrchr(unit, '/');
+    return !debug.unit_pattern || !fnmatch(debug.unit_pattern, unit, 0) ||
+           !fnmatch(debug.unit_pattern, slash ? slash + 1 : unit, 0);
+}
+
+static void index_units(Dwarf *dwarf)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die, split;
+    Dwarf_Half version;
+    uint8_t type;
+    while (dwarf_get_units(dwarf, unit, &unit, &version, &type, &die, &split) == 0) {
+        Dwarf_Die *root = type == DW_UT_skeleton && split.addr ? &split : &die;
+        const char *name = dwarf_diename(root);
+        struct place place = {.language = language_of(root), .unit = name ? name : "?"};
+        if (!is_wanted(place.unit) && type != DW_UT_type)
+            continue;
+        debug.n_units++;
+        visit_children(root, &place);
+    }
+}
+
+/* ---- files ---- */
+
+static char *debug_directories;
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = &debug_directories,
+};
+
+static int index_module(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start, void *argument)
+{
+    (void)data, (void)start, (void)argument;
+    Dwarf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    if (elf && gelf_getclass(elf) != ELFCLASS64)
+        osht_fail("%s: not for a machine with pointers of 64 bits", name);
+    Dwarf *dwarf = dwfl_module_getdwarf(module, &bias);
+    if (dwarf)
+        index_units(dwarf);
+    return DWARF_CB_OK;
+}
+
+void osht_debug_open(const char *path, const char *unit_pattern)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        osht_fail("%s: %m", path);
+    Dwfl *session = dwfl_begin(&callbacks);
+    if (!session || !dwfl_report_offline(session, path, path, fd))
+        osht_fail("%s: not an object file: %s", path, dwfl_errmsg(-1));
+    dwfl_report_end(session, NULL, NULL);
+    OSHT_APPEND(debug.sessions, debug.n_sessions) = session;
+    debug.unit_pattern = unit_pattern;
+    dwfl_getmodules(session, index_module, NULL, 0);
+}
+
+void osht_debug_close(void)
+{
+    for (size_t i = 0; i < debug.n_sessions; i++)
+        dwfl_end(debug.sessions[i]);
+    debug.n_sessions = 0;
+}
+
+bool osht_debug_is_there(void)
+{
+    return debug.n_units > 0;
+}
+
+/* ---- questions ---- */
+
+const struct osht_definition *osht_debug_named(const char *text)
+{
+    struct name *name;
+    HASH_FIND_STR(debug.names, text, name);
+    return name ? name->first : NULL;
+}
+
+static const char *without_keyword(const char *name)
+{
+    static const char *const keywords[] = {"struct ", "class ", "union ", "type "};
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (!strncmp(name, keywords[i], strlen(keywords[i])))
+            return name + strlen(keywords[i]) + strspn(name + strlen(keywords[i]), " ");
+    return name;
+}
+
+/* "; did you mean ...?", or nothing. */
+static const char *similar_name(const char *text)
+{
+    struct shmemi_nearest nearest = {.unknown = text};
+    for (const struct name *name = debug.names; name; name = name->hh.next)
+        shmemi_nearest_offer(&nearest, name->first->last);
+    return osht_did_you_mean(&nearest);
+}
+
+/* The only one whose last part is the name. */
+static const struct name *by_last_part(const char *text, const char *where)
+{
+    const struct name *found = NULL;
+    for (const struct name *name = debug.names; name; name = name->hh.next) {
+        if (strcmp(name->first->last, text))
+            continue;
+        if (found && where)
+            osht_error("%s%s could be %s or %s: say which", where, text, found->text, name->text);
+        if (found)
+            return NULL;
+        found = name;
+    }
+    if (!found && where)
+        osht_error("%sthere is no type %s in the debug information%s (compilers leave out types that a file does not "
+                   "use)",
+                   where, text, similar_name(text));
+    return found;
+}
+
+const struct osht_definition *osht_debug_find(const char *text, const char *where)
+{
+    const char *plain = without_keyword(text);
+    const struct osht_definition *found = osht_debug_named(plain);
+    if (found)
+        return found;
+    const struct name *name = by_last_part(plain, where);
+    return name ? name->first : NULL;
+}
+
+const char *osht_debug_name(const Dwarf_Die *die)
+{
+    struct die_name *entry;
+    HASH_FIND_PTR(debug.die_names, &die->addr, entry);
+    return entry ? entry->name : NULL;
+}
+
+enum osht_language osht_debug_language(const Dwarf_Die *die)
+{
+    Dwarf_Die copy = *die, unit;
+    return dwarf_diecu(&copy, &unit, NULL, NULL) ? language_of(&unit) : OSHT_C;
+}
+
+/* ---- sections ---- */
+
+struct search {
+    const char *name;
+    size_t skip;
+    Elf_Data *found;
+};
+
+static int search_module(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start, void *argument)
+{
+    (void)data, (void)name, (void)start;
+    struct search *search = argument;
+    GElf_Addr bias;
+    GElf_Shdr header;
+    size_t names;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    if (!elf || elf_getshdrstrndx(elf, &names))
+        return DWARF_CB_OK;
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section)) {
+        const char *its_name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (!its_name || strcmp(its_name, search->name) || header.sh_type == SHT_NOBITS)
+            continue;
+        if (search->skip-- == 0)
+            return search->found = elf_rawdata(section, NULL), DWARF_CB_ABORT;
+    }
+    return DWARF_CB_OK;
+}
+
+bool osht_debug_section(const char *name, size_t i, const char **bytes_p, size_t *size_p)
+{
+    struct search search = {name, i, NULL};
+    for (size_t j = 0; j < debug.n_sessions && !search.found; j++)
+        dwfl_getmodules(debug.sessions[j], search_module, &search, 0);
+    if (!search.found)
+        return false;
+    *bytes_p = search.found->d_buf;
+    *size_p = search.found->d_size;
+    return true;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * oshtypes: writes descriptors for deep copy (shmemx_deep.h) from the debug information of a program.
+ */
+#include "tools/oshtypes/plan.h"
+#include "tools/oshtypes/util.h"
+#include "tools/oshtypes/write.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+
+static const char usage[] = "usage: oshtypes [-o FILE] [-n NAME] [-a FILE]... [-i HEADER]... [OPTION]... FILE TYPE...\n"
+                            "       oshtypes --check FILE\n"
+                            "       oshtypes --help\n";
+
+static const char help[] =
+    "\n"
+    "Reads the debug information (DWARF 4 or 5, compile with -g) of FILE, an object file, archive, shared library or\n"
+    "executable, and writes a C file with the descriptors that shmemx_put_deep and the like need for each TYPE and\n"
+    "all types that it reaches. The program compiles and links that file, and calls int NAME_register(void) after\n"
+    "shmem_init; it returns 0, or a negative errno value after a line that says why. TYPE is a struct, class or\n"
+    "typedef of C and C++ or a derived type of gfortran: tree, \"struct tree\", mesh::cell; it becomes the name that\n"
+    "shmemx_type_find knows. Types that are reached have the names of the debug information; structs without a name\n"
+    "are called after their member (mesh.shape), and each element of an array of pointers is a field (child[0]).\n"
+    "\n"
+    "  -o, --output FILE       the C file (default: standard output)\n"
+    "  -n, --name NAME         of the function, NAME_register (default: the name of the C file without its ending)\n"
+    "  -a, --annotations FILE  read annotations; may be given several times\n"
+    "  -i, --include HEADER    the C file includes it, and does not compile unless all sizes and offsets agree\n"
+    "  -f, --file FILE         look for types here too; may be given several times\n"
+    "  -u, --unit PATTERN      only read compilation units whose source file matches (* and ? as in the shell)\n"
+    "  -p, --pointers KIND     what pointers without annotation are: one, weak, opaque, or refuse\n"
+    "  -c, --check             compare the files of oshtypes that are linked into FILE with its debug information:\n"
+    "                          status 1, and a line for each type that has changed since\n"
+    "  -h, --help   -V, --version\n"
+    "\n"
+    "Annotations\n"
+    "  C and C++ do not say how many objects a pointer points to. Lines of an annotation file do; # begins a comment:\n"
+    "      TYPE.MEMBER one                 one object, or null\n"
+    "      TYPE.MEMBER count EXPRESSION    as many: n, nx*ny, 2*shape.n+1; members are integers of the same object\n"
+    "      TYPE.MEMBER string              characters up to the first that is 0\n"
+    "      TYPE.MEMBER weak                not followed; set if what it points to is copied in another way, else null\n"
+    "      TYPE.MEMBER opaque              not followed, copied as it is\n"
+    "      TYPE.MEMBER cfi RANK of TYPE    a CFI_CDESC_T(RANK), the C descriptor of a Fortran array\n"
+    "  After one and count, \"of TYPE\" replaces the type that is pointed to: mesh.data count n of double, for a void\n"
+    "  pointer. MEMBER[] is what MEMBER's pointers point to: names count n and names[] string for char **names.\n"
+    "  The same can stand beside the type in the source: SHMEMX_COUNT(tree, data, \"n\") and others of the header\n"
+    "  shmemx_annotate.h, which leave a mark in the object file.\n"
+    "\n"
+    "Without annotation\n"
+    "  A pointer to a struct is taken as one object, with a warning that names it; a function pointer is opaque. Any\n"
+    "  other pointer is an error (char * too: it may be a string, a buffer, or one character), unless -p says\n"
+    "  otherwise. All errors of a run are reported, and nothing is written.\n"
+    "  Pointers in unions, and unions with pointers, can only be opaque. Bit-fields are copied, and cannot be counts.\n"
+    "  Flexible array members are not part of an object's size and are not copied, with a warning. Base classes are\n"
+    "  part of the object; virtual ones are refused. The pointer to the table of virtual functions is opaque.\n"
+    "  Fortran needs no annotations: allocatable and pointer components of any rank, scalars and strings of deferred\n"
+    "  length (of kind 1) say what they are. Polymorphic components must be annotated (one, if the dynamic type is\n"
+    "  always the declared one), and so must arrays of strings of deferred length (opaque) and c_ptr.\n"
+    "\n"
+    "Files that are out of date\n"
+    "  NAME_register compares the marks (SHMEMX_COUNT, SHMEMX_LAYOUT, ...) that oshtypes has seen with those of the\n"
+    "  program that runs: sizes, offsets, annotations. -i compares when the C file is compiled. --check compares all\n"
+    "  layouts with the debug information of the program after linking, Fortran's too; put it into the makefile.\n"
+    "\n"
+    "Example\n"
+    "  oshcc -g -c mesh.c && oshtypes -o mesh_types.c mesh.o mesh && oshcc mesh.o mesh_types.c -o mesh &&\n"
+    "  oshtypes --check mesh                               # the program calls mesh_types_register()\n";
+
+static struct {
+    struct osht_output output;
+    const char **annotations, **files;
+    size_t n_annotations, n_files;
+    const char *unit;
+    enum osht_unannotated unannotated;
+    bool check;
+} options;
+
+static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
+                                             {"name", required_argument, NULL, 'n'},
+                                             {"annotations", required_argument, NULL, 'a'},
+                                             {"include", required_argument, NULL, 'i'},
+                                             {"file", required_argument, NULL, 'f'},
+                                             {"unit", required_argument, NULL, 'u'},
+                                             {"pointers", required_argument, NULL, 'p'},
+                                             {"check", no_argument, NULL, 'c'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {"version", no_argument, NULL, 'V'},
+                                             {NULL, 0, NULL, 0}};
+
+static enum osht_unannotated pointers_option(const char *text)
+{
+    static const struct {
+        const char *text;
+        enum osht_unannotated value;
+    } values[] = {{"one", OSHT_TAKE_AS_ONE},
+                  {"weak", OSHT_TAKE_AS_WEAK},
+                  {"opaque", OSHT_TAKE_AS_OPAQUE},
+                  {"refuse", OSHT_REFUSE}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (!strcmp(values[i].text, text))
+            return values[i].value;
+    osht_fail("--pointers is one, weak, opaque or refuse, not %s", text);
+}
+
+static void take_option(int option)
+{
+    switch (option) {
+    case 'o':
+        options.output.path = optarg;
+        break;
+    case 'n':
+        options.output.name = optarg;
+        break;
+    case 'a':
+        OSHT_APPEND(options.annotations, options.n_annotations) = optarg;
+        break;
+    case 'i':
+        OSHT_APPEND(options.output.headers, options.output.n_headers) = optarg;
+        break;
+    case 'f':
+        OSHT_APPEND(options.files, options.n_files) = optarg;
+        break;
+    case 'u':
+        options.unit = optarg;
+        break;
+    case 'p':
+        options.unannotated = pointers_option(optarg);
+        break;
+    case 'c':
+        options.check = true;
+        break;
+    case 'h':
+        printf("%s%s", usage, help);
+        exit(0);
+    case 'V':
+        printf("%s\n", PACKAGE_STRING);
+        exit(0);
+    default:
+        fputs(usage, stderr);
+        exit(2);
+    }
+}
+
+/* What a path ends with, as a name in C. */
+static const char *stem(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path;
+    char *name = osht_text("%.*s", (int)strcspn(start, "."), start);
+    for (char *at = name; *at; at++)
+        if (!isalnum((unsigned char)*at))
+            *at = '_';
+    return isdigit((unsigned char)*name) || !*name ? osht_text("_%s", name) : name;
+}
+
+/* ---- --check ---- */
+
+static void check_stamp(const char *path, const struct shmemi_mark *stamp)
+{
+    const struct osht_definition *definition = osht_debug_named(stamp->type);
+    struct osht_type *record = definition ? osht_model_record(definition) : NULL;
+    if (!record)
+        osht_error("%s: the debug information has no type %s any more", path, stamp->type);
+    else if (osht_model_is_one(record) && osht_hash(osht_model_shape(record)) != stamp->size)
+        osht_error("%s: type %s is not what it was when oshtypes ran; it is now: %s", path, stamp->type,
+                   osht_model_shape(record));
+}
+
+static int check(const char *path)
+{
+    const char *bytes;
+    size_t size, n = 0;
+    struct shmemi_mark stamp;
+    osht_debug_open(path, options.unit);
+    if (!osht_debug_is_there())
+        osht_fail("%s: no debug information to compare with; compile with -g", path);
+    for (size_t i = 0; osht_debug_section("shmemx_stamps", i, &bytes, &size); i++)
+        for (size_t at = 0; shmemi_marks_next(bytes, size, &at, &stamp); n++)
+            check_stamp(path, &stamp);
+    if (!n)
+        osht_error("%s: no file of oshtypes is linked into it", path);
+    else if (!osht_errors())
+        printf("%s: %zu type%s as described\n", path, n, n == 1 ? "" : "s");
+    osht_debug_close();
+    return osht_errors() ? 1 : 0;
+}
+
+/* ---- writing ---- */
+
+static void read_all(const char *path)
+{
+    osht_debug_open(path, options.unit);
+    for (size_t i = 0; i < options.n_files; i++)
+        osht_debug_open(options.files[i], options.unit);
+    if (!osht_debug_is_there())
+        osht_fail("%s: no debug information%s; compile with -g (with -flto the linked program has it)", path,
+                  options.unit ? " of such a unit" : "");
+    osht_notes_from_marks();
+    for (size_t i = 0; i < options.n_annotations; i++)
+        osht_notes_read(options.annotations[i]);
+}
+
+/* The file appears whole or not at all. */
+static void write_file(size_t n, const struct osht_descriptor *const *descriptors)
+{
+    const char *path = options.output.path, *temporary = path ? osht_text("%s.%ld.tmp", path, (long)getpid()) : NULL;
+    FILE *file = path ? fopen(temporary, "w") : stdout;
+    if (!file)
+        osht_fail("%s: %m", temporary);
+    osht_write(file, &options.output, n, descriptors);
+    bool failed = ferror(file) | fflush(file);
+    failed |= path && fclose(file);
+    if (failed || (path && rename(temporary, path))) {
+        int error = errno;
+        if (path)
+            unlink(temporary);
+        osht_fail("%s: %s", path ? path : "standard output", strerror(error));
+    }
+}
+
+static int generate(const char *path, int n_types, char **types)
+{
+    const struct osht_descriptor *const *descriptors;
+    struct osht_output *output = &options.output;
+    read_all(path);
+    for (int i = 0; i < n_types; i++)
+        osht_plan_add(types[i], options.unannotated);
+    size_t n = osht_plan_end(&descriptors);
+    output->source = path;
+    if (!output->name)
+        output->name = stem(output->path ? output->path : path);
+    if (!osht_errors())
+        write_file(n, descriptors);
+    osht_debug_close();
+    if (osht_errors())
+        fprintf(stderr, "oshtypes: nothing was written\n");
+    return osht_errors() ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    for (int option; (option = getopt_long(argc, argv, "o:n:a:i:f:u:p:chV", long_options, NULL)) != -1;)
+        take_option(option);
+    argv += optind;
+    argc -= optind;
+    if (argc < (options.check ? 1 : 2)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    return options.check ? check(argv[0]) : generate(argv[0], argc - 1, argv + 1);
+}

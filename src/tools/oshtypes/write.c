@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * oshtypes: the C file.
+ */
+#include "tools/oshtypes/write.h"
+#include "tools/oshtypes/util.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A string literal. */
+static void quote(FILE *file, const char *text)
+{
+    if (!text) {
+        fputs("NULL", file);
+        return;
+    }
+    fputc('"', file);
+    for (; *text; text++)
+        fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    fputc('"', file);
+}
+
+static void write_fields(FILE *file, const struct osht_descriptor *descriptor, size_t at)
+{
+    if (!descriptor->n_fields)
+        return;
+    fprintf(file, "/* %s */\nstatic const shmemx_field_t fields_%zu[] = {\n", descriptor->name, at);
+    for (size_t i = 0; i < descriptor->n_fields; i++) {
+        const struct osht_field *field = &descriptor->fields[i];
+        fputs("    {", file);
+        quote(file, field->name);
+        fprintf(file, ", %zu, SHMEMX_FIELD_%s, ", field->offset, field->kind);
+        quote(file, field->type);
+        fprintf(file, ", %zu, ", field->n);
+        quote(file, field->count);
+        fputs("},\n", file);
+    }
+    fputs("};\n\n", file);
+}
+
+static void write_types(FILE *file, size_t n, const struct osht_descriptor *const *descriptors)
+{
+    for (size_t i = 0; i < n; i++)
+        write_fields(file, descriptors[i], i);
+    fputs("static const shmemx_type_desc_t types[] = {\n", file);
+    for (size_t i = 0; i < n; i++) {
+        fputs("    {", file);
+        quote(file, descriptors[i]->name);
+        fprintf(file, ", %zu, %zu, ", descriptors[i]->size, descriptors[i]->n_fields);
+        fprintf(file, descriptors[i]->n_fields ? "fields_%zu},\n" : "NULL},\n", i);
+    }
+    fputs("};\n\n", file);
+}
+
+/* ---- what catches a file that is out of date ---- */
+
+static bool can_be_named(const struct osht_type *record)
+{
+    return record && record->name && !record->definition->is_private && record->language != OSHT_FORTRAN &&
+           !strstr(record->name, "(anonymous)");
+}
+
+static void write_member_checks(FILE *file, const struct osht_type *record, const char *name,
+                                const struct osht_type *members_of, size_t base)
+{
+    for (size_t i = 0; i < members_of->n_members; i++) {
+        const struct osht_member *member = &members_of->members[i];
+        if (member->is_private)
+            continue;
+        if (!member->name && member->type->kind == OSHT_RECORD && !member->is_virtual_base)
+            write_member_checks(file, record, name, member->type, base + member->offset);
+        if (!member->name || member->is_vtable || member->is_bit_field || member->type->is_flexible ||
+            member->type->is_reference || !member->type->size)
+            continue;
+        fprintf(file, "CHECK_MEMBER(%s, %s, %zu, %zu);\n", name, member->name, base + member->offset,
+                member->type->size);
+    }
+}
+
+static void write_header_checks(FILE *file, size_t n, const struct osht_descriptor *const *descriptors)
+{
+    fputs("#ifdef __cplusplus\n#define _Static_assert static_assert\n"
+          "#pragma GCC diagnostic ignored \"-Winvalid-offsetof\"\n#endif\n"
+          "#define CHECK_SIZE(type, size) \\\n"
+          "    _Static_assert(sizeof(type) == (size), #type \" has changed: run oshtypes\")\n"
+          "#define CHECK_MEMBER(type, member, offset, size) \\\n"
+          "    _Static_assert(offsetof(type, member) == (offset) && sizeof(((type *)0)->member) == (size), \\\n"
+          "                   #type \".\" #member \" has changed: run oshtypes\")\n\n",
+          file);
+    for (size_t i = 0; i < n; i++) {
+        const struct osht_type *record = descriptors[i]->record;
+        if (!can_be_named(record))
+            continue;
+        const char *name =
+            record->is_c_tag ? osht_text("%s %s", record->is_union ? "union" : "struct", record->name) : record->name;
+        bool is_template = strchr(name, '<');
+        if (is_template) {
+            fprintf(file, "typedef %s checked_type_%zu;\n", name, i);
+            name = osht_text("checked_type_%zu", i);
+        }
+        fprintf(file, "CHECK_SIZE(%s, %zu);\n", name, record->size);
+        write_member_checks(file, record, name, record, 0);
+    }
+    fputs("\n", file);
+}
+
+/* Marks of the types that are described. */
+static bool concerns(const struct shmemi_mark *mark, size_t n, const struct osht_descriptor *const *descriptors)
+{
+    const struct osht_definition *definition = osht_debug_find(mark->type, NULL);
+    const struct osht_type *record = definition ? osht_model_record(definition) : NULL;
+    for (size_t i = 0; record && i < n; i++)
+        if (descriptors[i]->record == record)
+            return true;
+    return false;
+}
+
+static size_t write_marks(FILE *file, size_t n, const struct osht_descriptor *const *descriptors)
+{
+    const struct shmemi_mark *marks;
+    size_t n_marks = osht_marks(&marks), n_written = 0;
+    const char *lines = "";
+    for (size_t i = 0; i < n_marks; i++) {
+        if (!concerns(&marks[i], n, descriptors))
+            continue;
+        fprintf(file, "static const size_t places_%zu[] = {", n_written);
+        for (uint32_t j = 0; j < marks[i].n; j++) {
+            struct shmemi_mark_place place = shmemi_mark_place_at(&marks[i], j);
+            fprintf(file, "%s%" PRIu64 ", %" PRIu64, j ? ", " : "", place.offset, place.size);
+        }
+        fputs("};\n", file);
+        lines = osht_text("%s    {\"%s\", \"%s\", \"%s\", %" PRIu64 ", %u, places_%zu},\n", lines, marks[i].type,
+                          marks[i].members, marks[i].meaning, marks[i].size, marks[i].n, n_written);
+        n_written++;
+    }
+    if (n_written)
+        fprintf(file,
+                "\nstatic const shmemx_mark_t marks[] = {\n%s};\n\n"
+                "/* What the program that runs has. */\n"
+                "extern const char __start_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n"
+                "extern const char __stop_shmemx_marks[] __attribute__((weak, visibility(\"hidden\")));\n\n",
+                lines);
+    return n_written;
+}
+
+/* For oshtypes --check: name and layout of each type. */
+static void write_stamps(FILE *file, size_t n, const struct osht_descriptor *const *descriptors)
+{
+    for (size_t i = 0; i < n; i++)
+        if (descriptors[i]->record && descriptors[i]->record->name)
+            fprintf(file, "SHMEMX_STAMP_(%zu, \"%s\", 0x%016" PRIx64 "u)\n", i, descriptors[i]->record->name,
+                    osht_hash(osht_model_shape(descriptors[i]->record)));
+    fputs("\n", file);
+}
+
+void osht_write(FILE *file, const struct osht_output *output, size_t n,
+                const struct osht_descriptor *const *descriptors)
+{
+    fprintf(file,
+            "/* Written by oshtypes from %s; not to be edited.\n *\n * int %s_register(void) makes these types "
+            "known: 0, or a negative errno value after a line that says why.\n */\n#include <stddef.h>\n#include "
+            "<stdint.h>\n#include <shmemx.h>\n#include <shmemx_annotate.h>\n",
+            output->source, output->name);
+    for (size_t i = 0; i < output->n_headers; i++)
+        fprintf(file, "#include %s%s%s\n", *output->headers[i] == '<' ? "" : "\"", output->headers[i],
+                *output->headers[i] == '<' ? "" : "\"");
+    fputs("\n", file);
+    if (output->n_headers)
+        write_header_checks(file, n, descriptors);
+    write_types(file, n, descriptors);
+    write_stamps(file, n, descriptors);
+    bool has_marks = write_marks(file, n, descriptors) > 0;
+    if (!has_marks && !output->n_headers)
+        osht_warn("nothing in the program will tell when %s is out of date: give the header that has the types (-i), "
+                  "put SHMEMX_LAYOUT beside them, or run oshtypes --check after linking",
+                  output->path ? output->path : "the C file");
+    fprintf(file, "#ifdef __cplusplus\nextern \"C\"\n#endif\nint %s_register(void);\nint %s_register(void)\n{\n",
+            output->name, output->name);
+    fprintf(file, "    return shmemx_types_register(sizeof types / sizeof *types, types, %s);\n}\n",
+            has_marks ? "sizeof marks / sizeof *marks, marks,\n                                 __start_shmemx_marks, "
+                        "(size_t)(__stop_shmemx_marks - __start_shmemx_marks)"
+                      : "0, NULL, NULL, 0");
+}

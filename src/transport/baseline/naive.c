@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Driver "naive": staged without overlap, after copying the whole source out: the baseline of the paper.
+ */
+#include "base/settings.h"
+#include "transport/driver.h"
+#include "transport/staged/staged.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int naive_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    if (shmemi_settings.gpu_route != SHMEMI_ROUTE_NAIVE || view->place.memory == &shmemi_memory_host)
+        return -ENOTSUP;
+    return shmemi_driver_staged.attach(view, share);
+}
+
+static void naive_detach(struct shmemi_view *view)
+{
+    shmemi_driver_staged.detach(view);
+}
+
+static int naive_quiet(struct shmemi_context *context)
+{
+    return shmemi_driver_staged.quiet(context);
+}
+
+static struct shmemi_cutter cutter_for(const struct shmemi_shape *shape, size_t peer_pitch)
+{
+    return (struct shmemi_cutter){.width = shape->width,
+                                  .rows = shape->rows,
+                                  .peer_pitch = peer_pitch,
+                                  .my_pitch = shape->width,
+                                  .most = shmemi_staging.chunk};
+}
+
+/* Copy the whole source out, put it piece by piece, waiting for each. */
+static int naive_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    char *copy = malloc(shape->width * shape->rows);
+    if (!copy)
+        return -ENOMEM;
+    struct shmemi_place out = shmemi_place_host(copy);
+    struct shmemi_shape dense = *shape;
+    dense.dest_pitch = shape->width;
+    int rc = shmemi_memory_copy(&out, source, &dense);
+    struct shmemi_cutter cutter = cutter_for(shape, shape->dest_pitch);
+    struct shmemi_piece piece;
+    while (!rc && shmemi_next_piece(&cutter, &piece)) {
+        struct shmemi_place from = shmemi_place_host(copy + piece.mine);
+        struct shmemi_shape part = {piece.width, piece.rows, shape->dest_pitch, shape->width};
+        rc = shmemi_staged_put_in_pieces(context, view, offset + piece.peer, &from, &part, cutter.most);
+        if (!rc)
+            rc = naive_quiet(context);
+    }
+    free(copy);
+    return rc;
+}
+
+static int naive_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return naive_put_strided(context, view, offset, source, &shape);
+}
+
+/* Fetch everything into host memory piece by piece, waiting for each, then copy in. */
+static int naive_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    char *copy = malloc(shape->width * shape->rows);
+    if (!copy)
+        return -ENOMEM;
+    struct shmemi_cutter cutter = cutter_for(shape, shape->source_pitch);
+    struct shmemi_piece piece;
+    int rc = 0;
+    while (!rc && shmemi_next_piece(&cutter, &piece)) {
+        struct shmemi_place to = shmemi_place_host(copy + piece.mine);
+        struct shmemi_shape part = {piece.width, piece.rows, shape->width, shape->source_pitch};
+        rc = shmemi_staged_get_in_pieces(context, view, offset + piece.peer, &to, &part, cutter.most);
+    }
+    struct shmemi_place in = shmemi_place_host(copy);
+    struct shmemi_shape dense = *shape;
+    dense.source_pitch = shape->width;
+    if (!rc)
+        rc = shmemi_memory_copy(dest, &in, &dense);
+    free(copy);
+    return rc;
+}
+
+static int naive_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *dest, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return naive_get_strided(context, view, offset, dest, &shape);
+}
+
+static int naive_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_amo *amo, void *fetch_p)
+{
+    return shmemi_driver_staged.amo(context, view, offset, amo, fetch_p);
+}
+
+static int naive_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                         const struct shmemi_amo *amo, void *fetch_p)
+{
+    return shmemi_driver_staged.amo_nbi(context, view, offset, amo, fetch_p);
+}
+
+const struct shmemi_driver shmemi_driver_naive = {
+    .name = "naive",
+    .attach = naive_attach,
+    .detach = naive_detach,
+    .put = naive_put,
+    .get = naive_get,
+    .put_nbi = naive_put,
+    .get_nbi = naive_get,
+    .put_strided = naive_put_strided,
+    .put_strided_nbi = naive_put_strided,
+    .get_strided = naive_get_strided,
+    .amo = naive_amo,
+    .amo_nbi = naive_amo_nbi,
+    .fence = naive_quiet,
+    .quiet = naive_quiet,
+};

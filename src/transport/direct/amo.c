@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Atomic operations on GPU memory that this process has an address for. One agent works on each word: the atomic unit
+ * at the memory, where the owner's GPU has kernels of this library and this PE's kernels get there; otherwise the
+ * owner, who asks that unit too or, without kernels, loads, modifies and stores for everybody.
+ */
+#include "transport/direct/direct.h"
+
+#include "transport/direct/list.h"
+#include "bootstrap/job.h"
+#include "transport/request.h"
+#include "transport/staged/service.h"
+
+/* The view as the driver of requests knows it. */
+static struct shmemi_view request_view(const struct shmemi_view *view)
+{
+    struct shmemi_view copy = *view;
+    copy.data = (void *)&shmemi_link_ring;
+    return copy;
+}
+
+static int amo_on_own(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_place word = shmemi_view_place(view, offset);
+    return shmemi_service_amo(&word, amo, fetch_p);
+}
+
+int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo, void *fetch_p)
+{
+    if (view->by_agent) {
+        struct shmemi_place word = shmemi_view_place(view, offset);
+        return fetch_p ? shmemi_direct_list_amo_now(context, &word, amo, fetch_p)
+                       : shmemi_direct_list_amo(context, &word, amo, NULL);
+    }
+    if (view->pe == shmemi_job.pe)
+        return amo_on_own(view, offset, amo, fetch_p);
+    struct shmemi_view by_request = request_view(view);
+    return shmemi_driver_staged.amo(context, &by_request, offset, amo, fetch_p);
+}
+
+int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_amo *amo, void *fetch_p)
+{
+    if (view->by_agent) {
+        struct shmemi_place word = shmemi_view_place(view, offset);
+        return shmemi_direct_list_amo(context, &word, amo, fetch_p);
+    }
+    if (view->pe == shmemi_job.pe)
+        return amo_on_own(view, offset, amo, fetch_p);
+    struct shmemi_view by_request = request_view(view);
+    return shmemi_driver_staged.amo_nbi(context, &by_request, offset, amo, fetch_p);
+}

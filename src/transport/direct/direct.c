@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Drivers for GPU memory that this process reaches by an address of its own:
+ *   "local"     this PE's own mapped objects
+ *   "cuda-ipc"  objects of other PEs of the node, whose allocation this process has opened
+ *   "cuda-shadow"  the same for a GPU that this PE's own cannot reach: the allocation is open in a context of this
+ *                  process on the owner's GPU, and the memory kind copies between the two contexts
+ * What they do with it: transport/direct/transfers.c, transport/direct/amo.c.
+ */
+#include "transport/direct/direct.h"
+
+#include "base/settings.h"
+#include "bootstrap/job.h"
+#include "transport/routes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int local_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    (void)share;
+    return view->pe == shmemi_job.pe && view->place.memory != &shmemi_memory_host ? 0 : -ENOTSUP;
+}
+
+static void local_detach(struct shmemi_view *view)
+{
+    (void)view;
+}
+
+/* Open the peer's allocation for use from a device. */
+static int import_from(struct shmemi_view *view, const struct shmemi_share *share, int device)
+{
+    const struct shmemi_memory *memory = view->place.memory;
+    char reason[192] = "";
+    if (!share || view->pe == shmemi_job.pe || !memory->import_handle || !share->exported)
+        return -ENOTSUP;
+    struct shmemi_memory_handle *handle = malloc(sizeof *handle);
+    if (!handle)
+        return -ENOMEM;
+    *handle = share->handle;
+    int rc = memory->import_handle(handle, share->descriptors, device, &view->place, reason, sizeof reason);
+    if (rc) {
+        if (reason[0])
+            shmemi_slow_route_note(view->pe, reason);
+        free(handle);
+        return rc;
+    }
+    view->data = handle;
+    return 0;
+}
+
+/* Is the route free, or forced to be this one? gdr is a matter of other nodes. */
+static bool is_allowed(enum shmemi_gpu_route route)
+{
+    return shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO || shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR ||
+           shmemi_settings.gpu_route == (int)route;
+}
+
+static int ipc_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    return is_allowed(SHMEMI_ROUTE_IPC) ? import_from(view, share, share ? share->my_device : 0) : -ENOTSUP;
+}
+
+static int shadow_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    return is_allowed(SHMEMI_ROUTE_SHADOW) ? import_from(view, share, SHMEMI_DEVICE_OF_OWNER) : -ENOTSUP;
+}
+
+static void ipc_detach(struct shmemi_view *view)
+{
+    view->place.memory->release_handle(view->data, &view->place);
+    free(view->data);
+    view->data = NULL;
+}
+
+const struct shmemi_driver shmemi_driver_local = {
+    .name = "local",
+    .is_direct = true,
+    .attach = local_attach,
+    .detach = local_detach,
+    SHMEMI_DIRECT_OPERATIONS,
+};
+
+const struct shmemi_driver shmemi_driver_ipc = {
+    .name = "cuda-ipc",
+    .is_direct = true,
+    .attach = ipc_attach,
+    .detach = ipc_detach,
+    SHMEMI_DIRECT_OPERATIONS,
+};
+
+const struct shmemi_driver shmemi_driver_shadow = {
+    .name = "cuda-shadow",
+    .attach = shadow_attach,
+    .detach = ipc_detach,
+    SHMEMI_DIRECT_OPERATIONS,
+};

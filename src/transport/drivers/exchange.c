@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/drivers/exchange.h"
+
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "transport/node.h"
+#include "instrument/measure.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { ROUNDS_MAX = 32 };
+
+/* What leaders write into each other's heaps. A word holds the number of the exchange that its writer has reached in
+ * that round; it only grows. Records alternate between two sets: who starts exchange k + 2 has seen everybody start
+ * k + 1, hence finish k. */
+struct workspace {
+    _Atomic uint64_t reached[2][ROUNDS_MAX]; /* barrier, agree */
+    struct shmemi_verdict record[2][ROUNDS_MAX];
+};
+
+static_assert(sizeof(struct workspace) <= SHMEMI_STREAM_WORDS_OFFSET, "the workspace must fit");
+static_assert(sizeof(struct shmemi_verdict) <= SHMEMI_RECORD_BYTES, "a verdict must fit into a record");
+
+enum { BARRIER, AGREE };
+
+static struct {
+    const struct shmemi_view *views;
+    struct workspace *workspace;
+    uint64_t number[2]; /* of barriers and agreements so far */
+    struct shmemi_context context;
+} exchange;
+
+void shmemi_exchange_open(const struct shmemi_view *views, void *workspace)
+{
+    exchange.views = views;
+    exchange.workspace = workspace;
+    exchange.number[BARRIER] = exchange.number[AGREE] = 0;
+    memset(&exchange.context, 0, sizeof exchange.context);
+}
+
+void shmemi_exchange_close(void)
+{
+    exchange.views = NULL;
+    exchange.workspace = NULL;
+}
+
+const struct shmemi_view *shmemi_exchange_view(int pe)
+{
+    return &exchange.views[pe];
+}
+
+/* Tell another leader that this one has come to a round. */
+static int announce(int node, int kind, int round, uint64_t number)
+{
+    const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
+    struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number};
+    return view->driver->amo(&exchange.context, view,
+                             (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
+                             &set, NULL);
+}
+
+struct leader_wait {
+    struct shmemi_call call;
+    int pe;
+};
+
+static void describe_leader(const struct shmemi_call *call, char *text, size_t size)
+{
+    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for",
+                  ((const struct leader_wait *)call)->pe);
+}
+
+/* The leader that tells of this round. */
+static int teller(int round)
+{
+    const int n = shmemi_job.n_nodes, distance = (1 << round) % n;
+    return shmemi_job.leaders[(shmemi_job.node + n - distance) % n];
+}
+
+static void await(int kind, int round, uint64_t number)
+{
+    unsigned spins = 0;
+    struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader}, teller(round)};
+    shmemi_call_begin(&wait.call);
+    while (atomic_load_explicit(&exchange.workspace->reached[kind][round], memory_order_acquire) < number)
+        shmemi_progress(&spins);
+    shmemi_call_end(&wait.call);
+}
+
+static int leaders_barrier(void)
+{
+    const int n = shmemi_job.n_nodes;
+    uint64_t number = ++exchange.number[BARRIER];
+    for (int round = 0, distance = 1; distance < n; round++, distance *= 2) {
+        int rc = announce((shmemi_job.node + distance) % n, BARRIER, round, number);
+        if (rc)
+            return rc;
+        await(BARRIER, round, number);
+    }
+    return shmemi_drivers_quiet(&exchange.context);
+}
+
+static int barrier(void)
+{
+    int rc = 0;
+    shmemi_node_barrier();
+    if (shmemi_job.n_nodes == 1)
+        return 0;
+    if (shmemi_job.node_rank == 0)
+        rc = leaders_barrier();
+    shmemi_node_barrier();
+    return rc;
+}
+
+int shmemi_exchange_barrier(void)
+{
+    struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
+    shmemi_span_begin(&call);
+    int rc = barrier();
+    shmemi_span_end(&call);
+    return rc;
+}
+
+static void combine(struct shmemi_verdict *into, const struct shmemi_verdict *other)
+{
+    if (other->pe < into->pe) {
+        into->pe = other->pe;
+        into->reason = other->reason;
+        memcpy(into->cause, other->cause, sizeof into->cause);
+    }
+    if (other->least < into->least)
+        into->least = other->least;
+    if (other->most > into->most)
+        into->most = other->most;
+    into->common &= other->common;
+}
+
+static int send_verdict(int node, int set, int round, const struct shmemi_verdict *verdict)
+{
+    const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
+    size_t offset = (size_t)((char *)&exchange.workspace->record[set][round] - (char *)exchange.workspace);
+    struct shmemi_place source = shmemi_place_host(verdict);
+    int rc = view->driver->put(&exchange.context, view, offset, &source, sizeof *verdict);
+    return rc ? rc : shmemi_drivers_fence(&exchange.context);
+}
+
+static int leaders_agree(struct shmemi_verdict *verdict)
+{
+    const int n = shmemi_job.n_nodes;
+    uint64_t number = ++exchange.number[AGREE];
+    int set = (int)(number % 2);
+    for (int round = 0, distance = 1; distance < n; round++, distance *= 2) {
+        int to = (shmemi_job.node + distance) % n;
+        int rc = send_verdict(to, set, round, verdict);
+        if (!rc)
+            rc = announce(to, AGREE, round, number);
+        if (rc)
+            return rc;
+        await(AGREE, round, number);
+        combine(verdict, &exchange.workspace->record[set][round]);
+    }
+    return shmemi_drivers_quiet(&exchange.context);
+}
+
+static int agree(struct shmemi_verdict *verdict)
+{
+    int rc = 0;
+    shmemi_exchange_publish(verdict, sizeof *verdict);
+    if (shmemi_job.node_rank == 0) {
+        for (int i = 1; i < shmemi_job.node_n_pes; i++)
+            combine(verdict, shmemi_exchange_record(i));
+        if (shmemi_job.n_nodes > 1)
+            rc = leaders_agree(verdict);
+        memcpy(shmemi_node.header->record, verdict, sizeof *verdict);
+    }
+    shmemi_node_barrier();
+    memcpy(verdict, shmemi_node.header->record, sizeof *verdict);
+    shmemi_exchange_conclude();
+    return rc;
+}
+
+int shmemi_exchange_agree(struct shmemi_verdict *verdict)
+{
+    struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
+    shmemi_span_begin(&call);
+    int rc = agree(verdict);
+    shmemi_span_end(&call);
+    return rc;
+}
+
+void shmemi_exchange_publish(const void *record, size_t size)
+{
+    memcpy(shmemi_node_control(shmemi_job.node_rank)->record, record, size);
+    shmemi_node_barrier();
+}
+
+const void *shmemi_exchange_record(int node_rank)
+{
+    return shmemi_node_control(node_rank)->record;
+}
+
+void shmemi_exchange_conclude(void)
+{
+    shmemi_node_barrier();
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of drivers, and what concerns all of them: attaching views, fence, quiet, progress.
+ */
+#include "transport/driver.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "transport/staged/batch.h"
+#include "transport/direct/list.h"
+#include "bootstrap/job.h"
+#include "transport/staged/service.h"
+#include "instrument/measure.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+/* In the order in which they are offered a view: the most direct first. */
+static const struct shmemi_driver *const table[] = {
+    &shmemi_driver_shm, &shmemi_driver_cma, &shmemi_driver_local, &shmemi_driver_ipc,    &shmemi_driver_shadow,
+    &shmemi_driver_ucx, &shmemi_driver_gdr, &shmemi_driver_naive, &shmemi_driver_staged,
+};
+
+enum { N_DRIVERS = sizeof table / sizeof table[0] };
+
+/* Whose atomic operations are this PE's on the memory? */
+static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_share *share,
+                          const struct shmemi_driver *driver)
+{
+    const struct shmemi_memory *memory = view->place.memory;
+    if (!driver->is_direct || !share || !memory->reaches_agent)
+        return false;
+    return view->pe == shmemi_job.pe ? share->agent.exists : memory->reaches_agent(&view->place, &share->agent);
+}
+
+/* A driver that measures has to be asked each time: no short way. */
+static void serve(struct shmemi_view *view, unsigned number)
+{
+    view->driver = shmemi_sight_driver(table[number], number);
+    if (view->driver != table[number])
+        view->mapped = NULL;
+}
+
+int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    for (int i = 0; i < N_DRIVERS; i++) {
+        int rc = table[i]->attach(view, share);
+        if (rc == -ENOTSUP)
+            continue;
+        if (!rc) {
+            view->by_agent = reaches_agent(view, share, table[i]);
+            serve(view, (unsigned)i);
+        }
+        return rc;
+    }
+    shmemi_error("no route to the %s memory of PE %d that SHMEM_GPU_ROUTE allows", view->place.memory->name, view->pe);
+    return -ENOTSUP;
+}
+
+const char *shmemi_driver_name(unsigned number)
+{
+    return number < N_DRIVERS ? table[number]->name : NULL;
+}
+
+void shmemi_view_detach(struct shmemi_view *view)
+{
+    if (view->driver)
+        view->driver->detach(view);
+    view->driver = NULL;
+}
+
+/* The driver that completes the operations of a kind; others may have issued them. */
+static const struct shmemi_driver *const completing[SHMEMI_PENDING_KINDS] = {
+    [SHMEMI_PENDING_DIRECT] = &shmemi_driver_local,
+    [SHMEMI_PENDING_UCX] = &shmemi_driver_ucx,
+    [SHMEMI_PENDING_STAGED] = &shmemi_driver_staged,
+};
+
+static int quiet_kind(struct shmemi_context *context, int kind)
+{
+    struct shmemi_count *count = &context->pending.of[kind];
+    uint64_t issued = shmemi_count_issued(count);
+    if (shmemi_count_is_settled(count, issued))
+        return 0;
+    int rc = completing[kind]->quiet(context);
+    if (!rc)
+        shmemi_count_settle(count, issued);
+    return rc;
+}
+
+static int fence_kind(struct shmemi_context *context, int kind)
+{
+    const struct shmemi_count *count = &context->pending.of[kind];
+    const struct shmemi_driver *driver = completing[kind];
+    if (driver->fence == driver->quiet)
+        return quiet_kind(context, kind);
+    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : driver->fence(context);
+}
+
+/* Post what has only been collected. */
+static int flush(struct shmemi_context *context)
+{
+    int rc = shmemi_batch_flush(context);
+    return rc ? rc : shmemi_direct_list_flush(context);
+}
+
+int shmemi_drivers_fence(struct shmemi_context *context)
+{
+    int rc = flush(context);
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        rc = fence_kind(context, kind);
+    return rc;
+}
+
+int shmemi_drivers_quiet(struct shmemi_context *context)
+{
+    int rc = flush(context);
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        rc = quiet_kind(context, kind);
+    return rc;
+}
+
+static int poll_kind(struct shmemi_context *context, int kind)
+{
+    const struct shmemi_count *count = &context->pending.of[kind];
+    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->poll(context);
+}
+
+int shmemi_drivers_poll(struct shmemi_context *context)
+{
+    int rc = flush(context);
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        rc = poll_kind(context, kind);
+    return rc;
+}
+
+/* How long a waiting thread spins, how often it then yields before it begins to sleep. The more PEs share a core, the
+ * sooner the core goes to one that has something to do. */
+struct patience {
+    unsigned spins, yields;
+};
+
+static struct patience patience_here(void)
+{
+    if (shmemi_cores_are_shared())
+        return (struct patience){16, 64};
+    if (shmemi_job.n_nodes > 1)
+        return (struct patience){50, 1000}; /* a turn takes about a microsecond: UCX asks the kernel */
+    return (struct patience){4000, 10000};
+}
+
+void shmemi_progress(unsigned *spins)
+{
+    enum { TURNS_PER_FLUSH = 64 };
+    static const struct timespec nap = {.tv_nsec = 20000};
+    if (*spins % TURNS_PER_FLUSH == 0 && atomic_load_explicit(&shmemi_direct_list_waiting, memory_order_relaxed))
+        shmemi_direct_list_flush_all();
+    if (shmemi_service_progress()) {
+        *spins = 0;
+        if (__builtin_expect(shmemi_watch_is_on, 0))
+            shmemi_watch();
+        return;
+    }
+    struct patience patience = patience_here();
+    unsigned turns = ++*spins;
+    if (turns < patience.spins)
+        return;
+    if (__builtin_expect(shmemi_watch_is_on, 0))
+        shmemi_watch();
+    if (turns < patience.spins + patience.yields)
+        shmemi_yield();
+    else
+        nanosleep(&nap, NULL);
+}

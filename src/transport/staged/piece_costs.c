@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "transport/staged/piece_costs.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "bootstrap/job.h"
+#include "transport/region_ids.h"
+#include "transport/request.h"
+#include "transport/staged/slots.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    SAMPLES = 3,
+    BYTES_MOST = 1 << 20, /* of a measured copy */
+    BYTES_LEAST = 64 << 10,
+    PARTS = 8,        /* of a copy that is measured in parts */
+    WORDS = 4,        /* fetched over a link; the first may have to wake the owner */
+    LONG = 256 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
+};
+
+/* Until they are measured: PCIe, a queue in shared memory, TCP. */
+static struct shmemi_stage copy_costs[SHMEMI_MEMTYPES] = {{200, 0.1}, {2000, 0.04}, {10000, 0.1}};
+static bool copy_is_measured[SHMEMI_MEMTYPES];
+
+enum link_state { UNTRIED, TRYING, MEASURED };
+
+struct link_costs {
+    _Atomic(enum link_state) state;
+    struct shmemi_stage guess, measured;
+};
+static struct link_costs ring_costs = {.guess = {1000, 0}}, network_costs = {.guess = {20000, 0.3}};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* Nanoseconds of a copy into a slot in so many parts, started one behind the other; negative when it failed. */
+static double time_copy(const struct shmemi_place *source, char *slot, size_t size, unsigned parts)
+{
+    struct shmemi_event event[PARTS];
+    struct shmemi_shape shape = shmemi_shape_linear(size / parts);
+    unsigned started = 0;
+    int rc = 0;
+    double begin = now();
+    for (; started < parts && !rc; started += !rc) {
+        struct shmemi_place from = *source, to = shmemi_place_host(slot + started * shape.width);
+        from.address += started * shape.width;
+        rc = source->memory->copy_start(&to, &from, &shape, &event[started]);
+    }
+    for (unsigned i = 0; i < started; i++)
+        rc |= source->memory->event_wait(&event[i]);
+    return rc ? -1 : now() - begin;
+}
+
+static double least_time(const struct shmemi_place *source, char *slot, size_t size, unsigned parts)
+{
+    double least = time_copy(source, slot, size, parts);
+    for (int i = 1; i < SAMPLES && least >= 0; i++) {
+        double time = time_copy(source, slot, size, parts);
+        least = time < least ? time : least;
+    }
+    return least;
+}
+
+/* What a piece costs beside its bytes is what parts cost more than a whole. */
+static bool measure_copies(const struct shmemi_place *source, char *slot, size_t size, struct shmemi_stage *stage_p)
+{
+    double word = least_time(source, slot, sizeof(uint64_t), 1);
+    double whole = least_time(source, slot, size, 1), parts = least_time(source, slot, size, PARTS);
+    if (word < 0 || whole < 0 || parts < 0)
+        return false;
+    stage_p->per_piece = parts > whole ? (parts - whole) / (PARTS - 1) : word / PARTS;
+    stage_p->per_byte = (whole > word ? whole - word : whole) / (double)size;
+    return true;
+}
+
+/* Inside a node the bytes lie still between the copies, and who copies sends or receives the request too. */
+static size_t choose_in_node(const struct shmemi_stage *request, struct shmemi_stage out, struct shmemi_stage in,
+                             size_t nbytes)
+{
+    out.per_piece += request->per_piece;
+    in.per_piece += request->per_piece;
+    const struct shmemi_stage way[] = {out, in};
+    return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, shmemi_staging.chunk);
+}
+
+static void report(const struct shmemi_memory *memory, const struct shmemi_stage *cost)
+{
+    const struct shmemi_stage *ring = &ring_costs.guess;
+    if (shmemi_job.pe == 0)
+        shmemi_info("staging: copies of %s memory at %.1f GB/s, %.1f us more for each piece; within a node 1 MiB goes "
+                    "in pieces of %zu KiB, 64 MiB of %zu KiB",
+                    memory->name, 1 / cost->per_byte, cost->per_piece / 1000,
+                    choose_in_node(ring, *cost, *cost, 1 << 20) >> 10,
+                    choose_in_node(ring, *cost, *cost, 64 << 20) >> 10);
+}
+
+void shmemi_piece_costs_measure(const struct shmemi_place *place, size_t size)
+{
+    struct shmemi_context context = {0};
+    struct shmemi_stage cost;
+    const size_t room = shmemi_staging.chunk < BYTES_MOST ? shmemi_staging.chunk : BYTES_MOST;
+    if (copy_is_measured[place->memory->type] || size < BYTES_LEAST || shmemi_job.n_pes == 1)
+        return;
+    int slot = shmemi_slot_claim(&context);
+    if (slot < 0)
+        return;
+    char *staging = shmemi_staging_slot((unsigned)slot);
+    size_t bytes = (size < room ? size : room) / PARTS * PARTS;
+    if (measure_copies(place, staging, bytes, &cost)) {
+        copy_costs[place->memory->type] = cost;
+        copy_is_measured[place->memory->type] = true;
+        report(place->memory, &cost);
+    }
+    shmemi_slot_free((unsigned)slot);
+}
+
+/* ---- Links ------------------------------------------------------------------------------------------------------- */
+
+/* Nanoseconds of the quickest fetch of a word of the peer's heap. */
+static double time_word(const struct shmemi_view *probe)
+{
+    double least = -1;
+    for (int i = 0; i < WORDS; i++) {
+        struct shmemi_context context = {0};
+        struct shmemi_amo fetch = {.op = SHMEMI_AMO_FETCH, .size = sizeof(uint64_t)};
+        uint64_t word;
+        double begin = now();
+        if (shmemi_driver_staged.amo(&context, probe, 0, &fetch, &word))
+            return -1;
+        double time = now() - begin;
+        least = least < 0 || time < least ? time : least;
+    }
+    return least;
+}
+
+static double time_block(const struct shmemi_view *probe, void *block)
+{
+    double least = -1;
+    for (int i = 0; i < SAMPLES; i++) {
+        struct shmemi_context context = {0};
+        struct shmemi_place dest = shmemi_place_host(block);
+        double begin = now();
+        if (shmemi_driver_staged.get(&context, probe, 0, &dest, BYTES_LEAST))
+            return -1;
+        double time = now() - begin;
+        least = least < 0 || time < least ? time : least;
+    }
+    return least;
+}
+
+/* A request goes one way while others are on theirs, so it costs half a round trip. Inside a node no bytes move. */
+static void measure_link(struct link_costs *costs, const struct shmemi_view *view)
+{
+    struct shmemi_view probe = {.region = SHMEMI_REGION_HEAP, .pe = view->pe, .data = view->data};
+    bool moves_bytes = costs == &network_costs;
+    void *block = moves_bytes ? malloc(BYTES_LEAST) : NULL;
+    double word = time_word(&probe), bytes = block ? time_block(&probe, block) : 0;
+    free(block);
+    costs->measured = costs->guess;
+    if (word < 0 || bytes < 0)
+        return;
+    costs->measured.per_piece = word / 2;
+    if (bytes > word)
+        costs->measured.per_byte = (bytes - word) / BYTES_LEAST;
+    shmemi_info("staging: requests to PE %d cost %.1f us and %.2f ns a byte", view->pe,
+                costs->measured.per_piece / 1000, costs->measured.per_byte);
+}
+
+/* Other threads go by the guess while one measures. */
+static struct shmemi_stage link_cost(struct link_costs *costs, const struct shmemi_view *view)
+{
+    enum link_state state = UNTRIED;
+    if (atomic_compare_exchange_strong(&costs->state, &state, TRYING)) {
+        measure_link(costs, view);
+        atomic_store_explicit(&costs->state, state = MEASURED, memory_order_release);
+    }
+    return state == MEASURED ? costs->measured : costs->guess;
+}
+
+/* ---- Choice ------------------------------------------------------------------------------------------------------ */
+
+static size_t forced_or(size_t size)
+{
+    if (!shmemi_settings.staging_piece)
+        return size;
+    return shmemi_settings.staging_piece < shmemi_staging.chunk ? shmemi_settings.staging_piece : shmemi_staging.chunk;
+}
+
+size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes)
+{
+    if (nbytes < LONG || shmemi_settings.staging_piece)
+        return forced_or(shmemi_staging.chunk);
+    const bool in_node = view->data == &shmemi_link_ring;
+    const struct shmemi_memory *theirs = view->place.memory ? view->place.memory : &shmemi_memory_host;
+    const struct shmemi_stage link = link_cost(in_node ? &ring_costs : &network_costs, view);
+    if (in_node)
+        return choose_in_node(&link, copy_costs[mine->type], copy_costs[theirs->type], nbytes);
+    const struct shmemi_stage way[] = {copy_costs[mine->type], link, copy_costs[theirs->type]};
+    return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, shmemi_staging.chunk);
+}
+
+size_t shmemi_piece_choose_bounce(const struct shmemi_memory *mine, size_t nbytes)
+{
+    const struct shmemi_stage way[] = {copy_costs[mine->type], network_costs.guess};
+    return forced_or(shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, shmemi_staging.chunk));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/staged/pieces.h"
+
+enum { UNIT = 4096, SMALLEST = 16 << 10 };
+
+double shmemi_pieces_time(const struct shmemi_stage *stages, unsigned n_stages, size_t nbytes, size_t piece)
+{
+    double once = 0, slowest = 0;
+    size_t count = (nbytes + piece - 1) / piece;
+    if (piece > nbytes)
+        piece = nbytes;
+    for (unsigned i = 0; i < n_stages; i++) {
+        double time = stages[i].per_piece + stages[i].per_byte * (double)piece;
+        once += time;
+        slowest = time > slowest ? time : slowest;
+    }
+    return once + slowest * (double)(count - 1);
+}
+
+/* The transfer in so many pieces of equal size. */
+static size_t equal_piece(size_t nbytes, size_t count)
+{
+    size_t piece = (nbytes + count - 1) / count;
+    return (piece + UNIT - 1) / UNIT * UNIT;
+}
+
+/* Twice the pieces cost more each time, once the best count is passed; so the search ends early. */
+size_t shmemi_piece_size(const struct shmemi_stage *stages, unsigned n_stages, size_t nbytes, size_t most)
+{
+    if (nbytes <= SMALLEST || most <= SMALLEST)
+        return most;
+    size_t best = most;
+    double least = shmemi_pieces_time(stages, n_stages, nbytes, most);
+    for (size_t count = (nbytes + most - 1) / most; equal_piece(nbytes, count) >= SMALLEST; count += (count + 3) / 4) {
+        size_t piece = equal_piece(nbytes, count);
+        double time = piece <= most ? shmemi_pieces_time(stages, n_stages, nbytes, piece) : least;
+        if (time > 1.25 * least)
+            break;
+        if (time < least) {
+            least = time;
+            best = piece;
+        }
+    }
+    return best;
+}
+
+bool shmemi_next_piece(struct shmemi_cutter *cutter, struct shmemi_piece *piece)
+{
+    if (cutter->row == cutter->rows)
+        return false;
+    piece->peer = cutter->row * cutter->peer_pitch + cutter->column;
+    piece->mine = cutter->row * cutter->my_pitch + cutter->column;
+    if (cutter->width <= cutter->most) {
+        size_t left = cutter->rows - cutter->row, fit = cutter->most / cutter->width;
+        piece->width = cutter->width;
+        piece->rows = left < fit ? left : fit;
+        cutter->row += piece->rows;
+        return true;
+    }
+    size_t left = cutter->width - cutter->column;
+    piece->width = left < cutter->most ? left : cutter->most;
+    piece->rows = 1;
+    cutter->column += piece->width;
+    if (cutter->column == cutter->width) {
+        cutter->column = 0;
+        cutter->row++;
+    }
+    return true;
+}

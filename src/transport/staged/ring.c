@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/staged/ring.h"
+
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "transport/node.h"
+#include "transport/request.h"
+#include "transport/staged/request_check.h"
+#include "transport/staged/service.h"
+#include "instrument/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct shmemi_arrival *free_arrivals; /* under the service lock */
+
+static int ring_send(int pe, const struct shmemi_request *request)
+{
+    int rank = shmemi_job_node_rank_of(pe);
+    struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
+    uint64_t ticket = atomic_fetch_add_explicit(&ring->tail, 1, memory_order_relaxed);
+    struct shmemi_ring_entry *entry = &ring->entry[ticket % SHMEMI_RING_ENTRIES];
+    unsigned spins = 0;
+    while (atomic_load_explicit(&entry->sequence, memory_order_acquire) != ticket)
+        shmemi_progress(&spins);
+    entry->request = *request;
+    atomic_store_explicit(&entry->sequence, ticket + 1, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst); /* pairs with the one in announce_sleep */
+    if (atomic_load_explicit(&ring->consumer_sleeps, memory_order_relaxed))
+        shmemi_node_ring_doorbell(rank);
+    return 0;
+}
+
+const struct shmemi_link shmemi_link_ring = {.send = ring_send};
+
+static struct shmemi_ring *my_ring(void)
+{
+    return &shmemi_node_control(shmemi_job.node_rank)->ring;
+}
+
+/* Answer in the origin's control block: it sees a slot's new state, or one request more of its set that is completed. */
+static void ring_settle(struct shmemi_arrival *arrival, int status)
+{
+    const struct shmemi_request *request = &arrival->request;
+    struct shmemi_control *control = shmemi_node_control(shmemi_job_node_rank_of((int)request->origin));
+    if (shmemi_is_slotless(request->slot)) {
+        if (status)
+            atomic_store_explicit(&control->slotless_failed, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&control->slotless_settled[shmemi_slotless_set(request->slot)], 1,
+                                  memory_order_release);
+    } else {
+        uint32_t success = shmemi_request_is_put(request->type) ? SHMEMI_SLOT_FREE : SHMEMI_SLOT_DONE;
+        atomic_store_explicit(&control->slot_state[request->slot], status ? SHMEMI_SLOT_FAILED : success,
+                              memory_order_release);
+    }
+    arrival->next = free_arrivals;
+    free_arrivals = arrival;
+}
+
+static struct shmemi_arrival *take_arrival(void)
+{
+    struct shmemi_arrival *arrival = free_arrivals;
+    if (arrival)
+        free_arrivals = arrival->next;
+    else
+        arrival = malloc(sizeof *arrival);
+    return arrival;
+}
+
+static void *payload_of(struct shmemi_arrival *arrival)
+{
+    const struct shmemi_request *request = &arrival->request;
+    if (shmemi_is_slotless(request->slot))
+        return arrival->request.u.data;
+    int rank = shmemi_job_node_rank_of((int)request->origin);
+    return shmemi_node_staging(rank) + request->slot * shmemi_staging.chunk;
+}
+
+static bool is_of_this_node(const struct shmemi_request *request)
+{
+    return request->origin < (uint32_t)shmemi_job.n_pes && shmemi_job_node_rank_of((int)request->origin) >= 0;
+}
+
+static void receive(const struct shmemi_request *request)
+{
+    if (shmemi_request_check(request) || !is_of_this_node(request)) {
+        shmemi_error("dropped a damaged request in the node's shared memory");
+        return;
+    }
+    struct shmemi_arrival *arrival = take_arrival();
+    if (!arrival)
+        shmemi_fatal("out of memory for a request of PE %u", request->origin);
+    arrival->request = *request;
+    arrival->settle = ring_settle;
+    arrival->link = NULL;
+    arrival->payload = payload_of(arrival);
+    shmemi_service_accept(arrival);
+}
+
+bool shmemi_ring_has_work(void)
+{
+    const struct shmemi_ring *ring = my_ring();
+    uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+    const struct shmemi_ring_entry *entry = &ring->entry[head % SHMEMI_RING_ENTRIES];
+    return atomic_load_explicit(&entry->sequence, memory_order_acquire) == head + 1;
+}
+
+unsigned shmemi_ring_drain(void)
+{
+    struct shmemi_ring *ring = my_ring();
+    unsigned done = 0;
+    while (done < SHMEMI_RING_ENTRIES && shmemi_service_has_room() && shmemi_ring_has_work()) {
+        struct shmemi_ring_entry *entry = &ring->entry[ring->head % SHMEMI_RING_ENTRIES];
+        struct shmemi_request request = entry->request; /* checked in our copy: the producer cannot change it */
+        uint64_t next_ticket = ring->head + SHMEMI_RING_ENTRIES;
+        __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELAXED);
+        atomic_store_explicit(&entry->sequence, next_ticket, memory_order_release);
+        receive(&request);
+        done++;
+    }
+    return done;
+}
+
+void shmemi_describe_rings(char *text, size_t size)
+{
+    char list[128] = "";
+    unsigned n = 0;
+    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
+        const struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
+        if (__atomic_load_n(&ring->head, __ATOMIC_RELAXED) != atomic_load_explicit(&ring->tail, memory_order_relaxed))
+            shmemi_append_pe(list, sizeof list, &n, shmemi_job.node_pes[rank]);
+    }
+    if (n)
+        shmemi_append(text, size, "; requests lie untouched at %s", list);
+}
+
+bool shmemi_ring_announce_sleep(void)
+{
+    struct shmemi_ring *ring = my_ring();
+    atomic_store_explicit(&ring->consumer_sleeps, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!shmemi_ring_has_work())
+        return true;
+    shmemi_ring_announce_awake();
+    return false;
+}
+
+void shmemi_ring_announce_awake(void)
+{
+    atomic_store_explicit(&my_ring()->consumer_sleeps, 0, memory_order_relaxed);
+}
+
+void shmemi_ring_close(void)
+{
+    while (free_arrivals) {
+        struct shmemi_arrival *arrival = free_arrivals;
+        free_arrivals = arrival->next;
+        free(arrival);
+    }
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/staged/slots.h"
+
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "transport/node.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+enum custody {
+    HELD,    /* by the thread that has claimed it */
+    LOADING, /* with its request, which waits for the event to be sent */
+    LEFT,    /* with its request */
+    TAKEN,   /* by a thread that brings the answer to its place */
+};
+
+struct slot {
+    struct shmemi_context *context; /* of the last operation; looked into only while the slot is not free */
+    uint64_t uses;                  /* times that it was claimed */
+    enum custody custody;
+    struct shmemi_place dest; /* of the answer; without memory: none is expected */
+    struct shmemi_shape shape;
+    /* LOADING: */
+    struct shmemi_event event;
+    struct shmemi_request request;
+    const struct shmemi_link *link;
+    int pe;
+};
+
+/* The state in the control block says whether a slot is free; only this process changes FREE, and what it makes of
+ * DONE and FAILED, under this lock. */
+static struct {
+    pthread_mutex_t lock;
+    struct slot slot[SHMEMI_STAGING_SLOTS_MAX];
+    unsigned open_set;                     /* takes what is sent now; the other is running empty */
+    uint64_t posted[SHMEMI_SLOTLESS_SETS]; /* requests without slot */
+    atomic_uint loading;                   /* slots; others may look whether there are any */
+} origin = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void shmemi_slots_open(void)
+{
+    memset(origin.slot, 0, sizeof origin.slot);
+    memset(origin.posted, 0, sizeof origin.posted);
+    origin.open_set = 0;
+    atomic_store(&origin.loading, 0);
+}
+
+static struct shmemi_control *my_control(void)
+{
+    return shmemi_node_control(shmemi_job.node_rank);
+}
+
+static uint32_t state_of(unsigned slot)
+{
+    return atomic_load_explicit(&my_control()->slot_state[slot], memory_order_acquire);
+}
+
+static void set_state(unsigned slot, enum shmemi_slot_state state)
+{
+    atomic_store_explicit(&my_control()->slot_state[slot], state, memory_order_release);
+}
+
+void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state)
+{
+    struct shmemi_control *control = my_control();
+    if (!shmemi_is_slotless(slot)) {
+        set_state(slot, state);
+        return;
+    }
+    if (state == SHMEMI_SLOT_FAILED)
+        atomic_store_explicit(&control->slotless_failed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&control->slotless_settled[shmemi_slotless_set(slot)], 1, memory_order_release);
+}
+
+/* ---- Finished requests ------------------------------------------------------------------------------------------- */
+
+/* With the lock held. */
+static bool is_finished(unsigned slot)
+{
+    uint32_t state = state_of(slot);
+    return origin.slot[slot].custody == LEFT && (state == SHMEMI_SLOT_DONE || state == SHMEMI_SLOT_FAILED);
+}
+
+/* Bring the answer home. The slot is TAKEN; its context cannot go away, since quiet waits for the slot. */
+static void take_answer(unsigned slot)
+{
+    struct slot *mine = &origin.slot[slot];
+    struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
+    bool failed = state_of(slot) == SHMEMI_SLOT_FAILED;
+    if (!failed && mine->dest.memory)
+        failed = shmemi_memory_copy(&mine->dest, &staging, &mine->shape);
+    if (failed)
+        atomic_store_explicit(&mine->context->request_failed, true, memory_order_relaxed);
+    shmemi_slot_free(slot);
+}
+
+static bool try_take(unsigned slot)
+{
+    pthread_mutex_lock(&origin.lock);
+    bool finished = is_finished(slot);
+    if (finished)
+        origin.slot[slot].custody = TAKEN;
+    pthread_mutex_unlock(&origin.lock);
+    if (finished)
+        take_answer(slot);
+    return finished;
+}
+
+/* ---- Slots ------------------------------------------------------------------------------------------------------- */
+
+static int find_free(struct shmemi_context *context)
+{
+    int found = -EAGAIN;
+    pthread_mutex_lock(&origin.lock);
+    for (unsigned i = 0; i < shmemi_staging.slots && found < 0; i++) {
+        if (state_of(i) != SHMEMI_SLOT_FREE)
+            continue;
+        struct slot *slot = &origin.slot[i];
+        *slot = (struct slot){.context = context, .uses = slot->uses + 1, .custody = HELD};
+        set_state(i, SHMEMI_SLOT_BUSY);
+        found = (int)i;
+    }
+    pthread_mutex_unlock(&origin.lock);
+    return found;
+}
+
+int shmemi_slot_claim(struct shmemi_context *context)
+{
+    int slot = find_free(context);
+    if (slot >= 0)
+        return slot;
+    for (unsigned i = 0; i < shmemi_staging.slots; i++)
+        try_take(i);
+    return find_free(context);
+}
+
+void shmemi_slot_free(unsigned slot)
+{
+    set_state(slot, SHMEMI_SLOT_FREE);
+}
+
+int shmemi_slot_wait(unsigned slot)
+{
+    unsigned spins = 0;
+    uint32_t state;
+    while ((state = state_of(slot)) == SHMEMI_SLOT_BUSY)
+        shmemi_progress(&spins);
+    if (state != SHMEMI_SLOT_FAILED)
+        return 0;
+    shmemi_slot_free(slot);
+    return -EIO;
+}
+
+void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    pthread_mutex_lock(&origin.lock);
+    struct slot *mine = &origin.slot[slot];
+    if (dest) {
+        mine->dest = *dest;
+        mine->shape = *shape;
+    }
+    mine->custody = LEFT;
+    pthread_mutex_unlock(&origin.lock);
+}
+
+/* ---- Slots that are being filled --------------------------------------------------------------------------------- */
+
+void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
+                               const struct shmemi_request *request)
+{
+    pthread_mutex_lock(&origin.lock);
+    struct slot *mine = &origin.slot[slot];
+    mine->event = *event;
+    mine->request = *request;
+    mine->link = view->data;
+    mine->pe = view->pe;
+    mine->custody = LOADING;
+    atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&origin.lock);
+}
+
+bool shmemi_slots_are_loading(void)
+{
+    return atomic_load_explicit(&origin.loading, memory_order_relaxed);
+}
+
+/* Has the slot been filled? Then it is LEFT, and *rc_p says how that went. */
+static bool is_filled(unsigned slot, int *rc_p)
+{
+    struct slot *mine = &origin.slot[slot];
+    pthread_mutex_lock(&origin.lock);
+    bool was_loading = mine->custody == LOADING && state_of(slot) == SHMEMI_SLOT_BUSY;
+    int rc = was_loading ? mine->event.memory->event_test(&mine->event) : -EAGAIN;
+    if (rc != -EAGAIN) {
+        mine->custody = LEFT;
+        atomic_fetch_sub_explicit(&origin.loading, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&origin.lock);
+    *rc_p = rc;
+    return rc != -EAGAIN;
+}
+
+static void send_filled(unsigned slot, int rc)
+{
+    struct slot *mine = &origin.slot[slot];
+    struct shmemi_context *context = mine->context;
+    struct shmemi_request request = mine->request; /* once it is sent, the slot may be another's */
+    if (!rc)
+        rc = mine->link->send(mine->pe, &request);
+    if (!rc)
+        return;
+    atomic_store_explicit(&context->request_failed, true, memory_order_relaxed);
+    shmemi_slot_free(slot);
+}
+
+unsigned shmemi_slots_progress(void)
+{
+    unsigned sent = 0;
+    int rc;
+    if (!shmemi_slots_are_loading())
+        return 0;
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
+        if (is_filled(slot, &rc)) {
+            send_filled(slot, rc);
+            sent++;
+        }
+    return sent;
+}
+
+/* ---- Requests without slot ----------------------------------------------------------------------------------------
+ * Their completions are only counted, and in any order. So that a count says which are complete, they are counted in
+ * two sets: who waits closes the open set, which then gets no more, and opens the other, which has to be empty. */
+
+/* With the lock held. */
+static bool is_empty(unsigned set)
+{
+    return atomic_load_explicit(&my_control()->slotless_settled[set], memory_order_acquire) == origin.posted[set];
+}
+
+uint16_t shmemi_slotless_begin(void)
+{
+    pthread_mutex_lock(&origin.lock);
+    unsigned set = origin.open_set;
+    origin.posted[set]++;
+    pthread_mutex_unlock(&origin.lock);
+    return (uint16_t)(SHMEMI_SLOT_NONE + set);
+}
+
+void shmemi_slotless_cancel(uint16_t slot)
+{
+    atomic_fetch_add_explicit(&my_control()->slotless_settled[shmemi_slotless_set(slot)], 1, memory_order_release);
+}
+
+/* What is in the open set now will be complete when its count of settled requests has reached *posted_p. False while
+ * the other set is not empty. */
+static bool try_close_set(unsigned *set_p, uint64_t *posted_p)
+{
+    pthread_mutex_lock(&origin.lock);
+    unsigned set = origin.open_set, other = (set + 1) % SHMEMI_SLOTLESS_SETS;
+    bool can_close = is_empty(other);
+    if (can_close) {
+        *set_p = set;
+        *posted_p = origin.posted[set];
+        origin.open_set = other;
+    }
+    pthread_mutex_unlock(&origin.lock);
+    return can_close;
+}
+
+static int complete_slotless(void)
+{
+    unsigned set, spins = 0;
+    uint64_t posted;
+    struct shmemi_control *control = my_control();
+    while (!try_close_set(&set, &posted))
+        shmemi_progress(&spins);
+    while (atomic_load_explicit(&control->slotless_settled[set], memory_order_acquire) < posted)
+        shmemi_progress(&spins);
+    return atomic_exchange_explicit(&control->slotless_failed, 0, memory_order_relaxed) ? -EIO : 0;
+}
+
+/* ---- Quiet ------------------------------------------------------------------------------------------------------- */
+
+/* Slots left on the context and not yet free: their number of uses, 0 for the others. */
+static void note_pending(const struct shmemi_context *context, uint64_t *uses)
+{
+    pthread_mutex_lock(&origin.lock);
+    for (unsigned i = 0; i < shmemi_staging.slots; i++) {
+        const struct slot *slot = &origin.slot[i];
+        bool is_pending = slot->context == context && slot->custody != HELD && state_of(i) != SHMEMI_SLOT_FREE;
+        uses[i] = is_pending ? slot->uses : 0;
+    }
+    pthread_mutex_unlock(&origin.lock);
+}
+
+static bool is_over(unsigned slot, uint64_t use)
+{
+    pthread_mutex_lock(&origin.lock);
+    bool is_over = origin.slot[slot].uses != use || state_of(slot) == SHMEMI_SLOT_FREE;
+    pthread_mutex_unlock(&origin.lock);
+    return is_over;
+}
+
+/* Will the slot's request still touch memory of the context's transfers? */
+static bool is_at_work(const struct shmemi_context *context, unsigned number)
+{
+    const struct slot *slot = &origin.slot[number];
+    pthread_mutex_lock(&origin.lock);
+    bool is_left = slot->context == context && slot->custody != HELD && state_of(number) != SHMEMI_SLOT_FREE;
+    bool at_work = is_left && (slot->custody == LOADING || slot->dest.memory);
+    pthread_mutex_unlock(&origin.lock);
+    return at_work;
+}
+
+int shmemi_slots_poll(struct shmemi_context *context)
+{
+    int rc = 0;
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
+        if (is_at_work(context, slot) && !try_take(slot))
+            rc = -EAGAIN;
+    return rc;
+}
+
+int shmemi_slots_complete(struct shmemi_context *context)
+{
+    uint64_t uses[SHMEMI_STAGING_SLOTS_MAX];
+    note_pending(context, uses);
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
+        unsigned spins = 0;
+        while (uses[slot] && !is_over(slot, uses[slot]))
+            if (!try_take(slot))
+                shmemi_progress(&spins);
+    }
+    int rc = complete_slotless();
+    if (atomic_exchange_explicit(&context->request_failed, false, memory_order_relaxed))
+        rc = -EIO;
+    if (rc)
+        shmemi_error("a transfer through staging failed; its target PE has said why");
+    return rc;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Driver "staged": memory that this PE cannot reach, through staging and the owner's service thread (request.h has the
+ * protocol).
+ *
+ * A transfer is cut into pieces of at most one staging slot (piece_costs.h chooses). For a put, later pieces are being
+ * copied out of the source while piece k travels and piece k-1 is copied in by the owner; a get keeps as many requests
+ * in flight as there are slots, and copies in while it waits for the next answer.
+ */
+#include "base/log.h"
+#include "base/settings.h"
+#include "transport/staged/batch.h"
+#include "transport/driver.h"
+#include "bootstrap/job.h"
+#include "transport/node.h"
+#include "transport/staged/piece_costs.h"
+#include "transport/request.h"
+#include "transport/staged/service.h"
+#include "transport/staged/slots.h"
+#include "transport/staged/staged.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { LOOKAHEAD = SHMEMI_STAGED_LOOKAHEAD };
+
+/* Does the user insist on another route to GPU memory? */
+static bool is_forbidden(bool same_node)
+{
+    return shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC || shmemi_settings.gpu_route == SHMEMI_ROUTE_SHADOW ||
+           (shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR && !same_node);
+}
+
+/* Takes everything, unless the user insists on a direct route to GPU memory. */
+static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    (void)share;
+    bool same_node = shmemi_job_node_rank_of(view->pe) >= 0;
+    if (is_forbidden(same_node) && view->place.memory != &shmemi_memory_host)
+        return -ENOTSUP;
+    view->data = (void *)(same_node ? &shmemi_link_ring : &shmemi_link_ucx);
+    return 0;
+}
+
+static void staged_detach(struct shmemi_view *view)
+{
+    view->data = NULL;
+}
+
+static int failed_at(const struct shmemi_view *view)
+{
+    shmemi_error("PE %d could not carry out a transfer with region %u; it has said why", view->pe, view->region);
+    return -EIO;
+}
+
+/* Wait for the answer of a slot that this thread holds. */
+int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot)
+{
+    return shmemi_slot_wait(slot) ? failed_at(view) : 0;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum shmemi_request_type type,
+                                            size_t offset, const struct shmemi_piece *piece, size_t peer_pitch,
+                                            unsigned slot)
+{
+    return (struct shmemi_request){
+        .job_key = shmemi_job.key,
+        .origin = (uint32_t)shmemi_job.pe,
+        .region = view->region,
+        .offset = offset + piece->peer,
+        .width = piece->width,
+        .rows = (uint32_t)piece->rows,
+        .pitch = piece->rows > 1 ? peer_pitch : piece->width,
+        .slot = (uint16_t)slot,
+        .type = (uint8_t)type,
+    };
+}
+
+/* After requests of this context were sent that quiet has to ask for. */
+void shmemi_staged_note_pending(struct shmemi_context *context)
+{
+    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_STAGED);
+}
+
+int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request)
+{
+    const struct shmemi_link *link = view->data;
+    return link->send(view->pe, request);
+}
+
+/* A free slot, waiting for nothing of this thread's own. */
+unsigned shmemi_staged_await_slot(struct shmemi_context *context)
+{
+    unsigned spins = 0;
+    int slot;
+    while ((slot = shmemi_slot_claim(context)) < 0)
+        shmemi_progress(&spins);
+    return (unsigned)slot;
+}
+
+/* Send a request whose answer, if any, quiet brings to its place, or whoever needs the slot. */
+int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
+                                 const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    shmemi_slot_leave(request->slot, dest, shape);
+    int rc = shmemi_staged_send(view, request);
+    if (rc)
+        shmemi_slot_free(request->slot);
+    return rc;
+}
+
+/* ---- put --------------------------------------------------------------------------------------------------------- */
+
+/* Pieces whose copy into the slot is under way, oldest first. */
+struct loading {
+    struct {
+        struct shmemi_event event;
+        struct shmemi_request request;
+    } piece[LOOKAHEAD];
+    unsigned head, count;
+};
+
+/* Wait for the oldest piece's copy and send it off. */
+static int send_oldest(const struct shmemi_view *view, struct loading *loading)
+{
+    struct shmemi_event *event = &loading->piece[loading->head].event;
+    struct shmemi_request *request = &loading->piece[loading->head].request;
+    loading->head = (loading->head + 1) % LOOKAHEAD;
+    loading->count--;
+    int rc = event->memory->event_wait(event);
+    shmemi_slot_leave(request->slot, NULL, NULL);
+    if (!rc)
+        rc = shmemi_staged_send(view, request);
+    if (rc)
+        shmemi_slot_free(request->slot);
+    return rc;
+}
+
+/* A free slot; while there is none, send what is loaded, so that slots come back. */
+static int claim_slot(struct shmemi_context *context, const struct shmemi_view *view, struct loading *loading,
+                      unsigned *slot_p)
+{
+    unsigned spins = 0;
+    int slot, rc = 0;
+    while ((slot = shmemi_slot_claim(context)) < 0) {
+        if (loading->count)
+            rc = send_oldest(view, loading);
+        else
+            shmemi_progress(&spins);
+        if (rc)
+            return rc;
+    }
+    *slot_p = (unsigned)slot;
+    return 0;
+}
+
+static struct shmemi_shape out_shape(const struct shmemi_piece *piece, const struct shmemi_cutter *cutter)
+{
+    return (struct shmemi_shape){
+        .width = piece->width, .rows = piece->rows, .dest_pitch = piece->width, .source_pitch = cutter->my_pitch};
+}
+
+static int load_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct shmemi_cutter *cutter,
+                      const struct shmemi_piece *piece, struct loading *loading)
+{
+    unsigned slot = 0;
+    int rc = claim_slot(context, view, loading, &slot);
+    if (rc)
+        return rc;
+    if (loading->count == LOOKAHEAD) {
+        rc = send_oldest(view, loading);
+        if (rc) {
+            shmemi_slot_free(slot);
+            return rc;
+        }
+    }
+    struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
+    from.address += piece->mine;
+    struct shmemi_shape shape = out_shape(piece, cutter);
+    unsigned last = (loading->head + loading->count) % LOOKAHEAD;
+    rc = from.memory->copy_start(&staging, &from, &shape, &loading->piece[last].event);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
+    }
+    loading->piece[last].request =
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
+    loading->count++;
+    return 0;
+}
+
+/* Send a request that needs no slot. */
+static int send_slotless(const struct shmemi_view *view, struct shmemi_request *request)
+{
+    request->slot = shmemi_slotless_begin();
+    int rc = shmemi_staged_send(view, request);
+    if (rc)
+        shmemi_slotless_cancel(request->slot);
+    return rc;
+}
+
+/* Copy a few bytes out. A GPU copies into a slot faster than into memory that is not page-locked. */
+static int copy_out(struct shmemi_context *context, void *bytes, const struct shmemi_place *source,
+                    const struct shmemi_shape *shape)
+{
+    struct shmemi_place dest = shmemi_place_host(bytes);
+    struct shmemi_shape dense = *shape;
+    dense.dest_pitch = shape->width;
+    int slot = source->memory->pin ? shmemi_slot_claim(context) : -EAGAIN;
+    if (slot < 0)
+        return source->memory->copy(&dest, source, &dense);
+    dest = shmemi_place_host(shmemi_staging_slot((unsigned)slot));
+    int rc = source->memory->copy(&dest, source, &dense);
+    if (!rc)
+        memcpy(bytes, (const void *)dest.address, shape->width * shape->rows);
+    shmemi_slot_free((unsigned)slot);
+    return rc;
+}
+
+static int put_inline(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
+    struct shmemi_request request =
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, SHMEMI_SLOT_NONE);
+    int rc = copy_out(context, request.u.data, source, shape);
+    if (rc)
+        return rc;
+    request.inline_size = (uint8_t)(shape->width * shape->rows);
+    return send_slotless(view, &request);
+}
+
+/* A transfer that fits one slot: nothing overlaps, so the copy need not be watched by an event. */
+static int put_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
+    unsigned slot = shmemi_staged_await_slot(context);
+    struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
+    struct shmemi_shape dense = *shape;
+    dense.dest_pitch = shape->width;
+    int rc = source->memory->copy(&staging, source, &dense);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
+    }
+    struct shmemi_request request =
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, slot);
+    return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
+}
+
+static struct shmemi_cutter put_cutter(const struct shmemi_shape *shape, size_t most)
+{
+    return (struct shmemi_cutter){.width = shape->width,
+                                  .rows = shape->rows,
+                                  .peer_pitch = shape->dest_pitch,
+                                  .my_pitch = shape->source_pitch,
+                                  .most = most};
+}
+
+static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
+{
+    struct shmemi_cutter cutter = put_cutter(shape, most);
+    struct loading loading = {.count = 0};
+    struct shmemi_piece piece;
+    int rc = 0;
+    while (!rc && shmemi_next_piece(&cutter, &piece))
+        rc = load_piece(context, view, offset, source, &cutter, &piece, &loading);
+    while (loading.count) {
+        int rc_send = send_oldest(view, &loading);
+        rc = rc ? rc : rc_send;
+    }
+    return rc;
+}
+
+static bool fits_inline(const struct shmemi_shape *shape)
+{
+    return shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX;
+}
+
+int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
+{
+    int rc;
+    if (fits_inline(shape))
+        rc = put_inline(context, view, offset, source, shape);
+    else if (shape->width * shape->rows <= most)
+        rc = put_whole(context, view, offset, source, shape);
+    else
+        rc = put_pieces(context, view, offset, source, shape, most);
+    shmemi_staged_note_pending(context);
+    return rc;
+}
+
+/* Returns when the source has been copied out; the owner's part is collected by quiet. */
+static int staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
+    return shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
+}
+
+int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
+                          size_t size)
+{
+    struct shmemi_piece piece = {.width = size, .rows = 1};
+    unsigned slot = shmemi_staged_await_slot(context);
+    memcpy(shmemi_staging_slot(slot), payload, size);
+    struct shmemi_request request = shmemi_staged_request(view, SHMEMI_REQUEST_SCATTER, 0, &piece, 0, slot);
+    int rc = shmemi_staged_send_and_leave(view, &request, NULL, NULL);
+    shmemi_staged_note_pending(context);
+    return rc;
+}
+
+static int staged_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes)
+{
+    if (shmemi_batch_takes(context, source, nbytes))
+        return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return staged_put_strided(context, view, offset, source, &shape);
+}
+
+/* Start to copy a piece out; who makes progress sends it. */
+static int load_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, const struct shmemi_cutter *cutter,
+                          const struct shmemi_piece *piece)
+{
+    unsigned slot = shmemi_staged_await_slot(context);
+    struct shmemi_event event;
+    struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
+    from.address += piece->mine;
+    struct shmemi_shape shape = out_shape(piece, cutter);
+    int rc = source->memory->copy_start(&staging, &from, &shape, &event);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
+    }
+    struct shmemi_request request =
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
+    shmemi_slot_leave_loading(slot, &event, view, &request);
+    return 0;
+}
+
+/* Returns when all is being copied out, that is, when the last pieces have found slots. */
+static int staged_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    if (source->memory == &shmemi_memory_host || fits_inline(&shape))
+        return staged_put(context, view, offset, source, nbytes);
+    struct shmemi_cutter cutter = put_cutter(&shape, shmemi_piece_choose(view, source->memory, nbytes));
+    struct shmemi_piece piece;
+    int rc = 0;
+    while (!rc && shmemi_next_piece(&cutter, &piece))
+        rc = load_and_leave(context, view, offset, source, &cutter, &piece);
+    shmemi_staged_note_pending(context);
+    shmemi_service_notice();
+    return rc;
+}
+
+/* ---- atomics, ordering ------------------------------------------------------------------------------------------- */
+
+static struct shmemi_request request_for_word(const struct shmemi_view *view, size_t offset,
+                                              const struct shmemi_amo *amo, unsigned slot)
+{
+    struct shmemi_piece word = {.width = amo->size, .rows = 1};
+    struct shmemi_request request = shmemi_staged_request(view, SHMEMI_REQUEST_AMO, offset, &word, 0, slot);
+    request.u.amo.op = amo->op;
+    request.u.amo.size = amo->size;
+    request.u.amo.operand = amo->operand;
+    request.u.amo.compare = amo->compare;
+    return request;
+}
+
+static int staged_amo_fetch(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                            const struct shmemi_amo *amo, void *fetch_p)
+{
+    unsigned slot = shmemi_staged_await_slot(context);
+    struct shmemi_request request = request_for_word(view, offset, amo, slot);
+    int rc = shmemi_staged_send(view, &request);
+    if (rc) {
+        shmemi_slot_free(slot);
+        return rc;
+    }
+    rc = shmemi_staged_wait(view, slot);
+    if (rc)
+        return rc;
+    memcpy(fetch_p, shmemi_staging_slot(slot), amo->size);
+    shmemi_slot_free(slot);
+    return 0;
+}
+
+static int staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo, void *fetch_p)
+{
+    if (fetch_p)
+        return staged_amo_fetch(context, view, offset, amo, fetch_p);
+    struct shmemi_request request = request_for_word(view, offset, amo, SHMEMI_SLOT_NONE);
+    int rc = send_slotless(view, &request);
+    shmemi_staged_note_pending(context);
+    return rc;
+}
+
+static int staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_place dest = shmemi_place_host(fetch_p);
+    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
+    struct shmemi_request request = request_for_word(view, offset, amo, shmemi_staged_await_slot(context));
+    int rc = shmemi_staged_send_and_leave(view, &request, &dest, &shape);
+    shmemi_staged_note_pending(context);
+    return rc;
+}
+
+/* Owners work on requests in the order of arrival but copies may overtake atomics: ordering is completion. */
+static int staged_quiet(struct shmemi_context *context)
+{
+    return shmemi_slots_complete(context);
+}
+
+/* What is put has been copied out on return, or is being copied. */
+static int staged_poll(struct shmemi_context *context)
+{
+    return shmemi_slots_poll(context);
+}
+
+const struct shmemi_driver shmemi_driver_staged = {
+    .name = "staged",
+    .attach = staged_attach,
+    .detach = staged_detach,
+    .put = staged_put,
+    .get = shmemi_staged_get,
+    .put_nbi = staged_put_nbi,
+    .get_nbi = shmemi_staged_get_nbi,
+    .put_strided = staged_put_strided,
+    .put_strided_nbi = staged_put_strided,
+    .get_strided = shmemi_staged_get_strided,
+    .amo = staged_amo,
+    .amo_nbi = staged_amo_nbi,
+    .fence = staged_quiet,
+    .quiet = staged_quiet,
+    .poll = staged_poll,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the driver "staged" share, and what the driver "naive" takes from it.
+ */
+#ifndef SHMEMI_STAGED_H
+#define SHMEMI_STAGED_H
+
+#include "transport/driver.h"
+#include "transport/staged/pieces.h"
+#include "transport/request.h"
+
+/* Copies that this side has under way for a transfer. */
+enum { SHMEMI_STAGED_LOOKAHEAD = 4 };
+
+/* Transfers of the driver "staged" in pieces of at most so many bytes, which fit a slot. */
+int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most);
+int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most);
+
+/* A request for a piece of a transfer that starts at offset. */
+struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum shmemi_request_type type,
+                                            size_t offset, const struct shmemi_piece *piece, size_t peer_pitch,
+                                            unsigned slot);
+int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request);
+/* Send a request whose answer, if any, quiet brings to its place, or whoever needs the slot. */
+int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
+                                 const struct shmemi_place *dest, const struct shmemi_shape *shape);
+/* A free slot, waiting for nothing of this thread's own. */
+unsigned shmemi_staged_await_slot(struct shmemi_context *context);
+/* Wait for the answer of a slot that this thread holds. */
+int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot);
+/* After requests of this context were sent that quiet has to ask for. */
+void shmemi_staged_note_pending(struct shmemi_context *context);
+
+/* The driver's gets (transport/staged/get.c). */
+int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *dest, size_t nbytes);
+int shmemi_staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *dest, size_t nbytes);
+int shmemi_staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *dest, const struct shmemi_shape *shape);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "transport/stream/agent.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "transport/staged/service.h"
+#include "transport/stream/internal.h"
+#include "instrument/trace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct shmemi_context shmemi_stream_context;
+
+/* Work that sends to a PE: counted when posted, when done, and when known to be complete. */
+struct sends {
+    _Atomic uint64_t posted, settled;
+    uint64_t done; /* the agent's own */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool runs, stops;
+    struct shmemi_stream_work *posted; /* newest first; taken by the agent */
+    unsigned n_posted;                 /* and not done */
+
+    _Atomic(struct sends *) sends; /* to each PE; NULL before the thread is made */
+} agent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static struct sends *sends_of(const struct shmemi_stream_work *work)
+{
+    const struct shmemi_view *view = work->transfer.view ? work->transfer.view : work->signal.view;
+    return &atomic_load(&agent.sends)[view->pe];
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+/* Is it done? The program's own failures before the stream comes end no job: the stream tells of them. */
+static bool advance(struct shmemi_stream_work *work)
+{
+    int rc = work->has_come ? 0 : work->kind->turn_state(work->turn);
+    if (rc == -EAGAIN)
+        return false;
+    if (rc && rc != -ECANCELED)
+        shmemi_fatal("a stream with operations of the library has failed");
+    if (!rc) {
+        work->has_come = true;
+        rc = work->advance(work);
+        if (rc == -EAGAIN)
+            return false;
+        if (rc)
+            shmemi_fatal("an operation in a stream of the program has failed");
+    }
+    if (work->sends)
+        sends_of(work)->done++;
+    work->kind->turn_end(work->turn, rc);
+    return true;
+}
+
+/* Look at each work once. The number of those done, which are not in the list any more. */
+static unsigned advance_all(struct shmemi_stream_work **list)
+{
+    unsigned n_done = 0;
+    struct shmemi_stream_work **link = list;
+    while (*link) {
+        struct shmemi_stream_work *work = *link;
+        if (!advance(work)) {
+            link = &work->next;
+            continue;
+        }
+        *link = work->next;
+        free(work);
+        n_done++;
+    }
+    return n_done;
+}
+
+/* Move what has been posted to the end of the agent's list, oldest first. With the lock held. */
+static void take_posted(struct shmemi_stream_work **list)
+{
+    struct shmemi_stream_work *oldest = NULL;
+    while (agent.posted) {
+        struct shmemi_stream_work *work = agent.posted;
+        agent.posted = work->next;
+        work->next = oldest;
+        oldest = work;
+    }
+    while (*list)
+        list = &(*list)->next;
+    *list = oldest;
+}
+
+/* Between two looks at work that cannot go on. Sleeps rather than yields: a thread of the program that waits for its
+ * stream spins, and when both have but one core a yield costs a slice of time. */
+static void rest(unsigned *turns)
+{
+    enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
+    const unsigned spins = shmemi_cores_are_shared() ? SPINS_ON_SHARED_CORES : SPINS;
+    if (shmemi_service_progress()) {
+        *turns = 0;
+        return;
+    }
+    if (++*turns > spins)
+        nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? 20000 : 200000}, NULL);
+}
+
+static void *agent_main(void *argument)
+{
+    struct shmemi_stream_work *list = NULL;
+    unsigned turns = 0;
+    (void)argument;
+    shmemi_trace_name_thread("stream agent");
+    pthread_mutex_lock(&agent.lock);
+    while (!agent.stops) {
+        take_posted(&list);
+        if (!list) {
+            pthread_cond_wait(&agent.changed, &agent.lock);
+            continue;
+        }
+        pthread_mutex_unlock(&agent.lock);
+        unsigned n_done = advance_all(&list);
+        if (n_done)
+            turns = 0;
+        else
+            rest(&turns);
+        pthread_mutex_lock(&agent.lock);
+        agent.n_posted -= n_done;
+        if (n_done)
+            pthread_cond_broadcast(&agent.changed);
+    }
+    pthread_mutex_unlock(&agent.lock);
+    return NULL;
+}
+
+/* A PE that its launcher has bound to a single core has its own thread spin there while it waits for the stream: the
+ * agent is not held to that core. The kernel leaves out what the PE may not use at all. */
+static void leave_single_core(pthread_attr_t *attributes)
+{
+    enum { CPUS_OF_A_CORE = 2 };
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) || CPU_COUNT(&cpus) > CPUS_OF_A_CORE)
+        return;
+    memset(&cpus, 0xff, sizeof cpus);
+    pthread_attr_setaffinity_np(attributes, sizeof cpus, &cpus);
+}
+
+static int make_sends(void)
+{
+    struct sends *sends = calloc((size_t)shmemi_job.n_pes, sizeof *sends);
+    if (!sends) {
+        shmemi_error("no memory for operations in streams");
+        return -ENOMEM;
+    }
+    atomic_store(&agent.sends, sends);
+    return 0;
+}
+
+/* With the lock held. */
+static int start(void)
+{
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    agent.stops = false;
+    pthread_attr_init(&attributes);
+    leave_single_core(&attributes);
+    sigfillset(&all); /* the program's signals are not for this thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&agent.thread, &attributes, agent_main, NULL);
+    if (rc == EINVAL) /* none of these processors */
+        rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (rc)
+        shmemi_error("the thread for operations in streams cannot be started: %s", strerror(rc));
+    agent.runs = !rc;
+    return -rc;
+}
+
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
+
+static int start_once(void)
+{
+    pthread_mutex_lock(&agent.lock);
+    int rc = agent.sends ? 0 : make_sends();
+    if (!rc && !agent.runs)
+        rc = start();
+    pthread_mutex_unlock(&agent.lock);
+    return rc;
+}
+
+static void hand_over(struct shmemi_stream_work *work)
+{
+    pthread_mutex_lock(&agent.lock);
+    work->next = agent.posted;
+    agent.posted = work;
+    agent.n_posted++;
+    pthread_cond_broadcast(&agent.changed);
+    pthread_mutex_unlock(&agent.lock);
+}
+
+int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work)
+{
+    int rc = shmemi_stream_refuse_recording(stream);
+    struct shmemi_stream_work *copy = rc ? NULL : malloc(sizeof *copy);
+    if (rc)
+        return rc;
+    if (!copy) {
+        shmemi_error("no memory for an operation in a stream");
+        return -ENOMEM;
+    }
+    *copy = *work;
+    copy->kind = stream->memory->streams;
+    copy->has_come = false;
+    rc = start_once();
+    if (!rc && copy->sends)
+        atomic_fetch_add(&sends_of(copy)->posted, 1);
+    if (!rc)
+        rc = copy->kind->turn_begin(stream, &copy->turn);
+    if (!rc)
+        hand_over(copy);
+    else
+        free(copy);
+    return rc;
+}
+
+bool shmemi_stream_agent_owes(int pe)
+{
+    struct sends *sends = atomic_load(&agent.sends);
+    return sends && atomic_load(&sends[pe].posted) != atomic_load(&sends[pe].settled);
+}
+
+bool shmemi_stream_agent_owes_any(void)
+{
+    for (int pe = 0; pe < shmemi_job.n_pes && atomic_load(&agent.sends); pe++)
+        if (shmemi_stream_agent_owes(pe))
+            return true;
+    return false;
+}
+
+int shmemi_stream_agent_quiet(void)
+{
+    struct sends *sends = atomic_load(&agent.sends);
+    int rc = shmemi_drivers_quiet(&shmemi_stream_context);
+    for (int pe = 0; pe < shmemi_job.n_pes && !rc; pe++)
+        atomic_store(&sends[pe].settled, sends[pe].done);
+    return rc;
+}
+
+void shmemi_stream_agent_drain(void)
+{
+    pthread_mutex_lock(&agent.lock);
+    while (agent.n_posted)
+        pthread_cond_wait(&agent.changed, &agent.lock);
+    pthread_mutex_unlock(&agent.lock);
+}
+
+void shmemi_stream_agent_close(void)
+{
+    pthread_mutex_lock(&agent.lock);
+    bool runs = agent.runs;
+    agent.stops = true;
+    agent.runs = false;
+    pthread_cond_broadcast(&agent.changed);
+    pthread_mutex_unlock(&agent.lock);
+    if (runs)
+        pthread_join(agent.thread, NULL);
+    free(atomic_exchange(&agent.sends, NULL));
+    memset(&shmemi_stream_context, 0, sizeof shmemi_stream_context);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Barriers in streams: dissemination over words at the start of every PE's heap, which streams or agents set and wait
+ * for; a PE need not know which of the two another one uses. Barriers are numbered as they are enqueued, which is the
+ * same on all PEs. A PE begins one after it has completed the one before, in whichever stream that was: so words only
+ * grow, and a word that has reached a number tells that its writer has come to that barrier's round.
+ */
+#include "transport/stream/internal.h"
+
+#include "transport/drivers/exchange.h"
+#include "bootstrap/job.h"
+#include "transport/stream/agent.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+enum { ROUNDS_MAX = 32 };
+
+struct words {
+    uint64_t reached[ROUNDS_MAX]; /* number of the barrier in which this PE's partner has come to the round */
+    uint64_t completed;           /* by this PE */
+};
+
+static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct words) <= SHMEMI_EXCHANGE_BYTES, "the words must fit");
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t n_barriers; /* enqueued */
+
+static struct shmemi_stream_signal at_word(int pe, size_t offset, enum shmemi_word_step step, uint64_t value)
+{
+    return (struct shmemi_stream_signal){
+        .view = shmemi_exchange_view(pe),
+        .offset = SHMEMI_STREAM_WORDS_OFFSET + offset,
+        .step = step,
+        .value = value,
+    };
+}
+
+static size_t reached(int round)
+{
+    return offsetof(struct words, reached) + (size_t)round * sizeof(uint64_t);
+}
+
+static int partner(int round)
+{
+    return (int)((shmemi_job.pe + ((int64_t)1 << round)) % shmemi_job.n_pes);
+}
+
+static bool is_round(int round)
+{
+    return (int64_t)1 << round < shmemi_job.n_pes;
+}
+
+static uint64_t *own_word(size_t offset)
+{
+    char *heap = shmemi_view_host(shmemi_exchange_view(shmemi_job.pe));
+    return (uint64_t *)(heap + SHMEMI_STREAM_WORDS_OFFSET + offset);
+}
+
+static bool has_reached(size_t offset, uint64_t number)
+{
+    return __atomic_load_n(own_word(offset), __ATOMIC_ACQUIRE) >= number;
+}
+
+/* ---- By the stream ----------------------------------------------------------------------------------------------- */
+
+static int by_stream(const struct shmemi_stream *stream, uint64_t number)
+{
+    struct shmemi_stream_signal steps[2 * ROUNDS_MAX + 2];
+    const int me = shmemi_job.pe;
+    unsigned n = 0;
+    if (shmemi_job.n_nodes > 1)
+        return -ENOTSUP;
+    if (!has_reached(offsetof(struct words, completed), number - 1))
+        steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_UNTIL_GE, number - 1);
+    for (int round = 0; is_round(round); round++) {
+        steps[n++] = at_word(partner(round), reached(round), SHMEMI_STEP_SET, number);
+        steps[n++] = at_word(me, reached(round), SHMEMI_STEP_UNTIL_GE, number);
+    }
+    steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_SET, number);
+    return shmemi_stream_steps(stream, steps, n);
+}
+
+/* ---- By the agent ------------------------------------------------------------------------------------------------ */
+
+static int announce(int round, uint64_t number)
+{
+    const struct shmemi_view *view = shmemi_exchange_view(partner(round));
+    struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = sizeof number, .operand = number};
+    return view->driver->amo(&shmemi_stream_context, view, SHMEMI_STREAM_WORDS_OFFSET + reached(round), &set, NULL);
+}
+
+/* work->round: the one that has been announced, from 1; 0 before the first. */
+static int advance(struct shmemi_stream_work *work)
+{
+    int rc = work->completes ? shmemi_stream_agent_quiet() : 0;
+    if (rc)
+        return rc;
+    work->completes = false;
+    if (!work->round && !has_reached(offsetof(struct words, completed), work->number - 1))
+        return -EAGAIN;
+    while (!work->round || has_reached(reached(work->round - 1), work->number)) {
+        if (!is_round(work->round)) {
+            __atomic_store_n(own_word(offsetof(struct words, completed)), work->number, __ATOMIC_RELEASE);
+            return 0;
+        }
+        rc = announce(work->round++, work->number);
+        if (rc)
+            return rc;
+    }
+    return -EAGAIN;
+}
+
+int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
+{
+    int rc = shmemi_stream_refuse_recording(stream);
+    if (rc)
+        return rc;
+    if (shmemi_job.n_pes == 1)
+        return shmemi_stream_quiet(stream);
+    rc = -ENOTSUP;
+    pthread_mutex_lock(&lock);
+    struct shmemi_stream_work work = {.advance = advance, .number = n_barriers + 1, .completes = completes};
+    if (!completes || !shmemi_stream_agent_owes_any())
+        rc = by_stream(stream, work.number);
+    if (rc == -ENOTSUP)
+        rc = shmemi_stream_agent_post(stream, &work);
+    if (!rc)
+        n_barriers = work.number;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+void shmemi_stream_barriers_close(void)
+{
+    n_barriers = 0;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Operations in streams: what the stream can do alone, and what the agent does for it.
+ */
+#include "transport/stream/stream.h"
+
+#include "base/log.h"
+#include "transport/drivers/exchange.h"
+#include "bootstrap/job.h"
+#include "transport/region_ids.h"
+#include "instrument/measure.h"
+#include "transport/stream/agent.h"
+#include "transport/stream/internal.h"
+#include "transport/ucx/ucx.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static atomic_bool is_used[SHMEMI_MEMTYPES];
+
+int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, char *reason, size_t reason_size)
+{
+    const struct shmemi_memory *memory = shmemi_memory_of_type(type);
+    if (!memory || !memory->streams) {
+        snprintf(reason, reason_size, "there is no %s on this machine, or in this build",
+                 shmemi_memory_type_name(type));
+        return -ENODEV;
+    }
+    *stream_p = (struct shmemi_stream){.memory = memory, .handle = handle};
+    int rc = memory->streams->open(stream_p, reason, reason_size);
+    if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed) && !atomic_exchange(&is_used[type], true) &&
+        shmemi_job.n_nodes > 1)
+        shmemi_ucx_prepare_gpu(memory);
+    return rc;
+}
+
+int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
+{
+    const struct shmemi_streams *streams = stream->memory->streams;
+    if (!streams->is_recording || !streams->is_recording(stream))
+        return 0;
+    shmemi_error(
+        "stream %p is being captured into a graph, which this operation cannot be part of: it is a barrier, or "
+        "a thread of the library takes part in it",
+        stream->handle);
+    return -EBUSY;
+}
+
+/* ---- What the stream does alone ---------------------------------------------------------------------------------- */
+
+/* Host memory of a view that streams reach once it has been page-locked for them. */
+static bool lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view)
+{
+    static atomic_bool failed;
+    char *base = shmemi_view_host(view);
+    if (!stream->memory->pin || !base || view->region != SHMEMI_REGION_HEAP || atomic_load(&failed))
+        return false;
+    int rc = stream->memory->pin(base, view->size);
+    if (rc)
+        atomic_store(&failed, true);
+    return !rc;
+}
+
+static struct shmemi_place place_at(const struct shmemi_view *view, size_t offset)
+{
+    struct shmemi_place place = view->place;
+    place.address += offset;
+    return place;
+}
+
+static int copy(const struct shmemi_stream *stream, const struct shmemi_view *view, const struct shmemi_place *dest,
+                const struct shmemi_place *source, size_t nbytes)
+{
+    if (!view->driver->is_direct || !stream->memory->streams->copy)
+        return -ENOTSUP;
+    int rc = stream->memory->streams->copy(stream, dest, source, nbytes);
+    if (rc != -ENOTSUP)
+        return rc;
+    bool locked = lock_pages(stream, view);
+    locked |= lock_pages(stream, shmemi_exchange_view(shmemi_job.pe)); /* the local end may lie in this PE's heap */
+    return locked ? stream->memory->streams->copy(stream, dest, source, nbytes) : -ENOTSUP;
+}
+
+static struct shmemi_word word_of(const struct shmemi_stream_signal *signal)
+{
+    return (struct shmemi_word){place_at(signal->view, signal->offset), signal->value, signal->step};
+}
+
+int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n)
+{
+    struct shmemi_word words[SHMEMI_STEPS_MAX];
+    bool locked = false;
+    if (!stream->memory->streams->take_steps || n - 1 >= SHMEMI_STEPS_MAX)
+        return -ENOTSUP;
+    for (unsigned i = 0; i < n; i++) {
+        if (!signals[i].view->driver->is_direct)
+            return -ENOTSUP;
+        words[i] = word_of(&signals[i]);
+    }
+    int rc = stream->memory->streams->take_steps(stream, words, n);
+    for (unsigned i = 0; i < n && rc == -ENOTSUP; i++)
+        locked |= lock_pages(stream, signals[i].view);
+    return rc == -ENOTSUP && locked ? stream->memory->streams->take_steps(stream, words, n) : rc;
+}
+
+/* ---- What the agent does ----------------------------------------------------------------------------------------- */
+
+static int do_put(struct shmemi_stream_work *work)
+{
+    const struct shmemi_stream_transfer *put = &work->transfer;
+    if (!put->nbytes)
+        return 0;
+    return put->view->driver->put(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes);
+}
+
+static int do_get(struct shmemi_stream_work *work)
+{
+    const struct shmemi_stream_transfer *get = &work->transfer;
+    return get->view->driver->get(&shmemi_stream_context, get->view, get->offset, &get->local, get->nbytes);
+}
+
+/* Payload and signal may take different routes: the fence makes the payload arrive first. */
+static int do_signal(struct shmemi_stream_work *work)
+{
+    const struct shmemi_stream_signal *signal = &work->signal;
+    struct shmemi_amo amo = {
+        .op = signal->step == SHMEMI_STEP_SET ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
+        .size = sizeof signal->value,
+        .operand = signal->value,
+    };
+    int rc = do_put(work);
+    if (!rc)
+        rc = shmemi_drivers_fence(&shmemi_stream_context);
+    return rc ? rc : signal->view->driver->amo(&shmemi_stream_context, signal->view, signal->offset, &amo, NULL);
+}
+
+static int do_wait(struct shmemi_stream_work *work)
+{
+    uint64_t found;
+    struct shmemi_place source = place_at(work->signal.view, work->signal.offset);
+    if (source.memory == &shmemi_memory_host) {
+        found = __atomic_load_n((const uint64_t *)source.address, __ATOMIC_ACQUIRE);
+    } else {
+        struct shmemi_place dest = shmemi_place_host(&found);
+        struct shmemi_shape shape = shmemi_shape_linear(sizeof found);
+        int rc = shmemi_memory_copy(&dest, &source, &shape);
+        if (rc)
+            return rc;
+    }
+    return shmemi_step_is_met(work->signal.step, found, work->signal.value) ? 0 : -EAGAIN;
+}
+
+static int do_quiet(struct shmemi_stream_work *work)
+{
+    (void)work;
+    return shmemi_stream_agent_quiet();
+}
+
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
+
+int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put)
+{
+    uint64_t begin = shmemi_sight_begin();
+    struct shmemi_place dest = place_at(put->view, put->offset);
+    int rc = copy(stream, put->view, &dest, &put->local, put->nbytes);
+    if (!rc)
+        shmemi_sight_enqueued(put->view, put->offset, put->nbytes, begin);
+    if (rc != -ENOTSUP)
+        return rc;
+    return shmemi_stream_agent_post(stream,
+                                    &(struct shmemi_stream_work){.advance = do_put, .transfer = *put, .sends = true});
+}
+
+int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get)
+{
+    uint64_t begin = shmemi_sight_begin();
+    struct shmemi_place source = place_at(get->view, get->offset);
+    int rc = copy(stream, get->view, &get->local, &source, get->nbytes);
+    if (!rc)
+        shmemi_sight_enqueued(get->view, get->offset, get->nbytes, begin);
+    if (rc != -ENOTSUP)
+        return rc;
+    return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
+}
+
+/* Additions by the stream are atomic with the others' where the GPU adds at the memory for those, too. */
+static bool is_atomic(const struct shmemi_stream_signal *signal)
+{
+    return signal->step == SHMEMI_STEP_SET || signal->view->by_agent ||
+           signal->view->place.memory == &shmemi_memory_host;
+}
+
+/* -ENOTSUP: one after the other. */
+static int put_and_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
+                          const struct shmemi_stream_signal *signal)
+{
+    if (!stream->memory->streams->copy_and_step || !payload->view->driver->is_direct ||
+        !signal->view->driver->is_direct || !is_atomic(signal) || shmemi_stream_agent_owes(signal->view->pe))
+        return -ENOTSUP;
+    uint64_t begin = shmemi_sight_begin();
+    struct shmemi_place dest = place_at(payload->view, payload->offset);
+    struct shmemi_word word = word_of(signal);
+    int rc = stream->memory->streams->copy_and_step(stream, &dest, &payload->local, payload->nbytes, &word);
+    if (!rc)
+        shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
+    return rc;
+}
+
+/* After a put of the agent to that PE that may be under way, the stream itself cannot tell when the signal may go. */
+int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
+                         const struct shmemi_stream_signal *signal)
+{
+    struct shmemi_stream_work work = {.advance = do_signal, .signal = *signal, .sends = true};
+    if (payload) {
+        int rc = put_and_signal(stream, payload, signal);
+        if (rc != -ENOTSUP)
+            return rc;
+        uint64_t begin = shmemi_sight_begin();
+        struct shmemi_place dest = place_at(payload->view, payload->offset);
+        rc = copy(stream, payload->view, &dest, &payload->local, payload->nbytes);
+        if (rc && rc != -ENOTSUP)
+            return rc;
+        if (rc)
+            work.transfer = *payload;
+        else
+            shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
+    }
+    if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_owes(signal->view->pe)) {
+        int rc = shmemi_stream_steps(stream, signal, 1);
+        if (rc != -ENOTSUP)
+            return rc;
+    }
+    return shmemi_stream_agent_post(stream, &work);
+}
+
+int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal)
+{
+    int rc = shmemi_stream_steps(stream, signal, 1);
+    if (rc != -ENOTSUP)
+        return rc;
+    return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_wait, .signal = *signal});
+}
+
+/* What streams do alone is complete when they go on. A queue's events are due even so. */
+int shmemi_stream_quiet(const struct shmemi_stream *stream)
+{
+    if (!shmemi_stream_agent_owes_any() && !stream->n_events && !stream->event_p)
+        return 0;
+    return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_quiet});
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+void shmemi_streams_drain(void)
+{
+    bool any = false;
+    for (int type = 0; type < SHMEMI_MEMTYPES; type++) {
+        if (!atomic_load(&is_used[type]))
+            continue;
+        any = true;
+        const struct shmemi_memory *memory = shmemi_memory_of_type(type);
+        if (memory && memory->streams->drain)
+            memory->streams->drain();
+    }
+    if (any)
+        shmemi_stream_agent_drain();
+    if (shmemi_context_has_pending(&shmemi_stream_context) && shmemi_drivers_quiet(&shmemi_stream_context))
+        shmemi_fatal("operations in streams could not be completed");
+}
+
+void shmemi_streams_close(void)
+{
+    shmemi_stream_agent_close();
+    shmemi_stream_barriers_close();
+    for (int type = 0; type < SHMEMI_MEMTYPES; type++)
+        atomic_store(&is_used[type], false);
+}

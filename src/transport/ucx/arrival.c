@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Link "ucx", the owner's end (transport/ucx/request.c has the messages): takes requests in and sends the answers.
+ *
+ * What comes in small is taken as UCX delivers it; what UCX sends by rendezvous, and the answer of a GET, needs one of
+ * the receive slots of the staging area and waits in a queue while none is free.
+ */
+#include "transport/request.h"
+
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "transport/staged/request_check.h"
+#include "transport/staged/service.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Eager payloads from this size on are worth a receive slot, which is page-locked for the GPU. */
+enum { SLOT_THRESHOLD = 4 << 10 };
+
+struct list {
+    struct incoming *first, **end;
+};
+
+/* A request at its owner. */
+struct incoming {
+    struct shmemi_arrival arrival;
+    struct incoming *next;
+    ucp_ep_h reply;
+    size_t size;        /* of the payload or of the answer's data */
+    void *rendezvous;   /* UCX's descriptor of data to be received into a slot */
+    void *kept;         /* UCX's buffer that holds the payload */
+    void *copied;       /* our copy of the payload */
+    unsigned slot;      /* receive slot, SHMEMI_SLOT_NONE */
+    uint64_t old_value; /* answer of an AMO */
+    int refusal;        /* -errno: do not accept, answer so */
+    struct shmemi_ucx_answer answer;
+};
+
+/* All under the service lock. */
+static struct {
+    struct incoming *unused;
+    struct list ready;   /* to be accepted or refused */
+    struct list waiting; /* for a receive slot */
+    unsigned *free_slots, n_free_slots;
+    bool has_slots;
+    struct shmemi_ucx_receiving receiving;
+} owner;
+
+/* ---- Receiving --------------------------------------------------------------------------------------------------- */
+
+static void append(struct list *list, struct incoming *incoming)
+{
+    incoming->next = NULL;
+    *list->end = incoming;
+    list->end = &incoming->next;
+}
+
+static struct incoming *remove_first(struct list *list)
+{
+    struct incoming *incoming = list->first;
+    list->first = incoming->next;
+    if (!list->first)
+        list->end = &list->first;
+    return incoming;
+}
+
+static void make_slots(void)
+{
+    owner.free_slots = malloc(shmemi_staging.slots * sizeof *owner.free_slots);
+    if (!owner.free_slots)
+        shmemi_fatal("out of memory for %u receive slots", shmemi_staging.slots);
+    for (unsigned i = 0; i < shmemi_staging.slots; i++)
+        owner.free_slots[i] = shmemi_staging.slots + i;
+    owner.n_free_slots = shmemi_staging.slots;
+    owner.has_slots = true;
+}
+
+static bool take_slot(struct incoming *incoming)
+{
+    if (!owner.has_slots)
+        make_slots();
+    if (!owner.n_free_slots)
+        return false;
+    incoming->slot = owner.free_slots[--owner.n_free_slots];
+    return true;
+}
+
+/* Give back what the request holds of memory: after the answer is sent, or at once when its data is not needed. */
+static void release_payload(struct incoming *incoming)
+{
+    if (incoming->slot != SHMEMI_SLOT_NONE)
+        owner.free_slots[owner.n_free_slots++] = incoming->slot;
+    if (incoming->kept)
+        ucp_am_data_release(shmemi_ucx.service, incoming->kept);
+    free(incoming->copied);
+    incoming->slot = SHMEMI_SLOT_NONE;
+    incoming->kept = incoming->copied = NULL;
+}
+
+static void release(struct incoming *incoming)
+{
+    release_payload(incoming);
+    incoming->next = owner.unused;
+    owner.unused = incoming;
+}
+
+static void settle(struct shmemi_arrival *arrival, int status);
+
+static struct incoming *take_incoming(const struct shmemi_request *request, ucp_ep_h reply)
+{
+    struct incoming *incoming = owner.unused;
+    if (incoming)
+        owner.unused = incoming->next;
+    else if (!(incoming = malloc(sizeof *incoming)))
+        shmemi_fatal("out of memory for a request of PE %u", request->origin);
+    *incoming = (struct incoming){
+        .arrival = {.request = *request, .settle = settle, .link = incoming},
+        .reply = reply,
+        .slot = SHMEMI_SLOT_NONE,
+    };
+    return incoming;
+}
+
+static ucs_status_t take_rendezvous(struct incoming *incoming, void *descriptor)
+{
+    incoming->rendezvous = descriptor;
+    append(&owner.waiting, incoming);
+    return UCS_INPROGRESS;
+}
+
+static ucs_status_t take_eager(struct incoming *incoming, void *data, size_t size, uint64_t attributes)
+{
+    append(&owner.ready, incoming);
+    if (size >= SLOT_THRESHOLD && !owner.waiting.first && take_slot(incoming)) {
+        incoming->arrival.payload = memcpy(shmemi_staging_slot(incoming->slot), data, size);
+        return UCS_OK;
+    }
+    if (attributes & UCP_AM_RECV_ATTR_FLAG_DATA) {
+        incoming->arrival.payload = incoming->kept = data;
+        return UCS_INPROGRESS;
+    }
+    incoming->copied = malloc(size);
+    if (!incoming->copied)
+        shmemi_fatal("out of memory for %zu bytes of a request", size);
+    incoming->arrival.payload = memcpy(incoming->copied, data, size);
+    return UCS_OK;
+}
+
+static ucs_status_t take_request(struct incoming *incoming, void *data, const ucp_am_recv_param_t *param)
+{
+    struct shmemi_request *request = &incoming->arrival.request;
+    incoming->size = request->type == SHMEMI_REQUEST_AMO ? request->u.amo.size : shmemi_request_payload_size(request);
+    if (shmemi_ucx_request_payload(request)) {
+        bool is_rendezvous = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
+        return is_rendezvous ? take_rendezvous(incoming, data)
+                             : take_eager(incoming, data, incoming->size, param->recv_attr);
+    }
+    if (request->type == SHMEMI_REQUEST_GET) {
+        append(&owner.waiting, incoming);
+        return UCS_OK;
+    }
+    bool is_put = shmemi_request_is_put(request->type);
+    incoming->arrival.payload = is_put ? (void *)request->u.data : (void *)&incoming->old_value;
+    append(&owner.ready, incoming);
+    return UCS_OK;
+}
+
+static bool is_valid(const struct shmemi_request *request, size_t length)
+{
+    bool fits_word = request->u.amo.size == sizeof(uint32_t) || request->u.amo.size == sizeof(uint64_t);
+    return !shmemi_request_check(request) && length == shmemi_ucx_request_payload(request) &&
+           (request->type != SHMEMI_REQUEST_AMO || fits_word);
+}
+
+/* Inside progress of the service worker: only queues; shmemi_ucx_request_deliver does the rest. */
+static ucs_status_t on_request(void *user_data, const void *header, size_t header_length, void *data, size_t length,
+                               const ucp_am_recv_param_t *param)
+{
+    (void)user_data;
+    struct shmemi_request request;
+    if (header_length != sizeof request || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
+        shmemi_error("dropped a damaged request from the network");
+        return UCS_OK;
+    }
+    memcpy(&request, header, sizeof request);
+    if (request.job_key != shmemi_job.key || request.origin >= (uint32_t)shmemi_job.n_pes) {
+        shmemi_error("dropped a request from the network that comes from another job");
+        return UCS_OK;
+    }
+    struct incoming *incoming = take_incoming(&request, param->reply_ep);
+    if (is_valid(&request, length))
+        return take_request(incoming, data, param);
+    shmemi_error("refused a damaged request of PE %u (type %u, %u rows of %llu bytes, %zu bytes of data)",
+                 request.origin, request.type, request.rows, (unsigned long long)request.width, length);
+    incoming->refusal = -EINVAL;
+    append(&owner.ready, incoming);
+    return UCS_OK;
+}
+
+/* ---- Handing over ------------------------------------------------------------------------------------------------ */
+
+static void finish_receive(struct incoming *incoming, ucs_status_t status)
+{
+    if (status != UCS_OK) {
+        shmemi_error("the data of a request of PE %u did not arrive: %s", incoming->arrival.request.origin,
+                     ucs_status_string(status));
+        incoming->refusal = shmemi_ucx_errno(status);
+    }
+    owner.receiving.count--;
+    owner.receiving.bytes -= incoming->size;
+    append(&owner.ready, incoming);
+}
+
+static void on_received(void *request, ucs_status_t status, size_t length, void *user_data)
+{
+    (void)length;
+    ucp_request_free(request);
+    finish_receive(user_data, status);
+}
+
+static void start_receive(struct incoming *incoming)
+{
+    owner.receiving.count++;
+    owner.receiving.bytes += incoming->size;
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.recv_am = on_received,
+        .user_data = incoming,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    shmemi_ucx_name_staging(&param);
+    ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.service, incoming->rendezvous, incoming->arrival.payload,
+                                                    incoming->size, &param);
+    if (!request || UCS_PTR_IS_ERR(request))
+        finish_receive(incoming, UCS_PTR_STATUS(request));
+}
+
+/* Is it the turn of the first that waits? */
+static bool is_turn(const struct incoming *incoming)
+{
+    return !incoming->rendezvous || shmemi_ucx_may_receive(&owner.receiving, incoming->size);
+}
+
+static void serve_waiting(void)
+{
+    while (owner.waiting.first && is_turn(owner.waiting.first) && take_slot(owner.waiting.first)) {
+        struct incoming *incoming = remove_first(&owner.waiting);
+        incoming->arrival.payload = shmemi_staging_slot(incoming->slot);
+        if (incoming->rendezvous)
+            start_receive(incoming);
+        else
+            append(&owner.ready, incoming);
+    }
+}
+
+unsigned shmemi_ucx_request_deliver(void)
+{
+    unsigned delivered = 0;
+    serve_waiting();
+    while (owner.ready.first && shmemi_service_has_room()) {
+        struct incoming *incoming = remove_first(&owner.ready);
+        if (incoming->refusal)
+            settle(&incoming->arrival, incoming->refusal);
+        else
+            shmemi_service_accept(&incoming->arrival);
+        delivered++;
+        serve_waiting();
+    }
+    return delivered;
+}
+
+/* ---- Answering --------------------------------------------------------------------------------------------------- */
+
+static void on_answered(void *request, ucs_status_t status, void *user_data)
+{
+    struct incoming *incoming = user_data;
+    if (status != UCS_OK)
+        shmemi_debug("an answer to PE %u was not sent: %s", incoming->arrival.request.origin,
+                     ucs_status_string(status));
+    ucp_request_free(request);
+    release(incoming);
+}
+
+/* Sends the header {slot, status} and, when a GET or AMO has succeeded, the data. */
+static void send_answer(struct incoming *incoming, int status)
+{
+    const struct shmemi_request *request = &incoming->arrival.request;
+    bool has_data = !status && !shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.send = on_answered,
+        .user_data = incoming,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    memset(&incoming->answer, 0, sizeof incoming->answer);
+    incoming->answer.job_key = shmemi_job.key;
+    incoming->answer.owner = (uint32_t)shmemi_job.pe;
+    incoming->answer.status = status;
+    incoming->answer.slot = request->slot;
+    if (has_data && incoming->slot != SHMEMI_SLOT_NONE)
+        shmemi_ucx_name_staging(&param);
+    ucs_status_ptr_t sent =
+        ucp_am_send_nbx(incoming->reply, SHMEMI_UCX_AM_ANSWER, &incoming->answer, sizeof incoming->answer,
+                        has_data ? incoming->arrival.payload : NULL, has_data ? incoming->size : 0, &param);
+    if (UCS_PTR_IS_ERR(sent))
+        shmemi_debug("an answer to PE %u was not sent: %s", request->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
+    if (!sent || UCS_PTR_IS_ERR(sent))
+        release(incoming);
+}
+
+static void settle(struct shmemi_arrival *arrival, int status)
+{
+    struct incoming *incoming = arrival->link;
+    pthread_mutex_lock(&shmemi_ucx.service_lock);
+    if (shmemi_request_is_put(arrival->request.type))
+        release_payload(incoming);
+    send_answer(incoming, status);
+    pthread_mutex_unlock(&shmemi_ucx.service_lock);
+}
+
+/* ---- Open and close ---------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_arrival_open(void)
+{
+    owner.ready.end = &owner.ready.first;
+    owner.waiting.end = &owner.waiting.first;
+    return shmemi_ucx_set_handler(shmemi_ucx.service, SHMEMI_UCX_AM_REQUEST, on_request);
+}
+
+void shmemi_ucx_arrival_close(void)
+{
+    while (owner.unused) {
+        struct incoming *incoming = owner.unused;
+        owner.unused = incoming->next;
+        free(incoming);
+    }
+    free(owner.free_slots);
+    owner.free_slots = NULL;
+    owner.has_slots = false;
+    owner.receiving = (struct shmemi_ucx_receiving){0};
+}

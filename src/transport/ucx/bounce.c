@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Transfers between GPU memory of this PE and host memory of another node, in chunks through host buffers that are
+ * page-locked for the GPU. A transfer has a lane of three buffers: while the network works on one chunk, the GPU copies
+ * the next.
+ *
+ *      put   GPU --copy--> buffer --ucx--> peer         buffer:  0 1 2 0 1 2 ...
+ *      get   peer --ucx--> buffer --copy--> GPU
+ */
+#include "base/log.h"
+#include "transport/staged/piece_costs.h"
+#include "transport/request.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { DEPTH = 3, LANES_MAX = 4, PAGE = 4096 };
+
+struct buffer {
+    char *memory;
+    struct shmemi_ucx_rows rows; /* the chunk in it */
+    size_t local_offset;         /* of the chunk in the GPU's memory */
+    struct shmemi_event event;
+    bool copying; /* the event is valid */
+    struct shmemi_ucx_batch batch;
+};
+
+struct lane {
+    struct lane *next;
+    bool busy;
+    const struct shmemi_memory *pinned_for;
+    size_t chunk;
+    char *memory;
+    struct buffer buffer[DEPTH];
+};
+
+/* A transfer that is cut into chunks: whole rows, or pieces of a row that is longer than a chunk. */
+struct walk {
+    size_t chunk;
+    size_t width, rows;
+    size_t offset; /* in the peer's copy */
+    size_t peer_pitch, local_pitch;
+    size_t row, column; /* the next chunk starts here */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct lane *lanes;
+    unsigned count;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+static struct lane *make_lane(const struct shmemi_memory *memory)
+{
+    struct lane *lane = calloc(1, sizeof *lane);
+    size_t chunk = shmemi_staging.chunk;
+    void *buffers;
+    if (!lane)
+        return NULL;
+    if (posix_memalign(&buffers, PAGE, DEPTH * chunk)) {
+        free(lane);
+        return NULL;
+    }
+    lane->chunk = chunk;
+    lane->memory = buffers;
+    for (int i = 0; i < DEPTH; i++)
+        lane->buffer[i].memory = lane->memory + i * chunk;
+    if (memory->pin && !memory->pin(lane->memory, DEPTH * chunk))
+        lane->pinned_for = memory;
+    lane->next = pool.lanes;
+    pool.lanes = lane;
+    pool.count++;
+    return lane;
+}
+
+/* A free lane, best one that is pinned for this kind of memory. With the pool's lock held. */
+static struct lane *find_lane(const struct shmemi_memory *memory)
+{
+    struct lane *other = NULL;
+    for (struct lane *lane = pool.lanes; lane; lane = lane->next) {
+        if (!lane->busy && lane->pinned_for == memory)
+            return lane;
+        if (!lane->busy)
+            other = lane;
+    }
+    return pool.count < LANES_MAX ? make_lane(memory) : other;
+}
+
+void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory)
+{
+    shmemi_ucx_prepare_staging();
+    pthread_mutex_lock(&pool.lock);
+    while (pool.count < LANES_MAX && make_lane(memory))
+        continue;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static struct lane *try_lane(const struct shmemi_memory *memory)
+{
+    pthread_mutex_lock(&pool.lock);
+    struct lane *lane = find_lane(memory);
+    if (lane)
+        lane->busy = true;
+    else if (!pool.count)
+        shmemi_fatal("out of memory for the buffers of GPU transfers");
+    pthread_mutex_unlock(&pool.lock);
+    return lane;
+}
+
+static struct lane *take_lane(const struct shmemi_memory *memory)
+{
+    struct lane *lane;
+    unsigned spins = 0;
+    while (!(lane = try_lane(memory)))
+        shmemi_ucx_turn(&spins);
+    return lane;
+}
+
+static void release_lane(struct lane *lane)
+{
+    pthread_mutex_lock(&pool.lock);
+    lane->busy = false;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void shmemi_ucx_bounce_close(void)
+{
+    while (pool.lanes) {
+        struct lane *lane = pool.lanes;
+        pool.lanes = lane->next;
+        if (lane->pinned_for)
+            lane->pinned_for->unpin(lane->memory, DEPTH * lane->chunk);
+        free(lane->memory);
+        free(lane);
+    }
+    pool.count = 0;
+}
+
+/* ---- Chunks ------------------------------------------------------------------------------------------------------ */
+
+/* Describe the next chunk in a buffer; false at the end. */
+static bool next_chunk(struct walk *walk, struct buffer *buffer)
+{
+    if (walk->row == walk->rows)
+        return false;
+    size_t width = walk->width - walk->column, rows = 1;
+    if (width > walk->chunk)
+        width = walk->chunk;
+    else if (!walk->column)
+        rows = walk->chunk / width < walk->rows - walk->row ? walk->chunk / width : walk->rows - walk->row;
+    buffer->local_offset = walk->row * walk->local_pitch + walk->column;
+    buffer->rows = (struct shmemi_ucx_rows){
+        .width = width,
+        .rows = rows,
+        .offset = walk->offset + walk->row * walk->peer_pitch + walk->column,
+        .peer_pitch = walk->peer_pitch,
+        .memory = buffer->memory,
+        .memory_pitch = width,
+    };
+    walk->column += width;
+    if (walk->column == walk->width) {
+        walk->column = 0;
+        walk->row += rows;
+    }
+    return true;
+}
+
+static int wait_copy(struct buffer *buffer)
+{
+    int rc = 0;
+    unsigned spins = 0;
+    while (buffer->copying && (rc = buffer->event.memory->event_test(&buffer->event)) == -EAGAIN)
+        shmemi_ucx_turn(&spins);
+    buffer->copying = false;
+    return rc;
+}
+
+static int start_copy(struct buffer *buffer, const struct shmemi_memory *memory, const struct shmemi_place *dest,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    int rc = memory->copy_start(dest, source, shape, &buffer->event);
+    buffer->copying = !rc;
+    return rc;
+}
+
+static int copy_out(struct buffer *buffer, const struct shmemi_place *source, size_t pitch)
+{
+    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *source;
+    gpu.address += buffer->local_offset;
+    struct shmemi_shape shape = {
+        .width = buffer->rows.width,
+        .rows = buffer->rows.rows,
+        .dest_pitch = buffer->rows.width,
+        .source_pitch = pitch,
+    };
+    return start_copy(buffer, source->memory, &host, &gpu, &shape);
+}
+
+static int copy_in(struct buffer *buffer, const struct shmemi_place *dest, size_t pitch)
+{
+    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *dest;
+    gpu.address += buffer->local_offset;
+    struct shmemi_shape shape = {
+        .width = buffer->rows.width,
+        .rows = buffer->rows.rows,
+        .dest_pitch = pitch,
+        .source_pitch = buffer->rows.width,
+    };
+    return start_copy(buffer, dest->memory, &gpu, &host, &shape);
+}
+
+/* Leave nothing under way, whatever has happened. */
+static int drain(struct lane *lane, int rc)
+{
+    for (int i = 0; i < DEPTH; i++) {
+        struct buffer *buffer = &lane->buffer[i];
+        int copied = wait_copy(buffer);
+        int sent = shmemi_ucx_batch_wait_all(&buffer->batch);
+        atomic_store(&buffer->batch.status, 0);
+        if (!rc)
+            rc = copied ? copied : sent;
+    }
+    return rc;
+}
+
+/* ---- Put --------------------------------------------------------------------------------------------------------- */
+
+static int send_chunk(const struct shmemi_ucx_target *target, struct buffer *buffer)
+{
+    int rc = wait_copy(buffer);
+    return rc ? rc : shmemi_ucx_put_rows(target, &buffer->rows, &buffer->batch);
+}
+
+static int put_chunks(const struct shmemi_ucx_target *target, struct lane *lane, struct walk *walk,
+                      const struct shmemi_place *source)
+{
+    struct buffer *previous = NULL, *buffer = lane->buffer;
+    int rc = 0;
+    for (unsigned i = 0; !rc && next_chunk(walk, buffer); previous = buffer, buffer = &lane->buffer[++i % DEPTH]) {
+        rc = shmemi_ucx_batch_wait_all(&buffer->batch);
+        if (!rc)
+            rc = copy_out(buffer, source, walk->local_pitch);
+        if (!rc && previous)
+            rc = send_chunk(target, previous);
+    }
+    return rc ? rc : send_chunk(target, previous);
+}
+
+int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *source,
+                          const struct shmemi_shape *shape)
+{
+    struct lane *lane = take_lane(source->memory);
+    struct walk walk = {
+        .chunk = shmemi_piece_choose_bounce(source->memory, shape->width * shape->rows),
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = shape->dest_pitch,
+        .local_pitch = shape->source_pitch,
+    };
+    int rc = drain(lane, put_chunks(target, lane, &walk, source));
+    release_lane(lane);
+    return rc;
+}
+
+/* ---- Get --------------------------------------------------------------------------------------------------------- */
+
+static int land_chunk(struct buffer *buffer, const struct shmemi_place *dest, size_t pitch)
+{
+    int rc = shmemi_ucx_batch_wait_all(&buffer->batch);
+    return rc ? rc : copy_in(buffer, dest, pitch);
+}
+
+/* Two chunks are on the network while a third is copied. */
+static int get_chunks(const struct shmemi_ucx_target *target, struct lane *lane, struct walk *walk,
+                      const struct shmemi_place *dest)
+{
+    unsigned asked = 0, landed = 0;
+    int rc = 0;
+    while (!rc) {
+        struct buffer *buffer = &lane->buffer[asked % DEPTH];
+        rc = wait_copy(buffer);
+        if (rc || !next_chunk(walk, buffer))
+            break;
+        rc = shmemi_ucx_get_rows(target, &buffer->rows, &buffer->batch);
+        asked++;
+        if (!rc && asked - landed == DEPTH)
+            rc = land_chunk(&lane->buffer[landed++ % DEPTH], dest, walk->local_pitch);
+    }
+    while (!rc && landed < asked)
+        rc = land_chunk(&lane->buffer[landed++ % DEPTH], dest, walk->local_pitch);
+    return rc;
+}
+
+int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *dest,
+                          const struct shmemi_shape *shape)
+{
+    struct lane *lane = take_lane(dest->memory);
+    struct walk walk = {
+        .chunk = shmemi_piece_choose_bounce(dest->memory, shape->width * shape->rows),
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = shape->source_pitch,
+        .local_pitch = shape->dest_pitch,
+    };
+    int rc = drain(lane, get_chunks(target, lane, &walk, dest));
+    release_lane(lane);
+    return rc;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Driver "gdr": GPU memory of PEs of other nodes by UCX's one-sided operations, without the owner's staging. Each PE
+ * registers its mapped objects with UCX as memory of their type; a peer's key is fetched when it is first needed.
+ *
+ * It is used where that is native: the GPU's driver lets network adapters into its memory, which the kernel's modules
+ * tell, and the connection to the peer is RDMA, which UCX tells. Otherwise UCX would copy through host memory, and less
+ * well than "staged" does; with UCX 1.22 over tcp, processes crashed on it. So SHMEM_GPU_ROUTE=gdr is refused there.
+ *
+ * Atomic operations are the owner's, by requests, and so are many short rows. When a peer turns out to be out of reach,
+ * everything goes by requests, or fails if gdr is forced.
+ */
+#include "base/log.h"
+#include "base/settings.h"
+#include "transport/staged/batch.h"
+#include "bootstrap/job.h"
+#include "transport/request.h"
+#include "transport/staged/service.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- Where it is used -------------------------------------------------------------------------------------------- */
+
+/* Can network adapters register the GPU's memory? */
+static bool has_peer_memory(void)
+{
+    return !access("/sys/module/nvidia_peermem", F_OK) || !access("/sys/kernel/mm/memory_peers/nv_mem", F_OK);
+}
+
+static bool is_forced(void)
+{
+    return shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR;
+}
+
+bool shmemi_gdr_is_wanted(void)
+{
+    return is_forced() || (shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO && has_peer_memory());
+}
+
+static bool knows_type(ucs_memory_type_t type)
+{
+    ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+    return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK && attributes.memory_types >> type & 1;
+}
+
+/* Is the connection RDMA? Who forces gdr is believed when UCX does not tell. */
+static bool is_native(ucp_ep_h endpoint)
+{
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(endpoint);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rdma == SHMEMI_UCX_RDMA || (rdma == SHMEMI_UCX_RDMA_UNKNOWN && is_forced());
+}
+
+/* The first PE of another node stands for all. */
+static bool is_connected_natively(void)
+{
+    ucp_ep_h endpoint;
+    int pe = 0;
+    while (pe < shmemi_job.n_pes && shmemi_job_node_rank_of(pe) >= 0)
+        pe++;
+    return pe < shmemi_job.n_pes && !shmemi_ucx_endpoint(pe, &endpoint) && is_native(endpoint);
+}
+
+/* Why not; NULL: it can be used. */
+static const char *hindrance(const struct shmemi_memory *memory)
+{
+    if (memory->type != SHMEMI_MEMTYPE_CUDA)
+        return "SHMEM_GPU_ROUTE=gdr is for CUDA memory only";
+    if (!knows_type(UCS_MEMORY_TYPE_CUDA))
+        return "SHMEM_GPU_ROUTE=gdr needs a UCX with CUDA support, and UCX_TLS must not exclude it";
+    if (!has_peer_memory())
+        return "SHMEM_GPU_ROUTE=gdr needs a kernel module that lets adapters into the GPU, as nvidia_peermem";
+    if (!is_connected_natively())
+        return "SHMEM_GPU_ROUTE=gdr needs a network with RDMA between the nodes";
+    return NULL;
+}
+
+int shmemi_gdr_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
+                      size_t reason_size)
+{
+    if (!shmemi_gdr_is_wanted())
+        return 0;
+    const char *cause = hindrance(allocation->place.memory), *status = NULL;
+    bool is_managed = allocation->class == SHMEMI_CLASS_CUDA_MANAGED;
+    if (!cause && !shmemi_ucx_expose_typed(region, (void *)allocation->place.address, size,
+                                           is_managed ? UCS_MEMORY_TYPE_CUDA_MANAGED : UCS_MEMORY_TYPE_CUDA, &status)) {
+        shmemi_service_adopt(&allocation->place);
+        return 0;
+    }
+    if (cause)
+        snprintf(reason, reason_size, "%s", cause);
+    else
+        snprintf(reason, reason_size, "UCX cannot register it: %s", status);
+    shmemi_debug("gdr is not used for region %u: %s", region, reason);
+    return is_forced() ? -ENOTSUP : 0;
+}
+
+/* Forced, it takes what it cannot serve, too: shmemi_gdr_expose has refused that by name. */
+static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    const struct shmemi_memory *memory = view->place.memory;
+    if (share || !memory || !shmemi_gdr_is_wanted() || (hindrance(memory) && !is_forced()))
+        return -ENOTSUP;
+    return shmemi_ucx_attach_view(view);
+}
+
+/* -ENOTSUP: the operation has to go by request. */
+static int reach(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
+{
+    struct shmemi_ucx_target *target = view->data;
+    if (atomic_load_explicit(&target->by_request, memory_order_relaxed))
+        return -ENOTSUP;
+    int rc = shmemi_ucx_target_of(view, target_p);
+    if (!rc && atomic_load_explicit(&target->is_native, memory_order_relaxed))
+        return 0;
+    if (!rc && !is_native(target->endpoint))
+        rc = -ENOTSUP;
+    if (rc != -ENOTSUP) {
+        atomic_store_explicit(&target->is_native, !rc, memory_order_relaxed);
+        return rc;
+    }
+    if (is_forced()) {
+        shmemi_error("PE %d cannot be reached by gdr: its region %u is not registered there, or the connection is not "
+                     "RDMA; leave the choice to SHMEM_GPU_ROUTE=auto",
+                     view->pe, view->region);
+        return -EACCES;
+    }
+    shmemi_debug("gdr: region %u of PE %d is reached by requests", view->region, view->pe);
+    atomic_store_explicit(&target->by_request, true, memory_order_relaxed);
+    return -ENOTSUP;
+}
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+/* Does UCX reach the local end itself? */
+static bool is_reached_here(const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_host || place->memory->type == SHMEMI_MEMTYPE_CUDA;
+}
+
+static struct shmemi_ucx_local local_end(const struct shmemi_place *place)
+{
+    bool is_host = place->memory == &shmemi_memory_host;
+    return (struct shmemi_ucx_local){(char *)place->address, is_host ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA};
+}
+
+static struct shmemi_ucx_rows rows_of(size_t offset, size_t peer_pitch, const struct shmemi_place *mine,
+                                      size_t my_pitch, const struct shmemi_shape *shape)
+{
+    struct shmemi_ucx_local local = local_end(mine);
+    return (struct shmemi_ucx_rows){
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = peer_pitch,
+        .memory = local.address,
+        .type = local.type,
+        .memory_pitch = my_pitch,
+    };
+}
+
+static int put_by_request(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    struct shmemi_view by_request = shmemi_ucx_request_view(view);
+    return shmemi_driver_staged.put_strided(context, &by_request, offset, source, shape);
+}
+
+static int get_by_request(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    struct shmemi_view by_request = shmemi_ucx_request_view(view);
+    return shmemi_driver_staged.get_strided(context, &by_request, offset, dest, shape);
+}
+
+static int gdr_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                           const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    const struct shmemi_ucx_target *target;
+    struct shmemi_ucx_batch batch = {0};
+    if (!shape->width || !shape->rows)
+        return 0;
+    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : reach(view, &target);
+    if (rc)
+        return rc == -ENOTSUP ? put_by_request(context, view, offset, source, shape) : rc;
+    if (is_reached_here(source)) {
+        struct shmemi_ucx_rows rows = rows_of(offset, shape->dest_pitch, source, shape->source_pitch, shape);
+        rc = shmemi_ucx_finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
+    } else {
+        rc = shmemi_ucx_bounce_put(target, offset, source, shape);
+    }
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+static int gdr_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                           const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    const struct shmemi_ucx_target *target;
+    struct shmemi_ucx_batch batch = {0};
+    if (!shape->width || !shape->rows)
+        return 0;
+    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : reach(view, &target);
+    if (rc)
+        return rc == -ENOTSUP ? get_by_request(context, view, offset, dest, shape) : rc;
+    if (!is_reached_here(dest))
+        return shmemi_ucx_bounce_get(target, offset, dest, shape);
+    struct shmemi_ucx_rows rows = rows_of(offset, shape->source_pitch, dest, shape->dest_pitch, shape);
+    return shmemi_ucx_finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
+}
+
+static int gdr_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    if (!shmemi_batch_takes(context, source, nbytes))
+        return gdr_put_strided(context, view, offset, source, &shape);
+    struct shmemi_view by_request = shmemi_ucx_request_view(view);
+    return shmemi_batch_put(context, &by_request, offset, (const void *)source->address, nbytes);
+}
+
+static int gdr_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *dest, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return gdr_get_strided(context, view, offset, dest, &shape);
+}
+
+static int gdr_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes)
+{
+    const struct shmemi_ucx_target *target;
+    if (!nbytes || shmemi_batch_takes(context, source, nbytes) || !is_reached_here(source) || reach(view, &target))
+        return gdr_put(context, view, offset, source, nbytes);
+    int rc = shmemi_ucx_start_put(target, offset, local_end(source), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+static int gdr_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes)
+{
+    const struct shmemi_ucx_target *target;
+    if (!nbytes || !is_reached_here(dest) || reach(view, &target))
+        return gdr_get(context, view, offset, dest, nbytes);
+    int rc = shmemi_ucx_start_get(target, offset, local_end(dest), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+/* ---- Atomics, order ---------------------------------------------------------------------------------------------- */
+
+static int gdr_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_view by_request = shmemi_ucx_request_view(view);
+    return shmemi_driver_staged.amo(context, &by_request, offset, amo, fetch_p);
+}
+
+static int gdr_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_view by_request = shmemi_ucx_request_view(view);
+    return shmemi_driver_staged.amo_nbi(context, &by_request, offset, amo, fetch_p);
+}
+
+static int gdr_fence(struct shmemi_context *context)
+{
+    return shmemi_driver_ucx.fence(context);
+}
+
+static int gdr_quiet(struct shmemi_context *context)
+{
+    return shmemi_driver_ucx.quiet(context);
+}
+
+const struct shmemi_driver shmemi_driver_gdr = {
+    .name = "gdr",
+    .attach = gdr_attach,
+    .detach = shmemi_ucx_detach_view,
+    .put = gdr_put,
+    .get = gdr_get,
+    .put_nbi = gdr_put_nbi,
+    .get_nbi = gdr_get_nbi,
+    .put_strided = gdr_put_strided,
+    .put_strided_nbi = gdr_put_strided,
+    .get_strided = gdr_get_strided,
+    .amo = gdr_amo,
+    .amo_nbi = gdr_amo_nbi,
+    .fence = gdr_fence,
+    .quiet = gdr_quiet,
+};

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the ucx files share.
+ *
+ *   ucx.c          context, workers, endpoints, progress
+ *   transport/ucx/key.c      remote keys: expose a region, fetch a peer's key at the first access
+ *   transport/ucx/rma.c      the driver: put, get, atomics, fence, quiet
+ *   transport/ucx/bounce.c   the driver's transfers from and to GPU memory, through pinned host buffers
+ *   transport/ucx/gdr.c      the driver gdr: GPU memory by one-sided operations
+ *   transport/ucx/transports.c  the transports of an endpoint; transport/ucx/transports_none.c where UCX does not tell
+ *   transport/ucx/request.c  the link, the origin's end: requests as active messages
+ *   transport/ucx/arrival.c  the link, the owner's end
+ *   transport/ucx/staging.c  the staging slots, registered
+ *
+ * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, so with that lock held: what
+ * they share with the issuing functions needs no other protection. When both locks are taken, service comes first.
+ */
+#ifndef SHMEMI_UCX_INTERNAL_H
+#define SHMEMI_UCX_INTERNAL_H
+
+#include "transport/driver.h"
+#include "transport/request.h"
+#include "transport/ucx/ucx.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucp/api/ucp.h>
+
+/* Active messages. Requests and key requests go to a service worker, answers to an initiator worker. */
+enum {
+    SHMEMI_UCX_AM_KEY_REQUEST = 1,
+    SHMEMI_UCX_AM_KEY_ANSWER,
+    SHMEMI_UCX_AM_REQUEST,
+    SHMEMI_UCX_AM_ANSWER,
+};
+
+/* Operations of a batch that may be under way before the issuer waits for older ones. */
+enum { SHMEMI_UCX_IN_FLIGHT_MAX = 512 };
+
+struct shmemi_ucx {
+    atomic_bool is_open;
+    ucp_context_h context;
+    ucp_worker_h service;
+    ucp_worker_h initiator;
+    pthread_mutex_t service_lock; /* recursive: settle is called with and without it */
+    pthread_mutex_t initiator_lock;
+    struct shmemi_count operations; /* that only a flush is known to complete */
+    struct shmemi_count fences;     /* settled: a flush has come after it */
+};
+
+extern struct shmemi_ucx shmemi_ucx;
+
+/* A peer's copy of a region: view->data. Allocated by attach, filled in by the first operation. */
+struct shmemi_ucx_target {
+    atomic_bool ready;      /* the rest is valid */
+    atomic_bool by_request; /* gdr: not reached after all (transport/ucx/gdr.c) */
+    atomic_bool is_native;  /* gdr: known to be reached by RDMA */
+    ucp_ep_h endpoint;
+    ucp_rkey_h key;
+    uint64_t address;
+    struct shmemi_ucx_target *next; /* of those that are ready */
+    struct shmemi_ucx_target **link;
+};
+
+/* ---- ucx.c ------------------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_errno(ucs_status_t status);
+/* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
+int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
+bool shmemi_ucx_peer_is_lost(int pe);
+int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t handler);
+
+/* Parameters of an operation on host memory that counts in a batch. */
+void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p);
+/* Take what an nbx function returned into the batch; with the initiator lock held. 0, or -errno, logged. */
+int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what);
+void shmemi_ucx_batch_done(struct shmemi_ucx_batch *batch, ucs_status_t status);
+/* Wait, with progress, until this many operations are completed. 0 or the batch's first error. */
+int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed);
+int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
+/* Wait for older operations when too many are under way. */
+void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch);
+/* One turn of a wait loop. No lock may be held. */
+void shmemi_ucx_turn(unsigned *spins);
+
+/* ---- transport/ucx/key.c --------------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_key_open(void);
+/* shmemi_ucx_expose for memory of a type. Logs nothing; status text in *cause_p on failure. */
+int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p);
+/* Destroy keys and unmap regions; the workers still exist. */
+void shmemi_ucx_key_close(void);
+/* Fetch the peer's key. Any thread; returns when the target is ready. -ENOTSUP, not logged: the peer does not expose
+ * its copy of a mapped object. */
+int shmemi_ucx_target_open(const struct shmemi_view *view);
+void shmemi_ucx_target_close(struct shmemi_ucx_target *target);
+
+static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
+{
+    struct shmemi_ucx_target *target = view->data;
+    *target_p = target;
+    if (__builtin_expect(atomic_load_explicit(&target->ready, memory_order_acquire), 1))
+        return 0;
+    return shmemi_ucx_target_open(view);
+}
+
+/* ---- transport/ucx/rma.c --------------------------------------------------------------------------------------------------- */
+
+/* The local end of a transfer. */
+struct shmemi_ucx_local {
+    char *address;
+    ucs_memory_type_t type;
+};
+
+/* Rows in memory that UCX reaches, host memory if not said otherwise, and in the peer's copy. Pitches are ignored when
+ * there is one row. */
+struct shmemi_ucx_rows {
+    size_t width;
+    size_t rows;
+    size_t offset; /* in the peer's copy */
+    size_t peer_pitch;
+    char *memory;
+    ucs_memory_type_t type;
+    size_t memory_pitch;
+};
+
+/* A view of a PE of another node with a target as its data; -ENOTSUP for PEs of this one. */
+int shmemi_ucx_attach_view(struct shmemi_view *view);
+void shmemi_ucx_detach_view(struct shmemi_view *view);
+/* The view as the driver of requests knows it. */
+struct shmemi_view shmemi_ucx_request_view(const struct shmemi_view *view);
+/* Many short rows cost less as a request, which the owner unpacks. */
+bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape);
+
+/* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. */
+int shmemi_ucx_start_put(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local source,
+                         size_t nbytes, struct shmemi_ucx_batch *batch);
+int shmemi_ucx_start_get(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local dest,
+                         size_t nbytes, struct shmemi_ucx_batch *batch);
+/* Wait for the batch; the first error of the two. */
+int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
+/* After an operation that is not complete on return. */
+void shmemi_ucx_note_pending(struct shmemi_context *context);
+
+/* Start to transfer rows; they are complete (put: locally) when the batch is. */
+int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch);
+int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch);
+
+/* Complete the one-sided operations of all contexts that were posted before the call. */
+int shmemi_ucx_flush(void);
+/* Free what atomics keep. */
+void shmemi_ucx_words_close(void);
+
+/* ---- transport/ucx/transports.c -------------------------------------------------------------------------------------------- */
+
+enum shmemi_ucx_rdma { SHMEMI_UCX_NO_RDMA, SHMEMI_UCX_RDMA, SHMEMI_UCX_RDMA_UNKNOWN };
+
+/* Does the endpoint reach its peer's memory by RDMA? With the initiator lock held. */
+enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
+
+/* ---- transport/ucx/bounce.c ------------------------------------------------------------------------------------------------ */
+
+/* Transfer between the peer's copy and memory that is not host memory. Returns as the driver's put and get do. */
+int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *source,
+                          const struct shmemi_shape *shape);
+int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *dest,
+                          const struct shmemi_shape *shape);
+void shmemi_ucx_bounce_close(void);
+
+/* ---- transport/ucx/request.c, transport/ucx/arrival.c, transport/ucx/staging.c ----------------------------------------------------------------- */
+
+/* Payloads that a worker receives by rendezvous at a time. All take part in the same bandwidth, so one after the other,
+ * or nearly so, the first arrive earlier and are copied on while others travel. */
+enum { SHMEMI_UCX_RECEIVING_MIN = 2, SHMEMI_UCX_RECEIVING_BYTES = 1 << 20 };
+
+struct shmemi_ucx_receiving {
+    unsigned count;
+    size_t bytes;
+};
+
+static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *receiving, size_t size)
+{
+    return receiving->count < SHMEMI_UCX_RECEIVING_MIN || receiving->bytes + size <= SHMEMI_UCX_RECEIVING_BYTES;
+}
+
+/* The header of an answer; the data of a GET or AMO follows. */
+struct shmemi_ucx_answer {
+    uint64_t job_key;
+    uint32_t owner;
+    int32_t status; /* 0 or -errno */
+    uint16_t slot;  /* of the origin */
+};
+
+/* Bytes that travel beside the request. */
+size_t shmemi_ucx_request_payload(const struct shmemi_request *request);
+
+int shmemi_ucx_request_open(void);
+void shmemi_ucx_request_close(void);
+int shmemi_ucx_arrival_open(void);
+void shmemi_ucx_arrival_close(void);
+
+/* The data of the operation lies in one of this PE's staging slots. Registers them at the first call; any thread. */
+void shmemi_ucx_name_staging(ucp_request_param_t *param);
+void shmemi_ucx_prepare_staging(void); /* registers the slots, once */
+void shmemi_ucx_staging_close(void);
+
+/* Hand the requests that have arrived to the service; with the service lock held, outside of callbacks. */
+unsigned shmemi_ucx_request_deliver(void);
+/* Requests that wait for their answers. */
+unsigned shmemi_ucx_request_pending(void);
+/* transport/ucx/gdr.c: may the driver gdr be used, as far as settings and the kernel's modules tell? */
+bool shmemi_gdr_is_wanted(void);
+
+/* Fail the requests that wait for this PE; with the initiator lock held. */
+void shmemi_ucx_request_peer_lost(int pe);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Remote keys of UCX. A PE exposes its copy of a region by mapping it and packing a key; another PE asks for the key
+ * with a message when it first reaches for that copy, so that nothing is exchanged for pairs that never talk.
+ *
+ *      origin                                   owner
+ *      KEY_REQUEST {region, token}   ------->   looks the region up
+ *      unpacks the key               <-------   KEY_ANSWER {token, status, address, size} + packed key
+ */
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "transport/region_ids.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_SIZE_MAX = 16 << 10 };
+
+struct key_request {
+    uint64_t job_key;
+    uint64_t token; /* of the fetch, sent back */
+    uint32_t origin;
+    uint32_t region;
+};
+
+struct key_answer {
+    uint64_t job_key;
+    uint64_t token;
+    uint64_t address;
+    uint64_t size;
+    int32_t status; /* 0 or -errno */
+    uint32_t key_size;
+};
+
+/* A region of this PE that other nodes may reach. */
+struct exposure {
+    struct exposure *next;
+    uint32_t region;
+    void *address;
+    size_t size;
+    ucp_mem_h memory;
+    void *key; /* packed */
+    size_t key_size;
+};
+
+static struct exposure *exposures; /* under the service lock */
+
+/* The fetch under way: one at a time. */
+static struct {
+    pthread_mutex_t lock;    /* of the fetching thread; the rest is shared with the callback by the initiator lock */
+    atomic_bool is_complete; /* the answer is there */
+    bool is_waiting;
+    uint64_t token;
+    struct key_answer answer;
+    unsigned char key[KEY_SIZE_MAX];
+} fetch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct shmemi_ucx_target *ready_targets; /* under the initiator lock */
+
+/* ---- Owner ------------------------------------------------------------------------------------------------------- */
+
+static ucs_status_t map_memory(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p)
+{
+    ucp_mem_map_params_t params = {
+        .field_mask =
+            UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+        .address = address,
+        .length = size,
+        .memory_type = type,
+    };
+    return ucp_mem_map(shmemi_ucx.context, &params, memory_p);
+}
+
+void *shmemi_ucx_register(void *address, size_t size)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    ucp_mem_h memory = NULL;
+    if (!atomic_load(&shmemi_ucx.is_open))
+        return NULL;
+    ucs_status_t status = map_memory(address, size, UCS_MEMORY_TYPE_HOST, &memory);
+    if (status == UCS_OK)
+        return memory;
+    if (!atomic_flag_test_and_set(&warned))
+        shmemi_warn("%zu bytes at %p cannot be registered with the network: %s; transfers from and to them are slower"
+                    " (ulimit -l limits it)",
+                    size, address, ucs_status_string(status));
+    return NULL;
+}
+
+void shmemi_ucx_unregister(void *handle)
+{
+    if (handle)
+        ucp_mem_unmap(shmemi_ucx.context, handle);
+}
+
+static int make_key(struct exposure *exposure, ucs_memory_type_t type, const char **cause_p)
+{
+    ucs_status_t status = map_memory(exposure->address, exposure->size, type, &exposure->memory);
+    if (status == UCS_OK) {
+        status = ucp_rkey_pack(shmemi_ucx.context, exposure->memory, &exposure->key, &exposure->key_size);
+        if (status != UCS_OK)
+            ucp_mem_unmap(shmemi_ucx.context, exposure->memory);
+    }
+    *cause_p = ucs_status_string(status);
+    return shmemi_ucx_errno(status);
+}
+
+static struct exposure **find(uint32_t region)
+{
+    struct exposure **link = &exposures;
+    while (*link && (*link)->region != region)
+        link = &(*link)->next;
+    return link;
+}
+
+int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p)
+{
+    struct exposure *exposure = calloc(1, sizeof *exposure);
+    *cause_p = "out of memory";
+    if (!exposure)
+        return -ENOMEM;
+    exposure->region = region;
+    exposure->address = address;
+    exposure->size = size;
+    int rc = make_key(exposure, type, cause_p);
+    if (rc) {
+        free(exposure);
+        return rc;
+    }
+    pthread_mutex_lock(&shmemi_ucx.service_lock);
+    exposure->next = exposures;
+    exposures = exposure;
+    pthread_mutex_unlock(&shmemi_ucx.service_lock);
+    return 0;
+}
+
+int shmemi_ucx_expose(uint32_t region, void *address, size_t size)
+{
+    const char *cause;
+    int rc = shmemi_ucx_expose_typed(region, address, size, UCS_MEMORY_TYPE_HOST, &cause);
+    if (rc)
+        shmemi_error("cannot register %zu bytes at %p with the network: %s; is the limit of locked memory (ulimit -l) "
+                     "high enough?",
+                     size, address, cause);
+    return rc;
+}
+
+static void unmap(struct exposure *exposure)
+{
+    ucp_rkey_buffer_release(exposure->key);
+    ucp_mem_unmap(shmemi_ucx.context, exposure->memory);
+    free(exposure);
+}
+
+void shmemi_ucx_hide(uint32_t region)
+{
+    if (!atomic_load(&shmemi_ucx.is_open))
+        return;
+    pthread_mutex_lock(&shmemi_ucx.service_lock);
+    struct exposure **link = find(region), *exposure = *link;
+    if (exposure)
+        *link = exposure->next;
+    pthread_mutex_unlock(&shmemi_ucx.service_lock);
+    if (exposure)
+        unmap(exposure);
+}
+
+/* An answer on its way: the header has to stay until it is sent, and the key too, even if the region is hidden. */
+struct outgoing {
+    struct key_answer answer;
+    unsigned char key[];
+};
+
+static void on_answer_sent(void *request, ucs_status_t status, void *user_data)
+{
+    (void)status;
+    ucp_request_free(request);
+    free(user_data);
+}
+
+static void answer_key(const struct key_request *request, const struct exposure *exposure, ucp_ep_h reply)
+{
+    size_t key_size = exposure ? exposure->key_size : 0;
+    struct outgoing *outgoing = malloc(sizeof *outgoing + key_size);
+    if (!outgoing)
+        shmemi_fatal("out of memory for an answer to PE %u", request->origin);
+    outgoing->answer = (struct key_answer){
+        .job_key = shmemi_job.key,
+        .token = request->token,
+        .address = exposure ? (uintptr_t)exposure->address : 0,
+        .size = exposure ? exposure->size : 0,
+        .status = exposure                                       ? 0
+                  : request->region < SHMEMI_REGION_FIRST_MAPPED ? -EINVAL
+                                                                 : -ENOTSUP,
+        .key_size = (uint32_t)key_size,
+    };
+    if (exposure)
+        memcpy(outgoing->key, exposure->key, key_size);
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = on_answer_sent,
+        .user_data = outgoing,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    ucs_status_ptr_t sent = ucp_am_send_nbx(reply, SHMEMI_UCX_AM_KEY_ANSWER, &outgoing->answer, sizeof outgoing->answer,
+                                            outgoing->key, key_size, &param);
+    if (UCS_PTR_IS_ERR(sent))
+        shmemi_error("cannot send a key to PE %u: %s", request->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
+    if (!sent || UCS_PTR_IS_ERR(sent))
+        free(outgoing);
+}
+
+/* Inside progress of the service worker. */
+static ucs_status_t on_key_request(void *user_data, const void *header, size_t header_length, void *data, size_t length,
+                                   const ucp_am_recv_param_t *param)
+{
+    (void)user_data;
+    (void)data;
+    struct key_request request;
+    if (header_length != sizeof request || length || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
+        shmemi_error("dropped a damaged request for a key");
+        return UCS_OK;
+    }
+    memcpy(&request, header, sizeof request);
+    if (request.job_key != shmemi_job.key || request.origin >= (uint32_t)shmemi_job.n_pes) {
+        shmemi_error("dropped a request for a key that comes from another job");
+        return UCS_OK;
+    }
+    const struct exposure *exposure = *find(request.region);
+    if (!exposure && request.region < SHMEMI_REGION_FIRST_MAPPED)
+        shmemi_error("PE %u asks for region %u, which this PE does not expose", request.origin, request.region);
+    answer_key(&request, exposure, param->reply_ep);
+    return UCS_OK;
+}
+
+/* ---- Origin ------------------------------------------------------------------------------------------------------ */
+
+static bool is_awaited(const struct key_answer *answer, size_t length, const ucp_am_recv_param_t *param)
+{
+    return answer->job_key == shmemi_job.key && fetch.is_waiting && answer->token == fetch.token &&
+           answer->key_size == length && length <= sizeof fetch.key && !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
+}
+
+/* Inside progress of the initiator worker. */
+static ucs_status_t on_key_answer(void *user_data, const void *header, size_t header_length, void *data, size_t length,
+                                  const ucp_am_recv_param_t *param)
+{
+    (void)user_data;
+    struct key_answer answer;
+    if (header_length == sizeof answer)
+        memcpy(&answer, header, sizeof answer);
+    if (header_length != sizeof answer || !is_awaited(&answer, length, param)) {
+        shmemi_error("dropped an answer with a key that nobody asked for");
+        return UCS_OK;
+    }
+    fetch.answer = answer;
+    memcpy(fetch.key, data, length);
+    fetch.is_waiting = false;
+    atomic_store_explicit(&fetch.is_complete, true, memory_order_release);
+    return UCS_OK;
+}
+
+static int ask(const struct shmemi_view *view, ucp_ep_h endpoint, struct key_request *request,
+               struct shmemi_ucx_batch *batch)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(batch, &param);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    *request = (struct key_request){
+        .job_key = shmemi_job.key,
+        .token = ++fetch.token,
+        .origin = (uint32_t)shmemi_job.pe,
+        .region = view->region,
+    };
+    fetch.is_waiting = true;
+    atomic_store(&fetch.is_complete, false);
+    ucs_status_ptr_t sent =
+        ucp_am_send_nbx(endpoint, SHMEMI_UCX_AM_KEY_REQUEST, request, sizeof *request, NULL, 0, &param);
+    int rc = shmemi_ucx_batch_add(batch, sent, "asking for a key");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+static int await(const struct shmemi_view *view)
+{
+    unsigned spins = 0;
+    while (!atomic_load_explicit(&fetch.is_complete, memory_order_acquire)) {
+        if (shmemi_ucx_peer_is_lost(view->pe)) {
+            shmemi_error("lost the connection to PE %d; has it ended?", view->pe);
+            return -ECONNRESET;
+        }
+        shmemi_ucx_turn(&spins);
+    }
+    if (fetch.answer.status == -ENOTSUP)
+        return -ENOTSUP;
+    if (fetch.answer.status) {
+        shmemi_error("PE %d does not let this PE reach its region %u", view->pe, view->region);
+        return fetch.answer.status;
+    }
+    if (fetch.answer.size == view->size)
+        return 0;
+    shmemi_error("region %u has %zu bytes here and %llu on PE %d", view->region, view->size,
+                 (unsigned long long)fetch.answer.size, view->pe);
+    return -EINVAL;
+}
+
+static int unpack(const struct shmemi_view *view, ucp_ep_h endpoint)
+{
+    struct shmemi_ucx_target *target = view->data;
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_t status = ucp_ep_rkey_unpack(endpoint, fetch.key, &target->key);
+    if (status == UCS_OK) {
+        target->endpoint = endpoint;
+        target->address = fetch.answer.address;
+        target->next = ready_targets;
+        target->link = &ready_targets;
+        if (target->next)
+            target->next->link = &target->next;
+        ready_targets = target;
+        atomic_store_explicit(&target->ready, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    if (status != UCS_OK)
+        shmemi_error("cannot use the key of PE %d for region %u: %s", view->pe, view->region,
+                     ucs_status_string(status));
+    return shmemi_ucx_errno(status);
+}
+
+/* With the fetch lock held. */
+static int fetch_key(const struct shmemi_view *view)
+{
+    ucp_ep_h endpoint;
+    struct key_request request;
+    struct shmemi_ucx_batch batch = {0};
+    int rc = shmemi_ucx_endpoint(view->pe, &endpoint);
+    if (rc)
+        return rc;
+    rc = ask(view, endpoint, &request, &batch);
+    if (!rc)
+        rc = await(view);
+    int sent = shmemi_ucx_batch_wait_all(&batch);
+    if (!rc)
+        rc = sent;
+    return rc ? rc : unpack(view, endpoint);
+}
+
+int shmemi_ucx_target_open(const struct shmemi_view *view)
+{
+    struct shmemi_ucx_target *target = view->data;
+    unsigned spins = 0;
+    int rc = 0;
+    while (pthread_mutex_trylock(&fetch.lock))
+        shmemi_ucx_turn(&spins);
+    if (!atomic_load_explicit(&target->ready, memory_order_acquire))
+        rc = fetch_key(view);
+    pthread_mutex_unlock(&fetch.lock);
+    return rc;
+}
+
+/* With the initiator lock held. */
+static void forget(struct shmemi_ucx_target *target)
+{
+    atomic_store(&target->ready, false);
+    *target->link = target->next;
+    if (target->next)
+        target->next->link = target->link;
+    ucp_rkey_destroy(target->key);
+}
+
+void shmemi_ucx_target_close(struct shmemi_ucx_target *target)
+{
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    if (atomic_load(&target->ready))
+        forget(target);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    free(target);
+}
+
+/* ---- Open and close ---------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_key_open(void)
+{
+    int rc = shmemi_ucx_set_handler(shmemi_ucx.service, SHMEMI_UCX_AM_KEY_REQUEST, on_key_request);
+    return rc ? rc : shmemi_ucx_set_handler(shmemi_ucx.initiator, SHMEMI_UCX_AM_KEY_ANSWER, on_key_answer);
+}
+
+void shmemi_ucx_key_close(void)
+{
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    while (ready_targets)
+        forget(ready_targets);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    while (exposures) {
+        struct exposure *exposure = exposures;
+        exposures = exposure->next;
+        unmap(exposure);
+    }
+}

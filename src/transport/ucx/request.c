@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Link "ucx", the origin's end: requests (request.h) as active messages to the owner's service worker, answers as
+ * active messages back to the origin's initiator worker.
+ *
+ *      origin                                             owner (transport/ucx/arrival.c)
+ *      REQUEST {struct shmemi_request} + payload of PUT -->  receive slot or UCX's buffer -> shmemi_service_accept
+ *      slot's memory, shmemi_request_settle             <--  ANSWER {slot, status} + data of GET or AMO
+ *
+ * Both ends of a rendezvous are staging slots, which are registered with UCX once: no copy beside the network's own.
+ * Requests may overtake each other.
+ *
+ * Credits. What an origin may have under way bounds what its owners hold for it: as many requests with a payload as it
+ * has slots, UNANSWERED_MAX without. Payloads from UCX_RNDV_THRESH on stay with the origin until it is their turn for a
+ * receive slot; turns are in the order of arrival, so no origin waits for ever.
+ */
+#include "transport/request.h"
+
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "transport/staged/request_check.h"
+#include "transport/staged/service.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Requests without slot that a PE may have under way. */
+enum { UNANSWERED_MAX = 1024 };
+
+/* What this PE expects for one of its slots. */
+struct expectation {
+    bool waiting;
+    uint8_t type;
+    uint32_t pe;
+    size_t size;
+    void *descriptor;         /* of UCX, of an answer that has come and is to be received */
+    struct expectation *next; /* of those */
+};
+
+/* A request on its way. */
+struct outgoing {
+    struct outgoing *next;
+    struct shmemi_request request;
+};
+
+/* All under the initiator lock, but for the counter. */
+static struct {
+    struct expectation *slot; /* shmemi_staging.slots entries */
+    uint32_t *slotless;       /* requests without slot, by PE and set: not yet answered */
+    struct outgoing *unused;
+    struct shmemi_ucx_batch sends;
+    struct expectation *first, **end; /* answers to be received, in the order of arrival */
+    struct shmemi_ucx_receiving receiving;
+    atomic_uint unanswered;
+} origin;
+
+/* ---- Sending ----------------------------------------------------------------------------------------------------- */
+
+static void settle_own(uint16_t slot, bool is_failed)
+{
+    enum shmemi_slot_state state = SHMEMI_SLOT_FREE;
+    if (!shmemi_is_slotless(slot)) {
+        origin.slot[slot].waiting = false;
+        if (!shmemi_request_is_put(origin.slot[slot].type))
+            state = SHMEMI_SLOT_DONE;
+    }
+    atomic_fetch_sub_explicit(&origin.unanswered, 1, memory_order_relaxed);
+    shmemi_request_settle(slot, is_failed ? SHMEMI_SLOT_FAILED : state);
+}
+
+static uint32_t *slotless(uint32_t pe, uint16_t slot)
+{
+    return &origin.slotless[pe * SHMEMI_SLOTLESS_SETS + shmemi_slotless_set(slot)];
+}
+
+/* Note that an answer has to come; undone by settle_own or expect_nothing. */
+static void expect(uint32_t pe, const struct shmemi_request *request)
+{
+    atomic_fetch_add_explicit(&origin.unanswered, 1, memory_order_relaxed);
+    if (shmemi_is_slotless(request->slot)) {
+        ++*slotless(pe, request->slot);
+        return;
+    }
+    bool has_answer = !shmemi_request_is_put(request->type);
+    bool is_word = request->type == SHMEMI_REQUEST_AMO;
+    origin.slot[request->slot] = (struct expectation){
+        .waiting = true,
+        .type = request->type,
+        .pe = pe,
+        .size = !has_answer ? 0
+                : is_word   ? request->u.amo.size
+                            : shmemi_request_payload_size(request),
+    };
+}
+
+/* Is this the answer of a request that waits? Then it does not any more. */
+static bool is_expected(uint16_t slot, uint32_t pe)
+{
+    if (pe >= (uint32_t)shmemi_job.n_pes)
+        return false;
+    if (shmemi_is_slotless(slot)) {
+        bool found = *slotless(pe, slot);
+        *slotless(pe, slot) -= found;
+        return found;
+    }
+    return origin.slot && slot < shmemi_staging.slots && origin.slot[slot].waiting && origin.slot[slot].pe == pe;
+}
+
+/* The request was not sent: its slot stays the caller's. */
+static void expect_nothing(uint32_t pe, const struct shmemi_request *request)
+{
+    atomic_fetch_sub_explicit(&origin.unanswered, 1, memory_order_relaxed);
+    if (shmemi_is_slotless(request->slot))
+        --*slotless(pe, request->slot);
+    else
+        origin.slot[request->slot].waiting = false;
+}
+
+size_t shmemi_ucx_request_payload(const struct shmemi_request *request)
+{
+    bool has_payload = shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
+    return has_payload ? shmemi_request_payload_size(request) : 0;
+}
+
+static void free_outgoing(struct outgoing *outgoing)
+{
+    outgoing->next = origin.unused;
+    origin.unused = outgoing;
+}
+
+static struct outgoing *take_outgoing(void)
+{
+    struct outgoing *outgoing = origin.unused;
+    if (outgoing)
+        origin.unused = outgoing->next;
+    else if (!(outgoing = malloc(sizeof *outgoing)))
+        shmemi_fatal("out of memory for a request");
+    return outgoing;
+}
+
+/* A request that could not be sent is settled by shmemi_ucx_request_peer_lost. */
+static void on_sent(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    free_outgoing(user_data);
+    shmemi_ucx_batch_done(&origin.sends, status);
+}
+
+static ucs_status_ptr_t start_send(ucp_ep_h endpoint, struct outgoing *outgoing)
+{
+    const struct shmemi_request *request = &outgoing->request;
+    size_t size = shmemi_ucx_request_payload(request);
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .flags = UCP_AM_SEND_FLAG_REPLY,
+        .cb.send = on_sent,
+        .user_data = outgoing,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    if (size)
+        shmemi_ucx_name_staging(&param);
+    return ucp_am_send_nbx(endpoint, SHMEMI_UCX_AM_REQUEST, request, sizeof *request,
+                           size ? shmemi_staging_slot(request->slot) : NULL, size, &param);
+}
+
+/* With the initiator lock held. */
+static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *request)
+{
+    if (!origin.slot && !(origin.slot = calloc(shmemi_staging.slots, sizeof *origin.slot)))
+        shmemi_fatal("out of memory for %u slots", shmemi_staging.slots);
+    struct outgoing *outgoing = take_outgoing();
+    outgoing->request = *request;
+    expect((uint32_t)pe, request);
+    ucs_status_ptr_t sent = start_send(endpoint, outgoing);
+    if (!sent || UCS_PTR_IS_ERR(sent))
+        free_outgoing(outgoing);
+    int rc = shmemi_ucx_batch_add(&origin.sends, sent, "sending a request");
+    if (rc)
+        expect_nothing((uint32_t)pe, request);
+    return rc;
+}
+
+/* A fence orders requests after one-sided operations too, which the network does not: they are completed first. */
+static int keep_order(const struct shmemi_request *request)
+{
+    bool is_ordered = request->type != SHMEMI_REQUEST_GET;
+    if (!is_ordered || shmemi_count_is_settled(&shmemi_ucx.fences, shmemi_count_issued(&shmemi_ucx.fences)))
+        return 0;
+    return shmemi_ucx_flush();
+}
+
+static void await_credit(void)
+{
+    unsigned spins = 0;
+    while (shmemi_ucx_request_pending() > UNANSWERED_MAX)
+        shmemi_ucx_turn(&spins);
+}
+
+static int ucx_send(int pe, const struct shmemi_request *request)
+{
+    ucp_ep_h endpoint;
+    int rc = keep_order(request);
+    rc = rc ? rc : shmemi_ucx_endpoint(pe, &endpoint);
+    if (rc)
+        return rc;
+    if (shmemi_ucx_peer_is_lost(pe)) {
+        shmemi_error("lost the connection to PE %d; has it ended?", pe);
+        return -ECONNRESET;
+    }
+    shmemi_ucx_batch_limit(&origin.sends);
+    if (shmemi_is_slotless(request->slot))
+        await_credit();
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    rc = send_locked(pe, endpoint, request);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    shmemi_service_notice();
+    return rc;
+}
+
+const struct shmemi_link shmemi_link_ucx = {.send = ucx_send};
+
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
+
+static void receive_next(void);
+
+static uint16_t slot_of(const struct expectation *expectation)
+{
+    return (uint16_t)(expectation - origin.slot);
+}
+
+static void finish_data(struct expectation *expectation, bool is_failed)
+{
+    origin.receiving.count--;
+    origin.receiving.bytes -= expectation->size;
+    settle_own(slot_of(expectation), is_failed);
+}
+
+static void on_data(void *request, ucs_status_t status, size_t length, void *user_data)
+{
+    (void)length;
+    ucp_request_free(request);
+    finish_data(user_data, status != UCS_OK);
+    receive_next();
+}
+
+static void start_data(struct expectation *expectation)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.recv_am = on_data,
+        .user_data = expectation,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    origin.receiving.count++;
+    origin.receiving.bytes += expectation->size;
+    shmemi_ucx_name_staging(&param);
+    ucs_status_ptr_t request =
+        ucp_am_recv_data_nbx(shmemi_ucx.initiator, expectation->descriptor, shmemi_staging_slot(slot_of(expectation)),
+                             expectation->size, &param);
+    if (!request || UCS_PTR_IS_ERR(request))
+        finish_data(expectation, UCS_PTR_IS_ERR(request));
+}
+
+static void receive_next(void)
+{
+    struct expectation *expectation;
+    while ((expectation = origin.first) && shmemi_ucx_may_receive(&origin.receiving, expectation->size)) {
+        origin.first = expectation->next;
+        if (!origin.first)
+            origin.end = &origin.first;
+        start_data(expectation);
+    }
+}
+
+static ucs_status_t receive_data(struct expectation *expectation, void *descriptor)
+{
+    expectation->waiting = false; /* the answer has come; finish_data settles */
+    expectation->descriptor = descriptor;
+    expectation->next = NULL;
+    *origin.end = expectation;
+    origin.end = &expectation->next;
+    receive_next();
+    return UCS_INPROGRESS;
+}
+
+/* Answers of a PE that is lost are not received any more. */
+static void refuse_data_of(uint32_t pe)
+{
+    struct expectation **link = &origin.first, *expectation;
+    while ((expectation = *link)) {
+        if (expectation->pe != pe) {
+            link = &expectation->next;
+            continue;
+        }
+        *link = expectation->next;
+        ucp_am_data_release(shmemi_ucx.initiator, expectation->descriptor);
+        settle_own(slot_of(expectation), true);
+    }
+    origin.end = link;
+}
+
+/* Inside progress of the initiator worker. */
+static ucs_status_t on_answer(void *user_data, const void *header, size_t header_length, void *data, size_t length,
+                              const ucp_am_recv_param_t *param)
+{
+    (void)user_data;
+    struct shmemi_ucx_answer answer = {0};
+    if (header_length == sizeof answer)
+        memcpy(&answer, header, sizeof answer);
+    if (answer.job_key != shmemi_job.key || !is_expected(answer.slot, answer.owner)) {
+        shmemi_error("dropped an answer from the network that nobody waits for");
+        return UCS_OK;
+    }
+    size_t size = shmemi_is_slotless(answer.slot) || answer.status ? 0 : origin.slot[answer.slot].size;
+    if (length != size) {
+        shmemi_error("PE %u answered a request for %zu bytes with %zu", answer.owner, size, length);
+        settle_own(answer.slot, true);
+        return UCS_OK;
+    }
+    if (length && param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
+        return receive_data(&origin.slot[answer.slot], data);
+    if (length)
+        memcpy(shmemi_staging_slot(answer.slot), data, length);
+    settle_own(answer.slot, answer.status != 0);
+    return UCS_OK;
+}
+
+void shmemi_ucx_request_peer_lost(int pe)
+{
+    refuse_data_of((uint32_t)pe);
+    for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
+        if (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe)
+            settle_own((uint16_t)slot, true);
+    for (uint16_t set = 0; set < SHMEMI_SLOTLESS_SETS; set++)
+        for (uint32_t *count = slotless((uint32_t)pe, SHMEMI_SLOT_NONE + set); *count; --*count)
+            settle_own(SHMEMI_SLOT_NONE + set, true);
+}
+
+unsigned shmemi_ucx_request_pending(void)
+{
+    return atomic_load_explicit(&origin.unanswered, memory_order_relaxed);
+}
+
+/* ---- Open and close ---------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_request_open(void)
+{
+    origin.first = NULL;
+    origin.end = &origin.first;
+    origin.receiving = (struct shmemi_ucx_receiving){0};
+    origin.slotless = calloc((size_t)shmemi_job.n_pes * SHMEMI_SLOTLESS_SETS, sizeof *origin.slotless);
+    if (!origin.slotless) {
+        shmemi_error("out of memory for the requests to %d PEs", shmemi_job.n_pes);
+        return -ENOMEM;
+    }
+    int rc = shmemi_ucx_arrival_open();
+    return rc ? rc : shmemi_ucx_set_handler(shmemi_ucx.initiator, SHMEMI_UCX_AM_ANSWER, on_answer);
+}
+
+void shmemi_ucx_request_close(void)
+{
+    shmemi_ucx_arrival_close();
+    while (origin.unused) {
+        struct outgoing *outgoing = origin.unused;
+        origin.unused = outgoing->next;
+        free(outgoing);
+    }
+    shmemi_ucx_staging_close();
+    free(origin.slot);
+    free(origin.slotless);
+    origin.slot = NULL;
+    origin.slotless = NULL;
+    atomic_store(&origin.unanswered, 0);
+}

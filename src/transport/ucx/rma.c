@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Driver "ucx": host memory of PEs of other nodes, by UCX's one-sided operations. Where the network has none, UCX
+ * emulates them by messages to the peer's service worker.
+ *
+ * A local place in GPU memory goes through bounce buffers; its nonblocking forms are complete on return. Many small
+ * rows travel packed, as requests to the owner.
+ */
+#include "base/log.h"
+#include "transport/staged/batch.h"
+#include "bootstrap/job.h"
+#include "transport/ucx/prepared.h"
+#include "transport/request.h"
+#include "transport/staged/service.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Attach ------------------------------------------------------------------------------------------------------ */
+
+int shmemi_ucx_attach_view(struct shmemi_view *view)
+{
+    if (shmemi_job_node_rank_of(view->pe) >= 0 || !atomic_load(&shmemi_ucx.is_open))
+        return -ENOTSUP;
+    struct shmemi_ucx_target *target = calloc(1, sizeof *target);
+    if (!target) {
+        shmemi_error("out of memory for the route to PE %d", view->pe);
+        return -ENOMEM;
+    }
+    view->data = target;
+    view->mapped = NULL;
+    return 0;
+}
+
+void shmemi_ucx_detach_view(struct shmemi_view *view)
+{
+    shmemi_ucx_target_close(view->data);
+    view->data = NULL;
+}
+
+static int ucx_attach(struct shmemi_view *view, const struct shmemi_share *share)
+{
+    (void)share;
+    const struct shmemi_memory *memory = view->place.memory;
+    return memory && memory != &shmemi_memory_host ? -ENOTSUP : shmemi_ucx_attach_view(view);
+}
+
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
+
+/* After an operation that is not complete on return. The service thread looks after it if nobody else does. */
+void shmemi_ucx_note_pending(struct shmemi_context *context)
+{
+    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_UCX);
+    uint64_t before = shmemi_count_issue(&shmemi_ucx.operations);
+    if (shmemi_count_is_settled(&shmemi_ucx.operations, before))
+        shmemi_service_notice();
+}
+
+/* Parameters of a transfer between a peer's copy and these bytes. What the program has prepared need not be registered
+ * again. */
+static void transfer_param(struct shmemi_ucx_batch *batch, const struct shmemi_ucx_local *local_end, size_t nbytes,
+                           ucp_request_param_t *param_p)
+{
+    const void *local = local_end->address;
+    shmemi_ucx_batch_param(batch, param_p);
+    param_p->memory_type = local_end->type;
+    param_p->memh = shmemi_prepared_handle(local, nbytes);
+    if (param_p->memh)
+        param_p->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+}
+
+int shmemi_ucx_start_put(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local source,
+                         size_t nbytes, struct shmemi_ucx_batch *batch)
+{
+    ucp_request_param_t param;
+    transfer_param(batch, &source, nbytes, &param);
+    shmemi_ucx_batch_limit(batch);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request =
+        ucp_put_nbx(target->endpoint, source.address, nbytes, target->address + offset, target->key, &param);
+    int rc = shmemi_ucx_batch_add(batch, request, "put");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+int shmemi_ucx_start_get(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local dest,
+                         size_t nbytes, struct shmemi_ucx_batch *batch)
+{
+    ucp_request_param_t param;
+    transfer_param(batch, &dest, nbytes, &param);
+    shmemi_ucx_batch_limit(batch);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request =
+        ucp_get_nbx(target->endpoint, dest.address, nbytes, target->address + offset, target->key, &param);
+    int rc = shmemi_ucx_batch_add(batch, request, "get");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+static bool is_dense(const struct shmemi_ucx_rows *rows)
+{
+    return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
+}
+
+static struct shmemi_ucx_local row_of(const struct shmemi_ucx_rows *rows, size_t row)
+{
+    return (struct shmemi_ucx_local){rows->memory + row * rows->memory_pitch, rows->type};
+}
+
+int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch)
+{
+    int rc = 0;
+    if (is_dense(rows))
+        return shmemi_ucx_start_put(target, rows->offset, row_of(rows, 0), rows->width * rows->rows, batch);
+    for (size_t i = 0; i < rows->rows && !rc; i++)
+        rc = shmemi_ucx_start_put(target, rows->offset + i * rows->peer_pitch, row_of(rows, i), rows->width, batch);
+    return rc;
+}
+
+int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                        struct shmemi_ucx_batch *batch)
+{
+    int rc = 0;
+    if (is_dense(rows))
+        return shmemi_ucx_start_get(target, rows->offset, row_of(rows, 0), rows->width * rows->rows, batch);
+    for (size_t i = 0; i < rows->rows && !rc; i++)
+        rc = shmemi_ucx_start_get(target, rows->offset + i * rows->peer_pitch, row_of(rows, i), rows->width, batch);
+    return rc;
+}
+
+/* Rows below this size cost less as part of a request, which the owner unpacks, than as a message of their own. */
+enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
+
+bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape)
+{
+    bool is_dense = shape->dest_pitch == shape->width && shape->source_pitch == shape->width;
+    return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !is_dense;
+}
+
+/* The view as the driver of requests knows it. */
+struct shmemi_view shmemi_ucx_request_view(const struct shmemi_view *view)
+{
+    struct shmemi_view copy = *view;
+    copy.data = (void *)&shmemi_link_ucx;
+    return copy;
+}
+
+static bool is_host(const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_host;
+}
+
+static struct shmemi_ucx_local host_bytes(const struct shmemi_place *place)
+{
+    return (struct shmemi_ucx_local){(char *)place->address, UCS_MEMORY_TYPE_HOST};
+}
+
+int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
+{
+    int waited = shmemi_ucx_batch_wait_all(batch);
+    return rc ? rc : waited;
+}
+
+static int put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    const struct shmemi_ucx_target *target;
+    struct shmemi_ucx_batch batch = {0};
+    if (!shape->width || !shape->rows)
+        return 0;
+    if (shmemi_ucx_is_better_packed(shape)) {
+        struct shmemi_view by_request = shmemi_ucx_request_view(view);
+        return shmemi_driver_staged.put_strided(context, &by_request, offset, source, shape);
+    }
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    if (!is_host(source)) {
+        rc = shmemi_ucx_bounce_put(target, offset, source, shape);
+        shmemi_ucx_note_pending(context);
+        return rc;
+    }
+    struct shmemi_ucx_rows rows = {
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = shape->dest_pitch,
+        .memory = (char *)source->address,
+        .memory_pitch = shape->source_pitch,
+    };
+    rc = shmemi_ucx_finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+static int get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    const struct shmemi_ucx_target *target;
+    struct shmemi_ucx_batch batch = {0};
+    if (!shape->width || !shape->rows)
+        return 0;
+    if (shmemi_ucx_is_better_packed(shape)) {
+        struct shmemi_view by_request = shmemi_ucx_request_view(view);
+        return shmemi_driver_staged.get_strided(context, &by_request, offset, dest, shape);
+    }
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    if (!is_host(dest))
+        return shmemi_ucx_bounce_get(target, offset, dest, shape);
+    struct shmemi_ucx_rows rows = {
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = shape->source_pitch,
+        .memory = (char *)dest->address,
+        .memory_pitch = shape->dest_pitch,
+    };
+    return shmemi_ucx_finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
+}
+
+static int batch_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *source, size_t nbytes)
+{
+    struct shmemi_view by_request = shmemi_ucx_request_view(view);
+    return shmemi_batch_put(context, &by_request, offset, (const void *)source->address, nbytes);
+}
+
+static int ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *source, size_t nbytes)
+{
+    if (shmemi_batch_takes(context, source, nbytes))
+        return batch_put(context, view, offset, source, nbytes);
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return put_strided(context, view, offset, source, &shape);
+}
+
+static int ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *dest, size_t nbytes)
+{
+    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return get_strided(context, view, offset, dest, &shape);
+}
+
+static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes)
+{
+    const struct shmemi_ucx_target *target;
+    if (shmemi_batch_takes(context, source, nbytes) || !is_host(source))
+        return ucx_put(context, view, offset, source, nbytes);
+    if (!nbytes)
+        return 0;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    rc = shmemi_ucx_start_put(target, offset, host_bytes(source), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes)
+{
+    const struct shmemi_ucx_target *target;
+    if (!is_host(dest))
+        return ucx_get(context, view, offset, dest, nbytes);
+    if (!nbytes)
+        return 0;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    rc = shmemi_ucx_start_get(target, offset, host_bytes(dest), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+/* ---- Atomics ----------------------------------------------------------------------------------------------------- */
+
+/* UCX's operation for ours. All but the first four kinds deliver the old value in any case. */
+static const struct {
+    ucp_atomic_op_t op;
+    bool always_fetches;
+} atomics[] = {
+    [SHMEMI_AMO_ADD] = {UCP_ATOMIC_OP_ADD, false},
+    [SHMEMI_AMO_AND] = {UCP_ATOMIC_OP_AND, false},
+    [SHMEMI_AMO_OR] = {UCP_ATOMIC_OP_OR, false},
+    [SHMEMI_AMO_XOR] = {UCP_ATOMIC_OP_XOR, false},
+    [SHMEMI_AMO_FETCH] = {UCP_ATOMIC_OP_ADD, true}, /* of 0 */
+    [SHMEMI_AMO_SET] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_SWAP] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_COMPARE_SWAP] = {UCP_ATOMIC_OP_CSWAP, true},
+};
+
+/* An atomic operation's operands, which have to stay until it is complete. */
+struct word_operation {
+    struct word_operation *next;
+    uint64_t operand; /* COMPARE_SWAP: the value to compare with */
+    uint64_t result;  /* COMPARE_SWAP: on entry the value to store */
+    struct shmemi_ucx_batch *batch;
+    void *fetch_p; /* where the result goes; may be NULL */
+    unsigned size;
+};
+
+static struct word_operation *free_words; /* under the initiator lock */
+
+static void load_operands(struct word_operation *word, const struct shmemi_amo *amo)
+{
+    bool compares = amo->op == SHMEMI_AMO_COMPARE_SWAP;
+    word->operand = compares ? amo->compare : amo->op == SHMEMI_AMO_FETCH ? 0 : amo->operand;
+    word->result = compares ? amo->operand : 0;
+}
+
+static ucs_status_ptr_t start_atomic(const struct shmemi_ucx_target *target, size_t offset,
+                                     const struct shmemi_amo *amo, struct word_operation *word, bool fetches,
+                                     ucp_request_param_t *param)
+{
+    load_operands(word, amo);
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param->datatype = ucp_dt_make_contig(amo->size);
+    if (fetches) {
+        param->op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        param->reply_buffer = &word->result;
+    }
+    return ucp_atomic_op_nbx(target->endpoint, atomics[amo->op].op, &word->operand, 1, target->address + offset,
+                             target->key, param);
+}
+
+static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_amo *amo,
+                        void *fetch_p)
+{
+    struct word_operation word;
+    struct shmemi_ucx_batch batch = {0};
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&batch, &param);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, &word, true, &param);
+    int rc = shmemi_ucx_batch_add(&batch, request, "atomic operation");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    rc = shmemi_ucx_finish(rc, &batch);
+    if (!rc)
+        memcpy(fetch_p, &word.result, amo->size);
+    return rc;
+}
+
+static void free_word(struct word_operation *word)
+{
+    word->next = free_words;
+    free_words = word;
+}
+
+static struct word_operation *take_word(void)
+{
+    struct word_operation *word = free_words;
+    if (word)
+        free_words = word->next;
+    else
+        word = malloc(sizeof *word);
+    if (!word)
+        shmemi_fatal("out of memory for an atomic operation");
+    return word;
+}
+
+/* With the initiator lock held. */
+static void finish_word(struct word_operation *word)
+{
+    if (word->fetch_p)
+        memcpy(word->fetch_p, &word->result, word->size);
+    free_word(word);
+}
+
+static void on_posted(void *request, ucs_status_t status, void *user_data)
+{
+    struct word_operation *word = user_data;
+    struct shmemi_ucx_batch *batch = word->batch;
+    ucp_request_free(request);
+    finish_word(word);
+    shmemi_ucx_batch_done(batch, status);
+}
+
+/* Start an operation that quiet waits for. */
+static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&context->network, &param);
+    shmemi_ucx_batch_limit(&context->network);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    struct word_operation *word = take_word();
+    word->batch = &context->network;
+    word->fetch_p = fetch_p;
+    word->size = amo->size;
+    param.cb.send = on_posted;
+    param.user_data = word;
+    bool fetches = fetch_p || atomics[amo->op].always_fetches;
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, fetches, &param);
+    if (!request)
+        finish_word(word);
+    else if (UCS_PTR_IS_ERR(request))
+        free_word(word);
+    int rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+static int check_word(const struct shmemi_ucx_target *target, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo)
+{
+    if ((amo->size == 4 || amo->size == 8) && !((target->address + offset) % amo->size))
+        return 0;
+    shmemi_error("an atomic operation on %u bytes at offset %zu of region %u on PE %d: a word has 4 or 8 bytes and "
+                 "is aligned to its size",
+                 amo->size, offset, view->region, view->pe);
+    return -EINVAL;
+}
+
+static int target_of_word(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo,
+                          const struct shmemi_ucx_target **target_p)
+{
+    int rc = shmemi_ucx_target_of(view, target_p);
+    return rc ? rc : check_word(*target_p, view, offset, amo);
+}
+
+static int ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_amo *amo, void *fetch_p)
+{
+    const struct shmemi_ucx_target *target;
+    int rc = target_of_word(view, offset, amo, &target);
+    if (rc)
+        return rc;
+    return fetch_p ? fetch_atomic(target, offset, amo, fetch_p) : post_atomic(context, target, offset, amo, NULL);
+}
+
+static int ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    const struct shmemi_ucx_target *target;
+    int rc = target_of_word(view, offset, amo, &target);
+    return rc ? rc : post_atomic(context, target, offset, amo, fetch_p);
+}
+
+/* ---- Order and completion ---------------------------------------------------------------------------------------- */
+
+/* Orders UCX's one-sided operations among themselves; a request that follows waits for them (shmemi_ucx_flush). */
+static int ucx_fence(struct shmemi_context *context)
+{
+    (void)context;
+    shmemi_count_issue(&shmemi_ucx.fences);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_t status = ucp_worker_fence(shmemi_ucx.initiator);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    if (status != UCS_OK)
+        shmemi_error("network (UCX): fence: %s", ucs_status_string(status));
+    return shmemi_ucx_errno(status);
+}
+
+/* Other threads may go on issuing: only what was counted before is known to be complete after it. */
+int shmemi_ucx_flush(void)
+{
+    struct shmemi_ucx_batch batch = {0};
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&batch, &param);
+    uint64_t operations = shmemi_count_issued(&shmemi_ucx.operations);
+    uint64_t fences = shmemi_count_issued(&shmemi_ucx.fences);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_batch_add(&batch, ucp_worker_flush_nbx(shmemi_ucx.initiator, &param), "quiet");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    rc = shmemi_ucx_finish(rc, &batch);
+    if (rc)
+        return rc;
+    shmemi_count_settle(&shmemi_ucx.operations, operations);
+    shmemi_count_settle(&shmemi_ucx.fences, fences);
+    return 0;
+}
+
+/* The flush completes what was posted, in whatever order, so the count of completed operations reaches the count that
+ * was issued. */
+static int ucx_quiet(struct shmemi_context *context)
+{
+    struct shmemi_ucx_batch *batch = &context->network;
+    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
+    int rc = shmemi_ucx_flush();
+    int waited = shmemi_ucx_batch_wait(batch, issued);
+    if (waited)
+        atomic_store_explicit(&batch->status, 0, memory_order_relaxed); /* reported once */
+    return rc ? rc : waited;
+}
+
+/* Who waits makes progress. */
+static int ucx_poll(struct shmemi_context *context)
+{
+    const struct shmemi_ucx_batch *batch = &context->network;
+    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
+    return atomic_load_explicit(&batch->completed, memory_order_acquire) < issued ? -EAGAIN : 0;
+}
+
+void shmemi_ucx_words_close(void)
+{
+    while (free_words) {
+        struct word_operation *word = free_words;
+        free_words = word->next;
+        free(word);
+    }
+}
+
+const struct shmemi_driver shmemi_driver_ucx = {
+    .name = "ucx",
+    .attach = ucx_attach,
+    .detach = shmemi_ucx_detach_view,
+    .put = ucx_put,
+    .get = ucx_get,
+    .put_nbi = ucx_put_nbi,
+    .get_nbi = ucx_get_nbi,
+    .put_strided = put_strided,
+    .put_strided_nbi = put_strided,
+    .get_strided = get_strided,
+    .amo = ucx_amo,
+    .amo_nbi = ucx_amo_nbi,
+    .fence = ucx_fence,
+    .quiet = ucx_quiet,
+    .poll = ucx_poll,
+};

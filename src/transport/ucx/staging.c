@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The staging slots as UCX sees them: registered once, when the first request needs them.
+ */
+#include "transport/request.h"
+#include "transport/ucx/internal.h"
+
+/* The staging area as UCX knows it; NULL when it could not be registered, which UCX then does by parts. */
+static struct {
+    pthread_once_t once;
+    ucp_mem_h handle;
+} staging = {.once = PTHREAD_ONCE_INIT};
+
+static void register_staging(void)
+{
+    const size_t sets = 2; /* requests come over a network in jobs of several nodes only */
+    staging.handle = shmemi_ucx_register(shmemi_staging.memory, sets * shmemi_staging.slots * shmemi_staging.chunk);
+}
+
+void shmemi_ucx_prepare_staging(void)
+{
+    pthread_once(&staging.once, register_staging);
+}
+
+/* An operation's data is in a slot. */
+void shmemi_ucx_name_staging(ucp_request_param_t *param)
+{
+    shmemi_ucx_prepare_staging();
+    if (!staging.handle)
+        return;
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+    param->memh = staging.handle;
+}
+
+void shmemi_ucx_staging_close(void)
+{
+    shmemi_ucx_unregister(staging.handle);
+    staging.handle = NULL;
+    staging.once = (pthread_once_t)PTHREAD_ONCE_INIT;
+}

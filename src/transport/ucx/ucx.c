@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * UCX: context, the two workers, endpoints, progress, and counting operations under way.
+ *
+ * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error
+ * handler, which UCX calls over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
+ */
+#include "transport/ucx/ucx.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "bootstrap/bootstrap.h"
+#include "bootstrap/job.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucs/config/global_opts.h>
+
+enum {
+    ADDRESS_MAX = 64 << 10, /* bytes of a worker's address: some 100 with one network device */
+    CLOSE_SECONDS = 5,
+    BURST = 16, /* rounds of progress under one lock while there are events */
+};
+
+struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Endpoints by PE. */
+static struct {
+    _Atomic(ucp_ep_h) *of_pe;
+    atomic_bool *lost;            /* the connection broke */
+    pthread_mutex_t connect_lock; /* one is made at a time */
+    atomic_bool closing;
+} endpoints = {.connect_lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool service_is_inside; /* a thread is in progress of the service worker; under its lock */
+
+int shmemi_ucx_errno(ucs_status_t status)
+{
+    switch (status) {
+    case UCS_OK:
+        return 0;
+    case UCS_ERR_NO_MEMORY:
+        return -ENOMEM;
+    case UCS_ERR_INVALID_PARAM:
+        return -EINVAL;
+    case UCS_ERR_UNSUPPORTED:
+        return -ENOTSUP;
+    case UCS_ERR_UNREACHABLE:
+        return -EHOSTUNREACH;
+    case UCS_ERR_CONNECTION_RESET:
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+    case UCS_ERR_NOT_CONNECTED:
+        return -ECONNRESET;
+    case UCS_ERR_CANCELED:
+        return -ECANCELED;
+    default:
+        return -EIO;
+    }
+}
+
+static int report(ucs_status_t status, const char *what)
+{
+    if (status != UCS_OK)
+        shmemi_error("network (UCX): %s: %s", what, ucs_status_string(status));
+    return shmemi_ucx_errno(status);
+}
+
+/* ---- Batches ----------------------------------------------------------------------------------------------------- */
+
+static void note_failure(struct shmemi_ucx_batch *batch, ucs_status_t status)
+{
+    if (atomic_load_explicit(&batch->status, memory_order_relaxed) || atomic_load(&endpoints.closing))
+        return;
+    shmemi_error("a transfer over the network failed: %s; has a PE ended?", ucs_status_string(status));
+    atomic_store_explicit(&batch->status, shmemi_ucx_errno(status), memory_order_relaxed);
+}
+
+/* The counter comes last: a waiting thread may drop the batch as soon as it sees it. */
+void shmemi_ucx_batch_done(struct shmemi_ucx_batch *batch, ucs_status_t status)
+{
+    if (status != UCS_OK)
+        note_failure(batch, status);
+    atomic_fetch_add_explicit(&batch->completed, 1, memory_order_release);
+}
+
+static void on_completion(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    shmemi_ucx_batch_done(user_data, status);
+}
+
+void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p)
+{
+    *param_p = (ucp_request_param_t){
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.send = on_completion,
+        .user_data = batch,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+}
+
+int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what)
+{
+    if (!request)
+        return 0;
+    if (UCS_PTR_IS_ERR(request))
+        return report(UCS_PTR_STATUS(request), what);
+    atomic_fetch_add_explicit(&batch->issued, 1, memory_order_relaxed);
+    return 0;
+}
+
+void shmemi_ucx_turn(unsigned *spins)
+{
+    if (shmemi_ucx_progress())
+        *spins = 0;
+    else
+        shmemi_progress(spins);
+}
+
+int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed)
+{
+    unsigned spins = 0;
+    while (atomic_load_explicit(&batch->completed, memory_order_acquire) < completed)
+        shmemi_ucx_turn(&spins);
+    return atomic_load_explicit(&batch->status, memory_order_relaxed);
+}
+
+int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch)
+{
+    return shmemi_ucx_batch_wait(batch, atomic_load_explicit(&batch->issued, memory_order_relaxed));
+}
+
+void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch)
+{
+    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
+    if (issued - atomic_load_explicit(&batch->completed, memory_order_relaxed) > SHMEMI_UCX_IN_FLIGHT_MAX)
+        shmemi_ucx_batch_wait(batch, issued - SHMEMI_UCX_IN_FLIGHT_MAX / 2);
+}
+
+/* ---- Endpoints --------------------------------------------------------------------------------------------------- */
+
+static void address_key(char *key, size_t size)
+{
+    snprintf(key, size, "mapshmem-ucx-%u", shmemi_job.generation);
+}
+
+/* UCX has found that a peer does not answer any more. Inside progress of the initiator worker. A peer that has ended
+ * in good order is no error: the message comes with the first operation that fails. */
+static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t status)
+{
+    (void)endpoint;
+    int pe = (int)(intptr_t)user_data;
+    if (atomic_load(&endpoints.closing))
+        return;
+    shmemi_debug("connection to PE %d ended: %s", pe, ucs_status_string(status));
+    atomic_store(&endpoints.lost[pe], true);
+    shmemi_ucx_request_peer_lost(pe);
+}
+
+static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = address,
+        .err_handler = {.cb = on_peer_error, .arg = (void *)(intptr_t)pe},
+    };
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_t status = ucp_ep_create(shmemi_ucx.initiator, &params, endpoint_p);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    if (status == UCS_OK)
+        return 0;
+    shmemi_error("cannot reach PE %d over the network: %s; check UCX_NET_DEVICES and UCX_TLS", pe,
+                 ucs_status_string(status));
+    return shmemi_ucx_errno(status);
+}
+
+/* Fetch the address and connect. With the connect lock held. */
+static int connect_to(int pe, ucp_ep_h *endpoint_p)
+{
+    char key[64];
+    size_t size = ADDRESS_MAX;
+    void *address = malloc(size);
+    if (!address)
+        return -ENOMEM;
+    address_key(key, sizeof key);
+    int rc = shmemi_bootstrap->get(pe, key, address, &size);
+    if (!rc)
+        rc = make_endpoint(pe, address, endpoint_p);
+    free(address);
+    if (!rc)
+        atomic_store_explicit(&endpoints.of_pe[pe], *endpoint_p, memory_order_release);
+    return rc;
+}
+
+static int connect_once(int pe, ucp_ep_h *endpoint_p)
+{
+    int rc = 0;
+    pthread_mutex_lock(&endpoints.connect_lock);
+    *endpoint_p = atomic_load_explicit(&endpoints.of_pe[pe], memory_order_acquire);
+    if (!*endpoint_p)
+        rc = connect_to(pe, endpoint_p);
+    pthread_mutex_unlock(&endpoints.connect_lock);
+    return rc;
+}
+
+int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p)
+{
+    *endpoint_p = atomic_load_explicit(&endpoints.of_pe[pe], memory_order_acquire);
+    return *endpoint_p ? 0 : connect_once(pe, endpoint_p);
+}
+
+bool shmemi_ucx_peer_is_lost(int pe)
+{
+    return atomic_load(&endpoints.lost[pe]);
+}
+
+/* ---- Open -------------------------------------------------------------------------------------------------------- */
+
+/* Defaults that we need different from UCX's. The variables are only there while UCX opens, so that other users of UCX
+ * in this process do not see them; what the user has set wins.
+ * TCP_PUT_ENABLE: with UCX's own put over tcp a put is locally complete only when the target has made progress.
+ * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead.
+ * RNDV_THRESH: what is longer comes to a staging slot without further copies, and waits at its origin for it.
+ * TLS: not through shared memory, which is ours to use. Of nodes that are one machine (SHMEM_NODE_SIZE, containers) UCX
+ * would use it, but there its messages can overtake those that wait for room, and a flush does not know of these (seen
+ * with 1.13: an atomic operation arrives after the barrier). Nor does it look after GPU memory, unless gdr may need that:
+ * what it does with host memory would otherwise go through the GPU's driver too (page-locking, for one), which waits for
+ * streams that wait for this transfer.
+ * ATOMIC_MODE: the PEs of a node use the CPU's atomic operations on the same words; a network adapter's would not be
+ * atomic with those. */
+enum { DEFAULT_TLS };
+static const char TLS_WITHOUT_CUDA[] = "^shm,cuda";
+static struct {
+    const char *name, *value;
+    bool is_ours;
+} defaults[] = {
+    [DEFAULT_TLS] = {"UCX_TLS", "^shm", false}, {"UCX_TCP_PUT_ENABLE", "n", false},
+    {"UCX_TCP_TX_SEG_SIZE", "64k", false},      {"UCX_TCP_RX_SEG_SIZE", "128k", false},
+    {"UCX_RNDV_THRESH", "32k", false},          {"UCX_ATOMIC_MODE", "cpu", false},
+};
+enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
+
+/* UCX complains of variables that it does not use, such as those of tcp when tcp is not; it must not of ours. */
+static void set_defaults(void)
+{
+    ucs_global_opts_set_value("WARN_UNUSED_ENV_VARS", "n");
+    for (int i = 0; i < N_DEFAULTS; i++) {
+        defaults[i].is_ours = !getenv(defaults[i].name);
+        if (defaults[i].is_ours)
+            setenv(defaults[i].name, defaults[i].value, 0);
+    }
+}
+
+static void unset_defaults(void)
+{
+    for (int i = 0; i < N_DEFAULTS; i++)
+        if (defaults[i].is_ours)
+            unsetenv(defaults[i].name);
+}
+
+static int init_context(void)
+{
+    ucp_config_t *config;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+    if (status != UCS_OK)
+        return report(status, "reading the UCX_ settings");
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
+        .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+        .mt_workers_shared = 1,
+        .estimated_num_eps = (size_t)shmemi_job.n_pes,
+        .estimated_num_ppn = (size_t)shmemi_job.node_n_pes,
+        .name = "mapshmem",
+    };
+    status = ucp_init(&params, config, &shmemi_ucx.context);
+    ucp_config_release(config);
+    return report(status, "starting (check UCX_TLS and UCX_NET_DEVICES)");
+}
+
+static bool minds_gpu_memory(void)
+{
+    ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+    return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK &&
+           attributes.memory_types >> UCS_MEMORY_TYPE_CUDA & 1;
+}
+
+/* UCX complains when it is told to leave out what it does not have, so it is asked first. */
+static int open_context(void)
+{
+    int rc = init_context();
+    if (rc || !defaults[DEFAULT_TLS].is_ours || shmemi_gdr_is_wanted() || !minds_gpu_memory())
+        return rc;
+    ucp_cleanup(shmemi_ucx.context);
+    setenv(defaults[DEFAULT_TLS].name, TLS_WITHOUT_CUDA, 1);
+    return init_context();
+}
+
+static int open_worker(ucp_worker_h *worker_p)
+{
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    return report(ucp_worker_create(shmemi_ucx.context, &params, worker_p), "creating a worker");
+}
+
+static int open_workers(void)
+{
+    set_defaults();
+    int rc = open_context();
+    if (!rc)
+        rc = open_worker(&shmemi_ucx.service);
+    if (!rc)
+        rc = open_worker(&shmemi_ucx.initiator);
+    unset_defaults();
+    return rc;
+}
+
+int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t handler)
+{
+    ucp_am_handler_param_t param = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB,
+        .id = id,
+        .cb = handler,
+    };
+    return report(ucp_worker_set_am_recv_handler(worker, &param), "setting a message handler");
+}
+
+static int publish_address(void)
+{
+    char key[64];
+    ucp_address_t *address;
+    size_t size;
+    ucs_status_t status = ucp_worker_get_address(shmemi_ucx.service, &address, &size);
+    if (status != UCS_OK)
+        return report(status, "getting this PE's address");
+    address_key(key, sizeof key);
+    int rc = -E2BIG;
+    if (size <= ADDRESS_MAX)
+        rc = shmemi_bootstrap->put(key, address, size);
+    else
+        shmemi_error("this PE's network address has %zu bytes, %d is the limit; choose fewer devices with "
+                     "UCX_NET_DEVICES",
+                     size, ADDRESS_MAX);
+    ucp_worker_release_address(shmemi_ucx.service, address);
+    return rc;
+}
+
+static int open_tables(void)
+{
+    size_t n_pes = (size_t)shmemi_job.n_pes;
+    endpoints.of_pe = calloc(n_pes, sizeof *endpoints.of_pe);
+    endpoints.lost = calloc(n_pes, sizeof *endpoints.lost);
+    atomic_store(&endpoints.closing, false);
+    if (endpoints.of_pe && endpoints.lost)
+        return 0;
+    shmemi_error("out of memory for the endpoints of %zu PEs", n_pes);
+    return -ENOMEM;
+}
+
+static void init_locks(void)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&shmemi_ucx.service_lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+static void destroy(void)
+{
+    if (shmemi_ucx.initiator)
+        ucp_worker_destroy(shmemi_ucx.initiator);
+    if (shmemi_ucx.service)
+        ucp_worker_destroy(shmemi_ucx.service);
+    if (shmemi_ucx.context)
+        ucp_cleanup(shmemi_ucx.context);
+    shmemi_ucx.initiator = shmemi_ucx.service = NULL;
+    shmemi_ucx.context = NULL;
+    free(endpoints.of_pe);
+    free(endpoints.lost);
+    endpoints.of_pe = NULL;
+    endpoints.lost = NULL;
+}
+
+int shmemi_ucx_open(void)
+{
+    int rc = open_tables();
+    if (!rc)
+        rc = open_workers();
+    if (!rc)
+        rc = shmemi_ucx_key_open();
+    if (!rc)
+        rc = shmemi_ucx_request_open();
+    if (!rc)
+        rc = publish_address();
+    if (rc) {
+        shmemi_ucx_request_close();
+        destroy();
+        return rc;
+    }
+    init_locks();
+    atomic_store(&shmemi_ucx.is_open, true);
+    return 0;
+}
+
+/* ---- Progress ---------------------------------------------------------------------------------------------------- */
+
+static unsigned progress_burst(ucp_worker_h worker)
+{
+    unsigned total = 0, events;
+    for (int i = 0; i < BURST && (events = ucp_worker_progress(worker)); i++)
+        total += events;
+    return total;
+}
+
+unsigned shmemi_ucx_progress(void)
+{
+    if (!atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire))
+        return 0;
+    if (pthread_mutex_trylock(&shmemi_ucx.initiator_lock))
+        return 0;
+    unsigned events = progress_burst(shmemi_ucx.initiator);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return events;
+}
+
+static bool service_trylock(void)
+{
+    return atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire) &&
+           !pthread_mutex_trylock(&shmemi_ucx.service_lock);
+}
+
+/* The lock is recursive, the worker is not: the service may come back here from shmemi_service_accept. */
+unsigned shmemi_ucx_service_progress(void)
+{
+    unsigned events = 0;
+    if (!service_trylock())
+        return 0;
+    if (!service_is_inside) {
+        service_is_inside = true;
+        events = progress_burst(shmemi_ucx.service);
+        events += shmemi_ucx_request_deliver();
+        service_is_inside = false;
+    }
+    pthread_mutex_unlock(&shmemi_ucx.service_lock);
+    return events;
+}
+
+int shmemi_ucx_event_fd(void)
+{
+    int fd = -1;
+    if (atomic_load(&shmemi_ucx.is_open))
+        report(ucp_worker_get_efd(shmemi_ucx.service, &fd), "getting the event descriptor");
+    return fd;
+}
+
+int shmemi_ucx_service_arm(void)
+{
+    if (!atomic_load(&shmemi_ucx.is_open))
+        return 0;
+    if (!service_trylock())
+        return -EAGAIN;
+    ucs_status_t status = ucp_worker_arm(shmemi_ucx.service);
+    pthread_mutex_unlock(&shmemi_ucx.service_lock);
+    return status == UCS_ERR_BUSY ? -EAGAIN : report(status, "arming the event descriptor");
+}
+
+int shmemi_ucx_has_pending(void)
+{
+    const struct shmemi_count *operations = &shmemi_ucx.operations;
+    return atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire) &&
+           (!shmemi_count_is_settled(operations, shmemi_count_issued(operations)) || shmemi_ucx_request_pending());
+}
+
+/* ---- Close ------------------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Wait for a batch, but not for ever: a peer may have ended without us. Both workers are progressed, since the peers
+ * do the same at this moment. */
+static void wait_until(struct shmemi_ucx_batch *batch, double deadline)
+{
+    while (atomic_load(&batch->completed) < atomic_load(&batch->issued) && now() < deadline)
+        if (!shmemi_ucx_progress() && !shmemi_ucx_service_progress())
+            shmemi_yield();
+}
+
+static void flush(struct shmemi_ucx_batch *batch)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(batch, &param);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    shmemi_ucx_batch_add(batch, ucp_worker_flush_nbx(shmemi_ucx.initiator, &param), "flushing at the end");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+}
+
+static void close_endpoint(int pe, struct shmemi_ucx_batch *batch)
+{
+    ucp_ep_h endpoint = atomic_load(&endpoints.of_pe[pe]);
+    if (!endpoint)
+        return;
+    atomic_store(&endpoints.of_pe[pe], NULL);
+    if (shmemi_ucx_peer_is_lost(pe))
+        return; /* nobody to flush to: the worker destroys it */
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(batch, &param);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &param);
+    if (!UCS_PTR_IS_ERR(request)) /* an error says that the peer was first */
+        shmemi_ucx_batch_add(batch, request, "closing an endpoint");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+}
+
+/* A flush of the whole worker would wait for a peer that is gone. */
+static bool is_any_lost(void)
+{
+    bool is_lost = false;
+    for (int pe = 0; pe < shmemi_job.n_pes && !is_lost; pe++)
+        is_lost = shmemi_ucx_peer_is_lost(pe);
+    return is_lost;
+}
+
+/* All that is under way is the leaders' farewell (shmemi_leaders_part), to peers that may have gone after it. UCX would
+ * report those as errors of this worker's flush and of the flush that goes with every close. */
+static void log_at_most(const char *level)
+{
+    if (!getenv("UCX_LOG_LEVEL"))
+        ucs_global_opts_set_value("LOG_LEVEL", level);
+}
+
+void shmemi_ucx_close(void)
+{
+    /* static: a callback may come after the deadline */
+    static struct shmemi_ucx_batch flushes, closes;
+    if (!atomic_load(&shmemi_ucx.is_open))
+        return;
+    atomic_store(&endpoints.closing, true);
+    double deadline = now() + CLOSE_SECONDS;
+    log_at_most("fatal");
+    if (!is_any_lost())
+        flush(&flushes);
+    wait_until(&flushes, deadline);
+    shmemi_ucx_key_close();
+    for (int pe = 0; pe < shmemi_job.n_pes; pe++)
+        close_endpoint(pe, &closes);
+    wait_until(&closes, deadline);
+    atomic_store(&shmemi_ucx.is_open, false);
+    shmemi_ucx_words_close();
+    shmemi_ucx_bounce_close();
+    shmemi_ucx_request_close();
+    destroy();
+    log_at_most("warn");
+    pthread_mutex_destroy(&shmemi_ucx.service_lock);
+}
