@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "gpu/copy_pool.h"
-#include "transport/direct/direct.h"
+#include "transport/driver.h"
 #include "bootstrap/job.h"
 #include "transport/ucx/prepared.h"
 
@@ -57,18 +57,12 @@ struct moves {
 
 /* ---- Far sides --------------------------------------------------------------------------------------------------- */
 
-/* Does this process copy to the view's memory itself? */
-static bool is_reached(const struct shmemi_view *view)
-{
-    return view->driver->poll == shmemi_direct_poll;
-}
-
 /* The kind that touches the buffers. */
 static const struct shmemi_memory *memory_of(const struct shmemi_far_side *far)
 {
     if (!far->view)
         return far->place.memory;
-    return is_reached(far->view) ? far->view->place.memory : &shmemi_memory_host;
+    return far->view->driver->copies_itself ? far->view->place.memory : &shmemi_memory_host;
 }
 
 /* Where the far side lies in this process as host memory; NULL: nowhere. */
@@ -181,7 +175,7 @@ static char *registered;
 
 static void register_buffers(const struct shmemi_copy_pool *pool, const struct shmemi_view *view)
 {
-    if (registered == pool->buffers || is_reached(view) || shmemi_job_node_rank_of(view->pe) >= 0)
+    if (registered == pool->buffers || view->driver->copies_itself || shmemi_job_node_rank_of(view->pe) >= 0)
         return;
     if (!shmemi_prepare(pool->buffers, pool->n_buffers * pool->buffer_size, false))
         registered = pool->buffers;

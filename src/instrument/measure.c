@@ -125,18 +125,27 @@ MEASURE(amo_nbi, AMO_NBI, amo->size, (const struct shmemi_amo *amo, void *fetch_
 
 /* A put and a signal; the time is the put's. */
 static int measure_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
-                              size_t word_offset, const struct shmemi_amo *amo, bool is_blocking)
+                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                              bool is_blocking)
 {
     uint64_t begin = shmemi_clock();
-    int rc =
-        behind(view)->real->put_signal(context, view, offset, source, nbytes, word_view, word_offset, amo, is_blocking);
+    int rc = behind(view)->real->collecting->put_signal(context, view, offset, source, nbytes, signal, is_blocking);
     if (rc == -ENOTSUP)
         return rc;
     note(is_blocking ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_PUT_NBI, view, offset, nbytes, begin);
-    note(SHMEMI_TRANSFER_AMO, word_view, word_offset, amo->size, shmemi_clock());
+    note(SHMEMI_TRANSFER_AMO, signal->view, signal->offset, signal->amo.size, shmemi_clock());
     return rc;
 }
+
+/* A single put or get would be measured before it has been carried out: it takes the usual way. */
+static int refuse(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                  const struct shmemi_place *mine, size_t nbytes)
+{
+    (void)context, (void)view, (void)offset, (void)mine, (void)nbytes;
+    return -EAGAIN;
+}
+
+static const struct shmemi_collecting measured_collecting = {refuse, refuse, measure_put_signal};
 
 /* What is not measured goes to the real driver at once. */
 const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real, unsigned number)
@@ -154,9 +163,7 @@ const struct shmemi_driver *shmemi_sight_driver(const struct shmemi_driver *real
     face->get_strided = measure_get_strided;
     face->amo = measure_amo;
     face->amo_nbi = measure_amo_nbi;
-    face->put_signal = real->put_signal ? measure_put_signal : NULL;
-    face->collect_put = NULL;
-    face->collect_get = NULL;
+    face->collecting = real->collecting ? &measured_collecting : NULL;
     measuring[number].real = real;
     return face;
 }

@@ -30,15 +30,15 @@ static inline bool is_collected(int rc)
 static inline bool collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                const struct shmemi_place *source, size_t nbytes)
 {
-    const struct shmemi_driver *driver = view->driver;
-    return driver->collect_put && is_collected(driver->collect_put(context, view, offset, source, nbytes));
+    const struct shmemi_collecting *collecting = view->driver->collecting;
+    return collecting && is_collected(collecting->put(context, view, offset, source, nbytes));
 }
 
 static inline bool collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                const struct shmemi_place *dest, size_t nbytes)
 {
-    const struct shmemi_driver *driver = view->driver;
-    return driver->collect_get && is_collected(driver->collect_get(context, view, offset, dest, nbytes));
+    const struct shmemi_collecting *collecting = view->driver->collecting;
+    return collecting && is_collected(collecting->get(context, view, offset, dest, nbytes));
 }
 
 static __attribute__((noinline)) void put_long_way(void *dest, const void *source, size_t nbytes, int pe,

@@ -25,18 +25,20 @@ static void update_signal(struct shmemi_context *context, const char *routine, s
 static bool put_with_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                             size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking)
 {
-    size_t offset, word_offset;
+    struct shmemi_word_update word;
+    size_t offset;
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    if (__builtin_expect(!view->driver->put_signal, 1))
+    const struct shmemi_collecting *collecting = view->driver->collecting;
+    if (!collecting)
         return false;
-    const struct shmemi_view *word = shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word_offset);
-    if (word->driver != view->driver)
+    word.view = shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word.offset);
+    if (word.view->driver != view->driver)
         return false;
-    struct shmemi_amo amo = update_of(routine, signal);
+    word.amo = update_of(routine, signal);
     struct shmemi_place place = shmemi_local_place(source, nbytes);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
-    int rc = view->driver->put_signal(context, view, offset, &place, nbytes, word, word_offset, &amo, is_blocking);
+    int rc = collecting->put_signal(context, view, offset, &place, nbytes, &word, is_blocking);
     shmemi_call_end(&call.call);
     if (rc == -ENOTSUP)
         return false;

@@ -4,7 +4,8 @@
  *
  * For each (region, PE) the drivers are offered the share in the order of the table, and the first whose attach
  * accepts serves the view from then on; nothing is tested later. Operations return 0 or -errno and have logged any
- * error. All may be called by any thread.
+ * error. All may be called by any thread. Every slot of a table is filled, except for sub-tables that are called
+ * optional here.
  */
 #ifndef SHMEMI_DRIVER_H
 #define SHMEMI_DRIVER_H
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 struct shmemi_driver;
+struct shmemi_link;
 
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
@@ -27,7 +29,8 @@ struct shmemi_view {
     char *mapped;              /* host address of the peer's copy for short ways; NULL: the driver has to be asked */
     struct shmemi_place place; /* shm, ipc: the peer's first byte as this process sees it */
     void *data;                /* the driver's own */
-    size_t size;               /* of the region, in bytes */
+    const struct shmemi_link *link; /* how requests travel to this PE (request.h); set before drivers are asked */
+    size_t size;                    /* of the region, in bytes */
     bool by_agent;   /* atomic operations are those of the memory's agent, by lists of this process (gpu/list.h) */
     uint32_t region; /* its number, the same on every PE */
     int pe;
@@ -101,9 +104,33 @@ static inline bool shmemi_context_has_pending(const struct shmemi_context *conte
     return shmemi_pending_any(&context->pending);
 }
 
+/* An atomic operation on a word of a PE's memory: what a put with signal does after the put. */
+struct shmemi_word_update {
+    const struct shmemi_view *view;
+    size_t offset;
+    struct shmemi_amo amo;
+};
+
+/* Small operations that are only noted down, to be carried out together with others. Each may refuse without having
+ * done anything; the caller then takes the usual way. */
+struct shmemi_collecting {
+    /* put from host memory or put_nbi, and get_nbi: the quickest way. -EAGAIN: refused. */
+    int (*put)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *source,
+               size_t nbytes);
+    int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
+               size_t nbytes);
+
+    /* A put, blocking or not, and the update of a word of the same PE and driver that takes effect after it.
+     * -ENOTSUP: refused. */
+    int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                      bool is_blocking);
+};
+
 struct shmemi_driver {
     const char *name;
-    bool is_direct; /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
+    bool is_direct;     /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
+    bool copies_itself; /* transfers are copies to and from view->place by its kind of memory, in this process */
 
     /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, ask the next.
      * share is NULL for a PE of another node. */
@@ -120,13 +147,6 @@ struct shmemi_driver {
                    const struct shmemi_place *source, size_t nbytes);
     int (*get_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
                    size_t nbytes);
-
-    /* put from host memory or put_nbi, and get_nbi, that are only noted down, to be carried out with others: the quickest
-     * way. -EAGAIN: not this one. NULL: there is no such way. */
-    int (*collect_put)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes);
-    int (*collect_get)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes);
 
     /* Rows with a pitch on either side; blocking as put and get are. dest and source in the shape are meant literally:
      * for put the peer is dest, for get it is source. */
@@ -146,14 +166,12 @@ struct shmemi_driver {
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 
-    /* A put and an atomic operation on a word of the same PE that takes effect after it; the put is blocking or not.
-     * -ENOTSUP: nothing was done, since the two cannot go together. NULL: they never can. */
-    int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
-                      size_t word_offset, const struct shmemi_amo *amo, bool is_blocking);
+    const struct shmemi_collecting *collecting; /* optional: NULL where small operations gain nothing */
+};
 
-    /* Order what was issued before what comes, per destination; complete everything that was issued before the call.
-     * Drivers that count their operations alike (pending.h) share these. */
+/* What orders and completes the operations of a kind (pending.h), whichever driver has issued them. */
+struct shmemi_completion {
+    /* Order what was issued before what comes, per destination; complete everything that was issued before the call. */
     int (*fence)(struct shmemi_context *);
     int (*quiet)(struct shmemi_context *);
 
@@ -161,6 +179,10 @@ struct shmemi_driver {
      * -EAGAIN, or another -errno. Says nothing of the peers, and never waits. */
     int (*poll)(struct shmemi_context *);
 };
+
+extern const struct shmemi_completion shmemi_completion_direct; /* copies that this process has started */
+extern const struct shmemi_completion shmemi_completion_ucx;
+extern const struct shmemi_completion shmemi_completion_staged; /* requests */
 
 extern const struct shmemi_driver shmemi_driver_shm;    /* host memory of this node: load and store */
 extern const struct shmemi_driver shmemi_driver_cma;    /* host memory of this node by process_vm_writev */
@@ -172,7 +194,13 @@ extern const struct shmemi_driver shmemi_driver_gdr;    /* GPU memory of another
 extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
 extern const struct shmemi_driver shmemi_driver_naive;  /* staged without overlap: the baseline of the paper */
 
-/* Where the peer's copy lies in this process as host memory, for who does not count as a transfer; NULL: nowhere. */
+/* detach of drivers whose views hold nothing. */
+static inline void shmemi_nothing_to_detach(struct shmemi_view *view)
+{
+    (void)view;
+}
+
+/* Where the peer's copy lies in this process as host memory, for accesses that are not counted as transfers; NULL: nowhere. */
 static inline char *shmemi_view_host(const struct shmemi_view *view)
 {
     return view->place.memory == &shmemi_memory_host && view->driver->is_direct ? (char *)view->place.address : NULL;

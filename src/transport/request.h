@@ -117,6 +117,7 @@ int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_vi
 /* A way to carry requests to a PE. send returns when the request is on its way; the slot's memory stays until it is
  * settled. Blocks, with progress, while the way is full. */
 struct shmemi_link {
+    bool in_node; /* between PEs of a node: payloads stay where they are */
     int (*send)(int pe, const struct shmemi_request *request);
 };
 extern const struct shmemi_link shmemi_link_ring; /* same node */

@@ -185,11 +185,11 @@ static void check_poll(void)
     struct shmemi_context context;
     int polls = 0;
     reset(&context);
-    CHECK(!shmemi_direct_poll(&context));
+    CHECK(!shmemi_completion_direct.poll(&context));
     for (int i = 0; i < 40; i++)
         put(&context, i, 0);
-    CHECK(shmemi_direct_poll(&context) == -EAGAIN);
-    while (shmemi_direct_poll(&context) == -EAGAIN)
+    CHECK(shmemi_completion_direct.poll(&context) == -EAGAIN);
+    while (shmemi_completion_direct.poll(&context) == -EAGAIN)
         polls++;
     CHECK(polls > 0 && are_there(0, 40));
     finish(&context);

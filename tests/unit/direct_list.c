@@ -370,27 +370,29 @@ static void check_amos(void)
 /* Signals after payloads, however the two were added; the payload may be too long for a list. */
 static void check_signals(void)
 {
+    const struct shmemi_collecting *collecting = shmemi_driver_local.collecting;
+    const struct shmemi_word_update signal = {&view, 800, {SHMEMI_AMO_ADD, 8, 1, 0}};
     struct shmemi_context context;
-    struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0};
     reset(&context);
     for (int i = 0; i < 50; i++) {
         size_t nbytes = i % 3 ? 8 : 520;
         struct shmemi_place source = i % 2 ? own_word(1) : shmemi_place_host(&out[2]);
         there[100] = 0;
         /* the word is a part of the payload too: were it set first, the sum would be wrong */
-        CHECK(!shmemi_direct_put_signal(&context, &view, 800, &source, nbytes, &view, 800, &add, i % 2));
+        CHECK(!collecting->put_signal(&context, &view, 800, &source, nbytes, &signal, i % 2));
         if (i % 2 == 0)
             finish(&context);
         CHECK(there[100] == (i % 2 ? here[1] : out[2]) + 1);
     }
     finish(&context);
     struct shmemi_view other = view;
+    const struct shmemi_word_update elsewhere = {&other, 8, signal.amo};
     struct shmemi_place source = own_word(1);
     other.place.object = &another;
-    CHECK(shmemi_direct_put_signal(&context, &view, 0, &source, 8, &other, 8, &add, true) == -ENOTSUP);
+    CHECK(collecting->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
     other = view;
     other.by_agent = false;
-    CHECK(shmemi_direct_put_signal(&context, &view, 0, &source, 8, &other, 8, &add, true) == -ENOTSUP);
+    CHECK(collecting->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
     finish(&context);
 }
 

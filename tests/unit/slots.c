@@ -38,7 +38,7 @@ static int note_send(int pe, const struct shmemi_request *request)
 }
 
 static const struct shmemi_link recorder = {.send = note_send};
-static const struct shmemi_view view = {.pe = PEER, .data = (void *)&recorder};
+static const struct shmemi_view view = {.pe = PEER, .link = &recorder};
 
 static void start(void)
 {

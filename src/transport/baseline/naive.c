@@ -16,16 +16,6 @@ static int naive_attach(struct shmemi_view *view, const struct shmemi_share *sha
     return shmemi_driver_staged.attach(view, share);
 }
 
-static void naive_detach(struct shmemi_view *view)
-{
-    shmemi_driver_staged.detach(view);
-}
-
-static int naive_quiet(struct shmemi_context *context)
-{
-    return shmemi_driver_staged.quiet(context);
-}
-
 static struct shmemi_cutter cutter_for(const struct shmemi_shape *shape, size_t peer_pitch)
 {
     return (struct shmemi_cutter){.width = shape->width,
@@ -53,7 +43,7 @@ static int naive_put_strided(struct shmemi_context *context, const struct shmemi
         struct shmemi_shape part = {piece.width, piece.rows, shape->dest_pitch, shape->width};
         rc = shmemi_staged_put_in_pieces(context, view, offset + piece.peer, &from, &part, cutter.most);
         if (!rc)
-            rc = naive_quiet(context);
+            rc = shmemi_completion_staged.quiet(context);
     }
     free(copy);
     return rc;
@@ -97,22 +87,10 @@ static int naive_get(struct shmemi_context *context, const struct shmemi_view *v
     return naive_get_strided(context, view, offset, dest, &shape);
 }
 
-static int naive_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_amo *amo, void *fetch_p)
-{
-    return shmemi_driver_staged.amo(context, view, offset, amo, fetch_p);
-}
-
-static int naive_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                         const struct shmemi_amo *amo, void *fetch_p)
-{
-    return shmemi_driver_staged.amo_nbi(context, view, offset, amo, fetch_p);
-}
-
 const struct shmemi_driver shmemi_driver_naive = {
     .name = "naive",
     .attach = naive_attach,
-    .detach = naive_detach,
+    .detach = shmemi_nothing_to_detach,
     .put = naive_put,
     .get = naive_get,
     .put_nbi = naive_put,
@@ -120,8 +98,6 @@ const struct shmemi_driver shmemi_driver_naive = {
     .put_strided = naive_put_strided,
     .put_strided_nbi = naive_put_strided,
     .get_strided = naive_get_strided,
-    .amo = naive_amo,
-    .amo_nbi = naive_amo_nbi,
-    .fence = naive_quiet,
-    .quiet = naive_quiet,
+    .amo = shmemi_staged_amo,
+    .amo_nbi = shmemi_staged_amo_nbi,
 };

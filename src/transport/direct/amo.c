@@ -8,16 +8,8 @@
 
 #include "transport/direct/list.h"
 #include "bootstrap/job.h"
-#include "transport/request.h"
 #include "transport/staged/service.h"
-
-/* The view as the driver of requests knows it. */
-static struct shmemi_view request_view(const struct shmemi_view *view)
-{
-    struct shmemi_view copy = *view;
-    copy.data = (void *)&shmemi_link_ring;
-    return copy;
-}
+#include "transport/staged/staged.h"
 
 static int amo_on_own(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo, void *fetch_p)
 {
@@ -35,8 +27,7 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
     }
     if (view->pe == shmemi_job.pe)
         return amo_on_own(view, offset, amo, fetch_p);
-    struct shmemi_view by_request = request_view(view);
-    return shmemi_driver_staged.amo(context, &by_request, offset, amo, fetch_p);
+    return shmemi_staged_amo(context, view, offset, amo, fetch_p);
 }
 
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -48,6 +39,5 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
     }
     if (view->pe == shmemi_job.pe)
         return amo_on_own(view, offset, amo, fetch_p);
-    struct shmemi_view by_request = request_view(view);
-    return shmemi_driver_staged.amo_nbi(context, &by_request, offset, amo, fetch_p);
+    return shmemi_staged_amo_nbi(context, view, offset, amo, fetch_p);
 }

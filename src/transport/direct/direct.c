@@ -22,11 +22,6 @@ static int local_attach(struct shmemi_view *view, const struct shmemi_share *sha
     return view->pe == shmemi_job.pe && view->place.memory != &shmemi_memory_host ? 0 : -ENOTSUP;
 }
 
-static void local_detach(struct shmemi_view *view)
-{
-    (void)view;
-}
-
 /* Open the peer's allocation for use from a device. */
 static int import_from(struct shmemi_view *view, const struct shmemi_share *share, int device)
 {
@@ -77,7 +72,7 @@ const struct shmemi_driver shmemi_driver_local = {
     .name = "local",
     .is_direct = true,
     .attach = local_attach,
-    .detach = local_detach,
+    .detach = shmemi_nothing_to_detach,
     SHMEMI_DIRECT_OPERATIONS,
 };
 

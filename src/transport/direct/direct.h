@@ -24,21 +24,13 @@ int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *source, size_t nbytes);
 int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *dest, size_t nbytes);
-int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes);
-int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, size_t nbytes);
 int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                   const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape);
-int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
-                             size_t word_offset, const struct shmemi_amo *amo, bool is_blocking);
-int shmemi_direct_quiet(struct shmemi_context *context);
-int shmemi_direct_poll(struct shmemi_context *context);
+extern const struct shmemi_collecting shmemi_direct_collecting;
 
 /* transport/direct/amo.c */
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -46,13 +38,11 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p);
 
-/* Every slot but the name, attach and detach. */
+/* Every slot but the name, is_direct, attach and detach. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,                              \
-    .get_nbi = shmemi_direct_get_nbi, .collect_put = shmemi_direct_collect_put,                                        \
-    .collect_get = shmemi_direct_collect_get, .put_strided = shmemi_direct_put_strided,                                \
+    .copies_itself = true, .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,       \
+    .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
     .put_strided_nbi = shmemi_direct_put_strided_nbi, .get_strided = shmemi_direct_get_strided,                        \
-    .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi, .put_signal = shmemi_direct_put_signal,                \
-    .fence = shmemi_direct_quiet, .quiet = shmemi_direct_quiet, .poll = shmemi_direct_poll
+    .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi, .collecting = &shmemi_direct_collecting
 
 #endif

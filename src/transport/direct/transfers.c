@@ -199,15 +199,15 @@ static int copy_now(struct shmemi_context *context, const struct shmemi_place *d
     return rc ? rc : shmemi_memory_copy(dest, source, shape);
 }
 
-int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes)
+static int collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
     return shmemi_direct_list_copy(context, &dest, source, nbytes);
 }
 
-int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, size_t nbytes)
+static int collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes)
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
     return shmemi_direct_list_copy(context, dest, &source, nbytes);
@@ -270,6 +270,31 @@ int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmem
     return copy_now(context, dest, &source, shape);
 }
 
+/* ---- Completion -------------------------------------------------------------------------------------------------- */
+
+static int quiet(struct shmemi_context *context)
+{
+    int rc_lists = shmemi_direct_list_flush(context);
+    complete(context, mark_all(context));
+    if (!rc_lists)
+        rc_lists = shmemi_direct_list_complete(context);
+    pthread_mutex_lock(&lock);
+    int rc = context->copies.failed;
+    context->copies.failed = 0;
+    pthread_mutex_unlock(&lock);
+    return rc ? rc : rc_lists;
+}
+
+/* Failures come out at quiet. */
+static int poll(struct shmemi_context *context)
+{
+    return are_complete(context, mark_all(context)) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
+}
+
+const struct shmemi_completion shmemi_completion_direct = {.fence = quiet, .quiet = quiet, .poll = poll};
+
+/* ---- Put with signal --------------------------------------------------------------------------------------------- */
+
 /* A copy and a list that one thread starts for one object are in order. */
 static int put_signal(struct shmemi_context *context, const struct shmemi_place *dest,
                       const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
@@ -287,38 +312,21 @@ static int put_signal(struct shmemi_context *context, const struct shmemi_place 
     rc = shmemi_direct_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
     if (rc != -EAGAIN)
         return rc;
-    rc = shmemi_direct_quiet(context);
+    rc = quiet(context);
     return rc ? rc : shmemi_direct_list_amo(context, word, amo, NULL);
 }
 
-int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_view *word_view,
-                             size_t word_offset, const struct shmemi_amo *amo, bool is_blocking)
+static int collect_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                              bool is_blocking)
 {
-    struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(word_view, word_offset);
-    if (!word_view->by_agent)
+    struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(signal->view, signal->offset);
+    if (!signal->view->by_agent)
         return -ENOTSUP;
-    int rc = put_signal(context, &dest, source, nbytes, &word, amo);
+    int rc = put_signal(context, &dest, source, nbytes, &word, &signal->amo);
     if (rc || !is_blocking)
         return rc;
-    return shmemi_direct_quiet(context); /* the source is free then */
+    return quiet(context); /* the source is free then */
 }
 
-int shmemi_direct_quiet(struct shmemi_context *context)
-{
-    int rc_lists = shmemi_direct_list_flush(context);
-    complete(context, mark_all(context));
-    if (!rc_lists)
-        rc_lists = shmemi_direct_list_complete(context);
-    pthread_mutex_lock(&lock);
-    int rc = context->copies.failed;
-    context->copies.failed = 0;
-    pthread_mutex_unlock(&lock);
-    return rc ? rc : rc_lists;
-}
-
-/* Failures come out at quiet. */
-int shmemi_direct_poll(struct shmemi_context *context)
-{
-    return are_complete(context, mark_all(context)) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
-}
+const struct shmemi_collecting shmemi_direct_collecting = {collect_put, collect_get, collect_put_signal};

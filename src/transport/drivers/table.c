@@ -3,6 +3,7 @@
  * The table of drivers, and what concerns all of them: attaching views, fence, quiet, progress.
  */
 #include "transport/driver.h"
+#include "transport/request.h"
 
 #include "base/cores.h"
 #include "base/log.h"
@@ -44,6 +45,7 @@ static void serve(struct shmemi_view *view, unsigned number)
 
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
+    view->link = shmemi_job_node_rank_of(view->pe) >= 0 ? &shmemi_link_ring : &shmemi_link_ucx;
     for (int i = 0; i < N_DRIVERS; i++) {
         int rc = table[i]->attach(view, share);
         if (rc == -ENOTSUP)
@@ -70,11 +72,10 @@ void shmemi_view_detach(struct shmemi_view *view)
     view->driver = NULL;
 }
 
-/* The driver that completes the operations of a kind; others may have issued them. */
-static const struct shmemi_driver *const completing[SHMEMI_PENDING_KINDS] = {
-    [SHMEMI_PENDING_DIRECT] = &shmemi_driver_local,
-    [SHMEMI_PENDING_UCX] = &shmemi_driver_ucx,
-    [SHMEMI_PENDING_STAGED] = &shmemi_driver_staged,
+static const struct shmemi_completion *const completing[SHMEMI_PENDING_KINDS] = {
+    [SHMEMI_PENDING_DIRECT] = &shmemi_completion_direct,
+    [SHMEMI_PENDING_UCX] = &shmemi_completion_ucx,
+    [SHMEMI_PENDING_STAGED] = &shmemi_completion_staged,
 };
 
 static int quiet_kind(struct shmemi_context *context, int kind)
@@ -92,10 +93,10 @@ static int quiet_kind(struct shmemi_context *context, int kind)
 static int fence_kind(struct shmemi_context *context, int kind)
 {
     const struct shmemi_count *count = &context->pending.of[kind];
-    const struct shmemi_driver *driver = completing[kind];
-    if (driver->fence == driver->quiet)
+    const struct shmemi_completion *completion = completing[kind];
+    if (completion->fence == completion->quiet)
         return quiet_kind(context, kind);
-    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : driver->fence(context);
+    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completion->fence(context);
 }
 
 /* Post what has only been collected. */

@@ -94,15 +94,10 @@ static int shm_amo(struct shmemi_context *context, const struct shmemi_view *vie
     return 0;
 }
 
-static int shm_nothing_pending(struct shmemi_context *context)
-{
-    (void)context;
-    return 0;
-}
-
 const struct shmemi_driver shmemi_driver_shm = {
     .name = "shm",
     .is_direct = true,
+    .copies_itself = true,
     .attach = shm_attach,
     .detach = shm_detach,
     .put = shm_put,
@@ -114,6 +109,4 @@ const struct shmemi_driver shmemi_driver_shm = {
     .get_strided = shm_get_strided,
     .amo = shm_amo,
     .amo_nbi = shm_amo,
-    .fence = shm_nothing_pending,
-    .quiet = shm_nothing_pending,
 };

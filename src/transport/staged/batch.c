@@ -29,7 +29,8 @@ struct record {
 };
 
 struct buffer {
-    struct shmemi_view view; /* of the last put: names the PE, leads to the link */
+    int pe;
+    const struct shmemi_link *link; /* to that PE */
     size_t used;
     char bytes[];
 };
@@ -70,9 +71,10 @@ int shmemi_batch_open(struct shmemi_context *context, size_t expected)
 
 static int send_buffer(struct shmemi_context *context, struct buffer *buffer)
 {
+    const struct shmemi_view view = {.pe = buffer->pe, .link = buffer->link};
     size_t used = buffer->used;
     buffer->used = 0;
-    return used ? shmemi_staged_scatter(context, &buffer->view, buffer->bytes, used) : 0;
+    return used ? shmemi_staged_scatter(context, &view, buffer->bytes, used) : 0;
 }
 
 int shmemi_batch_flush(struct shmemi_context *context)
@@ -114,7 +116,7 @@ static int find_room(struct shmemi_context *context, int pe, size_t needed, stru
         if (!buffer)
             shmemi_fatal("out of memory for a batch of puts to PE %d", pe);
     }
-    if (buffer->used && (buffer->view.pe != pe || buffer->used + needed > batch->capacity))
+    if (buffer->used && (buffer->pe != pe || buffer->used + needed > batch->capacity))
         rc = send_buffer(context, buffer);
     *buffer_p = buffer;
     return rc;
@@ -131,7 +133,8 @@ int shmemi_batch_put(struct shmemi_context *context, const struct shmemi_view *v
         memcpy(buffer->bytes + buffer->used, &record, sizeof record);
         memcpy(buffer->bytes + buffer->used + sizeof record, source, nbytes);
         buffer->used += sizeof record + padded(nbytes);
-        buffer->view = *view;
+        buffer->pe = view->pe;
+        buffer->link = view->link;
         shmemi_pending_expect(&context->pending, SHMEMI_PENDING_STAGED);
     }
     pthread_mutex_unlock(&context->batch->lock);

@@ -162,7 +162,7 @@ static double time_block(const struct shmemi_view *probe, void *block)
 /* A request goes one way while others are on theirs, so it costs half a round trip. Inside a node no bytes move. */
 static void measure_link(struct link_costs *costs, const struct shmemi_view *view)
 {
-    struct shmemi_view probe = {.region = SHMEMI_REGION_HEAP, .pe = view->pe, .data = view->data};
+    struct shmemi_view probe = {.region = SHMEMI_REGION_HEAP, .pe = view->pe, .link = view->link};
     bool moves_bytes = costs == &network_costs;
     void *block = moves_bytes ? malloc(BYTES_LEAST) : NULL;
     double word = time_word(&probe), bytes = block ? time_block(&probe, block) : 0;
@@ -201,7 +201,7 @@ size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_m
 {
     if (nbytes < LONG || shmemi_settings.staging_piece)
         return forced_or(shmemi_staging.chunk);
-    const bool in_node = view->data == &shmemi_link_ring;
+    const bool in_node = view->link->in_node;
     const struct shmemi_memory *theirs = view->place.memory ? view->place.memory : &shmemi_memory_host;
     const struct shmemi_stage link = link_cost(in_node ? &ring_costs : &network_costs, view);
     if (in_node)

@@ -31,7 +31,7 @@ static int ring_send(int pe, const struct shmemi_request *request)
     return 0;
 }
 
-const struct shmemi_link shmemi_link_ring = {.send = ring_send};
+const struct shmemi_link shmemi_link_ring = {.in_node = true, .send = ring_send};
 
 static struct shmemi_ring *my_ring(void)
 {

@@ -174,7 +174,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     struct slot *mine = &origin.slot[slot];
     mine->event = *event;
     mine->request = *request;
-    mine->link = view->data;
+    mine->link = view->link;
     mine->pe = view->pe;
     mine->custody = LOADING;
     atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);

@@ -35,16 +35,7 @@ static bool is_forbidden(bool same_node)
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     (void)share;
-    bool same_node = shmemi_job_node_rank_of(view->pe) >= 0;
-    if (is_forbidden(same_node) && view->place.memory != &shmemi_memory_host)
-        return -ENOTSUP;
-    view->data = (void *)(same_node ? &shmemi_link_ring : &shmemi_link_ucx);
-    return 0;
-}
-
-static void staged_detach(struct shmemi_view *view)
-{
-    view->data = NULL;
+    return is_forbidden(view->link->in_node) && view->place.memory != &shmemi_memory_host ? -ENOTSUP : 0;
 }
 
 static int failed_at(const struct shmemi_view *view)
@@ -86,8 +77,7 @@ void shmemi_staged_note_pending(struct shmemi_context *context)
 
 int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request)
 {
-    const struct shmemi_link *link = view->data;
-    return link->send(view->pe, request);
+    return view->link->send(view->pe, request);
 }
 
 /* A free slot, waiting for nothing of this thread's own. */
@@ -395,7 +385,7 @@ static int staged_amo_fetch(struct shmemi_context *context, const struct shmemi_
     return 0;
 }
 
-static int staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p)
 {
     if (fetch_p)
@@ -406,7 +396,7 @@ static int staged_amo(struct shmemi_context *context, const struct shmemi_view *
     return rc;
 }
 
-static int staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p)
 {
     struct shmemi_place dest = shmemi_place_host(fetch_p);
@@ -432,7 +422,7 @@ static int staged_poll(struct shmemi_context *context)
 const struct shmemi_driver shmemi_driver_staged = {
     .name = "staged",
     .attach = staged_attach,
-    .detach = staged_detach,
+    .detach = shmemi_nothing_to_detach,
     .put = staged_put,
     .get = shmemi_staged_get,
     .put_nbi = staged_put_nbi,
@@ -440,8 +430,11 @@ const struct shmemi_driver shmemi_driver_staged = {
     .put_strided = staged_put_strided,
     .put_strided_nbi = staged_put_strided,
     .get_strided = shmemi_staged_get_strided,
-    .amo = staged_amo,
-    .amo_nbi = staged_amo_nbi,
+    .amo = shmemi_staged_amo,
+    .amo_nbi = shmemi_staged_amo_nbi,
+};
+
+const struct shmemi_completion shmemi_completion_staged = {
     .fence = staged_quiet,
     .quiet = staged_quiet,
     .poll = staged_poll,

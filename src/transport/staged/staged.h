@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of the driver "staged" share, and what the driver "naive" takes from it.
+ * What the files of the driver "staged" share, and what the drivers above it take from it.
  */
 #ifndef SHMEMI_STAGED_H
 #define SHMEMI_STAGED_H
@@ -32,6 +32,11 @@ unsigned shmemi_staged_await_slot(struct shmemi_context *context);
 int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot);
 /* After requests of this context were sent that quiet has to ask for. */
 void shmemi_staged_note_pending(struct shmemi_context *context);
+
+int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo, void *fetch_p);
+int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_amo *amo, void *fetch_p);
 
 /* The driver's gets (transport/staged/get.c). */
 int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

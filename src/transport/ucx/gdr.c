@@ -14,8 +14,8 @@
 #include "base/settings.h"
 #include "transport/staged/batch.h"
 #include "bootstrap/job.h"
-#include "transport/request.h"
 #include "transport/staged/service.h"
+#include "transport/staged/staged.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>
@@ -163,20 +163,6 @@ static struct shmemi_ucx_rows rows_of(size_t offset, size_t peer_pitch, const st
     };
 }
 
-static int put_by_request(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    struct shmemi_view by_request = shmemi_ucx_request_view(view);
-    return shmemi_driver_staged.put_strided(context, &by_request, offset, source, shape);
-}
-
-static int get_by_request(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    struct shmemi_view by_request = shmemi_ucx_request_view(view);
-    return shmemi_driver_staged.get_strided(context, &by_request, offset, dest, shape);
-}
-
 static int gdr_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
@@ -186,7 +172,7 @@ static int gdr_put_strided(struct shmemi_context *context, const struct shmemi_v
         return 0;
     int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : reach(view, &target);
     if (rc)
-        return rc == -ENOTSUP ? put_by_request(context, view, offset, source, shape) : rc;
+        return rc == -ENOTSUP ? shmemi_driver_staged.put_strided(context, view, offset, source, shape) : rc;
     if (is_reached_here(source)) {
         struct shmemi_ucx_rows rows = rows_of(offset, shape->dest_pitch, source, shape->source_pitch, shape);
         rc = shmemi_ucx_finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
@@ -206,7 +192,7 @@ static int gdr_get_strided(struct shmemi_context *context, const struct shmemi_v
         return 0;
     int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : reach(view, &target);
     if (rc)
-        return rc == -ENOTSUP ? get_by_request(context, view, offset, dest, shape) : rc;
+        return rc == -ENOTSUP ? shmemi_driver_staged.get_strided(context, view, offset, dest, shape) : rc;
     if (!is_reached_here(dest))
         return shmemi_ucx_bounce_get(target, offset, dest, shape);
     struct shmemi_ucx_rows rows = rows_of(offset, shape->source_pitch, dest, shape->dest_pitch, shape);
@@ -219,8 +205,7 @@ static int gdr_put(struct shmemi_context *context, const struct shmemi_view *vie
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     if (!shmemi_batch_takes(context, source, nbytes))
         return gdr_put_strided(context, view, offset, source, &shape);
-    struct shmemi_view by_request = shmemi_ucx_request_view(view);
-    return shmemi_batch_put(context, &by_request, offset, (const void *)source->address, nbytes);
+    return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
 }
 
 static int gdr_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -252,32 +237,6 @@ static int gdr_get_nbi(struct shmemi_context *context, const struct shmemi_view 
     return rc;
 }
 
-/* ---- Atomics, order ---------------------------------------------------------------------------------------------- */
-
-static int gdr_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_amo *amo, void *fetch_p)
-{
-    struct shmemi_view by_request = shmemi_ucx_request_view(view);
-    return shmemi_driver_staged.amo(context, &by_request, offset, amo, fetch_p);
-}
-
-static int gdr_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_amo *amo, void *fetch_p)
-{
-    struct shmemi_view by_request = shmemi_ucx_request_view(view);
-    return shmemi_driver_staged.amo_nbi(context, &by_request, offset, amo, fetch_p);
-}
-
-static int gdr_fence(struct shmemi_context *context)
-{
-    return shmemi_driver_ucx.fence(context);
-}
-
-static int gdr_quiet(struct shmemi_context *context)
-{
-    return shmemi_driver_ucx.quiet(context);
-}
-
 const struct shmemi_driver shmemi_driver_gdr = {
     .name = "gdr",
     .attach = gdr_attach,
@@ -289,8 +248,6 @@ const struct shmemi_driver shmemi_driver_gdr = {
     .put_strided = gdr_put_strided,
     .put_strided_nbi = gdr_put_strided,
     .get_strided = gdr_get_strided,
-    .amo = gdr_amo,
-    .amo_nbi = gdr_amo_nbi,
-    .fence = gdr_fence,
-    .quiet = gdr_quiet,
+    .amo = shmemi_staged_amo,
+    .amo_nbi = shmemi_staged_amo_nbi,
 };

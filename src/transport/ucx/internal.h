@@ -130,8 +130,6 @@ struct shmemi_ucx_rows {
 /* A view of a PE of another node with a target as its data; -ENOTSUP for PEs of this one. */
 int shmemi_ucx_attach_view(struct shmemi_view *view);
 void shmemi_ucx_detach_view(struct shmemi_view *view);
-/* The view as the driver of requests knows it. */
-struct shmemi_view shmemi_ucx_request_view(const struct shmemi_view *view);
 /* Many short rows cost less as a request, which the owner unpacks. */
 bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape);
 

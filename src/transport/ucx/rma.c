@@ -140,14 +140,6 @@ bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape)
     return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !is_dense;
 }
 
-/* The view as the driver of requests knows it. */
-struct shmemi_view shmemi_ucx_request_view(const struct shmemi_view *view)
-{
-    struct shmemi_view copy = *view;
-    copy.data = (void *)&shmemi_link_ucx;
-    return copy;
-}
-
 static bool is_host(const struct shmemi_place *place)
 {
     return place->memory == &shmemi_memory_host;
@@ -171,10 +163,8 @@ static int put_strided(struct shmemi_context *context, const struct shmemi_view 
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
-    if (shmemi_ucx_is_better_packed(shape)) {
-        struct shmemi_view by_request = shmemi_ucx_request_view(view);
-        return shmemi_driver_staged.put_strided(context, &by_request, offset, source, shape);
-    }
+    if (shmemi_ucx_is_better_packed(shape))
+        return shmemi_driver_staged.put_strided(context, view, offset, source, shape);
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
@@ -203,10 +193,8 @@ static int get_strided(struct shmemi_context *context, const struct shmemi_view 
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
-    if (shmemi_ucx_is_better_packed(shape)) {
-        struct shmemi_view by_request = shmemi_ucx_request_view(view);
-        return shmemi_driver_staged.get_strided(context, &by_request, offset, dest, shape);
-    }
+    if (shmemi_ucx_is_better_packed(shape))
+        return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc)
         return rc;
@@ -223,18 +211,11 @@ static int get_strided(struct shmemi_context *context, const struct shmemi_view 
     return shmemi_ucx_finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
 }
 
-static int batch_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_view by_request = shmemi_ucx_request_view(view);
-    return shmemi_batch_put(context, &by_request, offset, (const void *)source->address, nbytes);
-}
-
 static int ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
     if (shmemi_batch_takes(context, source, nbytes))
-        return batch_put(context, view, offset, source, nbytes);
+        return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     return put_strided(context, view, offset, source, &shape);
 }
@@ -520,6 +501,9 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .get_strided = get_strided,
     .amo = ucx_amo,
     .amo_nbi = ucx_amo_nbi,
+};
+
+const struct shmemi_completion shmemi_completion_ucx = {
     .fence = ucx_fence,
     .quiet = ucx_quiet,
     .poll = ucx_poll,
