@@ -79,7 +79,7 @@ bool shmemi_far_takes_directly(const struct shmemi_far_side *far, const void *by
     const struct shmemi_memory *memory = memory_of(far);
     if (nbytes < SHMEMI_PIPELINE_DIRECT || host_address(far))
         return false;
-    return !memory->pin || memory->is_pinned(bytes, nbytes);
+    return !memory->pinning || memory->pinning->is_pinned(bytes, nbytes);
 }
 
 /* ---- Moves to and from places ------------------------------------------------------------------------------------ */

@@ -62,7 +62,7 @@ static bool lock_for(struct locked *memory, const struct shmemi_memory *kind)
 {
     unsigned bit = 1u << kind->type;
     if (!(memory->tried & bit)) {
-        int rc = kind->pin ? kind->pin(memory->bytes, memory->size) : 0;
+        int rc = kind->pinning ? kind->pinning->pin(memory->bytes, memory->size) : 0;
         memory->tried |= rc == -ENODEV ? 0 : bit;
         memory->done[kind->type] = rc ? NULL : kind;
     }
@@ -72,8 +72,8 @@ static bool lock_for(struct locked *memory, const struct shmemi_memory *kind)
 static void destroy(struct locked *memory)
 {
     for (int type = 0; type < SHMEMI_MEMTYPES; type++)
-        if (memory->done[type] && memory->done[type]->unpin)
-            memory->done[type]->unpin(memory->bytes, memory->size);
+        if (memory->done[type] && memory->done[type]->pinning)
+            memory->done[type]->pinning->unpin(memory->bytes, memory->size);
     free(memory->bytes);
     *memory = (struct locked){0};
 }

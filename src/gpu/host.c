@@ -17,13 +17,6 @@ static void host_close(void)
 {
 }
 
-/* What no other kind owns is host memory. */
-static bool host_owns(const void *address)
-{
-    (void)address;
-    return true;
-}
-
 static int host_device_count(void)
 {
     return 0;
@@ -33,6 +26,17 @@ static int host_device_text(int device, char *text, size_t size)
 {
     (void)device, (void)text, (void)size;
     return -ENODEV;
+}
+
+static int host_allocate(int device, size_t size, void **object_p)
+{
+    (void)device, (void)size, (void)object_p;
+    return -ENODEV;
+}
+
+static void host_deallocate(void *object)
+{
+    (void)object;
 }
 
 static int host_open_object(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
@@ -47,6 +51,39 @@ static void host_close_object(struct shmemi_allocation *allocation)
 {
     (void)allocation;
 }
+
+const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *allocation)
+{
+    (void)allocation;
+    return NULL;
+}
+
+/* ---- Addresses --------------------------------------------------------------------------------------------------- */
+
+/* What no other kind owns is host memory. */
+static bool host_owns(const void *address)
+{
+    (void)address;
+    return true;
+}
+
+static void host_adopt(struct shmemi_place *place)
+{
+    (void)place;
+}
+
+static void host_make_current(const struct shmemi_place *place)
+{
+    (void)place;
+}
+
+static const struct shmemi_addresses host_addresses = {
+    .owns = host_owns,
+    .adopt = host_adopt,
+    .make_current = host_make_current,
+};
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 /* Inlined with a constant width, a row becomes a load and a store. */
 static inline __attribute__((always_inline)) void copy_rows(char *dest, const char *source, size_t width,
@@ -173,20 +210,37 @@ static int host_amo(const struct shmemi_place *word, const struct shmemi_amo *am
     return 0;
 }
 
-/* Sharing host memory is the business of the heap; pinning it, of the GPU kinds. */
+/* ---- The kind ---------------------------------------------------------------------------------------------------- */
+
+int shmemi_memory_does_not_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p)
+{
+    (void)combination, (void)event_p;
+    return -ENOTSUP;
+}
+
+void shmemi_memory_reports_nothing(void)
+{
+}
+
+/* Host memory is shared by the heap, and page-locked by the GPU kinds. */
 const struct shmemi_memory shmemi_memory_host = {
     .name = "host",
     .open = host_open,
     .close = host_close,
-    .owns = host_owns,
     .device_count = host_device_count,
     .device_pci = host_device_text,
     .device_name = host_device_text,
+    .allocate = host_allocate,
+    .deallocate = host_deallocate,
     .open_object = host_open_object,
     .close_object = host_close_object,
+    .handicap = shmemi_memory_has_no_handicap,
     .copy = host_copy,
     .copy_start = host_copy_start,
     .event_test = host_event,
     .event_wait = host_event,
     .amo = host_amo,
+    .combine = shmemi_memory_does_not_combine,
+    .report_copies = shmemi_memory_reports_nothing,
+    .addresses = &host_addresses,
 };

@@ -54,7 +54,7 @@ const struct shmemi_memory *shmemi_memory_of_type(int type)
 void shmemi_memory_report_copies(void)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
-        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->report_copies)
+        if (state_of(i) == KIND_OPEN)
             gpu_kinds[i]->report_copies();
 }
 
@@ -99,7 +99,7 @@ void shmemi_descriptors_close(struct shmemi_descriptors *descriptors)
 void shmemi_memory_discover(void)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
-        if (gpu_kinds[i]->owns && open_kind(i))
+        if (gpu_kinds[i]->addresses && open_kind(i))
             shmemi_memory_probe = true;
 }
 
@@ -107,7 +107,7 @@ void shmemi_memory_find(const void *address, struct shmemi_place *place_p)
 {
     *place_p = shmemi_place_host(address);
     for (int i = 0; i < N_GPU_KINDS; i++) {
-        if (gpu_kinds[i]->owns && state_of(i) == KIND_OPEN && gpu_kinds[i]->owns(address)) {
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->addresses && gpu_kinds[i]->addresses->owns(address)) {
             place_p->memory = gpu_kinds[i];
             return;
         }
@@ -117,8 +117,7 @@ void shmemi_memory_find(const void *address, struct shmemi_place *place_p)
 void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
 {
     shmemi_memory_find(address, place_p);
-    if (place_p->memory->adopt)
-        place_p->memory->adopt(place_p);
+    place_p->memory->addresses->adopt(place_p);
 }
 
 /* ---- Page-locked host memory ------------------------------------------------------------------------------------- */
@@ -126,15 +125,15 @@ void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
 void shmemi_memory_pin(void *address, size_t size)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
-        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->pin)
-            gpu_kinds[i]->pin(address, size);
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->pinning)
+            gpu_kinds[i]->pinning->pin(address, size);
 }
 
 void shmemi_memory_unpin(void *address, size_t size)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
-        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->unpin)
-            gpu_kinds[i]->unpin(address, size);
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->pinning)
+            gpu_kinds[i]->pinning->unpin(address, size);
 }
 
 /* ---- Between two kinds of GPU memory -----------------------------------------------------------------------------

@@ -57,8 +57,14 @@ struct shmemi_event {
     void *handle; /* the kind's own event; NULL when the copy was done at once */
 };
 
-/* Copies of one thread to and from one object, of which no single one has an event. Made by lane_open. */
-struct shmemi_lane {
+/* Copies of one thread that have no events of their own: where they are under way. Made by bursts->copy. */
+struct shmemi_burst {
+    const struct shmemi_memory *memory;
+    void *object, *handle; /* as of an event */
+};
+
+/* A thread's way to one object, for many copies that it waits for together. Made by channels->open. */
+struct shmemi_channel {
     const struct shmemi_memory *memory;
     void *object, *handle; /* as of an event */
     bool is_entered;       /* closing leaves what opening has entered */
@@ -135,25 +141,118 @@ struct shmemi_word {
     enum shmemi_word_step step;
 };
 
-/* What a kind does in the order of its streams. All return at once: nothing waits for the stream. */
-struct shmemi_streams {
-    /* See what stream->handle is. -errno, and a cause in reason, when nothing can be enqueued there. */
-    int (*open)(struct shmemi_stream *stream, char *reason, size_t reason_size);
+/* ---- The table of a kind ---------------------------------------------------------------------------------------------
+ * All slots of a kind that opens are filled. What not every kind has is in tables of its own, of which all slots are
+ * filled, too: the kind has a pointer to each, which is NULL when it has no such thing. A build without a kind has its
+ * name, its type, and an open that refuses; nothing else of such a kind is ever called.
+ *
+ * There are four ways to copy. They differ in who waits, and for what:
+ *
+ *      copy             one copy; the caller waits until the data is in place
+ *      copy_start       one copy; the caller goes on, and asks the copy's own event
+ *      bursts           nonblocking puts and gets: cheap to start; one event, set later, stands for many
+ *      channels         many small copies to one object in a row; the caller waits for all of them
+ */
 
-    /* Is what is enqueued being recorded, for any number of executions (CUDA graphs)? NULL: never. */
+/* The kind's memory has addresses that a program can pass where the library expects a pointer. */
+struct shmemi_addresses {
+    /* Is this local address memory of the kind, although nobody mapped it? Fast; false when the process has not used
+     * the kind. */
+    bool (*owns)(const void *address);
+
+    /* A local address of the kind that nobody mapped takes part in a transfer: fill in the place's object, and wait
+     * until what the program has written there by synchronous calls is there. */
+    void (*adopt)(struct shmemi_place *place);
+
+    /* Make a context of this memory current in a thread that has none, so that other libraries can work with the memory
+     * there. For threads of the library's own. */
+    void (*make_current)(const struct shmemi_place *place);
+};
+
+/* Copies that share events. */
+struct shmemi_bursts {
+    /* As copy_start, but without an event. -ENOTSUP, with nothing started, when only copy_start can. */
+    int (*copy)(const struct shmemi_place *dest, const struct shmemi_place *source, const struct shmemi_shape *shape,
+                struct shmemi_burst *burst_p);
+    /* Make an event for all copies of the burst that have been started. */
+    int (*mark)(const struct shmemi_burst *burst, struct shmemi_event *event_p);
+};
+
+/* Many copies between host memory and the object of a place: context and stream are looked up once, not for each. */
+struct shmemi_channels {
+    int (*open)(const struct shmemi_place *place, struct shmemi_channel *channel_p);
+    /* Start a copy, in order with those before; host memory stays until wait. */
+    int (*copy)(const struct shmemi_channel *channel, const struct shmemi_place *dest,
+                const struct shmemi_place *source, size_t nbytes);
+    int (*wait)(const struct shmemi_channel *channel); /* for all copies */
+    /* By the thread that has opened the channel, with nothing under way. */
+    void (*close)(struct shmemi_channel *channel);
+};
+
+/* Lists of small operations (list.h), which the device carries out at once. */
+struct shmemi_lists {
+    /* An empty list for memory with the object of this place; NULL when all are in use, or this build or device has
+     * none: copies serve then. */
+    struct shmemi_list *(*take)(const struct shmemi_place *place);
+    /* Returns at once. The list comes after what the thread that has taken it has started for the object before. */
+    int (*start)(struct shmemi_list *list);
+    /* 0 when all is in place, -EAGAIN when it is not yet, or another -errno. After 0 or an error the list is given
+     * back, or filled and started again. */
+    int (*test)(struct shmemi_list *list);
+    void (*give)(struct shmemi_list *list);
+};
+
+/* Devices that carry out atomic operations on their own memory. */
+struct shmemi_agents {
+    /* The agent of this process's own memory. */
+    void (*find)(const struct shmemi_place *own, struct shmemi_agent *agent_p);
+    /* Are atomic operations in lists for this place, which is memory of another PE, carried out by its agent? */
+    bool (*reaches)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
+};
+
+/* Other processes of the node open this process's allocations. On failure reason says in a phrase what stands in the
+ * way, if it is something that a user could mend; otherwise it is left empty. */
+struct shmemi_sharing {
+    /* The caller closes the descriptors when they have been passed on. */
+    int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
+                         struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
+    /* Maps the allocation once per process and counts its users; the place is that of the mapped object. The
+     * descriptors stay the caller's. device is the one from which the memory will be used: this PE's own, or
+     * SHMEMI_DEVICE_OF_OWNER, for copies by a context of this process there. -ENOTSUP when this process cannot open it
+     * (no peer access): another route serves then. */
+    int (*import_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
+                         int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
+    void (*release_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
+};
+
+/* Page-locked host memory makes copies faster. */
+struct shmemi_pinning {
+    int (*pin)(void *address, size_t size); /* failure is not fatal: copies are only slower */
+    void (*unpin)(void *address, size_t size);
+    bool (*is_pinned)(const void *address, size_t size); /* all of it, in one range, by whomever */
+};
+
+/* What a stream of the program does alone, without a thread of the library. A function returns -ENOTSUP, quietly and
+ * with nothing enqueued, when this stream cannot: the caller takes a turn. Host memory must be page-locked for the
+ * kind. A word that the stream has set is seen after what the stream did before. At most SHMEMI_STEPS_MAX words. */
+struct shmemi_stream_commands {
+    /* Is what is enqueued being recorded, for any number of executions (CUDA graphs)? */
     bool (*is_recording)(const struct shmemi_stream *stream);
-
-    /* -ENOTSUP, quietly and with nothing enqueued: the stream cannot do it alone; take a turn. NULL: it never can.
-     * Host memory must be page-locked for the kind. A word that the stream has set is seen after what it did before;
-     * at most SHMEMI_STEPS_MAX words. */
     int (*copy)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const struct shmemi_place *source,
                 size_t nbytes);
     int (*take_steps)(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
-
-    /* copy and then take_steps of one word that is no wait, as one operation. -ENOTSUP as above, and where the two by
+    /* copy and then take_steps of one word that is no wait, as one operation. -ENOTSUP also where the two by
      * themselves are better. */
     int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                          const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
+    /* Wait until all streams have done what was enqueued. */
+    void (*drain)(void);
+};
+
+/* What a kind does in the order of the program's streams. All return at once: nothing waits for the stream. */
+struct shmemi_streams {
+    /* See what stream->handle is. -errno, and a cause in reason, when nothing can be enqueued there. */
+    int (*open)(struct shmemi_stream *stream, char *reason, size_t reason_size);
 
     /* A turn: the stream comes to it, and goes on when it has been ended. turn_state: 0 when the stream has come,
      * -EAGAIN before, other -errno when it never will. status 0, or the -errno of what was to be done. */
@@ -161,8 +260,7 @@ struct shmemi_streams {
     int (*turn_state)(void *turn);
     void (*turn_end)(void *turn, int status);
 
-    /* Wait until all streams have done what was enqueued. NULL: turns are all there is. */
-    void (*drain)(void);
+    const struct shmemi_stream_commands *commands; /* optional: turns are all there is without */
 };
 
 struct shmemi_memory {
@@ -172,14 +270,6 @@ struct shmemi_memory {
     /* Load the vendor's library. -ENODEV, quietly, when this machine has none. Called once, before anything else. */
     int (*open)(void);
     void (*close)(void);
-
-    /* Is this local address memory of the kind, although nobody mapped it? Fast; false when the kind is not open or
-     * the process has not used it. NULL when the kind's memory has no addresses (opencl). */
-    bool (*owns)(const void *address);
-
-    /* A local address of the kind that nobody mapped takes part in a transfer: fill in the place's object, and see to it
-     * that what the program has written there by synchronous calls is there. NULL when there is nothing to do. */
-    void (*adopt)(struct shmemi_place *place);
 
     int (*device_count)(void);
     /* PCI address of a device as "0000:3b:00.0"; -ENODEV when it has none (PoCL). */
@@ -197,7 +287,7 @@ struct shmemi_memory {
     void (*close_object)(struct shmemi_allocation *allocation);
 
     /* What makes operations on all memory of the kind slower than need be, as a phrase that says what to do about it;
-     * NULL when nothing does. NULL in the table when nothing can. */
+     * NULL when nothing does. */
     const char *(*handicap)(const struct shmemi_allocation *allocation);
 
     /* Copy between two places of which at least one is of this kind and the other is of this kind or host memory.
@@ -210,71 +300,33 @@ struct shmemi_memory {
     int (*event_test)(struct shmemi_event *event);
     int (*event_wait)(struct shmemi_event *event);
 
-    /* As copy_start, but without an event: lane_mark makes one for all copies that were started on the lane before. The
-     * lane is not to be closed. -ENOTSUP when only copy_start can. Both NULL when the kind has nothing to gain. */
-    int (*copy_on_lane)(const struct shmemi_place *dest, const struct shmemi_place *source,
-                        const struct shmemi_shape *shape, struct shmemi_lane *lane_p);
-    int (*lane_mark)(const struct shmemi_lane *lane, struct shmemi_event *event_p);
-
-    /* Many copies between host memory and the object of a place: what each would have to find out is found out once.
-     * lane_copy starts one, in order with those before; host memory stays until lane_wait, which waits for all. Nothing
-     * is under way when a lane is closed, by the thread that has opened it. NULL when the kind has nothing to gain. */
-    int (*lane_open)(const struct shmemi_place *place, struct shmemi_lane *lane_p);
-    int (*lane_copy)(const struct shmemi_lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
-                     size_t nbytes);
-    int (*lane_wait)(const struct shmemi_lane *lane);
-    void (*lane_close)(struct shmemi_lane *lane);
-
-    /* Lists of small operations (list.h); all four are NULL when the kind has none. take gives an empty list for memory
-     * with the object of this place; NULL when all are in use, or this build or device cannot: copies serve then. start
-     * returns at once; it comes after what the thread that has taken the list has started for the object before. test:
-     * 0 when all is in place, -EAGAIN, or another -errno; after either of the others the list is given back, or filled
-     * and started anew. */
-    struct shmemi_list *(*list_take)(const struct shmemi_place *place);
-    int (*list_start)(struct shmemi_list *list);
-    int (*list_test)(struct shmemi_list *list);
-    void (*list_give)(struct shmemi_list *list);
-
-    /* An atomic operation on a word of this process's own memory, by its agent; the old value is there on return.
-     * -ENOTSUP when the memory has no agent. NULL when the kind has none. */
+    /* An atomic operation on a word of this process's own memory, by the memory's agent (host memory: the CPU); the old
+     * value is there on return. -ENOTSUP when the memory has no agent. */
     int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
-    /* The agent of this process's own memory, and: are atomic operations in lists for this place the agent's, when it
-     * is memory of another PE that this process has imported? NULL when the kind has none. */
-    void (*find_agent)(const struct shmemi_place *own, struct shmemi_agent *agent_p);
-    bool (*reaches_agent)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
 
     /* Combine arrays of this kind on a device. Returns when the result is there; with event_p at once. -ENOTSUP, and
      * nothing has been done, when one device does not reach all arrays, or cannot compute with this kind of number: the
-     * CPU does it then. NULL when no device of the kind ever computes. */
+     * CPU does it then. */
     int (*combine)(const struct shmemi_combination *combination, struct shmemi_event *event_p);
 
-    /* Sharing within a node; NULL when the kind has no way (opencl). On failure reason says in a phrase what stands in
-     * the way, if it is something that a user could mend; otherwise it is left empty.
-     * export_handle: the caller closes the descriptors when they have been passed on.
-     * import_handle maps the allocation once per process and counts its users; its place is that of the mapped object.
-     * The descriptors stay the caller's. device is the one from which the memory will be used: this PE's own, or
-     * SHMEMI_DEVICE_OF_OWNER, for copies by a context of this process there. -ENOTSUP when this process cannot open it
-     * (no peer access): another route serves then. */
-    int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
-                         struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
-    int (*import_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
-                         int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
-    void (*release_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
-
-    /* Tell shmemi_copy_observer of the copies that are complete. NULL when the kind tells of none. */
+    /* Tell shmemi_copy_observer of the copies that are complete, if the kind knows when they began and ended. */
     void (*report_copies)(void);
 
-    /* Make a context of this memory current in a thread that has none, so that other libraries can work with the memory
-     * there. For threads of the library's own. NULL when there is no need. */
-    void (*adopt_thread)(const struct shmemi_place *place);
-
-    /* Page-lock host memory for fast copies; failure is not fatal, copies only get slower. NULL when there is no need. */
-    int (*pin)(void *address, size_t size);
-    void (*unpin)(void *address, size_t size);
-    bool (*is_pinned)(const void *address, size_t size); /* all of it, in one range, by whomever */
-
-    const struct shmemi_streams *streams; /* NULL when the kind has none */
+    /* Optional: NULL when the kind has no such thing. */
+    const struct shmemi_addresses *addresses; /* opencl has none: its memory has handles */
+    const struct shmemi_bursts *bursts;
+    const struct shmemi_channels *channels;
+    const struct shmemi_lists *lists;
+    const struct shmemi_agents *agents;
+    const struct shmemi_sharing *sharing;
+    const struct shmemi_pinning *pinning;
+    const struct shmemi_streams *streams;
 };
+
+/* For the tables of kinds to which these slots mean nothing. */
+const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *allocation);
+int shmemi_memory_does_not_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p);
+void shmemi_memory_reports_nothing(void);
 
 extern const struct shmemi_memory shmemi_memory_host;
 extern const struct shmemi_memory shmemi_memory_cuda;

@@ -313,8 +313,7 @@ void *shmemi_ptr(const void *dest, int pe)
     if (!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes)
         return NULL;
     const struct shmemi_view *view = &region->view[pe];
-    bool has_address = view->place.memory == &shmemi_memory_host || view->place.memory->owns;
-    if (!view->driver->is_direct || !has_address)
+    if (!view->driver->is_direct || !view->place.memory->addresses)
         return NULL;
     return (void *)(view->place.address + (size_t)((const char *)dest - region->base));
 }

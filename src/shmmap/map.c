@@ -159,19 +159,19 @@ static int agree(struct attempt *attempt)
  * are the fastest then. Without it they only are slower. */
 static void pin_staging(const struct shmemi_memory *memory)
 {
-    if (!memory->pin || staging_is_pinned[memory->type])
+    if (!memory->pinning || staging_is_pinned[memory->type])
         return;
     staging_is_pinned[memory->type] = true;
-    memory->pin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
-    memory->pin((void *)shmemi_window.base, shmemi_window.heap_size);
+    memory->pinning->pin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
+    memory->pinning->pin((void *)shmemi_window.base, shmemi_window.heap_size);
     shmemi_prepared_pin();
 }
 
 static void unpin_staging(const struct shmemi_memory *memory)
 {
     staging_is_pinned[memory->type] = false;
-    memory->unpin((void *)shmemi_window.base, shmemi_window.heap_size);
-    memory->unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
+    memory->pinning->unpin((void *)shmemi_window.base, shmemi_window.heap_size);
+    memory->pinning->unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
 }
 
 /* What the other PEs of the node need to open this PE's object, if they can. What stands in the way is noted. */
@@ -179,13 +179,13 @@ static void export_object(struct attempt *attempt, struct shmemi_share *share, s
 {
     char reason[SHMEMI_CAUSE_BYTES] = "";
     const struct shmemi_memory *memory = attempt->memory;
-    const char *handicap = memory->handicap ? memory->handicap(&attempt->region->allocation) : NULL;
+    const char *handicap = memory->handicap(&attempt->region->allocation);
     if (handicap)
         shmemi_slow_route_note(shmemi_job.pe, handicap);
     if (shmemi_job.node_n_pes == 1)
         return;
-    share->exported =
-        !memory->export_handle(&attempt->region->allocation, &share->handle, descriptors, reason, sizeof reason);
+    share->exported = !memory->sharing->export_handle(&attempt->region->allocation, &share->handle, descriptors, reason,
+                                                      sizeof reason);
     if (reason[0])
         shmemi_slow_route_note(shmemi_job.pe, reason);
 }
@@ -220,7 +220,7 @@ static void attach(struct attempt *attempt)
     struct shmemi_region *region = attempt->region;
     struct shmemi_share share = {0};
     struct shmemi_descriptors descriptors = {0};
-    const bool can_share = attempt->memory->export_handle;
+    const bool can_share = attempt->memory->sharing;
     int rc = shmemi_region_add_mapped(region);
     if (rc) {
         region->base = NULL;
@@ -234,8 +234,8 @@ static void attach(struct attempt *attempt)
         export_object(attempt, &share, &descriptors);
     if (!rc)
         expose(attempt);
-    if (attempt->memory->find_agent)
-        attempt->memory->find_agent(&region->place, &share.agent);
+    if (attempt->memory->agents)
+        attempt->memory->agents->find(&region->place, &share.agent);
     rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
     shmemi_descriptors_close(&descriptors);
     judge_routes(attempt, rc);

@@ -14,7 +14,7 @@ enum { SHMEMI_OWNER_ENTRY_BYTES = 16, SHMEMI_OWNER_TABLE_BYTES = SHMEMI_REGIONS_
 /* Of memory without addresses (OpenCL buffers): pointers are offsets from the start of the buffer. */
 static inline bool shmemi_owner_has_offsets(const struct shmemi_region *region)
 {
-    return region->place.memory != &shmemi_memory_host && !region->place.memory->owns;
+    return !region->place.memory->addresses;
 }
 
 /* Enter this PE's own copy of a region, before the barrier after which other PEs may use the region. */

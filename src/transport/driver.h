@@ -68,7 +68,7 @@ struct shmemi_context {
     struct shmemi_ucx_batch network; /* ucx: nonblocking transfers and atomics */
     struct {
         struct shmemi_copy *oldest, *newest;
-        struct shmemi_lane unmarked; /* of copies that no event tells the end of yet */
+        struct shmemi_burst unmarked; /* copies whose end no event tells yet */
         unsigned n_unmarked;
         uint64_t started;
         int failed; /* first error, reported at the next quiet */

@@ -19,7 +19,7 @@ static int thinning = 1; /* of every so many cases one is tested */
 
 static struct shmemi_list *take(void)
 {
-    struct shmemi_list *list = memory->list_take(&here);
+    struct shmemi_list *list = memory->lists->take(&here);
     CHECK(list && !shmemi_list_length(list) && list->object == here.object);
     return list;
 }
@@ -27,16 +27,16 @@ static struct shmemi_list *take(void)
 static int await(struct shmemi_list *list)
 {
     int rc;
-    while ((rc = memory->list_test(list)) == -EAGAIN)
+    while ((rc = memory->lists->test(list)) == -EAGAIN)
         sched_yield();
     return rc;
 }
 
 static void run(struct shmemi_list *list)
 {
-    CHECK(!memory->list_start(list) && !await(list));
+    CHECK(!memory->lists->start(list) && !await(list));
     shmemi_list_deliver(list);
-    memory->list_give(list);
+    memory->lists->give(list);
 }
 
 static void read_box(const struct shmemi_place *box, void *into)
@@ -243,7 +243,7 @@ static void *add_many(void *argument)
     uint64_t old;
     (void)argument;
     for (int left = adds_per_thread, length = 1; left > 0; length = length * 3 % 1000 + 1) {
-        struct shmemi_list *list = left % 5 ? memory->list_take(&here) : NULL;
+        struct shmemi_list *list = left % 5 ? memory->lists->take(&here) : NULL;
         if (!list) {
             CHECK(!memory->amo(&there, &add, &old));
             left--;
@@ -281,11 +281,11 @@ static void check_order_of_lists(void)
         list[i] = take();
         value = 100 + (uint64_t)i;
         shmemi_list_put(list[i], there.address, &value, sizeof value);
-        CHECK(!memory->list_start(list[i]));
+        CHECK(!memory->lists->start(list[i]));
     }
     for (int i = 0; i < 8; i++) {
         CHECK(!await(list[i]));
-        memory->list_give(list[i]);
+        memory->lists->give(list[i]);
     }
     USE(user.cuMemcpyDtoH(&found, there.address, sizeof found));
     CHECK(found == value);
@@ -295,21 +295,21 @@ static void check_pool(void)
 {
     struct shmemi_list *list[LISTS_MAX];
     int n = 0;
-    while (n < LISTS_MAX && (list[n] = memory->list_take(&here)))
+    while (n < LISTS_MAX && (list[n] = memory->lists->take(&here)))
         n++;
     CHECK(n > 1 && n < LISTS_MAX);
     while (n--)
-        memory->list_give(list[n]);
+        memory->lists->give(list[n]);
 }
 
 static void check_agent(void)
 {
     struct shmemi_agent agent, other = {.exists = true};
-    memory->find_agent(&here, &agent);
-    CHECK(agent.exists && memory->reaches_agent(&there, &agent));
-    CHECK(!memory->reaches_agent(&there, &other));
+    memory->agents->find(&here, &agent);
+    CHECK(agent.exists && memory->agents->reaches(&there, &agent));
+    CHECK(!memory->agents->reaches(&there, &other));
     other.exists = false;
-    CHECK(!memory->reaches_agent(&there, &other));
+    CHECK(!memory->agents->reaches(&there, &other));
 }
 
 static void open_boxes(void)

@@ -41,7 +41,7 @@ static void open_stream(void)
     USE(shmemi_cuda.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING));
     stream = (struct shmemi_stream){.memory = memory, .handle = handle};
     CHECK(!streams->open(&stream, reason, sizeof reason) && stream.object == box.object);
-    CHECK(!streams->is_recording(&stream));
+    CHECK(!streams->commands->is_recording(&stream));
 }
 
 static void check_copies(void)
@@ -49,17 +49,17 @@ static void check_copies(void)
     struct shmemi_place low = at(0), high = at(BOX / 2), host = shmemi_place_host(locked);
     struct shmemi_place pageable = shmemi_place_host(host_a);
     fill((char *)locked, 4096, 3);
-    CHECK(!streams->copy(&stream, &low, &host, 4096));
-    CHECK(!streams->copy(&stream, &high, &low, 4096));
+    CHECK(!streams->commands->copy(&stream, &low, &host, 4096));
+    CHECK(!streams->commands->copy(&stream, &high, &low, 4096));
     finish();
     USE(user.cuMemcpyDtoH(host_b, high.address, 4096));
     CHECK(!memcmp(host_b, locked, 4096));
     memset(locked, 0, 4096);
-    CHECK(!streams->copy(&stream, &host, &high, 4096));
+    CHECK(!streams->commands->copy(&stream, &host, &high, 4096));
     finish();
     CHECK(!memcmp(host_b, locked, 4096));
-    CHECK(streams->copy(&stream, &low, &pageable, 4096) == -ENOTSUP);
-    CHECK(streams->copy(&stream, &host, &host, 8) == -ENOTSUP);
+    CHECK(streams->commands->copy(&stream, &low, &pageable, 4096) == -ENOTSUP);
+    CHECK(streams->commands->copy(&stream, &host, &host, 8) == -ENOTSUP);
 }
 
 /* Of all lengths up to a few units, and some at the limit, at all distances from aligned addresses. */
@@ -70,7 +70,7 @@ static void check_put_of(size_t nbytes, size_t from, size_t to, struct shmemi_pl
     fill(host_a, nbytes + 2, (unsigned)value);
     USE(user.cuMemcpyHtoD(source.address - 1, host_a, nbytes + 2));
     USE(shmemi_cuda.cuMemsetD8(dest.address - 1, 0x5a, nbytes + 2));
-    CHECK(!streams->copy_and_step(&stream, &dest, &source, nbytes, &set));
+    CHECK(!streams->commands->copy_and_step(&stream, &dest, &source, nbytes, &set));
     finish();
     USE(user.cuMemcpyDtoH(host_b, dest.address - 1, nbytes + 2));
     CHECK(!memcmp(host_a + 1, host_b + 1, nbytes));
@@ -84,7 +84,8 @@ static void check_puts(void)
     const struct shmemi_place source = at(BOX / 2), dest = at(4096);
     const struct shmemi_word set = {at(64), 1, SHMEMI_STEP_SET}, unreached = {pageable, 1, SHMEMI_STEP_SET};
     uint64_t value = 0;
-    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &set) == -ENOTSUP); /* no stream of high priority */
+    CHECK(streams->commands->copy_and_step(&stream, &dest, &source, 8, &set) ==
+          -ENOTSUP); /* no stream of high priority */
     shmemi_settings.stream_put = SHMEMI_STREAM_PUT_KERNEL;
     for (size_t nbytes = 1; nbytes < 130; nbytes++) {
         check_put_of(nbytes, 16 + nbytes % 5, 16 + nbytes % 17, at(64), ++value);
@@ -95,11 +96,11 @@ static void check_puts(void)
             check_put_of(long_ones[i], shift, 16, host_word, ++value);
             CHECK(*(volatile uint64_t *)locked == value);
         }
-    CHECK(streams->copy_and_step(&stream, &dest, &source, 32769, &set) == -ENOTSUP);
-    CHECK(streams->copy_and_step(&stream, &dest, &pageable, 8, &set) == -ENOTSUP);
-    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &unreached) == -ENOTSUP);
+    CHECK(streams->commands->copy_and_step(&stream, &dest, &source, 32769, &set) == -ENOTSUP);
+    CHECK(streams->commands->copy_and_step(&stream, &dest, &pageable, 8, &set) == -ENOTSUP);
+    CHECK(streams->commands->copy_and_step(&stream, &dest, &source, 8, &unreached) == -ENOTSUP);
     shmemi_settings.stream_put = SHMEMI_STREAM_PUT_ENGINE;
-    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &set) == -ENOTSUP);
+    CHECK(streams->commands->copy_and_step(&stream, &dest, &source, 8, &set) == -ENOTSUP);
     shmemi_settings.stream_put = SHMEMI_STREAM_PUT_AUTO;
 }
 
@@ -116,7 +117,7 @@ static void check_priority(void)
     USE(shmemi_cuda.cuStreamCreateWithPriority(&handle, CU_STREAM_NON_BLOCKING, greatest));
     stream = (struct shmemi_stream){.memory = memory, .handle = handle};
     CHECK(!streams->open(&stream, reason, sizeof reason));
-    CHECK(streams->copy_and_step(&stream, &dest, &source, 8, &set) == (greatest < least ? 0 : -ENOTSUP));
+    CHECK(streams->commands->copy_and_step(&stream, &dest, &source, 8, &set) == (greatest < least ? 0 : -ENOTSUP));
     finish();
     CHECK(greatest == least || word_at(64) == 77);
     USE(shmemi_cuda.cuStreamDestroy(handle));
@@ -133,9 +134,9 @@ static void check_steps(struct shmemi_place word, bool can_add)
     };
     const struct shmemi_word add = {word, 7, SHMEMI_STEP_ADD};
     for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++)
-        CHECK(!streams->take_steps(&stream, &steps[i], 1));
-    CHECK(!streams->take_steps(&stream, steps, 5));
-    CHECK(streams->take_steps(&stream, &add, 1) == (can_add ? 0 : -ENOTSUP));
+        CHECK(!streams->commands->take_steps(&stream, &steps[i], 1));
+    CHECK(!streams->commands->take_steps(&stream, steps, 5));
+    CHECK(streams->commands->take_steps(&stream, &add, 1) == (can_add ? 0 : -ENOTSUP));
     finish();
 }
 
@@ -149,7 +150,7 @@ static void check_words(bool by_operations)
     CHECK(word_at(64) == 12);
     check_steps(shmemi_place_host(locked), record->streams.has_host_atomics);
     CHECK(*(volatile uint64_t *)locked == (record->streams.has_host_atomics ? 12 : 5));
-    CHECK(streams->take_steps(&stream, &pageable, 1) == -ENOTSUP);
+    CHECK(streams->commands->take_steps(&stream, &pageable, 1) == -ENOTSUP);
     record->streams.has_word_operations = has_operations;
 }
 
@@ -162,7 +163,7 @@ static void check_turns(void)
         int rc;
         done.value = i;
         CHECK(!streams->turn_begin(&stream, &turn));
-        CHECK(!streams->take_steps(&stream, &done, 1));
+        CHECK(!streams->commands->take_steps(&stream, &done, 1));
         while ((rc = streams->turn_state(turn)) == -EAGAIN)
             sched_yield();
         CHECK(!rc);
@@ -172,7 +173,7 @@ static void check_turns(void)
         if (i % 3 == 0)
             finish();
     }
-    streams->drain();
+    streams->commands->drain();
     CHECK(word_at(128) == 2000);
 }
 

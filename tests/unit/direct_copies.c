@@ -39,8 +39,8 @@ static void step(struct stream *stream)
 }
 
 /* The stream is the object of the side that is the device's. */
-static int device_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
-                               const struct shmemi_shape *shape, struct shmemi_lane *lane_p)
+static int device_burst_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_burst *burst_p)
 {
     struct stream *stream = source->object ? source->object : dest->object;
     if (device.copy_result)
@@ -52,16 +52,16 @@ static int device_copy_on_lane(const struct shmemi_place *dest, const struct shm
     stream->copy[i].dest = (uint64_t *)dest->address;
     stream->copy[i].source = (const uint64_t *)source->address;
     pthread_mutex_unlock(&device.lock);
-    *lane_p = (struct shmemi_lane){dest->memory, stream, stream, false};
+    *burst_p = (struct shmemi_burst){dest->memory, stream, stream};
     return 0;
 }
 
 /* An event's handle is the number of copies after which it is complete; the object is the stream. */
-static int device_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p)
+static int device_burst_mark(const struct shmemi_burst *burst, struct shmemi_event *event_p)
 {
-    struct stream *stream = lane->object;
+    struct stream *stream = burst->object;
     pthread_mutex_lock(&device.lock);
-    *event_p = (struct shmemi_event){lane->memory, stream, (void *)(uintptr_t)stream->started};
+    *event_p = (struct shmemi_event){burst->memory, stream, (void *)(uintptr_t)stream->started};
     device.n_marks++;
     while (device.mark_result && stream->done < stream->started)
         step(stream);
@@ -73,11 +73,11 @@ static int device_copy_start(const struct shmemi_place *dest, const struct shmem
                              const struct shmemi_shape *shape, struct shmemi_event *event_p)
 {
     int result = device.copy_result;
-    struct shmemi_lane lane;
+    struct shmemi_burst burst;
     device.copy_result = 0;
-    int rc = device_copy_on_lane(dest, source, shape, &lane);
+    int rc = device_burst_copy(dest, source, shape, &burst);
     device.copy_result = result;
-    return rc ? rc : device_lane_mark(&lane, event_p);
+    return rc ? rc : device_burst_mark(&burst, event_p);
 }
 
 static int device_test(struct shmemi_event *event)
@@ -99,11 +99,12 @@ static int device_wait(struct shmemi_event *event)
     return device.test_result;
 }
 
+static const struct shmemi_bursts device_bursts = {.copy = device_burst_copy, .mark = device_burst_mark};
+
 static const struct shmemi_memory made_up = {
     .name = "made up",
     .copy_start = device_copy_start,
-    .copy_on_lane = device_copy_on_lane,
-    .lane_mark = device_lane_mark,
+    .bursts = &device_bursts,
     .event_test = device_test,
     .event_wait = device_wait,
 };

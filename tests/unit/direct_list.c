@@ -118,16 +118,20 @@ static int device_event(struct shmemi_event *event)
     return 0;
 }
 
+static const struct shmemi_lists device_lists = {
+    .take = device_take,
+    .start = device_start,
+    .test = device_test,
+    .give = device_give,
+};
+
 static const struct shmemi_memory made_up = {
     .name = "made up",
     .copy = device_copy,
     .copy_start = device_copy_start,
     .event_test = device_event,
     .event_wait = device_event,
-    .list_take = device_take,
-    .list_start = device_start,
-    .list_test = device_test,
-    .list_give = device_give,
+    .lists = &device_lists,
 };
 
 static int device_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,

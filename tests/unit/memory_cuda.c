@@ -22,7 +22,7 @@ static void check_before_start(void)
 {
     struct shmemi_allocation allocation;
     char reason[160];
-    CHECK(!memory->owns(&allocation) && !memory->owns((void *)0x7f0000000000));
+    CHECK(!memory->addresses->owns(&allocation) && !memory->addresses->owns((void *)0x7f0000000000));
     CHECK(open_object(0x7f0000000000, 8, &allocation, reason) == -EINVAL);
     CHECK(strstr(reason, "not started"));
 }
@@ -31,7 +31,7 @@ static void check_class(CUdeviceptr pointer, size_t size, enum shmemi_memory_cla
 {
     struct shmemi_allocation whole, inner, refused = {0};
     char reason[160];
-    CHECK(memory->owns((void *)pointer) && memory->owns((void *)(pointer + size - 1)));
+    CHECK(memory->addresses->owns((void *)pointer) && memory->addresses->owns((void *)(pointer + size - 1)));
     if (open_object(pointer, size, &whole, reason)) {
         CHECK(!"the whole object is accepted");
         fprintf(stderr, "  %s: %s\n", shmemi_memory_class_name(class), reason);
@@ -54,7 +54,7 @@ static void check_refused(void *pointer, const char *why)
 {
     struct shmemi_allocation allocation;
     char reason[160] = "";
-    CHECK(!memory->owns(pointer));
+    CHECK(!memory->addresses->owns(pointer));
     CHECK(memory->open_object(pointer, 8, &allocation, reason, sizeof reason) == -EINVAL);
     CHECK(strstr(reason, why));
 }
@@ -85,7 +85,7 @@ static void check_classes(void)
     }
     USE(user.cuMemFreeHost(locked));
     USE(user.cuMemFree(plain));
-    CHECK(!memory->owns((void *)plain));
+    CHECK(!memory->addresses->owns((void *)plain));
     USE(user.cuMemFree(small));
     free(heap);
 }
@@ -312,7 +312,7 @@ static void *copy_without_context(void *argument)
         CHECK(!memcmp(host_a, host_b, BOX));
     }
     USE(shmemi_cuda.cuCtxGetCurrent(&current));
-    CHECK(!current && memory->owns((void *)x->address));
+    CHECK(!current && memory->addresses->owns((void *)x->address));
     return NULL;
 }
 
@@ -368,15 +368,15 @@ static void check_pin(void)
     CHECK(fd >= 0 && !ftruncate(fd, BOX));
     char *shared = mmap(NULL, BOX, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     void *theirs = NULL;
-    CHECK(!memory->pin(shared, BOX) && is_locked(shared) && is_locked(shared + BOX - 1));
-    CHECK(!memory->pin(shared, BOX)); /* again: nothing to do */
-    CHECK(!memory->owns(shared));
-    memory->unpin(shared, BOX);
+    CHECK(!memory->pinning->pin(shared, BOX) && is_locked(shared) && is_locked(shared + BOX - 1));
+    CHECK(!memory->pinning->pin(shared, BOX)); /* again: nothing to do */
+    CHECK(!memory->addresses->owns(shared));
+    memory->pinning->unpin(shared, BOX);
     CHECK(!is_locked(shared));
-    memory->unpin(shared, BOX);
+    memory->pinning->unpin(shared, BOX);
     USE(user.cuMemAllocHost(&theirs, 4096));
-    CHECK(!memory->pin(theirs, 4096));
-    memory->unpin(theirs, 4096);
+    CHECK(!memory->pinning->pin(theirs, 4096));
+    memory->pinning->unpin(theirs, 4096);
     CHECK(is_locked(theirs));
     USE(user.cuMemFreeHost(theirs));
     munmap(shared, BOX);
@@ -395,10 +395,10 @@ static void after_shutdown(void)
     shmemi_log_level = SHMEMI_LOG_ERROR;
     if (!left_over.memory)
         return;
-    bool is_owned = memory->owns((void *)left_over.address);
+    bool is_owned = memory->addresses->owns((void *)left_over.address);
     int rc = memory->copy(&host, &left_over, &shape);
-    memory->pin(host_b, BOX);
-    memory->unpin(host_b, BOX);
+    memory->pinning->pin(host_b, BOX);
+    memory->pinning->unpin(host_b, BOX);
     memory->close();
     printf("# after exit: owns %d, copy %d\n", is_owned, rc);
 }
@@ -417,7 +417,7 @@ static void check_reopen(void)
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
     USE(user.cuDevicePrimaryCtxReset(0));
     memory->close();
-    CHECK(!memory->owns((void *)x));
+    CHECK(!memory->addresses->owns((void *)x));
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
     USE(user.cuCtxSetCurrent(primary));
     x = device_alloc(BOX);

@@ -78,7 +78,7 @@ static void time_owns(const char *what, const void *address)
     int n_owned = 0;
     double start = now_us();
     for (int i = 0; i < N; i++)
-        n_owned += memory->owns(address);
+        n_owned += memory->addresses->owns(address);
     printf("# owns(%s): %.1f ns (%s)\n", what, (now_us() - start) * 1e3 / N, n_owned ? "yes" : "no");
 }
 
@@ -185,7 +185,8 @@ static int child_import(const struct message *message)
     char reason[192] = "";
     int device = message->device == LAST_DEVICE ? memory->device_count() - 1 : message->device;
     slot->handle = message->handle;
-    int rc = memory->import_handle(&slot->handle, &message->descriptors, device, &slot->place, reason, sizeof reason);
+    int rc = memory->sharing->import_handle(&slot->handle, &message->descriptors, device, &slot->place, reason,
+                                            sizeof reason);
     if (rc)
         printf("# not imported: %s\n", reason[0] ? reason : strerror(-rc));
     fflush(stdout);
@@ -211,7 +212,7 @@ static int child_serve(const struct message *message)
     case TIME:
         return child_time(message);
     case RELEASE:
-        memory->release_handle(&slot->handle, &slot->place);
+        memory->sharing->release_handle(&slot->handle, &slot->place);
         return 0;
     }
     return -EINVAL;
@@ -280,7 +281,7 @@ static char reason[192];
 
 static int export(const struct shmemi_allocation *object, struct message *message)
 {
-    return memory->export_handle(object, &message->handle, &message->descriptors, reason, sizeof reason);
+    return memory->sharing->export_handle(object, &message->handle, &message->descriptors, reason, sizeof reason);
 }
 
 static struct answer share(CUdeviceptr pointer, size_t size, int slot, int device)

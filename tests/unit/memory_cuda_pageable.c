@@ -162,12 +162,12 @@ static void check_refused_pin(void)
     int saved = dup(STDERR_FILENO);
     CHECK(nothing != MAP_FAILED && said);
     dup2(fileno(said), STDERR_FILENO);
-    int first = memory->pin(nothing, ROOM), second = memory->pin(nothing, ROOM);
+    int first = memory->pinning->pin(nothing, ROOM), second = memory->pinning->pin(nothing, ROOM);
     dup2(saved, STDERR_FILENO);
     close(saved);
     CHECK(first && second && !shmemi_cuda_is_locked(nothing));
     CHECK(lines_with(said, "cannot be page-locked") == 1);
-    memory->unpin(nothing, ROOM);
+    memory->pinning->unpin(nothing, ROOM);
     fclose(said);
     munmap(nothing, ROOM);
 }
@@ -177,13 +177,13 @@ static void check_refused_pin(void)
 static void check_neighbours(struct room *room)
 {
     char *first = room->host + 3, *second = first + (2 << 20) + 100;
-    int first_rc = memory->pin(first, (2 << 20) + 100), second_rc = memory->pin(second, 5 << 20);
+    int first_rc = memory->pinning->pin(first, (2 << 20) + 100), second_rc = memory->pinning->pin(second, 5 << 20);
     printf("# neighbours in a page: pin %d and %d, locked %d and %d, at the end %d\n", first_rc, second_rc,
            shmemi_cuda_is_locked(first), shmemi_cuda_is_locked(second), shmemi_cuda_is_locked(second + (5 << 20) - 1));
     check_size(room, 7 << 20, 0);
-    memory->unpin(first, (2 << 20) + 100);
+    memory->pinning->unpin(first, (2 << 20) + 100);
     check_size(room, 7 << 20, 1);
-    memory->unpin(second, 5 << 20);
+    memory->pinning->unpin(second, 5 << 20);
     check_size(room, 7 << 20, 2);
     CHECK(!shmemi_cuda_is_locked(first) && !shmemi_cuda_is_locked(second));
 }
@@ -194,15 +194,15 @@ static void check_partly_locked(struct room *room)
     static const size_t sizes[] = {5001, 9000, 70000, 900000, (6 << 20) + 1};
     for (size_t before = 0; before <= 1000; before += 1000) {
         char *out = room->host + 3 + before, *in = room->back + GUARD + 1 + before;
-        CHECK(!memory->pin(out, 5000) && !memory->pin(in, 5000));
+        CHECK(!memory->pinning->pin(out, 5000) && !memory->pinning->pin(in, 5000));
         CHECK(!shmemi_cuda_is_locked_range(out, 5001) && shmemi_cuda_is_locked_range(out, 5000));
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
             for (int way = 0; way < 3; way++)
                 check_size(room, sizes[i], way);
         check_rows(room, 100, 3000, 28);
         check_rows(room, 3000, 50, 1);
-        memory->unpin(out, 5000);
-        memory->unpin(in, 5000);
+        memory->pinning->unpin(out, 5000);
+        memory->pinning->unpin(in, 5000);
     }
 }
 
@@ -245,9 +245,9 @@ int main(void)
     check_all(&room);
     check_threads();
     CHECK(thread_count() == THREADS);
-    CHECK(!memory->pin(room.host, ROOM));
+    CHECK(!memory->pinning->pin(room.host, ROOM));
     check_all(&room); /* page-locked: to the GPU by the driver again */
-    memory->unpin(room.host, ROOM);
+    memory->pinning->unpin(room.host, ROOM);
     check_neighbours(&room);
     check_partly_locked(&room);
     shmemi_settings.copy_chunk = 0; /* by the driver */

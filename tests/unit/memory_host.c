@@ -29,7 +29,7 @@ struct fake {
     uintptr_t base; /* addresses of the kind start here; CPU addresses never do */
     char *bytes;
     bool is_present, is_open, is_used;
-    int n_opened, n_pinned;
+    int n_opened, n_pinned, n_adopted;
     size_t largest_copy;
     int fail_after; /* copies that succeed before one fails; -1: none fails */
 };
@@ -127,6 +127,12 @@ static bool cuda_owns(const void *address)
     return cuda.is_used && (uintptr_t)address - cuda.base < FAKE_BYTES;
 }
 
+static void cuda_adopt(struct shmemi_place *place)
+{
+    CHECK(place->memory == &shmemi_memory_cuda);
+    cuda.n_adopted++;
+}
+
 static int gpu_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                     const struct shmemi_shape *shape)
 {
@@ -152,18 +158,20 @@ static void cuda_unpin(void *address, size_t size)
     cuda.n_pinned--;
 }
 
+static const struct shmemi_addresses cuda_addresses = {.owns = cuda_owns, .adopt = cuda_adopt};
+static const struct shmemi_pinning cuda_pinning = {.pin = cuda_pin, .unpin = cuda_unpin};
+
 const struct shmemi_memory shmemi_memory_cuda = {
     .name = "cuda",
     .type = OSHM_MEMTYPE_CUDA,
     .open = cuda_open,
     .close = cuda_close,
-    .owns = cuda_owns,
+    .addresses = &cuda_addresses,
     .copy = gpu_copy,
     .copy_start = gpu_copy_start,
     .event_test = fake_wait,
     .event_wait = fake_wait,
-    .pin = cuda_pin,
-    .unpin = cuda_unpin,
+    .pinning = &cuda_pinning,
 };
 
 const struct shmemi_memory shmemi_memory_opencl = {
@@ -263,6 +271,9 @@ static void check_present(void)
     cuda.is_used = true;
     shmemi_memory_locate(device_pointer, &place);
     CHECK(place.memory == &shmemi_memory_cuda && !place.object && place.address == cuda.base + 100);
+    CHECK(cuda.n_adopted == 1);
+    shmemi_memory_find(device_pointer, &place);
+    CHECK(place.memory == &shmemi_memory_cuda && cuda.n_adopted == 1);
     CHECK(shmemi_memory_of_type(OSHM_MEMTYPE_CUDA) == &shmemi_memory_cuda);
     CHECK(shmemi_memory_of_type(OSHM_MEMTYPE_OPENCL) == &shmemi_memory_opencl && opencl.is_open);
     shmemi_memory_close();

@@ -108,6 +108,12 @@ static int no_pci(int device, char *text, size_t size)
     return -ENODEV;
 }
 
+static const struct shmemi_pinning fake_pinning = {
+    .pin = fake_pin,
+    .unpin = fake_unpin,
+    .is_pinned = fake_is_pinned,
+};
+
 const struct shmemi_memory fake_memory = {
     .name = "fake",
     .type = SHMEMI_MEMTYPE_CUDA,
@@ -117,9 +123,7 @@ const struct shmemi_memory fake_memory = {
     .copy_start = fake_start,
     .event_test = fake_test,
     .event_wait = fake_wait,
-    .pin = fake_pin,
-    .unpin = fake_unpin,
-    .is_pinned = fake_is_pinned,
+    .pinning = &fake_pinning,
 };
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */

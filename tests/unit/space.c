@@ -31,7 +31,7 @@ static struct {
     int calls_left; /* until one fails; -1: none does */
     int n_allocations;
     int n_under_way;
-    int n_lanes;
+    int n_channels;
 } device = {.calls_left = -1};
 
 static bool fails(void)
@@ -118,38 +118,38 @@ static int device_event_wait(struct shmemi_event *event)
     return failed ? -EIO : 0;
 }
 
-/* What a lane has under way, the newest first. */
-struct lane_copy {
+/* What a channel has under way, the newest first. */
+struct channel_copy {
     struct late_copy late;
-    struct lane_copy *before;
+    struct channel_copy *before;
 };
-static struct lane_copy *in_lane;
+static struct channel_copy *in_channel;
 
-static int device_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p)
+static int device_channel_open(const struct shmemi_place *place, struct shmemi_channel *channel_p)
 {
     (void)place;
     if (fails())
         return -EIO;
-    *lane_p = (struct shmemi_lane){.memory = &kind};
-    device.n_lanes++;
+    *channel_p = (struct shmemi_channel){.memory = &kind};
+    device.n_channels++;
     return 0;
 }
 
-static int device_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, size_t nbytes)
+static int device_channel_copy(const struct shmemi_channel *channel, const struct shmemi_place *dest,
+                               const struct shmemi_place *source, size_t nbytes)
 {
-    (void)lane;
+    (void)channel;
     if (fails())
         return -EIO;
-    struct lane_copy *copy = malloc(sizeof *copy);
-    CHECK(copy && device.n_lanes == 1);
-    *copy = (struct lane_copy){{*dest, *source, nbytes}, in_lane};
-    in_lane = copy;
+    struct channel_copy *copy = malloc(sizeof *copy);
+    CHECK(copy && device.n_channels == 1);
+    *copy = (struct channel_copy){{*dest, *source, nbytes}, in_channel};
+    in_channel = copy;
     device.n_under_way++;
     return 0;
 }
 
-static void move_in_order(struct lane_copy *newest)
+static void move_in_order(struct channel_copy *newest)
 {
     if (!newest)
         return;
@@ -159,33 +159,38 @@ static void move_in_order(struct lane_copy *newest)
     device.n_under_way--;
 }
 
-static int device_lane_wait(const struct shmemi_lane *lane)
+static int device_channel_wait(const struct shmemi_channel *channel)
 {
-    (void)lane;
-    move_in_order(in_lane);
-    in_lane = NULL;
+    (void)channel;
+    move_in_order(in_channel);
+    in_channel = NULL;
     return fails() ? -EIO : 0;
 }
 
-static void device_lane_close(struct shmemi_lane *lane)
+static void device_channel_close(struct shmemi_channel *channel)
 {
-    (void)lane;
-    CHECK(!in_lane);
-    device.n_lanes--;
+    (void)channel;
+    CHECK(!in_channel);
+    device.n_channels--;
 }
 
-static void use_lanes(bool with)
+static void use_channels(bool with)
 {
-    kind.lane_open = with ? device_lane_open : NULL;
-    kind.lane_copy = device_lane_copy;
-    kind.lane_wait = device_lane_wait;
-    kind.lane_close = device_lane_close;
+    static const struct shmemi_channels channels = {
+        .open = device_channel_open,
+        .copy = device_channel_copy,
+        .wait = device_channel_wait,
+        .close = device_channel_close,
+    };
+    kind.channels = with ? &channels : NULL;
 }
+
+static const struct shmemi_addresses device_addresses = {.owns = device_owns};
 
 static struct shmemi_memory kind = {
     .name = "fake",
     .type = SHMEMI_MEMTYPE_CUDA,
-    .owns = device_owns,
+    .addresses = &device_addresses,
     .allocate = device_allocate,
     .deallocate = device_deallocate,
     .open_object = device_open_object,
@@ -389,7 +394,7 @@ static size_t free_bytes_of(const struct shmemi_space *space)
 static void check_nothing_changed(struct shmemi_space *space, const struct random_graph *graph, uint64_t shape,
                                   uint64_t digest)
 {
-    CHECK(!device.n_under_way && !device.n_lanes);
+    CHECK(!device.n_under_way && !device.n_channels);
     CHECK(!space->n_live && !space->n_mappings && !space->batches);
     CHECK(!space->technique->is_per_object || !device.n_allocations);
     CHECK(!shmemi_space_device(space, (uintptr_t)graph->root));
@@ -425,7 +430,7 @@ static void fail_everywhere(struct shmemi_space *space, struct random_graph *gra
         device.calls_left = n;
         rc = shmemi_space_unmap(space, root.address, SHMEMI_SPACE_FROM);
         device.calls_left = -1;
-        CHECK(shape_of(graph) == shape && !device.n_under_way && !device.n_lanes);
+        CHECK(shape_of(graph) == shape && !device.n_under_way && !device.n_channels);
         CHECK(!rc || shmemi_space_device(space, root.address) == address);
     }
     check_nothing_changed(space, graph, shape, digest);
@@ -486,7 +491,7 @@ int main(int argc, char **argv)
     test_users_buffer();
     for (uint64_t seed = 1; seed <= n_seeds; seed++)
         for (int i = 0; i < N_TECHNIQUES; i++) {
-            use_lanes(seed % 2 == 0);
+            use_channels(seed % 2 == 0);
             test_technique(techniques[i], false, 100 * seed + (uint64_t)i);
             test_technique(techniques[i], true, 100 * seed + (uint64_t)i + 50);
             test_second_map(techniques[i], 100 * seed + (uint64_t)i + 20);

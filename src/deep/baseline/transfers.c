@@ -14,7 +14,7 @@ void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_sp
     transfers->space = space;
     transfers->status = 0;
     transfers->waits_at_end = space->is_asynchronous;
-    transfers->has_lane = false;
+    transfers->has_channel = false;
     transfers->unused = NULL;
     transfers->first = transfers->n = 0;
 }
@@ -110,26 +110,27 @@ static int transfer_with_event(struct shmemi_transfers *transfers, const struct 
     return transfers->status;
 }
 
-/* ---- In a lane --------------------------------------------------------------------------------------------------- */
+/* ---- Through a channel ------------------------------------------------------------------------------------------- */
 
-static void wait_for_lane(struct shmemi_transfers *transfers)
+static void wait_for_channel(struct shmemi_transfers *transfers)
 {
-    int rc = transfers->space->memory.kind->lane_wait(&transfers->lane);
+    int rc = transfers->space->memory.kind->channels->wait(&transfers->channel);
     while (transfers->n)
         complete_first(transfers, rc);
     complete(transfers, NULL, rc);
 }
 
-static int transfer_in_lane(struct shmemi_transfers *transfers, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, size_t nbytes, struct shmemi_afterwards *afterwards)
+static int transfer_through_channel(struct shmemi_transfers *transfers, const struct shmemi_place *dest,
+                                    const struct shmemi_place *source, size_t nbytes,
+                                    struct shmemi_afterwards *afterwards)
 {
-    int rc = transfers->space->memory.kind->lane_copy(&transfers->lane, dest, source, nbytes);
+    int rc = transfers->space->memory.kind->channels->copy(&transfers->channel, dest, source, nbytes);
     if (rc)
         complete(transfers, afterwards, rc);
     else if (afterwards)
         append(transfers, afterwards);
     if (!transfers->waits_at_end || transfers->n == SHMEMI_TRANSFERS_MAX)
-        wait_for_lane(transfers);
+        wait_for_channel(transfers);
     return transfers->status;
 }
 
@@ -140,13 +141,13 @@ static int transfer(struct shmemi_transfers *transfers, const struct shmemi_plac
                     struct shmemi_afterwards *afterwards)
 {
     const struct shmemi_memory *kind = transfers->space->memory.kind;
-    if (!kind->lane_open)
+    if (!kind->channels)
         return transfer_with_event(transfers, dest, source, nbytes, afterwards);
-    int rc = transfers->has_lane ? 0 : kind->lane_open(device, &transfers->lane);
-    transfers->has_lane = !rc;
+    int rc = transfers->has_channel ? 0 : kind->channels->open(device, &transfers->channel);
+    transfers->has_channel = !rc;
     if (rc)
         complete(transfers, afterwards, rc);
-    return rc ? rc : transfer_in_lane(transfers, dest, source, nbytes, afterwards);
+    return rc ? rc : transfer_through_channel(transfers, dest, source, nbytes, afterwards);
 }
 
 int shmemi_transfers_send(struct shmemi_transfers *transfers, uint64_t device, const void *host, size_t nbytes,
@@ -177,9 +178,9 @@ int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_
 
 int shmemi_transfers_end(struct shmemi_transfers *transfers)
 {
-    if (transfers->has_lane) {
-        wait_for_lane(transfers);
-        transfers->space->memory.kind->lane_close(&transfers->lane);
+    if (transfers->has_channel) {
+        wait_for_channel(transfers);
+        transfers->space->memory.kind->channels->close(&transfers->channel);
     }
     while (transfers->n)
         wait_for_first(transfers);

@@ -161,7 +161,7 @@ static int open_users(struct shmemi_space_memory *memory, void *buffer, size_t s
     int rc = open_object(memory, buffer, size, &arena->allocation);
     if (rc)
         return rc;
-    bool has_addresses = memory->kind->owns;
+    bool has_addresses = memory->kind->addresses;
     uint64_t start = has_addresses ? arena->allocation.place.address : 0;
     memory->origin = has_addresses ? 0 : arena->allocation.place.address;
     memory->device = arena->allocation.device;

@@ -47,10 +47,10 @@ struct shmemi_transfers {
     struct shmemi_space *space;
     int status; /* of those that are complete */
     bool waits_at_end;
-    bool has_lane;
-    struct shmemi_lane lane;
+    bool has_channel;
+    struct shmemi_channel channel;
     struct shmemi_afterwards *unused;
-    size_t first, n; /* with a lane: only of those that have something to be done */
+    size_t first, n; /* with a channel: only of those that have something to be done */
     struct {
         struct shmemi_event event;
         struct shmemi_afterwards *afterwards; /* may be NULL */

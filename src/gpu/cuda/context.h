@@ -109,16 +109,10 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
 /* Enqueue a copy in a stream of the current context. An object that is not NULL is that context's record. */
 int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                                CUstream stream);
-int shmemi_cuda_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
-                             const struct shmemi_shape *shape, struct shmemi_lane *lane_p);
-int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p);
 int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
-int shmemi_cuda_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p);
-int shmemi_cuda_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
-                          const struct shmemi_place *source, size_t nbytes);
-int shmemi_cuda_lane_wait(const struct shmemi_lane *lane);
-void shmemi_cuda_lane_close(struct shmemi_lane *lane);
+extern const struct shmemi_bursts shmemi_cuda_bursts;
+extern const struct shmemi_channels shmemi_cuda_channels;
 
 /* Start a copy on a stream whose context is current. */
 int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -139,18 +133,14 @@ int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_
 bool shmemi_cuda_is_locked(const void *address);
 bool shmemi_cuda_is_locked_range(const void *address, size_t size);
 int shmemi_cuda_pin(void *address, size_t size);
-void shmemi_cuda_unpin(void *address, size_t size);
+extern const struct shmemi_pinning shmemi_cuda_pinning;
 void shmemi_cuda_pinned_close(void);
 
 /* gpu/cuda/combine.c */
 int shmemi_cuda_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p);
 
 /* gpu/cuda/ipc/ipc.c */
-int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
-                       struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
-int shmemi_cuda_import(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
-                       int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
-void shmemi_cuda_release(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
+extern const struct shmemi_sharing shmemi_cuda_sharing;
 void shmemi_cuda_ipc_close(void);
 
 #endif

@@ -229,8 +229,8 @@ static int copy_across(const struct shmemi_place *dest, const struct shmemi_plac
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* Where a copy runs. */
-struct lane {
+/* The stream on which a copy runs, in its context, which has been made current. */
+struct queue {
     struct shmemi_cuda_context *context;
     CUstream stream;
     bool pushed;
@@ -248,31 +248,31 @@ static int context_of(const struct shmemi_place *dest, const struct shmemi_place
     return 0;
 }
 
-static int lane_enter(struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source)
+static int queue_enter(struct queue *queue, const struct shmemi_place *dest, const struct shmemi_place *source)
 {
-    int rc = context_of(dest, source, &lane->context);
+    int rc = context_of(dest, source, &queue->context);
     if (!rc)
-        rc = shmemi_cuda_enter(lane->context, &lane->pushed);
+        rc = shmemi_cuda_enter(queue->context, &queue->pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(lane->context, &lane->stream);
+    rc = shmemi_cuda_stream(queue->context, &queue->stream);
     if (rc)
-        shmemi_cuda_leave(lane->pushed);
+        shmemi_cuda_leave(queue->pushed);
     return rc;
 }
 
-static int enqueue_untimed(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
-                           const struct shmemi_shape *shape)
+static int enqueue_untimed(const struct queue *queue, const struct shmemi_place *dest,
+                           const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     if (__builtin_expect(shape->width * shape->rows >= SHMEMI_CUDA_PAGEABLE_MIN, 0)) {
-        int copied = shmemi_cuda_copy_pageable(lane->context, lane->stream, dest, source, shape);
+        int copied = shmemi_cuda_copy_pageable(queue->context, queue->stream, dest, source, shape);
         if (copied != -ENOTSUP)
             return copied;
     }
-    int rc = __builtin_expect(crosses_contexts(dest, source), 0) ? copy_across(dest, source, shape, lane->stream)
-                                                                 : copy_shape(dest, source, shape, lane->stream);
+    int rc = __builtin_expect(crosses_contexts(dest, source), 0) ? copy_across(dest, source, shape, queue->stream)
+                                                                 : copy_shape(dest, source, shape, queue->stream);
     if (rc) /* what was enqueued before the failure must not touch the memory after we return */
-        shmemi_cuda.cuStreamSynchronize(lane->stream);
+        shmemi_cuda.cuStreamSynchronize(queue->stream);
     return rc;
 }
 
@@ -297,16 +297,16 @@ static const char *direction_of(const struct shmemi_place *dest, const struct sh
     return is_cuda(dest) ? "device to device" : "device to host";
 }
 
-static int enqueue(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+static int enqueue(const struct queue *queue, const struct shmemi_place *dest, const struct shmemi_place *source,
                    const struct shmemi_shape *shape)
 {
-    struct shmemi_cuda_timing *timing = shmemi_cuda_time(lane->context, lane->stream);
-    int rc = enqueue_untimed(lane, dest, source, shape);
+    struct shmemi_cuda_timing *timing = shmemi_cuda_time(queue->context, queue->stream);
+    int rc = enqueue_untimed(queue, dest, source, shape);
     shmemi_cuda_timing_end(timing, rc, direction_of(dest, source), shape->width * shape->rows);
     return rc;
 }
 
-static int copy_now(const struct lane *lane, const struct shmemi_place *dest, const struct shmemi_place *source,
+static int copy_now(const struct queue *queue, const struct shmemi_place *dest, const struct shmemi_place *source,
                     const struct shmemi_shape *shape)
 {
     int rc = -ENOTSUP;
@@ -314,14 +314,14 @@ static int copy_now(const struct lane *lane, const struct shmemi_place *dest, co
         rc = shmemi_cuda_rows_copy(dest, source, shape);
     if (rc != -ENOTSUP)
         return rc;
-    rc = enqueue(lane, dest, source, shape);
-    return rc ? rc : CUDA_CALL(cuStreamSynchronize, lane->stream);
+    rc = enqueue(queue, dest, source, shape);
+    return rc ? rc : CUDA_CALL(cuStreamSynchronize, queue->stream);
 }
 
 int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                      const struct shmemi_shape *shape)
 {
-    struct lane lane;
+    struct queue queue;
     int rc = -ENOTSUP;
     if (!shape->width || !shape->rows)
         return 0;
@@ -329,42 +329,42 @@ int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place 
         rc = shmemi_cuda_relay_copy(dest, source, shape->width * shape->rows);
     if (rc != -ENOTSUP)
         return rc;
-    rc = lane_enter(&lane, dest, source);
+    rc = queue_enter(&queue, dest, source);
     if (rc)
         return rc;
-    rc = copy_now(&lane, dest, source, shape);
-    shmemi_cuda_leave(lane.pushed);
+    rc = copy_now(&queue, dest, source, shape);
+    shmemi_cuda_leave(queue.pushed);
     return rc;
 }
 
-static int enqueue_with_event(const struct lane *lane, const struct shmemi_place *dest,
+static int enqueue_with_event(const struct queue *queue, const struct shmemi_place *dest,
                               const struct shmemi_place *source, const struct shmemi_shape *shape,
                               struct shmemi_event *event_p)
 {
     CUevent event;
-    int rc = shmemi_cuda_event_take(lane->context, &event);
+    int rc = shmemi_cuda_event_take(queue->context, &event);
     if (rc)
         return rc;
-    rc = enqueue(lane, dest, source, shape);
+    rc = enqueue(queue, dest, source, shape);
     if (rc)
         goto err_give;
-    rc = CUDA_CALL(cuEventRecord, event, lane->stream);
+    rc = CUDA_CALL(cuEventRecord, event, queue->stream);
     if (rc)
         goto err_sync;
-    *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = lane->context, .handle = event};
+    *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = queue->context, .handle = event};
     return 0;
 
 err_sync:
-    shmemi_cuda.cuStreamSynchronize(lane->stream);
+    shmemi_cuda.cuStreamSynchronize(queue->stream);
 err_give:
-    shmemi_cuda_event_give(lane->context, event);
+    shmemi_cuda_event_give(queue->context, event);
     return rc;
 }
 
 int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
                            const struct shmemi_shape *shape, struct shmemi_event *event_p)
 {
-    struct lane lane;
+    struct queue queue;
     if (!shape->width || !shape->rows) {
         *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda};
         return 0;
@@ -374,34 +374,34 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
         rc = shmemi_cuda_relay_start(dest, source, shape->width * shape->rows, event_p);
     if (rc != -ENOTSUP)
         return rc;
-    rc = lane_enter(&lane, dest, source);
+    rc = queue_enter(&queue, dest, source);
     if (rc)
         return rc;
-    rc = enqueue_with_event(&lane, dest, source, shape, event_p);
-    shmemi_cuda_leave(lane.pushed);
+    rc = enqueue_with_event(&queue, dest, source, shape, event_p);
+    shmemi_cuda_leave(queue.pushed);
     return rc;
 }
 
-int shmemi_cuda_copy_on_lane(const struct shmemi_place *dest, const struct shmemi_place *source,
-                             const struct shmemi_shape *shape, struct shmemi_lane *lane_p)
+static int burst_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      const struct shmemi_shape *shape, struct shmemi_burst *burst_p)
 {
-    struct lane lane;
+    struct queue queue;
     if (!shape->width || !shape->rows || is_relayed(dest, source, shape))
         return -ENOTSUP;
-    int rc = lane_enter(&lane, dest, source);
+    int rc = queue_enter(&queue, dest, source);
     if (rc)
         return rc;
-    rc = enqueue(&lane, dest, source, shape);
-    shmemi_cuda_leave(lane.pushed);
+    rc = enqueue(&queue, dest, source, shape);
+    shmemi_cuda_leave(queue.pushed);
     if (!rc)
-        *lane_p = (struct shmemi_lane){&shmemi_memory_cuda, lane.context, lane.stream, false};
+        *burst_p = (struct shmemi_burst){&shmemi_memory_cuda, queue.context, queue.stream};
     return rc;
 }
 
 /* A stream that cannot be marked is waited for, so that nothing is under way when this fails. */
-int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *event_p)
+static int burst_mark(const struct shmemi_burst *burst, struct shmemi_event *event_p)
 {
-    struct shmemi_cuda_context *context = lane->object;
+    struct shmemi_cuda_context *context = burst->object;
     CUevent event = NULL;
     bool pushed;
     int rc = shmemi_cuda_enter(context, &pushed);
@@ -409,9 +409,9 @@ int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *e
         return rc;
     rc = shmemi_cuda_event_take(context, &event);
     if (!rc)
-        rc = CUDA_CALL(cuEventRecord, event, lane->handle);
+        rc = CUDA_CALL(cuEventRecord, event, burst->handle);
     if (rc)
-        shmemi_cuda.cuStreamSynchronize(lane->handle);
+        shmemi_cuda.cuStreamSynchronize(burst->handle);
     shmemi_cuda_leave(pushed);
     if (!rc)
         *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = context, .handle = event};
@@ -420,40 +420,49 @@ int shmemi_cuda_lane_mark(const struct shmemi_lane *lane, struct shmemi_event *e
     return rc;
 }
 
+const struct shmemi_bursts shmemi_cuda_bursts = {.copy = burst_copy, .mark = burst_mark};
+
 int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                                CUstream stream)
 {
     return copy_linear(dest, source, nbytes, stream);
 }
 
-/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+/* ---- Channels ---------------------------------------------------------------------------------------------------- */
 
-int shmemi_cuda_lane_open(const struct shmemi_place *place, struct shmemi_lane *lane_p)
+static int channel_open(const struct shmemi_place *place, struct shmemi_channel *channel_p)
 {
-    struct lane lane;
-    int rc = lane_enter(&lane, place, place);
+    struct queue queue;
+    int rc = queue_enter(&queue, place, place);
     if (!rc)
-        *lane_p = (struct shmemi_lane){&shmemi_memory_cuda, lane.context, lane.stream, lane.pushed};
+        *channel_p = (struct shmemi_channel){&shmemi_memory_cuda, queue.context, queue.stream, queue.pushed};
     return rc;
 }
 
-int shmemi_cuda_lane_copy(const struct shmemi_lane *lane, const struct shmemi_place *dest,
-                          const struct shmemi_place *source, size_t nbytes)
+static int channel_copy(const struct shmemi_channel *channel, const struct shmemi_place *dest,
+                        const struct shmemi_place *source, size_t nbytes)
 {
-    const struct lane own = {.context = lane->object, .stream = lane->handle};
+    const struct queue own = {.context = channel->object, .stream = channel->handle};
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     return nbytes ? enqueue(&own, dest, source, &shape) : 0;
 }
 
-int shmemi_cuda_lane_wait(const struct shmemi_lane *lane)
+static int channel_wait(const struct shmemi_channel *channel)
 {
-    return CUDA_CALL(cuStreamSynchronize, lane->handle);
+    return CUDA_CALL(cuStreamSynchronize, channel->handle);
 }
 
-void shmemi_cuda_lane_close(struct shmemi_lane *lane)
+static void channel_close(struct shmemi_channel *channel)
 {
-    shmemi_cuda_leave(lane->is_entered);
+    shmemi_cuda_leave(channel->is_entered);
 }
+
+const struct shmemi_channels shmemi_cuda_channels = {
+    .open = channel_open,
+    .copy = channel_copy,
+    .wait = channel_wait,
+    .close = channel_close,
+};
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 

@@ -340,7 +340,7 @@ static const char *cuda_handicap(const struct shmemi_allocation *allocation)
                                      : "the library was built without device kernels: build where nvcc is";
 }
 
-static void cuda_adopt_thread(const struct shmemi_place *place)
+static void cuda_make_current(const struct shmemi_place *place)
 {
     const struct shmemi_cuda_context *context = place->object;
     CUcontext current = NULL;
@@ -362,13 +362,17 @@ static void cuda_close(void)
     shmemi_cuda_contexts_close();
 }
 
+static const struct shmemi_addresses cuda_addresses = {
+    .owns = cuda_owns,
+    .adopt = cuda_adopt,
+    .make_current = cuda_make_current,
+};
+
 const struct shmemi_memory shmemi_memory_cuda = {
     .name = "cuda",
     .type = SHMEMI_MEMTYPE_CUDA,
     .open = shmemi_cuda_load,
     .close = cuda_close,
-    .owns = cuda_owns,
-    .adopt = cuda_adopt,
     .device_count = cuda_device_count,
     .device_pci = cuda_device_pci,
     .device_name = cuda_device_name,
@@ -379,29 +383,17 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .handicap = cuda_handicap,
     .copy = shmemi_cuda_copy,
     .copy_start = shmemi_cuda_copy_start,
-    .copy_on_lane = shmemi_cuda_copy_on_lane,
-    .lane_mark = shmemi_cuda_lane_mark,
     .event_test = shmemi_cuda_event_test,
-    .report_copies = shmemi_cuda_timings_report,
     .event_wait = shmemi_cuda_event_wait,
-    .lane_open = shmemi_cuda_lane_open,
-    .lane_copy = shmemi_cuda_lane_copy,
-    .lane_wait = shmemi_cuda_lane_wait,
-    .lane_close = shmemi_cuda_lane_close,
-    .list_take = shmemi_cuda_list_take,
-    .list_start = shmemi_cuda_list_start,
-    .list_test = shmemi_cuda_list_test,
-    .list_give = shmemi_cuda_list_give,
     .amo = shmemi_cuda_amo,
-    .find_agent = shmemi_cuda_find_agent,
-    .reaches_agent = shmemi_cuda_reaches_agent,
     .combine = shmemi_cuda_combine,
-    .export_handle = shmemi_cuda_export,
-    .import_handle = shmemi_cuda_import,
-    .release_handle = shmemi_cuda_release,
-    .adopt_thread = cuda_adopt_thread,
-    .pin = shmemi_cuda_pin,
-    .unpin = shmemi_cuda_unpin,
-    .is_pinned = shmemi_cuda_is_locked_range,
+    .report_copies = shmemi_cuda_timings_report,
+    .addresses = &cuda_addresses,
+    .bursts = &shmemi_cuda_bursts,
+    .channels = &shmemi_cuda_channels,
+    .lists = &shmemi_cuda_list_calls,
+    .agents = &shmemi_cuda_agents,
+    .sharing = &shmemi_cuda_sharing,
+    .pinning = &shmemi_cuda_pinning,
     .streams = &shmemi_cuda_streams,
 };

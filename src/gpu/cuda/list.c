@@ -284,7 +284,7 @@ struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list)
     return next_end(member);
 }
 
-int shmemi_cuda_list_start(struct shmemi_list *list)
+static int list_start(struct shmemi_list *list)
 {
     struct cuda_list *member = (struct cuda_list *)list;
     struct shmemi_list_run run = {
@@ -356,7 +356,7 @@ static int ask_driver(const struct cuda_list *member)
     return -EIO;
 }
 
-int shmemi_cuda_list_test(struct shmemi_list *list)
+static int list_test(struct shmemi_list *list)
 {
     struct cuda_list *member = (struct cuda_list *)list;
     if (is_done(member) || (member->way == WAY_COPY && is_outlived(member)))
@@ -370,7 +370,7 @@ int shmemi_cuda_list_wait(struct shmemi_list *list)
 {
     enum { SPINS = 20000 };
     int rc;
-    for (unsigned spins = 0; (rc = shmemi_cuda_list_test(list)) == -EAGAIN; spins++)
+    for (unsigned spins = 0; (rc = list_test(list)) == -EAGAIN; spins++)
         if (spins > SPINS)
             shmemi_yield();
     return rc;
@@ -390,7 +390,7 @@ int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *am
     shmemi_list_amo(list, word->address, amo, old_p);
     int rc = shmemi_cuda_stream(list->object, &lists->member[LISTS].stream);
     if (!rc)
-        rc = shmemi_cuda_list_start(list);
+        rc = list_start(list);
     if (!rc)
         rc = shmemi_cuda_list_wait(list);
     if (!rc)
@@ -399,7 +399,7 @@ int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *am
     return rc;
 }
 
-void shmemi_cuda_find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p)
+static void find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p)
 {
     const struct shmemi_cuda_context *context = own->object;
     CUuuid uuid;
@@ -418,7 +418,7 @@ static bool is_device(CUdevice device, const struct shmemi_agent *agent)
 
 /* Kernels on the agent's own device, or on one whose atomic operations are carried out over there. A device that this
  * process does not see cannot be asked about. */
-bool shmemi_cuda_reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
+static bool reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
 {
     const struct shmemi_cuda_context *context = imported->object;
     int count = 0, is_native = 0;
@@ -435,3 +435,15 @@ bool shmemi_cuda_reaches_agent(const struct shmemi_place *imported, const struct
     }
     return is_native;
 }
+
+const struct shmemi_lists shmemi_cuda_list_calls = {
+    .take = shmemi_cuda_list_take,
+    .start = list_start,
+    .test = list_test,
+    .give = shmemi_cuda_list_give,
+};
+
+const struct shmemi_agents shmemi_cuda_agents = {
+    .find = find_agent,
+    .reaches = reaches_agent,
+};

@@ -13,8 +13,6 @@ struct shmemi_cuda_context;
 struct shmemi_cuda_lists;
 
 struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
-int shmemi_cuda_list_start(struct shmemi_list *list);
-int shmemi_cuda_list_test(struct shmemi_list *list);
 void shmemi_cuda_list_give(struct shmemi_list *list);
 int shmemi_cuda_list_wait(struct shmemi_list *list);
 /* For a kernel that the caller launches instead of the list, which is empty, on the thread's own stream: it tells its
@@ -22,8 +20,9 @@ int shmemi_cuda_list_wait(struct shmemi_list *list);
 struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list);
 
 int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
-void shmemi_cuda_find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p);
-bool shmemi_cuda_reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent);
+
+extern const struct shmemi_lists shmemi_cuda_list_calls;
+extern const struct shmemi_agents shmemi_cuda_agents;
 
 /* Free the lists of a context, which is current or gone; none is in use. */
 void shmemi_cuda_lists_close(struct shmemi_cuda_lists *lists);

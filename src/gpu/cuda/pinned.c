@@ -101,7 +101,7 @@ static void unregister_range(struct pinned **link)
     free(range);
 }
 
-void shmemi_cuda_unpin(void *address, size_t size)
+static void unpin(void *address, size_t size)
 {
     (void)size;
     pthread_mutex_lock(&pinned_lock);
@@ -120,3 +120,9 @@ void shmemi_cuda_pinned_close(void)
         unregister_range(&pinned);
     pthread_mutex_unlock(&pinned_lock);
 }
+
+const struct shmemi_pinning shmemi_cuda_pinning = {
+    .pin = shmemi_cuda_pin,
+    .unpin = unpin,
+    .is_pinned = shmemi_cuda_is_locked_range,
+};

@@ -343,7 +343,7 @@ static int add_block(void)
     struct turn_block *block = calloc(1, sizeof *block);
     size_t size = TURNS_PER_BLOCK * sizeof *block->words, page = 4096;
     void *words = block ? aligned_alloc(page, (size + page - 1) / page * page) : NULL;
-    int rc = words ? shmemi_memory_cuda.pin(words, size) : -ENOMEM;
+    int rc = words ? shmemi_cuda_pin(words, size) : -ENOMEM;
     if (rc) {
         free(words);
         free(block);
@@ -483,14 +483,18 @@ void shmemi_cuda_streams_close(void)
     }
 }
 
-const struct shmemi_streams shmemi_cuda_streams = {
-    .open = stream_open,
+static const struct shmemi_stream_commands commands = {
     .is_recording = stream_is_recording,
     .copy = stream_copy,
     .take_steps = stream_take_steps,
     .copy_and_step = stream_copy_and_step,
+    .drain = drain,
+};
+
+const struct shmemi_streams shmemi_cuda_streams = {
+    .open = stream_open,
     .turn_begin = turn_begin,
     .turn_state = turn_state,
     .turn_end = turn_end,
-    .drain = drain,
+    .commands = &commands,
 };

@@ -504,6 +504,13 @@ static int opencl_event_test(struct shmemi_event *event)
     return execution < 0 ? shmemi_opencl_check(execution, "OpenCL copy") : 0;
 }
 
+/* OpenCL has no command for them. */
+static int opencl_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    (void)word, (void)amo, (void)old_p;
+    return -ENOTSUP;
+}
+
 /* --- devices ----------------------------------------------------------------------------------------------------- */
 
 static int opencl_device_name(int index, char *text, size_t size)
@@ -580,7 +587,6 @@ const struct shmemi_memory shmemi_memory_opencl = {
     .type = SHMEMI_MEMTYPE_OPENCL,
     .open = shmemi_opencl_load,
     .close = shmemi_opencl_unload,
-    .owns = NULL, /* its memory has no addresses */
     .device_count = shmemi_opencl_device_count,
     .device_pci = opencl_device_pci,
     .device_name = opencl_device_name,
@@ -588,9 +594,13 @@ const struct shmemi_memory shmemi_memory_opencl = {
     .deallocate = opencl_deallocate,
     .open_object = opencl_open_object,
     .close_object = opencl_close_object,
+    .handicap = shmemi_memory_has_no_handicap,
     .copy = opencl_copy,
     .copy_start = opencl_copy_start,
     .event_test = opencl_event_test,
     .event_wait = opencl_event_wait,
+    .amo = opencl_amo,
+    .combine = shmemi_memory_does_not_combine,
+    .report_copies = shmemi_memory_reports_nothing,
     .streams = &shmemi_opencl_queues,
 };

@@ -47,6 +47,5 @@ int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, s
         .n_sources = n,
         .n_dests = work->n_targets,
     };
-    const struct shmemi_memory *memory = dest[0].memory;
-    return memory->combine ? memory->combine(&combination, NULL) : -ENOTSUP;
+    return dest[0].memory->combine(&combination, NULL);
 }

@@ -27,13 +27,13 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
 {
     const struct shmemi_memory *memory = view->place.memory;
     char reason[192] = "";
-    if (!share || view->pe == shmemi_job.pe || !memory->import_handle || !share->exported)
+    if (!share || view->pe == shmemi_job.pe || !memory->sharing || !share->exported)
         return -ENOTSUP;
     struct shmemi_memory_handle *handle = malloc(sizeof *handle);
     if (!handle)
         return -ENOMEM;
     *handle = share->handle;
-    int rc = memory->import_handle(handle, share->descriptors, device, &view->place, reason, sizeof reason);
+    int rc = memory->sharing->import_handle(handle, share->descriptors, device, &view->place, reason, sizeof reason);
     if (rc) {
         if (reason[0])
             shmemi_slow_route_note(view->pe, reason);
@@ -63,7 +63,7 @@ static int shadow_attach(struct shmemi_view *view, const struct shmemi_share *sh
 
 static void ipc_detach(struct shmemi_view *view)
 {
-    view->place.memory->release_handle(view->data, &view->place);
+    view->place.memory->sharing->release_handle(view->data, &view->place);
     free(view->data);
     view->data = NULL;
 }

@@ -94,9 +94,9 @@ static int launch(struct shmemi_context *context)
     struct shmemi_list *list = context->lists.collecting;
     context->lists.collecting = NULL;
     list->next = NULL;
-    int rc = list->memory->list_start(list);
+    int rc = list->memory->lists->start(list);
     if (rc) {
-        list->memory->list_give(list);
+        list->memory->lists->give(list);
         return rc;
     }
     if (context->lists.newest)
@@ -127,7 +127,7 @@ static void collect(struct shmemi_context *context)
 {
     struct shmemi_list *list;
     while ((list = context->lists.oldest)) {
-        int rc = list->memory->list_test(list);
+        int rc = list->memory->lists->test(list);
         if (rc == -EAGAIN)
             return;
         context->lists.oldest = list->next;
@@ -138,7 +138,7 @@ static void collect(struct shmemi_context *context)
             note_failure(context, rc);
         else
             shmemi_list_deliver(list);
-        list->memory->list_give(list);
+        list->memory->lists->give(list);
     }
 }
 
@@ -163,10 +163,10 @@ static struct shmemi_list *take(struct shmemi_context *context, const struct shm
     *rc_p = start(context);
     if (*rc_p)
         return NULL;
-    struct shmemi_list *list = place->memory->list_take ? place->memory->list_take(place) : NULL;
+    struct shmemi_list *list = place->memory->lists ? place->memory->lists->take(place) : NULL;
     if (!list && context->lists.oldest) {
         collect(context);
-        list = place->memory->list_take(place);
+        list = place->memory->lists->take(place);
     }
     *rc_p = list ? 0 : -EAGAIN;
     if (list) {
@@ -219,7 +219,7 @@ static inline const struct shmemi_place *device_side(const struct shmemi_place *
     const struct shmemi_place *side = dest->memory == &shmemi_memory_host ? source : dest;
     bool is_alone =
         dest->memory == &shmemi_memory_host || source->memory == &shmemi_memory_host || dest->object == source->object;
-    return is_alone && side->object && side->memory->list_take ? side : NULL;
+    return is_alone && side->object && side->memory->lists ? side : NULL;
 }
 
 static void add_copy(struct shmemi_list *list, const struct shmemi_place *dest, const struct shmemi_place *source,

@@ -51,36 +51,36 @@ static void note_failure(struct shmemi_context *context, int rc)
 /* Set a mark behind the copies that have none. With the lock held. Failures come out at quiet. */
 static void mark(struct shmemi_context *context)
 {
-    const struct shmemi_lane *lane = &context->copies.unmarked;
+    const struct shmemi_burst *burst = &context->copies.unmarked;
     struct shmemi_event event;
     if (!context->copies.n_unmarked)
         return;
     context->copies.n_unmarked = 0;
-    int rc = lane->memory->lane_mark(lane, &event);
+    int rc = burst->memory->bursts->mark(burst, &event);
     struct shmemi_copy *copy = rc ? NULL : malloc(sizeof *copy);
     if (copy) {
         copy->event = event;
         append(context, copy);
     } else if (!rc) {
-        rc = lane->memory->event_wait(&event);
+        rc = burst->memory->event_wait(&event);
     }
     note_failure(context, rc);
 }
 
-/* Is a mark needed before a copy on this lane is counted? */
-static bool is_elsewhere(const struct shmemi_context *context, const struct shmemi_lane *lane)
+/* Is a mark needed before a copy of this burst is counted? */
+static bool is_elsewhere(const struct shmemi_context *context, const struct shmemi_burst *burst)
 {
-    const struct shmemi_lane *last = &context->copies.unmarked;
-    return last->memory != lane->memory || last->object != lane->object || last->handle != lane->handle;
+    const struct shmemi_burst *last = &context->copies.unmarked;
+    return last->memory != burst->memory || last->object != burst->object || last->handle != burst->handle;
 }
 
-/* A copy has been started on a lane. The number of marks before it. */
-static uint64_t count_unmarked(struct shmemi_context *context, const struct shmemi_lane *lane)
+/* A copy has been started. The number of marks before it. */
+static uint64_t count_unmarked(struct shmemi_context *context, const struct shmemi_burst *burst)
 {
     pthread_mutex_lock(&lock);
-    if (is_elsewhere(context, lane))
+    if (is_elsewhere(context, burst))
         mark(context);
-    context->copies.unmarked = *lane;
+    context->copies.unmarked = *burst;
     if (++context->copies.n_unmarked == COPIES_PER_MARK)
         mark(context);
     uint64_t number = context->copies.started;
@@ -166,11 +166,11 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
     if (!can_start(dest, source))
         return shmemi_memory_copy(dest, source, shape);
     const struct shmemi_memory *memory = dest->memory == &shmemi_memory_host ? source->memory : dest->memory;
-    struct shmemi_lane lane;
+    struct shmemi_burst burst;
     uint64_t number;
-    int rc = memory->copy_on_lane ? memory->copy_on_lane(dest, source, shape, &lane) : -ENOTSUP;
+    int rc = memory->bursts ? memory->bursts->copy(dest, source, shape, &burst) : -ENOTSUP;
     if (!rc)
-        number = count_unmarked(context, &lane);
+        number = count_unmarked(context, &burst);
     else if (rc == -ENOTSUP)
         rc = start_with_event(context, dest, source, shape, &number);
     if (rc)

@@ -30,9 +30,9 @@ static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_sh
                           const struct shmemi_driver *driver)
 {
     const struct shmemi_memory *memory = view->place.memory;
-    if (!driver->is_direct || !share || !memory->reaches_agent)
+    if (!driver->is_direct || !share || !memory->agents)
         return false;
-    return view->pe == shmemi_job.pe ? share->agent.exists : memory->reaches_agent(&view->place, &share->agent);
+    return view->pe == shmemi_job.pe ? share->agent.exists : memory->agents->reaches(&view->place, &share->agent);
 }
 
 /* A driver that measures has to be asked each time: no short way. */

@@ -186,7 +186,7 @@ static int update_by_copies(const struct shmemi_place *place, const struct shmem
 /* With the service lock held. */
 static int update_word(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
 {
-    int rc = place->memory->amo ? place->memory->amo(place, amo, old_p) : -ENOTSUP;
+    int rc = place->memory->amo(place, amo, old_p);
     return rc == -ENOTSUP ? update_by_copies(place, amo, old_p) : rc;
 }
 
@@ -339,7 +339,7 @@ static void adopt(void)
     pthread_mutex_lock(&service.lock);
     struct shmemi_place place = service.adopted;
     pthread_mutex_unlock(&service.lock);
-    place.memory->adopt_thread(&place);
+    place.memory->addresses->make_current(&place);
 }
 
 static void *service_main(void *argument)

@@ -37,7 +37,7 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, c
 int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
 {
     const struct shmemi_streams *streams = stream->memory->streams;
-    if (!streams->is_recording || !streams->is_recording(stream))
+    if (!streams->commands || !streams->commands->is_recording(stream))
         return 0;
     shmemi_error(
         "stream %p is being captured into a graph, which this operation cannot be part of: it is a barrier, or "
@@ -53,9 +53,9 @@ static bool lock_pages(const struct shmemi_stream *stream, const struct shmemi_v
 {
     static atomic_bool failed;
     char *base = shmemi_view_host(view);
-    if (!stream->memory->pin || !base || view->region != SHMEMI_REGION_HEAP || atomic_load(&failed))
+    if (!stream->memory->pinning || !base || view->region != SHMEMI_REGION_HEAP || atomic_load(&failed))
         return false;
-    int rc = stream->memory->pin(base, view->size);
+    int rc = stream->memory->pinning->pin(base, view->size);
     if (rc)
         atomic_store(&failed, true);
     return !rc;
@@ -71,14 +71,14 @@ static struct shmemi_place place_at(const struct shmemi_view *view, size_t offse
 static int copy(const struct shmemi_stream *stream, const struct shmemi_view *view, const struct shmemi_place *dest,
                 const struct shmemi_place *source, size_t nbytes)
 {
-    if (!view->driver->is_direct || !stream->memory->streams->copy)
+    if (!view->driver->is_direct || !stream->memory->streams->commands)
         return -ENOTSUP;
-    int rc = stream->memory->streams->copy(stream, dest, source, nbytes);
+    int rc = stream->memory->streams->commands->copy(stream, dest, source, nbytes);
     if (rc != -ENOTSUP)
         return rc;
     bool locked = lock_pages(stream, view);
     locked |= lock_pages(stream, shmemi_exchange_view(shmemi_job.pe)); /* the local end may lie in this PE's heap */
-    return locked ? stream->memory->streams->copy(stream, dest, source, nbytes) : -ENOTSUP;
+    return locked ? stream->memory->streams->commands->copy(stream, dest, source, nbytes) : -ENOTSUP;
 }
 
 static struct shmemi_word word_of(const struct shmemi_stream_signal *signal)
@@ -90,17 +90,17 @@ int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_
 {
     struct shmemi_word words[SHMEMI_STEPS_MAX];
     bool locked = false;
-    if (!stream->memory->streams->take_steps || n - 1 >= SHMEMI_STEPS_MAX)
+    if (!stream->memory->streams->commands || n - 1 >= SHMEMI_STEPS_MAX)
         return -ENOTSUP;
     for (unsigned i = 0; i < n; i++) {
         if (!signals[i].view->driver->is_direct)
             return -ENOTSUP;
         words[i] = word_of(&signals[i]);
     }
-    int rc = stream->memory->streams->take_steps(stream, words, n);
+    int rc = stream->memory->streams->commands->take_steps(stream, words, n);
     for (unsigned i = 0; i < n && rc == -ENOTSUP; i++)
         locked |= lock_pages(stream, signals[i].view);
-    return rc == -ENOTSUP && locked ? stream->memory->streams->take_steps(stream, words, n) : rc;
+    return rc == -ENOTSUP && locked ? stream->memory->streams->commands->take_steps(stream, words, n) : rc;
 }
 
 /* ---- What the agent does ----------------------------------------------------------------------------------------- */
@@ -194,13 +194,13 @@ static bool is_atomic(const struct shmemi_stream_signal *signal)
 static int put_and_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                           const struct shmemi_stream_signal *signal)
 {
-    if (!stream->memory->streams->copy_and_step || !payload->view->driver->is_direct ||
-        !signal->view->driver->is_direct || !is_atomic(signal) || shmemi_stream_agent_owes(signal->view->pe))
+    if (!stream->memory->streams->commands || !payload->view->driver->is_direct || !signal->view->driver->is_direct ||
+        !is_atomic(signal) || shmemi_stream_agent_owes(signal->view->pe))
         return -ENOTSUP;
     uint64_t begin = shmemi_sight_begin();
     struct shmemi_place dest = place_at(payload->view, payload->offset);
     struct shmemi_word word = word_of(signal);
-    int rc = stream->memory->streams->copy_and_step(stream, &dest, &payload->local, payload->nbytes, &word);
+    int rc = stream->memory->streams->commands->copy_and_step(stream, &dest, &payload->local, payload->nbytes, &word);
     if (!rc)
         shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     return rc;
@@ -259,8 +259,8 @@ void shmemi_streams_drain(void)
             continue;
         any = true;
         const struct shmemi_memory *memory = shmemi_memory_of_type(type);
-        if (memory && memory->streams->drain)
-            memory->streams->drain();
+        if (memory && memory->streams->commands)
+            memory->streams->commands->drain();
     }
     if (any)
         shmemi_stream_agent_drain();

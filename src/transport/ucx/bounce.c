@@ -67,7 +67,7 @@ static struct lane *make_lane(const struct shmemi_memory *memory)
     lane->memory = buffers;
     for (int i = 0; i < DEPTH; i++)
         lane->buffer[i].memory = lane->memory + i * chunk;
-    if (memory->pin && !memory->pin(lane->memory, DEPTH * chunk))
+    if (memory->pinning && !memory->pinning->pin(lane->memory, DEPTH * chunk))
         lane->pinned_for = memory;
     lane->next = pool.lanes;
     pool.lanes = lane;
@@ -131,7 +131,7 @@ void shmemi_ucx_bounce_close(void)
         struct lane *lane = pool.lanes;
         pool.lanes = lane->next;
         if (lane->pinned_for)
-            lane->pinned_for->unpin(lane->memory, DEPTH * lane->chunk);
+            lane->pinned_for->pinning->unpin(lane->memory, DEPTH * lane->chunk);
         free(lane->memory);
         free(lane);
     }

@@ -81,8 +81,8 @@ static int export_by(const struct shmemi_cuda_way *way, const struct shmemi_allo
     return -ENOTSUP;
 }
 
-int shmemi_cuda_export(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
-                       struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size)
+static int export_handle(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
+                         struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size)
 {
     const struct shmemi_cuda_way *way = way_of((int)allocation->class);
     struct shmemi_cuda_ticket ticket = {.class = 0};
@@ -289,8 +289,8 @@ static void prepare_shadow(const struct shmemi_place *place)
         shmemi_cuda_list_give(list);
 }
 
-int shmemi_cuda_import(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
-                       int device, struct shmemi_place *place_p, char *reason, size_t reason_size)
+static int import_handle(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
+                         int device, struct shmemi_place *place_p, char *reason, size_t reason_size)
 {
     struct shmemi_cuda_context *context;
     struct shmemi_cuda_ticket ticket;
@@ -318,7 +318,7 @@ int shmemi_cuda_import(const struct shmemi_memory_handle *handle, const struct s
     return rc;
 }
 
-void shmemi_cuda_release(const struct shmemi_memory_handle *handle, const struct shmemi_place *place)
+static void release_handle(const struct shmemi_memory_handle *handle, const struct shmemi_place *place)
 {
     struct shmemi_cuda_ticket ticket;
     memcpy(&ticket, handle->opaque, sizeof ticket);
@@ -345,3 +345,9 @@ void shmemi_cuda_ipc_close(void)
     }
     pthread_mutex_unlock(&imports_lock);
 }
+
+const struct shmemi_sharing shmemi_cuda_sharing = {
+    .export_handle = export_handle,
+    .import_handle = import_handle,
+    .release_handle = release_handle,
+};
