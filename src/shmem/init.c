@@ -13,13 +13,12 @@
 #include "shmmap/symmetric.h"
 #include "transport/staged/batch.h"
 #include "bootstrap/bootstrap.h"
+#include "transport/drivers/open.h"
 #include "transport/node.h"
 #include "transport/ucx/prepared.h"
-#include "transport/staged/service.h"
 #include "instrument/measure.h"
 #include "instrument/trace.h"
 #include "transport/stream/stream.h"
-#include "transport/ucx/ucx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +72,8 @@ static int prepare(void)
         rc = shmemi_job_form_nodes();
     if (!rc)
         rc = shmemi_node_bind(shmemi_symmetric_heap_bytes());
-    if (!rc && shmemi_job.n_nodes > 1)
-        rc = shmemi_ucx_open();
+    if (!rc)
+        rc = shmemi_transport_prepare();
     return rc;
 }
 
@@ -107,7 +106,7 @@ static int open_library(void)
     if (!rc)
         rc = shmemi_sight_open();
     if (!rc)
-        rc = shmemi_service_start();
+        rc = shmemi_transport_start(&shmemi_symmetric_resolver);
     if (!rc)
         rc = shmemi_symmetric_open();
     if (!rc)
@@ -119,7 +118,7 @@ static void close_library(void)
 {
     shmemi_teams_close();
     shmemi_streams_close();
-    shmemi_service_stop();
+    shmemi_transport_stop();
     shmemi_spaces_close();
     shmemi_pipeline_close();
     shmemi_prepared_close();

@@ -4,7 +4,7 @@
 
 #include "base/settings.h"
 #include "shmem/coll/collectives.h"
-#include "transport/staged/service.h"
+#include "transport/service.h"
 #include "instrument/measure.h"
 #include "instrument/trace.h"
 

@@ -5,6 +5,7 @@
 #include "shmmap/static_data.h"
 #include "bootstrap/bootstrap.h"
 #include "transport/drivers/exchange.h"
+#include "transport/drivers/open.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
 #include "transport/routes.h"
@@ -162,7 +163,7 @@ static int open_heap(void)
     return shmemi_heap ? 0 : -ENOMEM;
 }
 
-const struct shmemi_resolver shmemi_resolver = {resolve, shmemi_region_give_back};
+const struct shmemi_resolver shmemi_symmetric_resolver = {resolve, shmemi_region_give_back};
 
 static void open_static(void)
 {
@@ -213,8 +214,7 @@ void shmemi_symmetric_close(void)
     shmemi_exchange_close();
     shmemi_region_detach(&shmemi_static_region);
     shmemi_region_detach(&shmemi_heap_region);
-    if (shmemi_job.n_nodes > 1)
-        shmemi_ucx_close(); /* which lets go of the memory that is unmapped next */
+    shmemi_transport_close(); /* which lets go of the memory that is unmapped next */
     shmemi_window_close();
     shmemi_heap_destroy(shmemi_heap);
     shmemi_heap = NULL;

@@ -9,6 +9,7 @@
 #include "shmmap/owner.h"
 #include "shmmap/region.h"
 #include "transport/drivers/exchange.h"
+#include "transport/request.h"
 
 enum {
     /* The start of every heap is the runtime's: the words of the exchange, a workspace for each team, the addresses
@@ -26,6 +27,9 @@ size_t shmemi_symmetric_heap_bytes(void);
 /* Collective. The node has been joined. Afterwards all PEs can reach each other's heap and static data. */
 int shmemi_symmetric_open(void);
 void shmemi_symmetric_close(void);
+
+/* Finds the memory that requests of other PEs name. */
+extern const struct shmemi_resolver shmemi_symmetric_resolver;
 
 extern struct shmemi_heap *shmemi_heap;
 extern struct shmemi_region shmemi_heap_region, shmemi_static_region;

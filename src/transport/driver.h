@@ -14,6 +14,7 @@
 
 #include "transport/mailbox.h"
 #include "transport/pending.h"
+#include "transport/progress.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -218,17 +219,5 @@ int shmemi_drivers_fence(struct shmemi_context *context);
 int shmemi_drivers_quiet(struct shmemi_context *context);
 /* The drivers' poll, over all that have something pending. */
 int shmemi_drivers_poll(struct shmemi_context *context);
-
-/* Where (region, offset, nbytes) of this PE's symmetric memory lies, for a request that came from another PE.
- * -EINVAL when there is no such region or the range leaves it. Defined by symmetric memory; the region cannot go away
- * between resolve and release. */
-struct shmemi_resolver {
-    int (*resolve)(uint32_t region, uint64_t offset, uint64_t nbytes, struct shmemi_place *place_p);
-    void (*release)(void);
-};
-extern const struct shmemi_resolver shmemi_resolver;
-
-/* Let outstanding communication advance; called in every wait loop. Yields the core when called often in a row. */
-void shmemi_progress(unsigned *spins);
 
 #endif

@@ -36,12 +36,13 @@ struct shmemi_ring_entry {
 struct shmemi_ring {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t tail; /* next ticket for a producer */
     SHMEMI_CACHE_ALIGNED uint64_t head;         /* the consumer's own */
-    _Atomic uint32_t consumer_sleeps;           /* producers must ring the doorbell */
     struct shmemi_ring_entry entry[SHMEMI_RING_ENTRIES];
 };
 
 struct shmemi_control {
     struct shmemi_ring ring;
+    /* Whoever brings work for the PE's service thread must ring its doorbell. */
+    SHMEMI_CACHE_ALIGNED _Atomic uint32_t service_sleeps;
     /* Requests without slot of this PE that owners have completed, by set. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t slotless_settled[SHMEMI_SLOTLESS_SETS];
     _Atomic uint32_t slotless_failed;

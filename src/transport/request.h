@@ -76,21 +76,25 @@ static inline bool shmemi_request_is_put(enum shmemi_request_type type)
  * makes it FREE (put), DONE (get, amo: the answer lies in the slot's memory) or FAILED (the owner has logged why). */
 enum shmemi_slot_state { SHMEMI_SLOT_FREE, SHMEMI_SLOT_BUSY, SHMEMI_SLOT_DONE, SHMEMI_SLOT_FAILED };
 
-/* A request at its owner. The link makes it and hands it to shmemi_service_accept; the service thread works on it and
- * calls settle exactly once, on the service thread, which answers the origin and releases the arrival. */
+/* A request at its owner. The link makes it and hands it to shmemi_arrival_accept (transport/staged/owner.h), which calls
+ * settle exactly once, at once or later and under the service lock: that answers the origin and releases the arrival. */
 struct shmemi_arrival {
     struct shmemi_request request;
     void *payload; /* host memory: dense data of a PUT (u.data when inline), room for the answer of a GET or AMO */
     void (*settle)(struct shmemi_arrival *arrival, int status); /* status: 0 or -errno */
     void *link;                                                 /* the link's own */
-    /* the service thread's own */
+    /* the owner's end's own */
     struct shmemi_event event;
     struct shmemi_arrival *next;
     uint64_t begin; /* shmemi_clock, for who measures; 0: nobody does */
 };
 
-/* Begin to work on an arrival. Service thread only. */
-void shmemi_service_accept(struct shmemi_arrival *arrival);
+/* Where (region, offset, nbytes) of this PE's symmetric memory lies, for a request that came from another PE.
+ * -EINVAL when there is no such region or the range leaves it. The region cannot go away between resolve and release. */
+struct shmemi_resolver {
+    int (*resolve)(uint32_t region, uint64_t offset, uint64_t nbytes, struct shmemi_place *place_p);
+    void (*release)(void);
+};
 
 /* This PE's staging area: slots of chunk bytes in memory that all PEs of the node have mapped. The first `slots` serve
  * this PE's own requests, the next `slots` take what arrives from other nodes. */

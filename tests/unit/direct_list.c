@@ -403,9 +403,11 @@ static void check_signals(void)
 /* A context that takes what others have; the library's wait loop starts it. */
 static void check_contention(void)
 {
+    static const struct shmemi_worker *const workers[] = {&shmemi_worker_lists};
     struct shmemi_context context[LISTS + 1];
     struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0};
     unsigned spins = 0;
+    shmemi_progress_use(workers, 1);
     reset(&context[LISTS]);
     for (int i = 0; i < LISTS; i++) {
         reset(&context[i]);
@@ -416,9 +418,9 @@ static void check_contention(void)
     CHECK(taken() == LISTS && shmemi_direct_list_waiting == LISTS);
     put_own(&context[LISTS], 10);
     CHECK(device.n_copies == 1);
-    shmemi_direct_list_flush_old();
+    shmemi_worker_lists.sweep();
     CHECK(!device.n_started);
-    shmemi_direct_list_flush_old();
+    shmemi_worker_lists.sweep();
     CHECK(device.n_started == LISTS && !shmemi_direct_list_waiting);
     for (int i = 0; i < LISTS; i++) {
         CHECK(!shmemi_drivers_quiet(&context[i]));

@@ -81,14 +81,15 @@ static void check_loading(void)
     struct shmemi_context context = {0};
     atomic_store(&event_result, -EAGAIN);
     atomic_store(&sent, 0);
-    CHECK(!shmemi_slots_are_loading());
+    CHECK(!shmemi_worker_slots.has_work(SHMEMI_TURN_OF_WAITER));
     unsigned slot = leave_loading(&context);
-    CHECK(shmemi_slots_are_loading());
-    CHECK(shmemi_slots_progress() == 0 && atomic_load(&sent) == 0);
+    CHECK(shmemi_worker_slots.has_work(SHMEMI_TURN_OF_WAITER));
+    CHECK(shmemi_worker_slots.advance() == 0 && atomic_load(&sent) == 0);
     atomic_store(&event_result, 0);
-    CHECK(shmemi_slots_progress() == 1);
+    CHECK(shmemi_worker_slots.advance() == 1);
     CHECK(atomic_load(&sent) == 1 && atomic_load(&last_slot) == (int)slot && atomic_load(&last_pe) == PEER);
-    CHECK(!shmemi_slots_are_loading() && shmemi_slots_progress() == 0 && atomic_load(&sent) == 1);
+    CHECK(!shmemi_worker_slots.has_work(SHMEMI_TURN_OF_WAITER) && shmemi_worker_slots.advance() == 0 &&
+          atomic_load(&sent) == 1);
     shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FREE);
     CHECK(shmemi_slots_complete(&context) == 0);
 }
@@ -102,7 +103,7 @@ static void check_all_loading(void)
         leave_loading(&context);
     CHECK(shmemi_slot_claim(&context) == -EAGAIN);
     atomic_store(&event_result, 0);
-    CHECK(shmemi_slots_progress() == SLOTS && atomic_load(&sent) == SLOTS);
+    CHECK(shmemi_worker_slots.advance() == SLOTS && atomic_load(&sent) == SLOTS);
     for (uint16_t i = 0; i < SLOTS; i++)
         shmemi_request_settle(i, SHMEMI_SLOT_FREE);
     CHECK(shmemi_slots_complete(&context) == 0);
@@ -115,7 +116,7 @@ static void check_failure(int event, int send)
     atomic_store(&event_result, event);
     atomic_store(&send_result, send);
     unsigned slot = leave_loading(&context);
-    CHECK(shmemi_slots_progress() == 1);
+    CHECK(shmemi_worker_slots.advance() == 1);
     atomic_store(&send_result, 0);
     CHECK(shmemi_slots_complete(&other) == 0);
     CHECK(shmemi_slots_complete(&context) == -EIO);
@@ -129,7 +130,7 @@ static void check_refused_by_owner(void)
     struct shmemi_context context = {0};
     atomic_store(&event_result, 0);
     unsigned slot = leave_loading(&context);
-    CHECK(shmemi_slots_progress() == 1);
+    CHECK(shmemi_worker_slots.advance() == 1);
     shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FAILED);
     CHECK(shmemi_slots_complete(&context) == -EIO);
 }
@@ -141,7 +142,7 @@ static void *make_progress(void *stop)
     for (int turns = 0; !atomic_load((atomic_bool *)stop); turns++) {
         if (turns == 1000)
             atomic_store(&event_result, 0);
-        shmemi_slots_progress();
+        shmemi_worker_slots.advance();
         if (atomic_load(&sent) > before) {
             before = atomic_load(&sent);
             shmemi_request_settle((uint16_t)atomic_load(&last_slot), SHMEMI_SLOT_FREE);

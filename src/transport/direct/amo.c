@@ -8,13 +8,13 @@
 
 #include "transport/direct/list.h"
 #include "bootstrap/job.h"
-#include "transport/staged/service.h"
+#include "transport/staged/owner.h"
 #include "transport/staged/staged.h"
 
 static int amo_on_own(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo, void *fetch_p)
 {
     struct shmemi_place word = shmemi_view_place(view, offset);
-    return shmemi_service_amo(&word, amo, fetch_p);
+    return shmemi_owner_amo(&word, amo, fetch_p);
 }
 
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

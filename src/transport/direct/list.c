@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lists of small operations: collected by a context, started when it is time, completed in the order of their start.
+ */
 #include "transport/direct/list.h"
 
 #include "base/cores.h"
@@ -6,7 +9,7 @@
 #include "base/settings.h"
 #include "gpu/list.h"
 #include "bootstrap/job.h"
-#include "transport/staged/service.h"
+#include "transport/service.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -148,6 +151,28 @@ static bool is_idle(struct shmemi_context *context)
     return !context->lists.oldest;
 }
 
+/* Start what the contexts have collected, as far as no other thread is using them. */
+static void flush_waiting(bool old_ones)
+{
+    pthread_mutex_lock(&waiting.lock);
+    for (struct shmemi_list *list = waiting.first, *next; list; list = next) {
+        struct shmemi_context *context = list->context;
+        next = list->next_waiting;
+        if (old_ones && !list->was_seen) {
+            list->was_seen = true;
+            continue;
+        }
+        if (!try_lock(context))
+            continue;
+        unlink_waiting(list);
+        int rc = launch(context);
+        if (rc)
+            note_failure(context, rc);
+        unlock(context);
+    }
+    pthread_mutex_unlock(&waiting.lock);
+}
+
 /* ---- Collecting, with the context locked ------------------------------------------------------------------------- */
 
 /* Up to so many operations nothing but adding is to be done. */
@@ -278,7 +303,7 @@ static struct shmemi_list *await_list(struct shmemi_context *context, const stru
     struct shmemi_list *list;
     while (!(list = list_for(context, place, nbytes, rc_p)) && *rc_p == -EAGAIN) {
         unlock(context);
-        shmemi_direct_list_flush_all();
+        flush_waiting(false);
         shmemi_progress(&spins);
         lock(context);
     }
@@ -405,33 +430,8 @@ bool shmemi_direct_list_is_finished(struct shmemi_context *context)
     return is_finished(context, number);
 }
 
-static void flush_waiting(bool old_ones)
-{
-    pthread_mutex_lock(&waiting.lock);
-    for (struct shmemi_list *list = waiting.first, *next; list; list = next) {
-        struct shmemi_context *context = list->context;
-        next = list->next_waiting;
-        if (old_ones && !list->was_seen) {
-            list->was_seen = true;
-            continue;
-        }
-        if (!try_lock(context))
-            continue;
-        unlink_waiting(list);
-        int rc = launch(context);
-        if (rc)
-            note_failure(context, rc);
-        unlock(context);
-    }
-    pthread_mutex_unlock(&waiting.lock);
-}
-
-void shmemi_direct_list_flush_all(void)
-{
-    flush_waiting(false);
-}
-
-void shmemi_direct_list_flush_old(void)
+/* Start the lists that were there at the last sweep already. */
+static void sweep(void)
 {
     if (atomic_load(&shmemi_direct_list_waiting)) {
         waiting.idle_sweeps = 0;
@@ -444,7 +444,28 @@ void shmemi_direct_list_flush_old(void)
     }
 }
 
-int shmemi_direct_list_sleep_ms(void)
+static int sleep_ms(void)
 {
     return atomic_load(&waiting.is_watched) ? SWEEP_MS : -1;
 }
+
+/* The service thread only sweeps. */
+static bool has_waiting(enum shmemi_turn turn)
+{
+    return turn == SHMEMI_TURN_TO_FLUSH && atomic_load_explicit(&shmemi_direct_list_waiting, memory_order_relaxed);
+}
+
+/* To have started something does not make a waiting thread look sooner again. */
+static unsigned advance(void)
+{
+    flush_waiting(false);
+    return 0;
+}
+
+const struct shmemi_worker shmemi_worker_lists = {
+    .name = "lists that wait to be started",
+    .has_work = has_waiting,
+    .advance = advance,
+    .sleep_ms = sleep_ms,
+    .sweep = sweep,
+};

@@ -15,6 +15,7 @@
 #define SHMEMI_DIRECT_LIST_H
 
 #include "transport/driver.h"
+#include "transport/progress.h"
 
 /* A transfer of at most SHMEMI_GPU_BATCH_SIZE bytes. Of host memory the source may be reused on return; dest of a get
  * is filled at quiet. */
@@ -46,12 +47,9 @@ int shmemi_direct_list_complete(struct shmemi_context *context);
 /* Is all that was started complete? */
 bool shmemi_direct_list_is_finished(struct shmemi_context *context);
 
-/* Start what any context has collected, as far as nobody is at it. */
-void shmemi_direct_list_flush_all(void);
-/* Start what was there at the last call already. */
-void shmemi_direct_list_flush_old(void);
-/* How long the service thread may sleep before it calls flush_old, in ms; -1: until it is woken. */
-int shmemi_direct_list_sleep_ms(void);
+/* Starts what any context has collected, as far as nobody is at it: for threads that begin to wait, and for the service
+ * thread what the last sweep has found already. */
+extern const struct shmemi_worker shmemi_worker_lists;
 
 /* Has any context collected something? May be out of date. */
 extern _Atomic unsigned shmemi_direct_list_waiting;

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of drivers, and what concerns all of them: attaching views, fence, quiet, progress.
+ * The table of drivers, and what concerns all of them: attaching views, fence, quiet.
  */
 #include "transport/driver.h"
 #include "transport/request.h"
 
-#include "base/cores.h"
 #include "base/log.h"
 #include "transport/staged/batch.h"
 #include "transport/direct/list.h"
 #include "bootstrap/job.h"
-#include "transport/staged/service.h"
 #include "instrument/measure.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 /* In the order in which they are offered a view: the most direct first. */
 static const struct shmemi_driver *const table[] = {
@@ -134,43 +131,4 @@ int shmemi_drivers_poll(struct shmemi_context *context)
     for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
         rc = poll_kind(context, kind);
     return rc;
-}
-
-/* How long a waiting thread spins, how often it then yields before it begins to sleep. The more PEs share a core, the
- * sooner the core goes to one that has something to do. */
-struct patience {
-    unsigned spins, yields;
-};
-
-static struct patience patience_here(void)
-{
-    if (shmemi_cores_are_shared())
-        return (struct patience){16, 64};
-    if (shmemi_job.n_nodes > 1)
-        return (struct patience){50, 1000}; /* a turn takes about a microsecond: UCX asks the kernel */
-    return (struct patience){4000, 10000};
-}
-
-void shmemi_progress(unsigned *spins)
-{
-    enum { TURNS_PER_FLUSH = 64 };
-    static const struct timespec nap = {.tv_nsec = 20000};
-    if (*spins % TURNS_PER_FLUSH == 0 && atomic_load_explicit(&shmemi_direct_list_waiting, memory_order_relaxed))
-        shmemi_direct_list_flush_all();
-    if (shmemi_service_progress()) {
-        *spins = 0;
-        if (__builtin_expect(shmemi_watch_is_on, 0))
-            shmemi_watch();
-        return;
-    }
-    struct patience patience = patience_here();
-    unsigned turns = ++*spins;
-    if (turns < patience.spins)
-        return;
-    if (__builtin_expect(shmemi_watch_is_on, 0))
-        shmemi_watch();
-    if (turns < patience.spins + patience.yields)
-        shmemi_yield();
-    else
-        nanosleep(&nap, NULL);
 }

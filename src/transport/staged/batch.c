@@ -9,6 +9,7 @@
 #include "base/sanitizer.h"
 #include "transport/copy_bytes.h"
 #include "bootstrap/job.h"
+#include "transport/staged/owner.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -161,9 +162,9 @@ static int check(const char *payload, size_t size)
     struct shmemi_place place;
     size_t position = 0;
     while (next_record(payload, size, &position, &record)) {
-        if (shmemi_resolver.resolve(record.region, record.offset, record.nbytes, &place))
+        if (shmemi_owner_resolver->resolve(record.region, record.offset, record.nbytes, &place))
             return -EINVAL;
-        shmemi_resolver.release();
+        shmemi_owner_resolver->release();
     }
     return position == size ? 0 : -EINVAL;
 }
@@ -172,7 +173,7 @@ static int store(const struct record *record, const char *bytes)
 {
     struct shmemi_place place, source = shmemi_place_host(bytes);
     struct shmemi_shape shape = shmemi_shape_linear(record->nbytes);
-    int rc = shmemi_resolver.resolve(record->region, record->offset, record->nbytes, &place);
+    int rc = shmemi_owner_resolver->resolve(record->region, record->offset, record->nbytes, &place);
     if (rc)
         return rc;
     shmemi_access_for_peer_begin();
@@ -181,7 +182,7 @@ static int store(const struct record *record, const char *bytes)
     else
         rc = shmemi_memory_copy(&place, &source, &shape);
     shmemi_access_for_peer_end();
-    shmemi_resolver.release();
+    shmemi_owner_resolver->release();
     return rc;
 }
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ring link: sending into the ring of another PE of the node, taking requests out of this PE's own, answering.
+ */
 #include "transport/staged/ring.h"
 
 #include "base/log.h"
@@ -6,7 +9,7 @@
 #include "transport/node.h"
 #include "transport/request.h"
 #include "transport/staged/request_check.h"
-#include "transport/staged/service.h"
+#include "transport/staged/owner.h"
 #include "instrument/watch.h"
 
 #include <errno.h>
@@ -25,8 +28,8 @@ static int ring_send(int pe, const struct shmemi_request *request)
         shmemi_progress(&spins);
     entry->request = *request;
     atomic_store_explicit(&entry->sequence, ticket + 1, memory_order_release);
-    atomic_thread_fence(memory_order_seq_cst); /* pairs with the one in announce_sleep */
-    if (atomic_load_explicit(&ring->consumer_sleeps, memory_order_relaxed))
+    atomic_thread_fence(memory_order_seq_cst); /* pairs with the one before the service thread sleeps */
+    if (atomic_load_explicit(&shmemi_node_control(rank)->service_sleeps, memory_order_relaxed))
         shmemi_node_ring_doorbell(rank);
     return 0;
 }
@@ -94,7 +97,7 @@ static void receive(const struct shmemi_request *request)
     arrival->settle = ring_settle;
     arrival->link = NULL;
     arrival->payload = payload_of(arrival);
-    shmemi_service_accept(arrival);
+    shmemi_arrival_accept(arrival);
 }
 
 bool shmemi_ring_has_work(void)
@@ -105,11 +108,11 @@ bool shmemi_ring_has_work(void)
     return atomic_load_explicit(&entry->sequence, memory_order_acquire) == head + 1;
 }
 
-unsigned shmemi_ring_drain(void)
+static unsigned drain(void)
 {
     struct shmemi_ring *ring = my_ring();
     unsigned done = 0;
-    while (done < SHMEMI_RING_ENTRIES && shmemi_service_has_room() && shmemi_ring_has_work()) {
+    while (done < SHMEMI_RING_ENTRIES && shmemi_arrivals_have_room() && shmemi_ring_has_work()) {
         struct shmemi_ring_entry *entry = &ring->entry[ring->head % SHMEMI_RING_ENTRIES];
         struct shmemi_request request = entry->request; /* checked in our copy: the producer cannot change it */
         uint64_t next_ticket = ring->head + SHMEMI_RING_ENTRIES;
@@ -134,22 +137,6 @@ void shmemi_describe_rings(char *text, size_t size)
         shmemi_append(text, size, "; requests lie untouched at %s", list);
 }
 
-bool shmemi_ring_announce_sleep(void)
-{
-    struct shmemi_ring *ring = my_ring();
-    atomic_store_explicit(&ring->consumer_sleeps, 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst);
-    if (!shmemi_ring_has_work())
-        return true;
-    shmemi_ring_announce_awake();
-    return false;
-}
-
-void shmemi_ring_announce_awake(void)
-{
-    atomic_store_explicit(&my_ring()->consumer_sleeps, 0, memory_order_relaxed);
-}
-
 void shmemi_ring_close(void)
 {
     while (free_arrivals) {
@@ -158,3 +145,25 @@ void shmemi_ring_close(void)
         free(arrival);
     }
 }
+
+/* ---- The worker -------------------------------------------------------------------------------------------------- */
+
+static bool has_requests(enum shmemi_turn turn)
+{
+    (void)turn;
+    return shmemi_ring_has_work();
+}
+
+static int sleep_ms(void)
+{
+    return shmemi_ring_has_work() ? 0 : -1;
+}
+
+const struct shmemi_worker shmemi_worker_ring = {
+    .name = "requests of the node",
+    .is_exclusive = true,
+    .has_work = has_requests,
+    .advance = drain,
+    .sleep_ms = sleep_ms,
+    .sweep = shmemi_sweep_nothing,
+};

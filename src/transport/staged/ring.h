@@ -5,17 +5,15 @@
 #ifndef SHMEMI_RING_H
 #define SHMEMI_RING_H
 
+#include "transport/progress.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Hand what lies in this PE's ring to shmemi_service_accept. Under the service lock. The number of requests. */
-unsigned shmemi_ring_drain(void);
-/* May there be something? Any thread. */
+/* Hands what lies in this PE's ring to shmemi_arrival_accept. */
+extern const struct shmemi_worker shmemi_worker_ring;
+/* Does a request lie in this PE's ring? Any thread. */
 bool shmemi_ring_has_work(void);
-
-/* Around the consumer's sleep: announce it; it may sleep when announce returns true. */
-bool shmemi_ring_announce_sleep(void);
-void shmemi_ring_announce_awake(void);
 
 /* Free what the ring keeps. */
 void shmemi_ring_close(void);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The origin's staging slots: claimed, left with their requests, filled by copies that take their time, and waited for.
+ */
 #include "transport/staged/slots.h"
 
 #include "base/log.h"
@@ -181,7 +184,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     pthread_mutex_unlock(&origin.lock);
 }
 
-bool shmemi_slots_are_loading(void)
+static bool are_loading(void)
 {
     return atomic_load_explicit(&origin.loading, memory_order_relaxed);
 }
@@ -215,12 +218,10 @@ static void send_filled(unsigned slot, int rc)
     shmemi_slot_free(slot);
 }
 
-unsigned shmemi_slots_progress(void)
+static unsigned send_all_filled(void)
 {
     unsigned sent = 0;
     int rc;
-    if (!shmemi_slots_are_loading())
-        return 0;
     for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
         if (is_filled(slot, &rc)) {
             send_filled(slot, rc);
@@ -228,6 +229,26 @@ unsigned shmemi_slots_progress(void)
         }
     return sent;
 }
+
+static bool has_loading(enum shmemi_turn turn)
+{
+    (void)turn;
+    return are_loading();
+}
+
+/* No event tells that a slot is filled: somebody has to look. */
+static int sleep_ms(void)
+{
+    return are_loading() ? 0 : -1;
+}
+
+const struct shmemi_worker shmemi_worker_slots = {
+    .name = "slots that are being filled",
+    .has_work = has_loading,
+    .advance = send_all_filled,
+    .sleep_ms = sleep_ms,
+    .sweep = shmemi_sweep_nothing,
+};
 
 /* ---- Requests without slot ----------------------------------------------------------------------------------------
  * Their completions are only counted, and in any order. So that a count says which are complete, they are counted in

@@ -11,6 +11,7 @@
 #define SHMEMI_SLOTS_H
 
 #include "transport/driver.h"
+#include "transport/progress.h"
 #include "transport/request.h"
 
 /* All slots are free and nothing is counted: before the first operation. */
@@ -33,10 +34,8 @@ void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const str
  * come out at quiet. */
 void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
                                const struct shmemi_request *request);
-/* Send what has been filled. The number of requests sent; any thread. */
-unsigned shmemi_slots_progress(void);
-/* Are slots being filled that shmemi_slots_progress has to send? */
-bool shmemi_slots_are_loading(void);
+/* Sends the requests of slots that have been filled. */
+extern const struct shmemi_worker shmemi_worker_slots;
 
 /* Count a request that needs no slot; what its slot field must be. */
 uint16_t shmemi_slotless_begin(void);

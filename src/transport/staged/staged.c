@@ -15,7 +15,7 @@
 #include "transport/node.h"
 #include "transport/staged/piece_costs.h"
 #include "transport/request.h"
-#include "transport/staged/service.h"
+#include "transport/service.h"
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 

@@ -5,7 +5,7 @@
 #include "base/cores.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "transport/staged/service.h"
+#include "transport/progress.h"
 #include "transport/stream/internal.h"
 #include "instrument/trace.h"
 
@@ -105,7 +105,7 @@ static void rest(unsigned *turns)
 {
     enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
     const unsigned spins = shmemi_cores_are_shared() ? SPINS_ON_SHARED_CORES : SPINS;
-    if (shmemi_service_progress()) {
+    if (shmemi_work(SHMEMI_TURN_OF_WAITER)) {
         *turns = 0;
         return;
     }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/staged/request_check.h"
-#include "transport/staged/service.h"
+#include "transport/staged/owner.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>
@@ -260,12 +260,12 @@ unsigned shmemi_ucx_request_deliver(void)
 {
     unsigned delivered = 0;
     serve_waiting();
-    while (owner.ready.first && shmemi_service_has_room()) {
+    while (owner.ready.first && shmemi_arrivals_have_room()) {
         struct incoming *incoming = remove_first(&owner.ready);
         if (incoming->refusal)
             settle(&incoming->arrival, incoming->refusal);
         else
-            shmemi_service_accept(&incoming->arrival);
+            shmemi_arrival_accept(&incoming->arrival);
         delivered++;
         serve_waiting();
     }

@@ -14,7 +14,7 @@
 #include "base/settings.h"
 #include "transport/staged/batch.h"
 #include "bootstrap/job.h"
-#include "transport/staged/service.h"
+#include "transport/service.h"
 #include "transport/staged/staged.h"
 #include "transport/ucx/internal.h"
 

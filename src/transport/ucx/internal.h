@@ -2,7 +2,8 @@
  *
  * What the ucx files share.
  *
- *   ucx.c          context, workers, endpoints, progress
+ *   ucx.c          context, workers, endpoints
+ *   progress.c     progress of the workers
  *   transport/ucx/key.c      remote keys: expose a region, fetch a peer's key at the first access
  *   transport/ucx/rma.c      the driver: put, get, atomics, fence, quiet
  *   transport/ucx/bounce.c   the driver's transfers from and to GPU memory, through pinned host buffers
@@ -68,6 +69,8 @@ struct shmemi_ucx_target {
 /* ---- ucx.c ------------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_errno(ucs_status_t status);
+/* The same, logged with what was being done. */
+int shmemi_ucx_report(ucs_status_t status, const char *what);
 /* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
 int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
 bool shmemi_ucx_peer_is_lost(int pe);
@@ -85,6 +88,13 @@ int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
 void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch);
 /* One turn of a wait loop. No lock may be held. */
 void shmemi_ucx_turn(unsigned *spins);
+
+/* ---- progress.c -------------------------------------------------------------------------------------------------- */
+
+/* Progress of this PE's own operations, by any thread, and of what other PEs ask for, under the service lock or when the
+ * service thread has stopped. The number of events handled. Both take their UCX worker's lock by trying. */
+unsigned shmemi_ucx_progress(void);
+unsigned shmemi_ucx_service_progress(void);
 
 /* ---- transport/ucx/key.c --------------------------------------------------------------------------------------------------- */
 

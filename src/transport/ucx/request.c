@@ -4,7 +4,7 @@
  * active messages back to the origin's initiator worker.
  *
  *      origin                                             owner (transport/ucx/arrival.c)
- *      REQUEST {struct shmemi_request} + payload of PUT -->  receive slot or UCX's buffer -> shmemi_service_accept
+ *      REQUEST {struct shmemi_request} + payload of PUT -->  receive slot or UCX's buffer -> shmemi_arrival_accept
  *      slot's memory, shmemi_request_settle             <--  ANSWER {slot, status} + data of GET or AMO
  *
  * Both ends of a rendezvous are staging slots, which are registered with UCX once: no copy beside the network's own.
@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/staged/request_check.h"
-#include "transport/staged/service.h"
+#include "transport/service.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>

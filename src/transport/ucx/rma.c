@@ -11,7 +11,7 @@
 #include "bootstrap/job.h"
 #include "transport/ucx/prepared.h"
 #include "transport/request.h"
-#include "transport/staged/service.h"
+#include "transport/service.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>

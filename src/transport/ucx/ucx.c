@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * UCX: context, the two workers, endpoints, progress, and counting operations under way.
+ * UCX: context, its two workers, endpoints, and counting operations under way.
  *
  * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error
  * handler, which UCX calls over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
@@ -23,7 +23,6 @@
 enum {
     ADDRESS_MAX = 64 << 10, /* bytes of a worker's address: some 100 with one network device */
     CLOSE_SECONDS = 5,
-    BURST = 16, /* rounds of progress under one lock while there are events */
 };
 
 struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
@@ -35,8 +34,6 @@ static struct {
     pthread_mutex_t connect_lock; /* one is made at a time */
     atomic_bool closing;
 } endpoints = {.connect_lock = PTHREAD_MUTEX_INITIALIZER};
-
-static bool service_is_inside; /* a thread is in progress of the service worker; under its lock */
 
 int shmemi_ucx_errno(ucs_status_t status)
 {
@@ -62,7 +59,7 @@ int shmemi_ucx_errno(ucs_status_t status)
     }
 }
 
-static int report(ucs_status_t status, const char *what)
+int shmemi_ucx_report(ucs_status_t status, const char *what)
 {
     if (status != UCS_OK)
         shmemi_error("network (UCX): %s: %s", what, ucs_status_string(status));
@@ -108,7 +105,7 @@ int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t reques
     if (!request)
         return 0;
     if (UCS_PTR_IS_ERR(request))
-        return report(UCS_PTR_STATUS(request), what);
+        return shmemi_ucx_report(UCS_PTR_STATUS(request), what);
     atomic_fetch_add_explicit(&batch->issued, 1, memory_order_relaxed);
     return 0;
 }
@@ -267,7 +264,7 @@ static int init_context(void)
     ucp_config_t *config;
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
-        return report(status, "reading the UCX_ settings");
+        return shmemi_ucx_report(status, "reading the UCX_ settings");
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                       UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
@@ -279,7 +276,7 @@ static int init_context(void)
     };
     status = ucp_init(&params, config, &shmemi_ucx.context);
     ucp_config_release(config);
-    return report(status, "starting (check UCX_TLS and UCX_NET_DEVICES)");
+    return shmemi_ucx_report(status, "starting (check UCX_TLS and UCX_NET_DEVICES)");
 }
 
 static bool minds_gpu_memory(void)
@@ -306,7 +303,7 @@ static int open_worker(ucp_worker_h *worker_p)
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
-    return report(ucp_worker_create(shmemi_ucx.context, &params, worker_p), "creating a worker");
+    return shmemi_ucx_report(ucp_worker_create(shmemi_ucx.context, &params, worker_p), "creating a worker");
 }
 
 static int open_workers(void)
@@ -328,7 +325,7 @@ int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callbac
         .id = id,
         .cb = handler,
     };
-    return report(ucp_worker_set_am_recv_handler(worker, &param), "setting a message handler");
+    return shmemi_ucx_report(ucp_worker_set_am_recv_handler(worker, &param), "setting a message handler");
 }
 
 static int publish_address(void)
@@ -338,7 +335,7 @@ static int publish_address(void)
     size_t size;
     ucs_status_t status = ucp_worker_get_address(shmemi_ucx.service, &address, &size);
     if (status != UCS_OK)
-        return report(status, "getting this PE's address");
+        return shmemi_ucx_report(status, "getting this PE's address");
     address_key(key, sizeof key);
     int rc = -E2BIG;
     if (size <= ADDRESS_MAX)
@@ -407,75 +404,6 @@ int shmemi_ucx_open(void)
     init_locks();
     atomic_store(&shmemi_ucx.is_open, true);
     return 0;
-}
-
-/* ---- Progress ---------------------------------------------------------------------------------------------------- */
-
-static unsigned progress_burst(ucp_worker_h worker)
-{
-    unsigned total = 0, events;
-    for (int i = 0; i < BURST && (events = ucp_worker_progress(worker)); i++)
-        total += events;
-    return total;
-}
-
-unsigned shmemi_ucx_progress(void)
-{
-    if (!atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire))
-        return 0;
-    if (pthread_mutex_trylock(&shmemi_ucx.initiator_lock))
-        return 0;
-    unsigned events = progress_burst(shmemi_ucx.initiator);
-    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    return events;
-}
-
-static bool service_trylock(void)
-{
-    return atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire) &&
-           !pthread_mutex_trylock(&shmemi_ucx.service_lock);
-}
-
-/* The lock is recursive, the worker is not: the service may come back here from shmemi_service_accept. */
-unsigned shmemi_ucx_service_progress(void)
-{
-    unsigned events = 0;
-    if (!service_trylock())
-        return 0;
-    if (!service_is_inside) {
-        service_is_inside = true;
-        events = progress_burst(shmemi_ucx.service);
-        events += shmemi_ucx_request_deliver();
-        service_is_inside = false;
-    }
-    pthread_mutex_unlock(&shmemi_ucx.service_lock);
-    return events;
-}
-
-int shmemi_ucx_event_fd(void)
-{
-    int fd = -1;
-    if (atomic_load(&shmemi_ucx.is_open))
-        report(ucp_worker_get_efd(shmemi_ucx.service, &fd), "getting the event descriptor");
-    return fd;
-}
-
-int shmemi_ucx_service_arm(void)
-{
-    if (!atomic_load(&shmemi_ucx.is_open))
-        return 0;
-    if (!service_trylock())
-        return -EAGAIN;
-    ucs_status_t status = ucp_worker_arm(shmemi_ucx.service);
-    pthread_mutex_unlock(&shmemi_ucx.service_lock);
-    return status == UCS_ERR_BUSY ? -EAGAIN : report(status, "arming the event descriptor");
-}
-
-int shmemi_ucx_has_pending(void)
-{
-    const struct shmemi_count *operations = &shmemi_ucx.operations;
-    return atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire) &&
-           (!shmemi_count_is_settled(operations, shmemi_count_issued(operations)) || shmemi_ucx_request_pending());
 }
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */

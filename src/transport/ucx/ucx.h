@@ -10,6 +10,7 @@
 #define SHMEMI_UCX_H
 
 #include "gpu/memory.h"
+#include "transport/progress.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,15 +39,8 @@ void shmemi_ucx_unregister(void *handle);
  * make them: the driver may wait for the stream when it locks pages. */
 void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory);
 
-/* For the service thread's epoll. arm: 0 when it may sleep on the descriptor, -EAGAIN when there is work. */
-int shmemi_ucx_event_fd(void);
-int shmemi_ucx_service_arm(void);
-/* Progress; the number of events handled. Both take their worker's lock by trying. The first hands arrivals to
- * shmemi_service_accept, so only the service calls it, under its own lock; the second is for any thread. */
-unsigned shmemi_ucx_service_progress(void);
-unsigned shmemi_ucx_progress(void);
-
-/* Operations that this PE has issued and that still need its initiator worker to be progressed. */
-int shmemi_ucx_has_pending(void);
+/* Workers (transport/progress.h), in a job of several nodes only: the first hands arrivals to shmemi_arrival_accept, the
+ * second advances this PE's own operations. */
+extern const struct shmemi_worker shmemi_worker_network_service, shmemi_worker_network;
 
 #endif

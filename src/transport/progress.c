@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of workers, and the patience of threads that wait.
+ */
+#define _GNU_SOURCE
+#include "transport/progress.h"
+
+#include "base/cores.h"
+#include "bootstrap/job.h"
+#include "instrument/watch.h"
+#include "transport/service.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+static struct {
+    const struct shmemi_worker *const *worker;
+    _Atomic unsigned n;
+    pthread_mutex_t lock;
+} workers = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
+
+int shmemi_sleep_until_woken(void)
+{
+    return -1;
+}
+
+void shmemi_sweep_nothing(void)
+{
+}
+
+void shmemi_progress_use(const struct shmemi_worker *const *table, unsigned n)
+{
+    if (n)
+        workers.worker = table;
+    atomic_store_explicit(&workers.n, n, memory_order_release);
+}
+
+void shmemi_service_lock(void)
+{
+    pthread_mutex_lock(&workers.lock);
+}
+
+void shmemi_service_unlock(void)
+{
+    pthread_mutex_unlock(&workers.lock);
+}
+
+/* ---- A turn ------------------------------------------------------------------------------------------------------ */
+
+static unsigned n_workers(void)
+{
+    return atomic_load_explicit(&workers.n, memory_order_acquire);
+}
+
+/* With the service lock held. */
+static unsigned advance_exclusive(enum shmemi_turn turn)
+{
+    unsigned done = 0;
+    for (unsigned i = 0; i < n_workers(); i++) {
+        const struct shmemi_worker *worker = workers.worker[i];
+        if (worker->is_exclusive && worker->has_work(turn))
+            done += worker->advance();
+    }
+    return done;
+}
+
+/* Is there something that nothing will wake the service thread for? */
+static bool is_left_unfinished(void)
+{
+    for (unsigned i = 0; i < n_workers(); i++)
+        if (workers.worker[i]->is_exclusive && workers.worker[i]->sleep_ms() == 0)
+            return true;
+    return false;
+}
+
+/* A waiting thread only tries the lock: whoever has it does the work. It may not come back, so what it has left
+ * unfinished is for the service thread. */
+static unsigned work_for_others(enum shmemi_turn turn)
+{
+    if (turn == SHMEMI_TURN_OF_SERVICE)
+        pthread_mutex_lock(&workers.lock);
+    else if (pthread_mutex_trylock(&workers.lock))
+        return 0;
+    unsigned done = advance_exclusive(turn);
+    pthread_mutex_unlock(&workers.lock);
+    if (turn != SHMEMI_TURN_OF_SERVICE && is_left_unfinished())
+        shmemi_service_notice();
+    return done;
+}
+
+unsigned shmemi_work(enum shmemi_turn turn)
+{
+    unsigned done = 0, n = n_workers();
+    bool others_have_work = false;
+    for (unsigned i = 0; i < n; i++) {
+        const struct shmemi_worker *worker = workers.worker[i];
+        if (!worker->has_work(turn))
+            continue;
+        if (worker->is_exclusive)
+            others_have_work = true;
+        else
+            done += worker->advance();
+    }
+    return others_have_work ? done + work_for_others(turn) : done;
+}
+
+/* ---- The service thread's sleep ---------------------------------------------------------------------------------- */
+
+int shmemi_workers_sleep_ms(void)
+{
+    int shortest = -1;
+    for (unsigned i = 0; i < n_workers() && shortest; i++) {
+        int limit = workers.worker[i]->sleep_ms();
+        if (limit >= 0 && (shortest < 0 || limit < shortest))
+            shortest = limit;
+    }
+    return shortest;
+}
+
+void shmemi_workers_sweep(void)
+{
+    for (unsigned i = 0; i < n_workers(); i++)
+        workers.worker[i]->sweep();
+}
+
+int shmemi_workers_visit(int (*visit)(const struct shmemi_wakeup *wakeup))
+{
+    int rc = 0;
+    for (unsigned i = 0; i < n_workers() && !rc; i++)
+        if (workers.worker[i]->wakeup)
+            rc = visit(workers.worker[i]->wakeup);
+    return rc;
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+/* How long a waiting thread spins, how often it then yields before it begins to sleep. The more PEs share a core, the
+ * sooner the core goes to one that has something to do. */
+struct patience {
+    unsigned spins, yields;
+};
+
+static struct patience patience_here(void)
+{
+    if (shmemi_cores_are_shared())
+        return (struct patience){16, 64};
+    if (shmemi_job.n_nodes > 1)
+        return (struct patience){50, 1000}; /* a turn takes about a microsecond: UCX asks the kernel */
+    return (struct patience){4000, 10000};
+}
+
+/* From time to time, off the short way. */
+static void watch(void)
+{
+    if (__builtin_expect(shmemi_watch_is_on, 0))
+        shmemi_watch();
+}
+
+void shmemi_progress(unsigned *spins)
+{
+    enum { TURNS_PER_FLUSH = 64 };
+    static const struct timespec nap = {.tv_nsec = 20000};
+    if (shmemi_work(*spins % TURNS_PER_FLUSH ? SHMEMI_TURN_OF_WAITER : SHMEMI_TURN_TO_FLUSH)) {
+        *spins = 0;
+        watch();
+        return;
+    }
+    struct patience patience = patience_here();
+    unsigned turns = ++*spins;
+    if (turns < patience.spins)
+        return;
+    watch();
+    if (turns < patience.spins + patience.yields)
+        shmemi_yield();
+    else
+        nanosleep(&nap, NULL);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The service thread and its sleep. What it does while it is awake is the workers' matter.
+ */
+#define _GNU_SOURCE
+#include "transport/service.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "instrument/trace.h"
+#include "transport/node.h"
+#include "transport/progress.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    IDLE_ROUNDS_BEFORE_SLEEP = 200,
+    ROUNDS_PER_SWEEP = 8192,
+};
+
+static struct {
+    pthread_t thread;
+    atomic_bool running;
+    atomic_bool stop;
+    int epoll;
+    struct shmemi_place adopted; /* under the service lock */
+    atomic_bool has_to_adopt;
+} service;
+
+/* In the node segment: other PEs of the node look at it when they have sent a request. */
+static _Atomic uint32_t *sleeps(void)
+{
+    return &shmemi_node_control(shmemi_job.node_rank)->service_sleeps;
+}
+
+void shmemi_service_notice(void)
+{
+    if (atomic_load_explicit(&service.running, memory_order_acquire) &&
+        atomic_load_explicit(sleeps(), memory_order_seq_cst))
+        shmemi_node_ring_doorbell(shmemi_job.node_rank);
+}
+
+uint64_t shmemi_service_cpu_time(void)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (!atomic_load(&service.running) || pthread_getcpuclockid(service.thread, &clock) || clock_gettime(clock, &used))
+        return 0;
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static int arm(const struct shmemi_wakeup *wakeup)
+{
+    return wakeup->arm();
+}
+
+/* Whoever brings work looks at the flag after that, and this thread looks for work after it has set the flag: one of
+ * the two notices the other. */
+static void sleep_until_event(void)
+{
+    struct epoll_event event;
+    atomic_store_explicit(sleeps(), 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+    int limit = shmemi_workers_sleep_ms();
+    if (limit && !shmemi_workers_visit(arm))
+        epoll_wait(service.epoll, &event, 1, limit);
+    atomic_store_explicit(sleeps(), 0, memory_order_relaxed);
+    shmemi_node_clear_doorbell();
+}
+
+void shmemi_service_adopt(const struct shmemi_place *place)
+{
+    shmemi_service_lock();
+    service.adopted = *place;
+    shmemi_service_unlock();
+    atomic_store_explicit(&service.has_to_adopt, true, memory_order_release);
+}
+
+/* On the service thread. */
+static void adopt(void)
+{
+    if (!atomic_exchange_explicit(&service.has_to_adopt, false, memory_order_acquire))
+        return;
+    shmemi_service_lock();
+    struct shmemi_place place = service.adopted;
+    shmemi_service_unlock();
+    place.memory->addresses->make_current(&place);
+}
+
+static void *service_main(void *argument)
+{
+    (void)argument;
+    unsigned idle = 0, rounds = 0;
+    shmemi_trace_name_thread("service thread");
+    while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
+        adopt();
+        unsigned done = shmemi_work(SHMEMI_TURN_OF_SERVICE);
+        if (++rounds % ROUNDS_PER_SWEEP == 0)
+            shmemi_workers_sweep(); /* there may be no time to sleep */
+        if (done) {
+            idle = 0;
+        } else if (++idle < IDLE_ROUNDS_BEFORE_SLEEP || shmemi_workers_sleep_ms() == 0) {
+            shmemi_yield();
+        } else {
+            sleep_until_event();
+            shmemi_workers_sweep();
+            idle = 0;
+        }
+    }
+    return NULL;
+}
+
+static int watch(int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(service.epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int watch_wakeup(const struct shmemi_wakeup *wakeup)
+{
+    return watch(wakeup->fd());
+}
+
+static int start_thread(void)
+{
+    sigset_t all, before;
+    /* the program's signals are not for this thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&service.thread, NULL, service_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -rc;
+}
+
+int shmemi_service_start(void)
+{
+    atomic_store(&service.stop, false);
+    service.epoll = epoll_create1(EPOLL_CLOEXEC);
+    int rc = service.epoll < 0 ? -errno : watch(shmemi_node.doorbell);
+    if (!rc)
+        rc = shmemi_workers_visit(watch_wakeup);
+    if (!rc)
+        rc = start_thread();
+    if (rc) {
+        errno = -rc;
+        shmemi_error("cannot start the service thread: %m");
+        return rc;
+    }
+    atomic_store_explicit(&service.running, true, memory_order_release);
+    return 0;
+}
+
+void shmemi_service_stop(void)
+{
+    if (!atomic_load(&service.running))
+        return;
+    atomic_store_explicit(&service.stop, true, memory_order_release);
+    shmemi_node_ring_doorbell(shmemi_job.node_rank);
+    pthread_join(service.thread, NULL);
+    atomic_store(&service.running, false);
+    close(service.epoll);
+}

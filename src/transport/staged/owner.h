@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The owner's end of requests: what other PEs ask of this one's memory, over whichever link, is carried out here.
+ */
+#ifndef SHMEMI_OWNER_OF_REQUESTS_H
+#define SHMEMI_OWNER_OF_REQUESTS_H
+
+#include "transport/progress.h"
+#include "transport/request.h"
+
+#include <stdbool.h>
+
+/* Where symmetric memory lies; before the first request comes. */
+void shmemi_arrivals_open(const struct shmemi_resolver *resolver);
+extern const struct shmemi_resolver *shmemi_owner_resolver;
+
+/* Begin to work on an arrival that has passed shmemi_request_check. Under the service lock. */
+void shmemi_arrival_accept(struct shmemi_arrival *arrival);
+/* May more requests be accepted, or are enough copies under way? Under the service lock. */
+bool shmemi_arrivals_have_room(void);
+
+/* An atomic operation on memory of this PE that is not the CPU's, where requests of other PEs do theirs: one agent per
+ * word. Works in a job of one PE too. */
+int shmemi_owner_amo(const struct shmemi_place *place, const struct shmemi_amo *amo, void *fetch_p);
+
+/* Settles the copies that are done. */
+extern const struct shmemi_worker shmemi_worker_arrivals;
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Progress of the network: UCX's two workers, and the service thread's sleep on the one that receives.
+ */
+#include "transport/progress.h"
+
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+
+enum { BURST = 16 }; /* rounds of progress under one lock while there are events */
+
+static bool service_is_inside; /* a thread is in progress of the service worker; under its lock */
+
+static unsigned progress_burst(ucp_worker_h worker)
+{
+    unsigned total = 0, events;
+    for (int i = 0; i < BURST && (events = ucp_worker_progress(worker)); i++)
+        total += events;
+    return total;
+}
+
+unsigned shmemi_ucx_progress(void)
+{
+    if (!atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire))
+        return 0;
+    if (pthread_mutex_trylock(&shmemi_ucx.initiator_lock))
+        return 0;
+    unsigned events = progress_burst(shmemi_ucx.initiator);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return events;
+}
+
+static bool service_trylock(void)
+{
+    return atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire) &&
+           !pthread_mutex_trylock(&shmemi_ucx.service_lock);
+}
+
+/* The lock is recursive, the worker is not: the service may come back here from shmemi_arrival_accept. */
+unsigned shmemi_ucx_service_progress(void)
+{
+    unsigned events = 0;
+    if (!service_trylock())
+        return 0;
+    if (!service_is_inside) {
+        service_is_inside = true;
+        events = progress_burst(shmemi_ucx.service);
+        events += shmemi_ucx_request_deliver();
+        service_is_inside = false;
+    }
+    pthread_mutex_unlock(&shmemi_ucx.service_lock);
+    return events;
+}
+
+static int event_fd(void)
+{
+    int fd = -1;
+    if (atomic_load(&shmemi_ucx.is_open))
+        shmemi_ucx_report(ucp_worker_get_efd(shmemi_ucx.service, &fd), "getting the event descriptor");
+    return fd;
+}
+
+static int arm(void)
+{
+    if (!atomic_load(&shmemi_ucx.is_open))
+        return 0;
+    if (!service_trylock())
+        return -EAGAIN;
+    ucs_status_t status = ucp_worker_arm(shmemi_ucx.service);
+    pthread_mutex_unlock(&shmemi_ucx.service_lock);
+    return status == UCS_ERR_BUSY ? -EAGAIN : shmemi_ucx_report(status, "arming the event descriptor");
+}
+
+static bool has_pending(void)
+{
+    const struct shmemi_count *operations = &shmemi_ucx.operations;
+    return atomic_load_explicit(&shmemi_ucx.is_open, memory_order_acquire) &&
+           (!shmemi_count_is_settled(operations, shmemi_count_issued(operations)) || shmemi_ucx_request_pending());
+}
+
+/* ---- The workers of transport/progress.h ------------------------------------------------------------------------- */
+
+static bool may_have_arrivals(enum shmemi_turn turn)
+{
+    (void)turn;
+    return true;
+}
+
+static const struct shmemi_wakeup wakeup = {.fd = event_fd, .arm = arm};
+
+const struct shmemi_worker shmemi_worker_network_service = {
+    .name = "requests of other nodes",
+    .is_exclusive = true,
+    .has_work = may_have_arrivals,
+    .advance = shmemi_ucx_service_progress,
+    .sleep_ms = shmemi_sleep_until_woken,
+    .sweep = shmemi_sweep_nothing,
+    .wakeup = &wakeup,
+};
+
+/* The service thread does not compete for the lock with threads that send or wait, unless something is left to it. */
+static bool may_have_events(enum shmemi_turn turn)
+{
+    return turn != SHMEMI_TURN_OF_SERVICE || has_pending();
+}
+
+static int sleep_ms(void)
+{
+    enum { PENDING_POLL_MS = 1 }; /* while operations are under way, of which no event tells */
+    return has_pending() ? PENDING_POLL_MS : -1;
+}
+
+const struct shmemi_worker shmemi_worker_network = {
+    .name = "operations on other nodes",
+    .has_work = may_have_events,
+    .advance = shmemi_ucx_progress,
+    .sleep_ms = sleep_ms,
+    .sweep = shmemi_sweep_nothing,
+};
