@@ -76,20 +76,21 @@ static inline uint64_t bits_of(const void *value, size_t size)
 /* __VA_ARGS__: the parameters between the context and the PE. */
 #define DEFINE_POSTING(NAME, WORD, amo, ...)                                                                           \
     SHMEMI_API(void, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, NULL, pe); }                                            \
+    { shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, NULL, pe); }                                \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
-    { shmemi_amo(ctx, "shmem_ctx_" #NAME, WORD, amo, NULL, shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
+    { shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, WORD, amo, NULL,                                          \
+                 shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 #define DEFINE_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                    \
     SHMEMI_API(TYPE, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { TYPE old; shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, &old, pe); return old; }                      \
+    { TYPE old; shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, &old, pe); return old; }          \
     SHMEMI_API(TYPE, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
-    { TYPE old; shmemi_amo(ctx, "shmem_ctx_" #NAME, WORD, amo, &old,                                                   \
+    { TYPE old; shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, WORD, amo, &old,                                \
                            shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); return old; }                                \
     SHMEMI_API(void, NAME##_nbi, (TYPE *fetch, __VA_ARGS__, int pe))                                                   \
-    { shmemi_amo_nbi(SHMEM_CTX_DEFAULT, "shmem_" #NAME "_nbi", WORD, amo, fetch, pe); }                                \
+    { shmemi_amo_nbi(&shmemi_default_ctx.transport, "shmem_" #NAME "_nbi", WORD, amo, fetch, pe); }                    \
     SHMEMI_API(void, ctx_##NAME##_nbi, (shmem_ctx_t ctx, TYPE *fetch, __VA_ARGS__, int pe))                            \
-    { shmemi_amo_nbi(ctx, "shmem_ctx_" #NAME "_nbi", WORD, amo, fetch,                                                 \
+    { shmemi_amo_nbi(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_nbi", WORD, amo, fetch,                              \
                      shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_nbi", pe)); }
 
 #define DEFINE_XAMO(NAME, TYPE, ...)                                                                                   \
@@ -121,10 +122,10 @@ SHMEMI_FOR_BAMO_TYPES(DEFINE_BAMO, )
 
 #define DEFINE_OLD_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                \
     SHMEMI_API(TYPE, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { TYPE old; shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, &old, pe); return old; }
+    { TYPE old; shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, &old, pe); return old; }
 #define DEFINE_OLD_POSTING(NAME, WORD, amo, ...)                                                                       \
     SHMEMI_API(void, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { shmemi_amo(SHMEM_CTX_DEFAULT, "shmem_" #NAME, WORD, amo, NULL, pe); }
+    { shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, NULL, pe); }
 
 #define DEFINE_OLD_XAMO(NAME, TYPE, ...)                                                                               \
     DEFINE_OLD_FETCHING(NAME##_fetch, TYPE, (TYPE *)source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)                \

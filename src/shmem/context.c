@@ -3,7 +3,7 @@
  * Communication contexts [9.5]. Operations on a context are ordered and completed by its own fence and quiet only.
  *
  * The options are promises of the program about threads and stores. Nothing has to be given up to serve a context
- * that promises less, so they are kept and change nothing.
+ * that promises less, so they are accepted and change nothing.
  */
 #include "shmem/team.h"
 
@@ -11,55 +11,56 @@
 
 #include <stdlib.h>
 
-SHMEMI_DEFINE_HANDLE(struct shmemi_context, shmemi_default_context, .options = 0);
+struct shmemi_ctx shmemi_default_ctx;
 
-int shmemi_member_of_context(const struct shmemi_context *context, const char *routine, int pe)
+int shmemi_member_of_context(const struct shmemi_ctx *ctx, const char *routine, int pe)
 {
-    if (context == SHMEM_CTX_INVALID)
+    if (!ctx)
         shmemi_fatal("%s: the context is SHMEM_CTX_INVALID", routine);
     shmemi_require_init(routine);
-    const struct shmemi_team *team = context->team ? context->team : SHMEM_TEAM_WORLD;
+    const struct shmemi_team *team = ctx->team ? ctx->team : &shmemi_team_world;
     if (pe < 0 || pe >= team->n_pes)
         shmemi_fatal("%s: PE %d is out of range, the team of the context has PEs 0 to %d", routine, pe,
                      team->n_pes - 1);
     return shmemi_team_world_pe(team, pe);
 }
 
-static int create(const char *routine, struct shmemi_team *team, long options, shmem_ctx_t *ctx)
+static int create(const char *routine, struct shmemi_team *team, shmem_ctx_t *handle)
 {
     shmemi_require_init(routine);
-    *ctx = SHMEM_CTX_INVALID;
-    struct shmemi_context *context = calloc(1, sizeof *context);
-    if (!context) {
+    *handle = SHMEM_CTX_INVALID;
+    struct shmemi_ctx *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) {
         shmemi_warn("%s: out of memory for a context", routine);
         return -ENOMEM;
     }
-    context->team = team == SHMEM_TEAM_WORLD ? NULL : team;
-    context->options = options;
-    shmemi_team_add_context(team, context);
-    *ctx = context;
+    ctx->team = team == &shmemi_team_world ? NULL : team;
+    shmemi_team_add_context(team, ctx);
+    *handle = &ctx->transport;
     return 0;
 }
 
 SHMEMI_API(int, ctx_create, (long options, shmem_ctx_t *ctx))
 {
-    return create("shmem_ctx_create", SHMEM_TEAM_WORLD, options, ctx);
+    (void)options;
+    return create("shmem_ctx_create", &shmemi_team_world, ctx);
 }
 
 SHMEMI_API(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
 {
+    (void)options;
     if (team != SHMEM_TEAM_INVALID)
-        return create("shmem_team_create_ctx", team, options, ctx);
+        return create("shmem_team_create_ctx", shmemi_team_of(team), ctx);
     *ctx = SHMEM_CTX_INVALID;
     return -1;
 }
 
-void shmemi_context_free(struct shmemi_context *context)
+void shmemi_context_free(struct shmemi_ctx *ctx)
 {
-    shmemi_require(shmemi_batch_close(context));
-    shmemi_quiet(context);
-    shmemi_team_remove_context(context);
-    free(context);
+    shmemi_require(shmemi_batch_close(&ctx->transport));
+    shmemi_quiet(ctx);
+    shmemi_team_remove_context(ctx);
+    free(ctx);
 }
 
 SHMEMI_API(void, ctx_destroy, (shmem_ctx_t ctx))
@@ -68,7 +69,7 @@ SHMEMI_API(void, ctx_destroy, (shmem_ctx_t ctx))
         return;
     if (ctx == SHMEM_CTX_DEFAULT)
         shmemi_fatal("shmem_ctx_destroy: the default context cannot be destroyed");
-    shmemi_context_free(ctx);
+    shmemi_context_free(shmemi_ctx_of(ctx));
 }
 
 SHMEMI_API(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
@@ -76,6 +77,7 @@ SHMEMI_API(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
     *team = SHMEM_TEAM_INVALID;
     if (ctx == SHMEM_CTX_INVALID)
         return -1;
-    *team = ctx->team ? ctx->team : SHMEM_TEAM_WORLD;
+    struct shmemi_team *of_ctx = shmemi_ctx_of(ctx)->team;
+    *team = of_ctx ? shmemi_team_handle(of_ctx) : SHMEM_TEAM_WORLD;
     return 0;
 }

@@ -151,7 +151,7 @@ static void finalize(void)
     shmemi_teams_quiet();
     shmemi_require(shmemi_report());
     library.depth = 0;
-    shmemi_require(shmemi_batch_close(SHMEM_CTX_DEFAULT));
+    shmemi_require(shmemi_batch_close(&shmemi_default_ctx.transport));
     shmemi_require(part());
     library.ends_itself = false;
     close_library();
@@ -195,7 +195,7 @@ static int initialize(int thread_level)
     int rc = open_library();
     if (rc)
         return rc;
-    shmemi_default_context = (struct shmemi_context){0};
+    shmemi_default_ctx = (struct shmemi_ctx){0};
     library.depth = 1;
     library.thread_level = thread_level;
     watch_exit();

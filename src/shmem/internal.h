@@ -28,27 +28,42 @@
     __attribute__((visibility("default"), weak, alias("p" #name))) ret name params;                                    \
     __attribute__((visibility("default"))) ret p##name params
 
-/* An object whose address is a handle in the public header. Executables that are not position-independent hold a copy
- * of it, so its size is part of the binary interface: it has room to grow. */
-enum { SHMEMI_HANDLE_BYTES = 512 };
-#define SHMEMI_DEFINE_HANDLE(type, name, ...)                                                                          \
-    static_assert(sizeof(type) <= SHMEMI_HANDLE_BYTES, "a larger handle breaks programs that have been linked");       \
-    union {                                                                                                            \
-        type object;                                                                                                   \
-        char reserved[SHMEMI_HANDLE_BYTES];                                                                            \
-    } name##_with_room = {.object = {__VA_ARGS__}};                                                                    \
-    extern type name __attribute__((visibility("default"), alias(#name "_with_room")))
-
 #define SHMEMI_EXPORT __attribute__((visibility("default")))
 
-/* The PE in SHMEM_TEAM_WORLD that a number on a context means [9.5]; ends the job when the context's team has none. */
-int shmemi_member_of_context(const struct shmemi_context *context, const char *routine, int pe);
+/* A communication context [9.5]: the transport's, and what the API adds. */
+struct shmemi_ctx {
+    struct shmemi_context transport;            /* comes first: its address is the program's handle */
+    struct shmemi_team *team;                   /* that PE numbers refer to; NULL: the world */
+    struct shmemi_ctx *next, **link;            /* of those created on the team */
+    struct shmemi_deep_left *_Atomic deep_left; /* that quiet finishes (shmem/deep/deep.h) */
+    struct {
+        bool is_open;
+        long options; /* SHMEM_CTX_SESSION_* */
+        size_t total_ops;
+    } session;
+};
+extern struct shmemi_ctx shmemi_default_ctx;
 
-static inline int shmemi_world_pe(const struct shmemi_context *context, const char *routine, int pe)
+/* The context of a handle. SHMEM_CTX_DEFAULT is a small number, not an address; SHMEM_CTX_INVALID gives NULL. */
+static inline struct shmemi_context *shmemi_context_of(shmem_ctx_t handle)
 {
-    if (__builtin_expect(context && !context->team, 1))
+    return handle == SHMEM_CTX_DEFAULT ? &shmemi_default_ctx.transport : handle;
+}
+
+static inline struct shmemi_ctx *shmemi_ctx_of(shmem_ctx_t handle)
+{
+    return (struct shmemi_ctx *)shmemi_context_of(handle);
+}
+
+/* The PE of the world that a number on a context means [9.5]; ends the job when the context's team has none. */
+int shmemi_member_of_context(const struct shmemi_ctx *ctx, const char *routine, int pe);
+
+static inline int shmemi_world_pe(shmem_ctx_t handle, const char *routine, int pe)
+{
+    const struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
+    if (__builtin_expect(ctx && !ctx->team, 1))
         return pe;
-    return shmemi_member_of_context(context, routine, pe);
+    return shmemi_member_of_context(ctx, routine, pe);
 }
 
 /* End the job: the address, PE or length that a routine was given leads nowhere. Names the reason. */
@@ -181,7 +196,7 @@ void shmemi_put_signal_nbi(struct shmemi_context *context, const char *routine, 
                            size_t nbytes, struct shmemi_signal signal, int pe);
 
 void shmemi_fence(struct shmemi_context *context);
-void shmemi_quiet(struct shmemi_context *context);
+void shmemi_quiet(struct shmemi_ctx *ctx);
 
 /* Wait for all PEs, without completing anything. */
 void shmemi_sync_world(void);

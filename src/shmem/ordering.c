@@ -32,10 +32,11 @@ static void describe_completion(const struct shmemi_call *call, char *text, size
     shmemi_describe_rings(text, size);
 }
 
-/* What is left from now on may belong to transfers that this quiet does not complete. */
+/* What nonblocking deep copies leave from now on may belong to transfers that this quiet does not complete. */
 static int complete_all(struct shmemi_context *context)
 {
-    struct shmemi_deep_left *left = shmemi_deep_take_left(context);
+    struct shmemi_ctx *ctx = (struct shmemi_ctx *)context; /* shmemi_quiet has only those */
+    struct shmemi_deep_left *left = shmemi_deep_take_left(ctx);
     int rc = shmemi_drivers_quiet(context);
     if (!rc)
         shmemi_deep_finish(left);
@@ -63,52 +64,53 @@ void shmemi_fence(struct shmemi_context *context)
         complete(context, "shmem_fence", SHMEMI_AT_FENCE, shmemi_drivers_fence);
 }
 
-void shmemi_quiet(struct shmemi_context *context)
+void shmemi_quiet(struct shmemi_ctx *ctx)
 {
+    struct shmemi_context *context = &ctx->transport;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (shmemi_context_has_pending(context) | shmemi_sight.is_on)
         complete(context, "shmem_quiet", SHMEMI_AT_QUIET, complete_all);
 }
 
 /* Completes more than is asked for, which the specification allows [9.12.3]. */
-static void quiet_pes(struct shmemi_context *context, const char *routine, const int *target_pes, size_t npes)
+static void quiet_pes(struct shmemi_ctx *ctx, const char *routine, const int *target_pes, size_t npes)
 {
     for (size_t i = 0; i < npes; i++)
-        (void)shmemi_member_of_context(context, routine, target_pes[i]);
+        (void)shmemi_member_of_context(ctx, routine, target_pes[i]);
     if (npes)
-        shmemi_quiet(context);
+        shmemi_quiet(ctx);
 }
 
 SHMEMI_API(void, fence, (void))
 {
-    shmemi_fence(SHMEM_CTX_DEFAULT);
+    shmemi_fence(&shmemi_default_ctx.transport);
 }
 
 SHMEMI_API(void, quiet, (void))
 {
-    shmemi_quiet(SHMEM_CTX_DEFAULT);
+    shmemi_quiet(&shmemi_default_ctx);
 }
 
 /* SHMEM_CTX_INVALID: nothing to do [9.12.1, 9.12.2]; pe_quiet likewise, where the specification is silent. */
 SHMEMI_API(void, ctx_fence, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        shmemi_fence(ctx);
+        shmemi_fence(shmemi_context_of(ctx));
 }
 
 SHMEMI_API(void, ctx_quiet, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        shmemi_quiet(ctx);
+        shmemi_quiet(shmemi_ctx_of(ctx));
 }
 
 SHMEMI_API(void, pe_quiet, (const int *target_pes, size_t npes))
 {
-    quiet_pes(SHMEM_CTX_DEFAULT, "shmem_pe_quiet", target_pes, npes);
+    quiet_pes(&shmemi_default_ctx, "shmem_pe_quiet", target_pes, npes);
 }
 
 SHMEMI_API(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t npes))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        quiet_pes(ctx, "shmem_ctx_pe_quiet", target_pes, npes);
+        quiet_pes(shmemi_ctx_of(ctx), "shmem_ctx_pe_quiet", target_pes, npes);
 }

@@ -196,21 +196,22 @@ void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *d
 /* clang-format off */
 #define DEFINE_TRANSFER(verb, NAME, ELEMENT, SIZE)                                                                     \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))                              \
-    { verb(SHMEM_CTX_DEFAULT, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE), pe); }                      \
+    { verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE), pe); }          \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))       \
-    { verb(ctx, "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                                       \
+    { verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                    \
            shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 #define DEFINE_P_G(NAME, TYPE)                                                                                         \
     SHMEMI_API(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                                       \
-    { put_value(SHMEM_CTX_DEFAULT, "shmem_" #NAME "_p", dest, &value, sizeof value, pe); }                             \
+    { put_value(&shmemi_default_ctx.transport, "shmem_" #NAME "_p", dest, &value, sizeof value, pe); }                 \
     SHMEMI_API(void, ctx_##NAME##_p, (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))                                \
-    { put_value(ctx, "shmem_ctx_" #NAME "_p", dest, &value, sizeof value,                                              \
+    { put_value(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_p", dest, &value, sizeof value,                           \
                 shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_p", pe)); }                                                  \
     SHMEMI_API(TYPE, NAME##_g, (const TYPE *source, int pe))                                                           \
-    { TYPE value; get_value(SHMEM_CTX_DEFAULT, "shmem_" #NAME "_g", &value, source, sizeof value, pe); return value; } \
+    { TYPE value; get_value(&shmemi_default_ctx.transport, "shmem_" #NAME "_g", &value, source, sizeof value, pe);     \
+      return value; }                                                                                                  \
     SHMEMI_API(TYPE, ctx_##NAME##_g, (shmem_ctx_t ctx, const TYPE *source, int pe))                                    \
-    { TYPE value; get_value(ctx, "shmem_ctx_" #NAME "_g", &value, source, sizeof value,                                \
+    { TYPE value; get_value(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_g", &value, source, sizeof value,             \
                             shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_g", pe)); return value; }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \

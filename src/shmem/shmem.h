@@ -76,17 +76,15 @@ extern "C" {
 #define _SHMEM_REDUCE_SYNC_SIZE SHMEM_REDUCE_SYNC_SIZE
 #define _SHMEM_REDUCE_MIN_WRKDATA_SIZE SHMEM_REDUCE_MIN_WRKDATA_SIZE
 
-/* Handles are address constants: they may initialise static objects. */
+/* Handles. The predefined ones are constants, so they may initialise static objects. */
 typedef struct shmemi_team *shmem_team_t;
 typedef struct shmemi_context *shmem_ctx_t;
-extern struct shmemi_team shmemi_team_world, shmemi_team_shared;
-extern struct shmemi_context shmemi_default_context;
 
 #define SHMEM_TEAM_INVALID ((shmem_team_t)0)
-#define SHMEM_TEAM_WORLD (&shmemi_team_world)
-#define SHMEM_TEAM_SHARED (&shmemi_team_shared)
+#define SHMEM_TEAM_WORLD ((shmem_team_t)1)
+#define SHMEM_TEAM_SHARED ((shmem_team_t)2)
 #define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
-#define SHMEM_CTX_DEFAULT (&shmemi_default_context)
+#define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
 
 /* What split and session_start take; their mask says which fields count. */
 typedef struct {

@@ -78,9 +78,9 @@ SHMEMI_API(uint64_t, signal_fetch, (const uint64_t *sig_addr))
 /* clang-format off */
 #define DEFINE_SIGNAL(NAME, OP)                                                                                        \
     SHMEMI_API(void, NAME, (uint64_t *sig_addr, uint64_t signal, int pe))                                              \
-    { update_signal(SHMEM_CTX_DEFAULT, "shmem_" #NAME, (struct shmemi_signal){sig_addr, signal, OP}, pe); }            \
+    { update_signal(&shmemi_default_ctx.transport, "shmem_" #NAME, (struct shmemi_signal){sig_addr, signal, OP}, pe); }\
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe))                       \
-    { update_signal(ctx, "shmem_ctx_" #NAME, (struct shmemi_signal){sig_addr, signal, OP},                             \
+    { update_signal(shmemi_context_of(ctx), "shmem_ctx_" #NAME, (struct shmemi_signal){sig_addr, signal, OP},          \
                     shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 DEFINE_SIGNAL(signal_set, SHMEM_SIGNAL_SET)
@@ -89,11 +89,11 @@ DEFINE_SIGNAL(signal_add, SHMEM_SIGNAL_ADD)
 #define DEFINE_PUT_SIGNAL(verb, NAME, ELEMENT, SIZE)                                                                   \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,  \
                             int sig_op, int pe))                                                                       \
-    { shmemi_##verb(SHMEM_CTX_DEFAULT, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                    \
+    { shmemi_##verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),        \
                     (struct shmemi_signal){sig_addr, signal, sig_op}, pe); }                                           \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, size_t nelems,                \
                                   uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))                            \
-    { shmemi_##verb(ctx, "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                              \
+    { shmemi_##verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),           \
                     (struct shmemi_signal){sig_addr, signal, sig_op}, shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \

@@ -78,21 +78,23 @@ void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest
 /* clang-format off */
 #define DEFINE_STRIDED(verb, NAME, ELEMENT, SIZE)                                                                      \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
-    { shmemi_##verb(SHMEM_CTX_DEFAULT, "shmem_" #NAME, dest, source,                                                   \
+    { shmemi_##verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                       \
                     (struct shmemi_strides){SIZE, nelems, dst, sst, 1}, pe); }                                         \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, \
                                   size_t nelems, int pe))                                                              \
-    { shmemi_##verb(ctx, "shmem_ctx_" #NAME, dest, source, (struct shmemi_strides){SIZE, nelems, dst, sst, 1},         \
+    { shmemi_##verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                          \
+                    (struct shmemi_strides){SIZE, nelems, dst, sst, 1},                                                \
                     shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 #define DEFINE_BLOCKS(verb, NAME, ELEMENT, SIZE)                                                                       \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,          \
                             size_t nblocks, int pe))                                                                   \
-    { shmemi_##verb(SHMEM_CTX_DEFAULT, "shmem_" #NAME, dest, source,                                                   \
+    { shmemi_##verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                       \
                     (struct shmemi_strides){SIZE, nblocks, dst, sst, bsize}, pe); }                                    \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, \
                                   size_t bsize, size_t nblocks, int pe))                                               \
-    { shmemi_##verb(ctx, "shmem_ctx_" #NAME, dest, source, (struct shmemi_strides){SIZE, nblocks, dst, sst, bsize},    \
+    { shmemi_##verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                          \
+                    (struct shmemi_strides){SIZE, nblocks, dst, sst, bsize},                                           \
                     shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \

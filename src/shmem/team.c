@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-SHMEMI_DEFINE_HANDLE(struct shmemi_team, shmemi_team_world, .my_pe = -1, .n_pes = -1);
-SHMEMI_DEFINE_HANDLE(struct shmemi_team, shmemi_team_shared, .my_pe = -1, .n_pes = -1);
+struct shmemi_team shmemi_team_world = {.my_pe = -1, .n_pes = -1}, shmemi_team_shared = {.my_pe = -1, .n_pes = -1};
 
 enum { SLOT_WORLD, SLOT_SHARED, BITMAP_WORDS = SHMEMI_TEAMS_MAX / 64 };
 
@@ -26,11 +25,12 @@ static struct {
 
 static_assert(BITMAP_WORDS + 1 <= SHMEMI_AGREE_WORDS_MAX, "the bitmap and a verdict are agreed upon at once");
 
-void shmemi_require_team(const char *routine, const struct shmemi_team *team)
+struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle)
 {
     shmemi_require_init(routine);
-    if (team == SHMEM_TEAM_INVALID)
+    if (handle == SHMEM_TEAM_INVALID)
         shmemi_fatal("%s: the team is SHMEM_TEAM_INVALID", routine);
+    return shmemi_team_of(handle);
 }
 
 /* ---- Members ----------------------------------------------------------------------------------------------------- */
@@ -419,8 +419,8 @@ int shmemi_teams_open(void)
 
 static void quiet_contexts(const struct shmemi_team *team)
 {
-    for (struct shmemi_context *context = team->contexts; context; context = context->next)
-        shmemi_quiet(context);
+    for (struct shmemi_ctx *ctx = team->contexts; ctx; ctx = ctx->next)
+        shmemi_quiet(ctx);
 }
 
 void shmemi_teams_quiet(void)
@@ -442,23 +442,23 @@ void shmemi_teams_close(void)
     shmemi_team_world = shmemi_team_shared = (struct shmemi_team){.my_pe = -1, .n_pes = -1};
 }
 
-void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_context *context)
+void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_ctx *ctx)
 {
     pthread_mutex_lock(&teams.lock);
-    context->next = team->contexts;
-    context->link = &team->contexts;
-    if (context->next)
-        context->next->link = &context->next;
-    team->contexts = context;
+    ctx->next = team->contexts;
+    ctx->link = &team->contexts;
+    if (ctx->next)
+        ctx->next->link = &ctx->next;
+    team->contexts = ctx;
     pthread_mutex_unlock(&teams.lock);
 }
 
-void shmemi_team_remove_context(struct shmemi_context *context)
+void shmemi_team_remove_context(struct shmemi_ctx *ctx)
 {
     pthread_mutex_lock(&teams.lock);
-    *context->link = context->next;
-    if (context->next)
-        context->next->link = context->link;
+    *ctx->link = ctx->next;
+    if (ctx->next)
+        ctx->next->link = ctx->link;
     pthread_mutex_unlock(&teams.lock);
 }
 
@@ -466,12 +466,12 @@ void shmemi_team_remove_context(struct shmemi_context *context)
 
 SHMEMI_API(int, team_my_pe, (shmem_team_t team))
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : team->my_pe;
+    return team == SHMEM_TEAM_INVALID ? -1 : shmemi_team_of(team)->my_pe;
 }
 
 SHMEMI_API(int, team_n_pes, (shmem_team_t team))
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : team->n_pes;
+    return team == SHMEM_TEAM_INVALID ? -1 : shmemi_team_of(team)->n_pes;
 }
 
 SHMEMI_API(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
@@ -479,7 +479,7 @@ SHMEMI_API(int, team_get_config, (shmem_team_t team, long config_mask, shmem_tea
     if (team == SHMEM_TEAM_INVALID)
         return -1;
     if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
-        config->num_contexts = team->config.num_contexts;
+        config->num_contexts = shmemi_team_of(team)->config.num_contexts;
     return 0;
 }
 
@@ -500,9 +500,10 @@ SHMEMI_API(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_tea
 {
     if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID)
         return -1;
-    if (src_pe < 0 || src_pe >= src_team->n_pes)
+    const struct shmemi_team *source = shmemi_team_of(src_team);
+    if (src_pe < 0 || src_pe >= source->n_pes)
         return -1;
-    return position_of(dest_team, shmemi_team_world_pe(src_team, src_pe));
+    return position_of(shmemi_team_of(dest_team), shmemi_team_world_pe(source, src_pe));
 }
 
 static bool is_valid_triplet(const struct shmemi_team *parent, int start, int stride, int size)
@@ -521,10 +522,11 @@ SHMEMI_API(int, team_split_strided,
     if (parent_team == SHMEM_TEAM_INVALID)
         return -1;
     shmemi_require_init("shmem_team_split_strided");
-    if (!is_valid_triplet(parent_team, start, stride, size))
+    struct shmemi_team *parent = shmemi_team_of(parent_team);
+    if (!is_valid_triplet(parent, start, stride, size))
         return -1;
     struct plan plan = {start, stride, size, config, config_mask};
-    return make_teams(parent_team, &plan, 1, new_team);
+    return make_teams(parent, &plan, 1, new_team);
 }
 
 /* PE i of the parent has the coordinates x = i mod xrange and y = i / xrange. The teams of the x axis share a slot,
@@ -539,13 +541,14 @@ SHMEMI_API(int, team_split_2d,
     if (parent_team == SHMEM_TEAM_INVALID || xrange < 1)
         return -1;
     shmemi_require_init("shmem_team_split_2d");
-    const int n = parent_team->n_pes, width = xrange < n ? xrange : n;
-    const int x = parent_team->my_pe % width, y = parent_team->my_pe / width;
+    struct shmemi_team *parent = shmemi_team_of(parent_team);
+    const int n = parent->n_pes, width = xrange < n ? xrange : n;
+    const int x = parent->my_pe % width, y = parent->my_pe / width;
     struct plan plans[2] = {
         {y * width, 1, n - y * width < width ? n - y * width : width, xaxis_config, xaxis_mask},
         {x, width, (n - x + width - 1) / width, yaxis_config, yaxis_mask},
     };
-    int rc = make_teams(parent_team, plans, 2, made);
+    int rc = make_teams(parent, plans, 2, made);
     if (rc)
         return rc;
     *xaxis_team = made[0];
@@ -566,7 +569,7 @@ SHMEMI_API(void, team_destroy, (shmem_team_t team))
 
 SHMEMI_API(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
 {
-    if (team == SHMEM_TEAM_INVALID || pe < 0 || pe >= team->n_pes)
+    if (team == SHMEM_TEAM_INVALID || pe < 0 || pe >= shmemi_team_of(team)->n_pes)
         return NULL;
-    return shmemi_ptr(dest, shmemi_team_world_pe(team, pe));
+    return shmemi_ptr(dest, shmemi_team_world_pe(shmemi_team_of(team), pe));
 }

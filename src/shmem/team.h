@@ -26,15 +26,31 @@ struct shmemi_team {
     int *world_pes;
 
     shmem_team_config_t config;
-    bool is_active_set;              /* made for the deprecated collectives; no program has a handle */
-    unsigned slot;                   /* of the workspace, the same on all members */
-    struct shmemi_context *contexts; /* created on this team and not yet destroyed */
-    struct shmemi_team *next;        /* of the teams that the program made */
+    bool is_active_set;          /* made for the deprecated collectives; no program has a handle */
+    unsigned slot;               /* of the workspace, the same on all members */
+    struct shmemi_ctx *contexts; /* created on this team and not yet destroyed */
+    struct shmemi_team *next;    /* of the teams that the program made */
 
     struct shmemi_team_part node;               /* members on this PE's node */
     struct shmemi_team_part leaders;            /* the lowest member of each node */
     struct shmemi_collective_state *collective; /* the collectives' own: coll_*.c */
 };
+
+extern struct shmemi_team shmemi_team_world, shmemi_team_shared;
+
+/* The team of a handle. The predefined handles are small numbers, not addresses; SHMEM_TEAM_INVALID gives NULL. */
+static inline struct shmemi_team *shmemi_team_of(shmem_team_t handle)
+{
+    if (handle == SHMEM_TEAM_WORLD)
+        return &shmemi_team_world;
+    return handle == SHMEM_TEAM_SHARED ? &shmemi_team_shared : handle;
+}
+
+/* The handle of a team that is not the world. */
+static inline shmem_team_t shmemi_team_handle(struct shmemi_team *team)
+{
+    return team == &shmemi_team_shared ? SHMEM_TEAM_SHARED : team;
+}
 
 /* Number in SHMEM_TEAM_WORLD of a member. */
 static inline int shmemi_team_world_pe(const struct shmemi_team *team, int pe)
@@ -55,15 +71,16 @@ void shmemi_teams_quiet(void);
 /* Destroy what is left. */
 void shmemi_teams_close(void);
 
-/* End the job, naming the routine, when the library is not initialised or the team is SHMEM_TEAM_INVALID. */
-void shmemi_require_team(const char *routine, const struct shmemi_team *team);
+/* The team of a handle; ends the job, naming the routine, when the library is not initialised or the handle is
+ * SHMEM_TEAM_INVALID. */
+struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle);
 
 /* Link and unlink a context to the team that it was created on. Any thread. */
-void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_context *context);
-void shmemi_team_remove_context(struct shmemi_context *context);
+void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_ctx *ctx);
+void shmemi_team_remove_context(struct shmemi_ctx *ctx);
 
 /* Set by the file of contexts: destroy one. */
-void shmemi_context_free(struct shmemi_context *context);
+void shmemi_context_free(struct shmemi_ctx *ctx);
 
 /* ---- Teams of active sets (shmem/coll/active_set.c), whose members agree upon the slot among themselves -------------------
  * Any thread. The teams go away in shmemi_teams_close. */

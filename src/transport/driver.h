@@ -54,10 +54,8 @@ struct shmemi_share {
     const struct shmemi_descriptors *descriptors; /* that came with the handle */
 };
 
-struct shmemi_team;
 struct shmemi_batch;
 struct shmemi_copy;
-struct shmemi_deep_left;
 
 /* Operations issued and not known to be complete. Every operation belongs to a context [9.5], and any number of threads
  * may issue operations on one and complete them. A context is zeroed before its first operation and stays where it is
@@ -84,19 +82,7 @@ struct shmemi_context {
         int failed;             /* first error, reported at the next quiet */
     } lists;                    /* direct: small operations; locked, is_patient excepted (transport/direct/list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
-
-    struct shmemi_batch *batch; /* gathers small puts; NULL: none (batch.h) */
-
-    /* The API's own. */
-    struct shmemi_team *team;                   /* that PE numbers refer to; NULL: SHMEM_TEAM_WORLD */
-    long options;                               /* SHMEM_CTX_* */
-    struct shmemi_context *next, **link;        /* of those created on the team */
-    struct shmemi_deep_left *_Atomic deep_left; /* that quiet finishes (shmem/deep/deep.h) */
-    struct {
-        bool is_open;
-        long options; /* SHMEM_CTX_SESSION_* */
-        size_t total_ops;
-    } session;
+    struct shmemi_batch *batch; /* staged: gathers small puts (transport/staged/batch.h); NULL: none */
 };
 
 /* May quiet have something to do? False as long as all went by load and store. */

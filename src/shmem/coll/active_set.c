@@ -173,7 +173,7 @@ static struct shmemi_team *team_of(const char *routine, int start, int log_strid
 SHMEMI_API(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
     struct shmemi_team *team = TEAM_OF(barrier);
-    shmemi_quiet(&shmemi_default_context);
+    shmemi_quiet(&shmemi_default_ctx);
     shmemi_sync_in("shmem_barrier", team);
 }
 

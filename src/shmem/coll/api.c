@@ -6,59 +6,54 @@
 
 SHMEMI_API(void, barrier_all, (void))
 {
-    shmemi_require_team("shmem_barrier_all", &shmemi_team_world);
+    shmemi_require_init("shmem_barrier_all");
     shmemi_barrier_world();
 }
 
 SHMEMI_API(void, sync_all, (void))
 {
-    shmemi_require_team("shmem_sync_all", &shmemi_team_world);
+    shmemi_require_init("shmem_sync_all");
     shmemi_sync_in("shmem_sync_all", &shmemi_team_world);
 }
 
 SHMEMI_API(int, team_sync, (shmem_team_t team))
 {
-    shmemi_require_team("shmem_team_sync", team);
-    shmemi_sync_in("shmem_team_sync", team);
+    shmemi_sync_in("shmem_team_sync", shmemi_require_team("shmem_team_sync", team));
     return 0;
 }
 
 static int broadcast(const char *routine, shmem_team_t team, void *dest, const void *source, size_t nbytes, int root)
 {
-    shmemi_require_team(routine, team);
-    shmemi_call_broadcast(routine, team, dest, source, nbytes, root, false);
+    shmemi_call_broadcast(routine, shmemi_require_team(routine, team), dest, source, nbytes, root, false);
     return 0;
 }
 
 static int copies(shmemi_call_copies_func_t call, const char *routine, shmem_team_t team, void *dest,
                   const void *source, size_t nbytes)
 {
-    shmemi_require_team(routine, team);
-    call(routine, team, dest, source, nbytes);
+    call(routine, shmemi_require_team(routine, team), dest, source, nbytes);
     return 0;
 }
 
 static int alltoalls(const char *routine, shmem_team_t team, void *dest, const void *source,
                      struct shmemi_call_strides strides)
 {
-    shmemi_require_team(routine, team);
-    shmemi_call_alltoalls(routine, team, dest, source, strides);
+    shmemi_call_alltoalls(routine, shmemi_require_team(routine, team), dest, source, strides);
     return 0;
 }
 
 static int reduce(const char *routine, const struct shmemi_op *op, shmem_team_t team, void *dest, const void *source,
                   size_t nreduce)
 {
-    shmemi_require_team(routine, team);
-    shmemi_call_reduce(routine, op, team, dest, source, nreduce);
+    shmemi_call_reduce(routine, op, shmemi_require_team(routine, team), dest, source, nreduce);
     return 0;
 }
 
 static int scan(const char *routine, enum shmemi_kind kind, shmem_team_t team, void *dest, const void *source,
                 size_t nelems, bool exclusive)
 {
-    shmemi_require_team(routine, team);
-    shmemi_call_scan(routine, &shmemi_ops[SHMEMI_OP_sum][kind], team, dest, source, nelems, exclusive);
+    shmemi_call_scan(routine, &shmemi_ops[SHMEMI_OP_sum][kind], shmemi_require_team(routine, team), dest, source,
+                     nelems, exclusive);
     return 0;
 }
 

@@ -164,7 +164,7 @@ void shmemi_barrier_in(const char *routine)
 {
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
     shmemi_span_begin(&call);
-    shmemi_quiet(&shmemi_default_context);
+    shmemi_quiet(&shmemi_default_ctx);
     shmemi_sync_world();
     shmemi_span_end(&call);
 }

@@ -25,7 +25,7 @@ struct shmemi_deep_target {
 
 static inline struct shmemi_far_side shmemi_deep_far(const struct shmemi_deep_target *target)
 {
-    return shmemi_far_view(SHMEM_CTX_DEFAULT, target->view, target->offset);
+    return shmemi_far_view(&shmemi_default_ctx.transport, target->view, target->offset);
 }
 
 static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
@@ -47,8 +47,8 @@ char *shmemi_deep_left_piece(const struct shmemi_deep_left *left, size_t at, siz
 /* The bytes will come, and go to the objects of this graph, which is then closed. */
 void shmemi_deep_left_is_get(struct shmemi_deep_left *left, const struct shmemi_graph *graph);
 /* All transfers have been issued. Quiet takes what was handed over before it, and finishes it when they are done. */
-void shmemi_deep_hand_over(struct shmemi_context *context, struct shmemi_deep_left *left);
-struct shmemi_deep_left *shmemi_deep_take_left(struct shmemi_context *context);
+void shmemi_deep_hand_over(struct shmemi_ctx *ctx, struct shmemi_deep_left *left);
+struct shmemi_deep_left *shmemi_deep_take_left(struct shmemi_ctx *ctx);
 void shmemi_deep_finish(struct shmemi_deep_left *left);
 
 #endif

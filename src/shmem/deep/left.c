@@ -63,20 +63,20 @@ void shmemi_deep_left_is_get(struct shmemi_deep_left *left, const struct shmemi_
     left->is_get = true;
 }
 
-void shmemi_deep_hand_over(struct shmemi_context *context, struct shmemi_deep_left *left)
+void shmemi_deep_hand_over(struct shmemi_ctx *ctx, struct shmemi_deep_left *left)
 {
-    left->next = atomic_load_explicit(&context->deep_left, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&context->deep_left, &left->next, left, memory_order_release,
+    left->next = atomic_load_explicit(&ctx->deep_left, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&ctx->deep_left, &left->next, left, memory_order_release,
                                                   memory_order_relaxed))
         continue;
-    shmemi_pending_expect(&context->pending, SHMEMI_PENDING_DEEP);
+    shmemi_pending_expect(&ctx->transport.pending, SHMEMI_PENDING_DEEP);
 }
 
-struct shmemi_deep_left *shmemi_deep_take_left(struct shmemi_context *context)
+struct shmemi_deep_left *shmemi_deep_take_left(struct shmemi_ctx *ctx)
 {
-    if (!atomic_load_explicit(&context->deep_left, memory_order_relaxed))
+    if (!atomic_load_explicit(&ctx->deep_left, memory_order_relaxed))
         return NULL;
-    return atomic_exchange_explicit(&context->deep_left, NULL, memory_order_acquire);
+    return atomic_exchange_explicit(&ctx->deep_left, NULL, memory_order_acquire);
 }
 
 static void scatter(struct shmemi_deep_left *left)

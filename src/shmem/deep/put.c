@@ -76,9 +76,10 @@ static bool leave_in_buffers(const struct shmemi_deep_target *target, const stru
         return false;
     for (size_t at = 0; (bytes = shmemi_deep_left_piece(left, at, &nbytes)); at += nbytes) {
         shmemi_image_fill(image, at, bytes, nbytes);
-        shmemi_put_nbi(SHMEM_CTX_DEFAULT, target->routine, (char *)target->address + at, bytes, nbytes, target->pe);
+        shmemi_put_nbi(&shmemi_default_ctx.transport, target->routine, (char *)target->address + at, bytes, nbytes,
+                       target->pe);
     }
-    shmemi_deep_hand_over(SHMEM_CTX_DEFAULT, left);
+    shmemi_deep_hand_over(&shmemi_default_ctx, left);
     return true;
 }
 
@@ -90,9 +91,10 @@ static void send_short(const struct shmemi_deep_target *target, const struct shm
     const size_t size = image->graph->size;
     shmemi_image_fill(image, 0, bytes, size);
     if (signal)
-        shmemi_put_signal(SHMEM_CTX_DEFAULT, target->routine, target->address, bytes, size, *signal, target->pe);
+        shmemi_put_signal(&shmemi_default_ctx.transport, target->routine, target->address, bytes, size, *signal,
+                          target->pe);
     else
-        shmemi_put(SHMEM_CTX_DEFAULT, target->routine, target->address, bytes, size, target->pe);
+        shmemi_put(&shmemi_default_ctx.transport, target->routine, target->address, bytes, size, target->pe);
 }
 
 static int send(const struct deep_put *put, const struct shmemi_deep_target *target, const struct shmemi_image *image)
@@ -109,7 +111,7 @@ static int send(const struct deep_put *put, const struct shmemi_deep_target *tar
         rc = send_by_pipeline(target, image);
     }
     if (!rc && put->signal)
-        shmemi_put_signal(SHMEM_CTX_DEFAULT, put->routine, NULL, NULL, 0, *put->signal, put->pe);
+        shmemi_put_signal(&shmemi_default_ctx.transport, put->routine, NULL, NULL, 0, *put->signal, put->pe);
     return rc;
 }
 

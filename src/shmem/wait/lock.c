@@ -172,7 +172,7 @@ static void take(const struct lock *lock)
 
 static void release(const struct lock *lock)
 {
-    shmemi_quiet(&shmemi_default_context);
+    shmemi_quiet(&shmemi_default_ctx);
     if (load_node(lock) >> SUCCESSOR_SHIFT == 0 && replace_tail(lock, my_number(), 0)) {
         leave_node(lock);
         return;
