@@ -191,24 +191,24 @@ void shmemi_pipeline_close(void)
 /* ---- The near side ----------------------------------------------------------------------------------------------- */
 
 /* What lies between direct ranges. */
-static void cut(void *host, size_t limit, struct shmemi_queued_piece *piece_p)
+static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 {
     struct data *data = host;
     while (data->direct_cut < data->n_direct && data->direct[data->direct_cut].at <= data->at)
         data->at += data->direct[data->direct_cut++].size;
     size_t end = data->direct_cut < data->n_direct ? data->direct[data->direct_cut].at : data->size;
     size_t nbytes = end - data->at < limit ? end - data->at : limit;
-    *piece_p = (struct shmemi_queued_piece){.column = data->at, .width = nbytes, .rows = 1};
+    *piece_p = (struct shmemi_piece){.column = data->at, .width = nbytes, .rows = 1};
     data->at += nbytes;
 }
 
-static void pack_piece(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+static void pack_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
     const struct data *data = host;
     data->pack(data->argument, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
 }
 
-static void unpack_piece(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+static void unpack_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
     const struct data *data = host;
     data->unpack(data->argument, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
@@ -226,7 +226,7 @@ static size_t bytes_between(const struct data *data)
 
 /* ---- In place ---------------------------------------------------------------------------------------------------- */
 
-static int start_nothing(void *device, unsigned buffer, const struct shmemi_queued_piece *piece)
+static int start_nothing(void *device, unsigned buffer, const struct shmemi_piece *piece)
 {
     (void)device, (void)buffer, (void)piece;
     return 0;
@@ -310,7 +310,7 @@ static int start_direct_before(struct transfer *transfer, size_t at)
     return 0;
 }
 
-static int start_piece(void *device, unsigned buffer, const struct shmemi_queued_piece *piece)
+static int start_piece(void *device, unsigned buffer, const struct shmemi_piece *piece)
 {
     struct transfer *transfer = device;
     char *bytes = transfer->pool->buffers + buffer * transfer->pool->buffer_size;

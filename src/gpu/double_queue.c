@@ -58,7 +58,7 @@ struct shmemi_double_queue {
     struct fifo to_copy;                   /* buffers that wait for a thread: empty to the device, full from it */
     struct fifo to_move;                   /* buffers that wait for the caller */
     struct fifo moving;                    /* the caller's own: DMA has been started */
-    struct shmemi_queued_piece piece[BUFFERS_MAX];
+    struct shmemi_piece piece[BUFFERS_MAX];
 };
 
 /* ---- Queues ------------------------------------------------------------------------------------------------------ */
@@ -91,7 +91,7 @@ static void clear(struct fifo *fifo)
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static size_t size_of(const struct shmemi_queued_piece *piece)
+static size_t size_of(const struct shmemi_piece *piece)
 {
     return piece->width * piece->rows;
 }

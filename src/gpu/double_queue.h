@@ -15,6 +15,8 @@
 #ifndef SHMEMI_DOUBLE_QUEUE_H
 #define SHMEMI_DOUBLE_QUEUE_H
 
+#include "gpu/shape.h"
+
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,23 +24,17 @@
 enum { SHMEMI_COPY_THREADS_MAX = 32, SHMEMI_COPY_BUFFERS_PER_THREAD = 2, SHMEMI_COPY_BUFFERS_ALONE = 4 };
 enum { SHMEMI_COPY_BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD };
 
-/* Part of a copy, in one buffer: some whole rows, or a part of one. In the buffer the rows lie densely. */
-struct shmemi_queued_piece {
-    size_t row, column; /* where it begins */
-    size_t width, rows;
-};
-
-/* What lies in host memory, and in which pieces it is copied. */
+/* What lies in host memory, and in which pieces it is copied. A buffer holds one piece, the rows densely. */
 struct shmemi_host_side {
     /* The next piece, of 1 to limit bytes; there is one. One thread at a time, quickly. */
-    void (*cut)(void *host, size_t limit, struct shmemi_queued_piece *piece_p);
+    void (*cut)(void *host, size_t limit, struct shmemi_piece *piece_p);
     /* Fill the buffer with a piece, or empty it. Several threads at once. */
-    void (*copy)(const void *host, const struct shmemi_queued_piece *piece, char *buffer);
+    void (*copy)(const void *host, const struct shmemi_piece *piece, char *buffer);
 };
 
 struct shmemi_dma {
     /* Start to move a piece between a buffer and the device. 0 or -errno. */
-    int (*start)(void *device, unsigned buffer, const struct shmemi_queued_piece *piece);
+    int (*start)(void *device, unsigned buffer, const struct shmemi_piece *piece);
     /* Is the move that was last started with the buffer complete? 0, -EAGAIN: not yet, other -errno: it has failed and
      * touches the buffer no more. Moves complete in the order in which they were started. */
     int (*test)(void *device, unsigned buffer);

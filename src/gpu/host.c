@@ -124,8 +124,7 @@ static int host_copy(const struct shmemi_place *dest, const struct shmemi_place 
 {
     void *to = (void *)dest->address;
     const void *from = (const void *)source->address;
-    bool is_dense = shape->dest_pitch == shape->width && shape->source_pitch == shape->width;
-    if (shape->rows == 1 || is_dense)
+    if (shmemi_shape_is_dense(shape))
         memmove(to, from, shape->width * shape->rows); /* source and dest may be the same object */
     else if (shape->width)
         copy_rect(to, from, shape);

@@ -8,37 +8,24 @@
 
 #include <string.h>
 
-/* Whole rows, or a part of one. */
-static void cut(void *host, size_t limit, struct shmemi_queued_piece *piece_p)
+static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 {
     struct shmemi_host_rows *rows = host;
-    struct shmemi_queued_piece piece = {rows->row, rows->column, rows->width - rows->column, 1};
-    if (piece.width > limit)
-        piece.width = limit;
-    else if (rows->column == 0)
-        piece.rows = limit / rows->width;
-    if (piece.rows > rows->rows - rows->row)
-        piece.rows = rows->rows - rows->row;
-    rows->column += piece.width;
-    if (rows->column == rows->width) {
-        rows->column = 0;
-        rows->row += piece.rows;
-    }
-    *piece_p = piece;
+    shmemi_cut(&rows->cutter, limit, piece_p);
 }
 
-static void copy_out(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+static void copy_out(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
     const struct shmemi_host_rows *rows = host;
-    const char *source = rows->host + piece->row * rows->pitch + piece->column;
+    const char *source = rows->host + shmemi_piece_offset(piece, rows->pitch);
     for (size_t row = 0; row < piece->rows; row++)
         memcpy(buffer + row * piece->width, source + row * rows->pitch, piece->width);
 }
 
-static void copy_in(const void *host, const struct shmemi_queued_piece *piece, char *buffer)
+static void copy_in(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
     const struct shmemi_host_rows *rows = host;
-    char *dest = rows->host + piece->row * rows->pitch + piece->column;
+    char *dest = rows->host + shmemi_piece_offset(piece, rows->pitch);
     for (size_t row = 0; row < piece->rows; row++)
         rows->stream_copy(dest + row * rows->pitch, buffer + row * piece->width, piece->width);
 }

@@ -10,9 +10,8 @@
 
 struct shmemi_host_rows {
     char *host;
-    size_t pitch;       /* from row to row; ignored when there is one */
-    size_t width, rows; /* at least 1 each */
-    size_t row, column; /* the next piece begins here; 0 before the copy */
+    size_t pitch; /* from row to row; ignored when there is one */
+    struct shmemi_cutter cutter;
     shmemi_streaming_copy_t stream_copy;
 };
 

@@ -175,39 +175,21 @@ static void close_buffers(void)
     buffers = NULL;
 }
 
-/* Part of a shape: some whole rows, or a part of one row. */
-struct piece {
-    size_t row, column; /* of its first byte */
-    size_t width, rows;
-};
-
-static struct piece piece_at(const struct shmemi_shape *shape, size_t row, size_t column, size_t limit)
-{
-    struct piece piece = {.row = row, .column = column, .width = shape->width - column, .rows = 1};
-    if (piece.width > limit)
-        piece.width = limit;
-    else if (column == 0)
-        piece.rows = limit / shape->width;
-    if (piece.rows > shape->rows - row)
-        piece.rows = shape->rows - row;
-    return piece;
-}
-
 static int fill(char *buffer, const struct shmemi_place *source, const struct shmemi_shape *shape,
-                const struct piece *piece)
+                const struct shmemi_piece *piece)
 {
     struct shmemi_place from = *source, to = shmemi_place_host(buffer);
-    struct shmemi_shape part = {piece->width, piece->rows, piece->width, shape->source_pitch};
-    from.address += piece->row * shape->source_pitch + piece->column;
+    struct shmemi_shape part = shmemi_shape_pack(piece, shape->source_pitch);
+    from.address += shmemi_piece_offset(piece, shape->source_pitch);
     return source->memory->copy(&to, &from, &part);
 }
 
 static int empty(const char *buffer, const struct shmemi_place *dest, const struct shmemi_shape *shape,
-                 const struct piece *piece, struct shmemi_event *event_p)
+                 const struct shmemi_piece *piece, struct shmemi_event *event_p)
 {
     struct shmemi_place from = shmemi_place_host(buffer), to = *dest;
-    struct shmemi_shape part = {piece->width, piece->rows, shape->dest_pitch, piece->width};
-    to.address += piece->row * shape->dest_pitch + piece->column;
+    struct shmemi_shape part = shmemi_shape_unpack(piece, shape->dest_pitch);
+    to.address += shmemi_piece_offset(piece, shape->dest_pitch);
     return dest->memory->copy_start(&to, &from, &part, event_p);
 }
 
@@ -222,21 +204,17 @@ static int copy_through_host(const struct shmemi_place *dest, const struct shmem
                              const struct shmemi_shape *shape)
 {
     struct shmemi_event emptied[N_BUFFERS] = {0};
-    size_t limit = piece_size(shape->width * shape->rows), row = 0, column = 0;
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
+    struct shmemi_piece piece;
+    size_t most = piece_size(shape->width * shape->rows);
     int rc = 0;
-    for (unsigned i = 0; row < shape->rows && !rc; i = (i + 1) % N_BUFFERS) {
-        struct piece piece = piece_at(shape, row, column, limit);
+    for (unsigned i = 0; !rc && shmemi_cut(&cutter, most, &piece); i = (i + 1) % N_BUFFERS) {
         char *buffer = buffers + (size_t)i * PIECE_MAX;
         rc = wait_event(&emptied[i]);
         if (!rc)
             rc = fill(buffer, source, shape, &piece);
         if (!rc)
             rc = empty(buffer, dest, shape, &piece, &emptied[i]);
-        column += piece.width;
-        if (column == shape->width) {
-            column = 0;
-            row += piece.rows;
-        }
     }
     for (int i = 0; i < N_BUFFERS; i++) {
         int waited = wait_event(&emptied[i]);

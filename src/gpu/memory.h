@@ -10,10 +10,9 @@
 #define SHMEMI_MEMORY_H
 
 #include "gpu/amo.h"
-
 #include "gpu/arithmetic.h"
-
 #include "gpu/cuda/kernels/arguments.h"
+#include "gpu/shape.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,14 +39,6 @@ struct shmemi_place {
     const struct shmemi_memory *memory;
     void *object;
     uintptr_t address;
-};
-
-/* rows of width bytes; rows start every pitch bytes. One row is a contiguous copy (pitches are then ignored). */
-struct shmemi_shape {
-    size_t width;
-    size_t rows;
-    size_t dest_pitch;
-    size_t source_pitch;
 };
 
 /* A copy under way. Made by copy_start; completed, and only then reusable, by event_test or event_wait. */
@@ -389,11 +380,6 @@ uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo);
 static inline struct shmemi_place shmemi_place_host(const void *pointer)
 {
     return (struct shmemi_place){.memory = &shmemi_memory_host, .address = (uintptr_t)pointer};
-}
-
-static inline struct shmemi_shape shmemi_shape_linear(size_t nbytes)
-{
-    return (struct shmemi_shape){.width = nbytes, .rows = 1};
 }
 
 #endif

@@ -27,11 +27,6 @@ static size_t extent(const struct shmemi_shape *shape, size_t pitch)
     return bytes;
 }
 
-static bool is_dense(const struct shmemi_shape *shape)
-{
-    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
-}
-
 static bool is_empty(const struct shmemi_strides *strides)
 {
     return strides->nelems == 0 || strides->block == 0;
@@ -44,7 +39,7 @@ void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest
     if (is_empty(&strides))
         return;
     struct shmemi_shape shape = shape_of(routine, &strides);
-    if (is_dense(&shape)) {
+    if (shmemi_shape_is_dense(&shape)) {
         shmemi_put(context, routine, dest, source, shmemi_bytes_of(shape.rows, shape.width), pe);
         return;
     }
@@ -63,7 +58,7 @@ void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest
     if (is_empty(&strides))
         return;
     struct shmemi_shape shape = shape_of(routine, &strides);
-    if (is_dense(&shape)) {
+    if (shmemi_shape_is_dense(&shape)) {
         shmemi_get(context, routine, dest, source, shmemi_bytes_of(shape.rows, shape.width), pe);
         return;
     }

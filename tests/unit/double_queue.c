@@ -26,7 +26,7 @@ struct device {
     long starts, tests;
     unsigned under_way, looks;
     unsigned order[64], first;
-    struct shmemi_queued_piece piece[64];
+    struct shmemi_piece piece[64];
 };
 
 static struct shmemi_double_queue *queue;
@@ -34,7 +34,7 @@ static char *buffers, *host, *device_memory;
 static size_t buffer_size;
 static unsigned n_buffers;
 
-static int start(void *argument, unsigned buffer, const struct shmemi_queued_piece *piece)
+static int start(void *argument, unsigned buffer, const struct shmemi_piece *piece)
 {
     struct device *device = argument;
     if (++device->starts == device->fail_start)
@@ -49,7 +49,7 @@ static int start(void *argument, unsigned buffer, const struct shmemi_queued_pie
 
 static void move(const struct device *device, unsigned buffer)
 {
-    const struct shmemi_queued_piece *piece = &device->piece[buffer];
+    const struct shmemi_piece *piece = &device->piece[buffer];
     char *dense = device->buffers + buffer * device->buffer_size;
     char *there = device->memory + piece->row * device->pitch + piece->column;
     for (size_t row = 0; row < piece->rows; row++)
@@ -123,8 +123,7 @@ static int copy(struct device *device, const struct size *size)
     struct shmemi_host_rows rows = {
         .host = host + GUARD + 1,
         .pitch = size->host_pitch,
-        .width = size->width,
-        .rows = size->rows,
+        .cutter = {.width = size->width, .rows = size->rows},
         .stream_copy = shmemi_streaming_copy(),
     };
     struct shmemi_queued_copy what = {

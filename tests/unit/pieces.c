@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cutting transfers into pieces: all bytes once and nothing else, and sizes with which no other number of pieces would
- * be noticeably faster, by the model of the stages.
+ * Sizes of pieces: none with which another number of pieces would be noticeably faster, by the model of the stages.
  */
 #include "transport/staged/pieces.h"
 
 #include "unit.h"
-
-#include <string.h>
 
 enum { MOST = 4 << 20, PAGE = 4096 };
 
@@ -63,32 +60,6 @@ static void check_time(void)
     CHECK(shmemi_pieces_time(stages, 2, 101, 50) == 30 + 150 + 240);
 }
 
-/* Mark each byte that a piece covers, at the peer's side. */
-static void mark(unsigned char *bytes, const struct shmemi_piece *piece, size_t pitch)
-{
-    for (size_t row = 0; row < piece->rows; row++)
-        for (size_t i = 0; i < piece->width; i++)
-            bytes[piece->peer + row * pitch + i]++;
-}
-
-static void check_cut(size_t width, size_t rows, size_t most)
-{
-    enum { PEER_GAP = 3, MY_GAP = 5, ROOM = 4096 };
-    static unsigned char bytes[ROOM];
-    struct shmemi_cutter cutter = {
-        .width = width, .rows = rows, .peer_pitch = width + PEER_GAP, .my_pitch = width + MY_GAP, .most = most};
-    struct shmemi_piece piece;
-    memset(bytes, 0, sizeof bytes);
-    while (shmemi_next_piece(&cutter, &piece)) {
-        size_t row = piece.peer / (width + PEER_GAP), column = piece.peer % (width + PEER_GAP);
-        CHECK(piece.width * piece.rows <= most && piece.width && piece.rows);
-        CHECK(piece.mine == row * (width + MY_GAP) + column);
-        mark(bytes, &piece, width + PEER_GAP);
-    }
-    for (size_t i = 0; i < ROOM; i++)
-        CHECK(bytes[i] == (i / (width + PEER_GAP) < rows && i % (width + PEER_GAP) < width));
-}
-
 int main(void)
 {
     check_time();
@@ -97,11 +68,5 @@ int main(void)
     check_sizes(slow_calls);
     check_tendencies();
     check_small_slots();
-    check_cut(100, 1, 7);
-    check_cut(100, 1, 100);
-    check_cut(10, 20, 35);
-    check_cut(10, 20, 1000);
-    check_cut(50, 7, 49);
-    check_cut(1, 300, 16);
     return 0;
 }

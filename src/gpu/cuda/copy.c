@@ -127,11 +127,6 @@ static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi
     return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
 }
 
-static inline bool is_dense(const struct shmemi_shape *shape)
-{
-    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
-}
-
 static inline bool is_rect(const struct shmemi_shape *shape)
 {
     return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width && shape->dest_pitch <= PITCH_MAX &&
@@ -147,7 +142,7 @@ static inline bool is_for_kernel(const struct shmemi_place *dest, const struct s
 static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
                       const struct shmemi_shape *shape, CUstream stream)
 {
-    if (is_dense(shape))
+    if (shmemi_shape_is_dense(shape))
         return copy_linear(dest, source, shape->width * shape->rows, stream);
     if (is_for_kernel(dest, source, shape)) {
         int rc = shmemi_cuda_rows_enqueue(dest, source, shape, stream);
@@ -287,7 +282,7 @@ static inline bool is_relayed(const struct shmemi_place *dest, const struct shme
 {
     if (__builtin_expect(!crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
         return false;
-    return is_dense(shape);
+    return shmemi_shape_is_dense(shape);
 }
 
 static const char *direction_of(const struct shmemi_place *dest, const struct shmemi_place *source)
@@ -310,7 +305,7 @@ static int copy_now(const struct queue *queue, const struct shmemi_place *dest, 
                     const struct shmemi_shape *shape)
 {
     int rc = -ENOTSUP;
-    if (!is_dense(shape) && is_for_kernel(dest, source, shape))
+    if (!shmemi_shape_is_dense(shape) && is_for_kernel(dest, source, shape))
         rc = shmemi_cuda_rows_copy(dest, source, shape);
     if (rc != -ENOTSUP)
         return rc;

@@ -31,14 +31,14 @@ struct transfer {
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-static int start_move(void *device, unsigned buffer, const struct shmemi_queued_piece *piece)
+static int start_move(void *device, unsigned buffer, const struct shmemi_piece *piece)
 {
     const struct transfer *transfer = device;
     const struct shmemi_copy_pool *pool = transfer->pool;
     struct shmemi_place host = shmemi_place_host(pool->buffers + buffer * pool->buffer_size), gpu = transfer->gpu;
-    gpu.address += piece->row * transfer->gpu_pitch + piece->column;
-    struct shmemi_shape shape = {piece->width, piece->rows, piece->width, piece->width};
-    *(transfer->to_gpu ? &shape.dest_pitch : &shape.source_pitch) = transfer->gpu_pitch;
+    struct shmemi_shape shape = transfer->to_gpu ? shmemi_shape_unpack(piece, transfer->gpu_pitch)
+                                                 : shmemi_shape_pack(piece, transfer->gpu_pitch);
+    gpu.address += shmemi_piece_offset(piece, transfer->gpu_pitch);
     int rc = transfer->to_gpu ? shmemi_cuda_enqueue(&gpu, &host, &shape, transfer->stream)
                               : shmemi_cuda_enqueue(&host, &gpu, &shape, transfer->stream);
     if (!rc)
@@ -111,8 +111,7 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
     struct shmemi_host_rows rows = {
         .host = (char *)host->address,
         .pitch = host_pitch,
-        .width = shape->width,
-        .rows = shape->rows,
+        .cutter = {.width = shape->width, .rows = shape->rows},
         .stream_copy = shmemi_streaming_copy(),
     };
     static const struct shmemi_dma dma = {start_move, test_move};

@@ -338,28 +338,25 @@ static int finish_event(cl_event event)
 /* Between two buffers, by the host, in pieces; from the end backwards when that is what overlapping ranges need. */
 static int copy_through_host(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
 {
-    size_t width_step = shape->width < BOUNCE_BYTES ? shape->width : BOUNCE_BYTES;
-    size_t row_step = BOUNCE_BYTES / width_step;
-    size_t columns = (shape->width + width_step - 1) / width_step;
-    size_t pieces = columns * ((shape->rows + row_step - 1) / row_step);
+    size_t nbytes = shape->width * shape->rows;
     bool backwards = dest->buffer->origin + dest->offset > source->buffer->origin + source->offset;
-    char *bounce = malloc(width_step * (row_step < shape->rows ? row_step : shape->rows));
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows, .row = backwards ? shape->rows : 0};
+    struct shmemi_piece piece;
+    char *bounce = malloc(nbytes < BOUNCE_BYTES ? nbytes : BOUNCE_BYTES);
     int rc = 0;
     if (!bounce) {
         shmemi_error("no host memory for a copy between OpenCL buffers");
         return -ENOMEM;
     }
-    for (size_t i = 0; i < pieces && !rc; i++) {
-        size_t piece = backwards ? pieces - 1 - i : i;
-        size_t row = piece / columns * row_step, column = piece % columns * width_step;
-        size_t rows = shape->rows - row < row_step ? shape->rows - row : row_step;
-        size_t width = shape->width - column < width_step ? shape->width - column : width_step;
+    while (!rc && (backwards ? shmemi_cut_back : shmemi_cut)(&cutter, BOUNCE_BYTES, &piece)) {
         struct end middle = {.pointer = bounce};
-        struct end from = advance(source, row * shape->source_pitch + column);
-        struct end to = advance(dest, row * shape->dest_pitch + column);
-        rc = enqueue_read(&middle, &from, &(struct shmemi_shape){width, rows, width, shape->source_pitch}, NULL);
+        struct end from = advance(source, shmemi_piece_offset(&piece, shape->source_pitch));
+        struct end to = advance(dest, shmemi_piece_offset(&piece, shape->dest_pitch));
+        struct shmemi_shape pack = shmemi_shape_pack(&piece, shape->source_pitch);
+        struct shmemi_shape unpack = shmemi_shape_unpack(&piece, shape->dest_pitch);
+        rc = enqueue_read(&middle, &from, &pack, NULL);
         if (!rc)
-            rc = enqueue_write(&to, &middle, &(struct shmemi_shape){width, rows, shape->dest_pitch, width}, NULL);
+            rc = enqueue_write(&to, &middle, &unpack, NULL);
     }
     free(bounce);
     return rc;
@@ -441,7 +438,7 @@ static int copy(const struct shmemi_place *dest_place, const struct shmemi_place
     struct shmemi_shape shape = *user_shape;
     if (shape.width == 0 || shape.rows == 0)
         return 0;
-    if (shape.rows > 1 && shape.dest_pitch == shape.width && shape.source_pitch == shape.width)
+    if (shmemi_shape_is_dense(&shape))
         shape = shmemi_shape_linear(shape.width * shape.rows);
     if (dest.pointer && source.pointer) {
         copy_rows(&dest, &source, &shape);

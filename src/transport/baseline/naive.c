@@ -16,15 +16,6 @@ static int naive_attach(struct shmemi_view *view, const struct shmemi_share *sha
     return shmemi_driver_staged.attach(view, share);
 }
 
-static struct shmemi_cutter cutter_for(const struct shmemi_shape *shape, size_t peer_pitch)
-{
-    return (struct shmemi_cutter){.width = shape->width,
-                                  .rows = shape->rows,
-                                  .peer_pitch = peer_pitch,
-                                  .my_pitch = shape->width,
-                                  .most = shmemi_staging.chunk};
-}
-
 /* Copy the whole source out, put it piece by piece, waiting for each. */
 static int naive_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *source, const struct shmemi_shape *shape)
@@ -36,12 +27,13 @@ static int naive_put_strided(struct shmemi_context *context, const struct shmemi
     struct shmemi_shape dense = *shape;
     dense.dest_pitch = shape->width;
     int rc = shmemi_memory_copy(&out, source, &dense);
-    struct shmemi_cutter cutter = cutter_for(shape, shape->dest_pitch);
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
     struct shmemi_piece piece;
-    while (!rc && shmemi_next_piece(&cutter, &piece)) {
-        struct shmemi_place from = shmemi_place_host(copy + piece.mine);
+    while (!rc && shmemi_cut(&cutter, shmemi_staging.chunk, &piece)) {
+        struct shmemi_place from = shmemi_place_host(copy + shmemi_piece_offset(&piece, shape->width));
         struct shmemi_shape part = {piece.width, piece.rows, shape->dest_pitch, shape->width};
-        rc = shmemi_staged_put_in_pieces(context, view, offset + piece.peer, &from, &part, cutter.most);
+        rc = shmemi_staged_put_in_pieces(context, view, offset + shmemi_piece_offset(&piece, shape->dest_pitch), &from,
+                                         &part, shmemi_staging.chunk);
         if (!rc)
             rc = shmemi_completion_staged.quiet(context);
     }
@@ -63,13 +55,14 @@ static int naive_get_strided(struct shmemi_context *context, const struct shmemi
     char *copy = malloc(shape->width * shape->rows);
     if (!copy)
         return -ENOMEM;
-    struct shmemi_cutter cutter = cutter_for(shape, shape->source_pitch);
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
     struct shmemi_piece piece;
     int rc = 0;
-    while (!rc && shmemi_next_piece(&cutter, &piece)) {
-        struct shmemi_place to = shmemi_place_host(copy + piece.mine);
+    while (!rc && shmemi_cut(&cutter, shmemi_staging.chunk, &piece)) {
+        struct shmemi_place to = shmemi_place_host(copy + shmemi_piece_offset(&piece, shape->width));
         struct shmemi_shape part = {piece.width, piece.rows, shape->width, shape->source_pitch};
-        rc = shmemi_staged_get_in_pieces(context, view, offset + piece.peer, &to, &part, cutter.most);
+        rc = shmemi_staged_get_in_pieces(context, view, offset + shmemi_piece_offset(&piece, shape->source_pitch), &to,
+                                         &part, shmemi_staging.chunk);
     }
     struct shmemi_place in = shmemi_place_host(copy);
     struct shmemi_shape dense = *shape;

@@ -66,16 +66,24 @@ static void cma_detach(struct shmemi_view *view)
     view->data = NULL;
 }
 
+/* Where the rows of a transfer lie on both sides. */
+struct ends {
+    char *mine;
+    uint64_t peer;
+    size_t my_pitch, peer_pitch;
+};
+
 /* Rows of a piece, in one system call. */
-static int transfer_piece(const struct direction *direction, const struct shmemi_view *view, uint64_t remote_start,
-                          char *local_start, const struct shmemi_cutter *cutter, const struct shmemi_piece *piece)
+static int transfer_piece(const struct direction *direction, const struct shmemi_view *view, const struct ends *ends,
+                          const struct shmemi_piece *piece)
 {
     const struct cma_peer *peer = view->data;
     struct iovec local[ROWS_PER_CALL], remote[ROWS_PER_CALL];
+    char *mine = ends->mine + shmemi_piece_offset(piece, ends->my_pitch);
+    uintptr_t theirs = (uintptr_t)ends->peer + shmemi_piece_offset(piece, ends->peer_pitch);
     for (size_t i = 0; i < piece->rows; i++) {
-        local[i] = (struct iovec){local_start + piece->mine + i * cutter->my_pitch, piece->width};
-        remote[i] =
-            (struct iovec){(void *)(uintptr_t)(remote_start + piece->peer + i * cutter->peer_pitch), piece->width};
+        local[i] = (struct iovec){mine + i * ends->my_pitch, piece->width};
+        remote[i] = (struct iovec){(void *)(theirs + i * ends->peer_pitch), piece->width};
     }
     ssize_t wanted = (ssize_t)(piece->rows * piece->width);
     ssize_t done = direction->transfer(peer->pid, local, piece->rows, remote, piece->rows, 0);
@@ -95,16 +103,13 @@ static int transfer(const struct direction *direction, const struct shmemi_view 
                     const struct shmemi_shape *shape)
 {
     const struct cma_peer *peer = view->data;
-    const size_t most = shape->width * ROWS_PER_CALL;
-    struct shmemi_cutter cutter = {.width = shape->width,
-                                   .rows = shape->width ? shape->rows : 0,
-                                   .peer_pitch = peer_pitch,
-                                   .my_pitch = my_pitch,
-                                   .most = most < BYTES_PER_CALL ? most : BYTES_PER_CALL};
+    const struct ends ends = {(char *)mine->address, peer->address + offset, my_pitch, peer_pitch};
+    const size_t call = shape->width * ROWS_PER_CALL, most = call < BYTES_PER_CALL ? call : BYTES_PER_CALL;
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->width ? shape->rows : 0};
     struct shmemi_piece piece;
     int rc = 0;
-    while (!rc && shmemi_next_piece(&cutter, &piece))
-        rc = transfer_piece(direction, view, peer->address + offset, (char *)mine->address, &cutter, &piece);
+    while (!rc && shmemi_cut(&cutter, most, &piece))
+        rc = transfer_piece(direction, view, &ends, &piece);
     return rc;
 }
 

@@ -10,7 +10,7 @@
 /* Requests whose answer is awaited, then copies of answers to their place, each oldest first. */
 struct asking {
     const struct shmemi_place *dest;
-    const struct shmemi_cutter *cutter;
+    const struct shmemi_shape *shape; /* of the whole */
     struct {
         struct shmemi_piece piece;
         unsigned slot;
@@ -37,11 +37,8 @@ static int land(struct asking *asking, const struct shmemi_piece *piece, unsigne
 {
     struct shmemi_place to = *asking->dest, staging = shmemi_place_host(shmemi_staging_slot(slot));
     unsigned last = (asking->first + asking->landings) % SHMEMI_STAGED_LOOKAHEAD;
-    to.address += piece->mine;
-    struct shmemi_shape shape = {.width = piece->width,
-                                 .rows = piece->rows,
-                                 .dest_pitch = asking->cutter->my_pitch,
-                                 .source_pitch = piece->width};
+    to.address += shmemi_piece_offset(piece, asking->shape->dest_pitch);
+    struct shmemi_shape shape = shmemi_shape_unpack(piece, asking->shape->dest_pitch);
     int rc = to.memory->copy_start(&to, &staging, &shape, &asking->landing[last].event);
     if (rc) {
         shmemi_slot_free(slot);
@@ -96,7 +93,7 @@ static int ask_piece(struct shmemi_context *context, const struct shmemi_view *v
     if (rc)
         return rc;
     struct shmemi_request request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_GET, offset, piece, asking->cutter->peer_pitch, slot);
+        shmemi_staged_request(view, SHMEMI_REQUEST_GET, offset, piece, asking->shape->source_pitch, slot);
     rc = shmemi_staged_send(view, &request);
     if (rc) {
         shmemi_slot_free(slot);
@@ -133,17 +130,13 @@ static int get_whole(struct shmemi_context *context, const struct shmemi_view *v
 int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                 const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most)
 {
-    struct shmemi_cutter cutter = {.width = shape->width,
-                                   .rows = shape->rows,
-                                   .peer_pitch = shape->source_pitch,
-                                   .my_pitch = shape->dest_pitch,
-                                   .most = most};
-    struct asking asking = {.dest = dest, .cutter = &cutter};
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
+    struct asking asking = {.dest = dest, .shape = shape};
     struct shmemi_piece piece;
     int rc = 0;
     if (shape->width * shape->rows <= most)
         return get_whole(context, view, offset, dest, shape);
-    while (!rc && shmemi_next_piece(&cutter, &piece))
+    while (!rc && shmemi_cut(&cutter, most, &piece))
         rc = ask_piece(context, view, offset, &piece, &asking);
     while (asking.count || asking.landings) {
         int rc_take = asking.count ? take_oldest(view, &asking) : finish_landing(&asking);
@@ -170,12 +163,13 @@ int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *dest, size_t nbytes)
 {
-    struct shmemi_cutter cutter = {.width = nbytes, .rows = 1, .most = shmemi_piece_choose(view, dest->memory, nbytes)};
+    struct shmemi_cutter cutter = {.width = nbytes, .rows = 1};
+    size_t most = shmemi_piece_choose(view, dest->memory, nbytes);
     struct shmemi_piece piece;
     int rc = 0;
-    while (!rc && shmemi_next_piece(&cutter, &piece)) {
+    while (!rc && shmemi_cut(&cutter, most, &piece)) {
         struct shmemi_place to = *dest;
-        to.address += piece.mine;
+        to.address += piece.column;
         struct shmemi_shape shape = shmemi_shape_linear(piece.width);
         struct shmemi_request request =
             shmemi_staged_request(view, SHMEMI_REQUEST_GET, offset, &piece, 0, shmemi_staged_await_slot(context));

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The size of the pieces of a transfer: the one with which the model of its stages takes the least time.
+ */
 #include "transport/staged/pieces.h"
 
 enum { UNIT = 4096, SMALLEST = 16 << 10 };
@@ -42,28 +45,4 @@ size_t shmemi_piece_size(const struct shmemi_stage *stages, unsigned n_stages, s
         }
     }
     return best;
-}
-
-bool shmemi_next_piece(struct shmemi_cutter *cutter, struct shmemi_piece *piece)
-{
-    if (cutter->row == cutter->rows)
-        return false;
-    piece->peer = cutter->row * cutter->peer_pitch + cutter->column;
-    piece->mine = cutter->row * cutter->my_pitch + cutter->column;
-    if (cutter->width <= cutter->most) {
-        size_t left = cutter->rows - cutter->row, fit = cutter->most / cutter->width;
-        piece->width = cutter->width;
-        piece->rows = left < fit ? left : fit;
-        cutter->row += piece->rows;
-        return true;
-    }
-    size_t left = cutter->width - cutter->column;
-    piece->width = left < cutter->most ? left : cutter->most;
-    piece->rows = 1;
-    cutter->column += piece->width;
-    if (cutter->column == cutter->width) {
-        cutter->column = 0;
-        cutter->row++;
-    }
-    return true;
 }

@@ -60,7 +60,7 @@ struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum
         .job_key = shmemi_job.key,
         .origin = (uint32_t)shmemi_job.pe,
         .region = view->region,
-        .offset = offset + piece->peer,
+        .offset = offset + shmemi_piece_offset(piece, peer_pitch),
         .width = piece->width,
         .rows = (uint32_t)piece->rows,
         .pitch = piece->rows > 1 ? peer_pitch : piece->width,
@@ -146,14 +146,8 @@ static int claim_slot(struct shmemi_context *context, const struct shmemi_view *
     return 0;
 }
 
-static struct shmemi_shape out_shape(const struct shmemi_piece *piece, const struct shmemi_cutter *cutter)
-{
-    return (struct shmemi_shape){
-        .width = piece->width, .rows = piece->rows, .dest_pitch = piece->width, .source_pitch = cutter->my_pitch};
-}
-
 static int load_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct shmemi_cutter *cutter,
+                      const struct shmemi_place *source, const struct shmemi_shape *whole,
                       const struct shmemi_piece *piece, struct loading *loading)
 {
     unsigned slot = 0;
@@ -168,8 +162,8 @@ static int load_piece(struct shmemi_context *context, const struct shmemi_view *
         }
     }
     struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
-    from.address += piece->mine;
-    struct shmemi_shape shape = out_shape(piece, cutter);
+    from.address += shmemi_piece_offset(piece, whole->source_pitch);
+    struct shmemi_shape shape = shmemi_shape_pack(piece, whole->source_pitch);
     unsigned last = (loading->head + loading->count) % LOOKAHEAD;
     rc = from.memory->copy_start(&staging, &from, &shape, &loading->piece[last].event);
     if (rc) {
@@ -177,7 +171,7 @@ static int load_piece(struct shmemi_context *context, const struct shmemi_view *
         return rc;
     }
     loading->piece[last].request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
     loading->count++;
     return 0;
 }
@@ -242,24 +236,15 @@ static int put_whole(struct shmemi_context *context, const struct shmemi_view *v
     return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
 }
 
-static struct shmemi_cutter put_cutter(const struct shmemi_shape *shape, size_t most)
-{
-    return (struct shmemi_cutter){.width = shape->width,
-                                  .rows = shape->rows,
-                                  .peer_pitch = shape->dest_pitch,
-                                  .my_pitch = shape->source_pitch,
-                                  .most = most};
-}
-
 static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
 {
-    struct shmemi_cutter cutter = put_cutter(shape, most);
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
     struct loading loading = {.count = 0};
     struct shmemi_piece piece;
     int rc = 0;
-    while (!rc && shmemi_next_piece(&cutter, &piece))
-        rc = load_piece(context, view, offset, source, &cutter, &piece, &loading);
+    while (!rc && shmemi_cut(&cutter, most, &piece))
+        rc = load_piece(context, view, offset, source, shape, &piece, &loading);
     while (loading.count) {
         int rc_send = send_oldest(view, &loading);
         rc = rc ? rc : rc_send;
@@ -317,21 +302,21 @@ static int staged_put(struct shmemi_context *context, const struct shmemi_view *
 
 /* Start to copy a piece out; who makes progress sends it. */
 static int load_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, const struct shmemi_cutter *cutter,
+                          const struct shmemi_place *source, const struct shmemi_shape *whole,
                           const struct shmemi_piece *piece)
 {
     unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_event event;
     struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
-    from.address += piece->mine;
-    struct shmemi_shape shape = out_shape(piece, cutter);
+    from.address += shmemi_piece_offset(piece, whole->source_pitch);
+    struct shmemi_shape shape = shmemi_shape_pack(piece, whole->source_pitch);
     int rc = source->memory->copy_start(&staging, &from, &shape, &event);
     if (rc) {
         shmemi_slot_free(slot);
         return rc;
     }
     struct shmemi_request request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, cutter->peer_pitch, slot);
+        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
     shmemi_slot_leave_loading(slot, &event, view, &request);
     return 0;
 }
@@ -343,11 +328,12 @@ static int staged_put_nbi(struct shmemi_context *context, const struct shmemi_vi
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     if (source->memory == &shmemi_memory_host || fits_inline(&shape))
         return staged_put(context, view, offset, source, nbytes);
-    struct shmemi_cutter cutter = put_cutter(&shape, shmemi_piece_choose(view, source->memory, nbytes));
+    struct shmemi_cutter cutter = {.width = nbytes, .rows = 1};
+    size_t most = shmemi_piece_choose(view, source->memory, nbytes);
     struct shmemi_piece piece;
     int rc = 0;
-    while (!rc && shmemi_next_piece(&cutter, &piece))
-        rc = load_and_leave(context, view, offset, source, &cutter, &piece);
+    while (!rc && shmemi_cut(&cutter, most, &piece))
+        rc = load_and_leave(context, view, offset, source, &shape, &piece);
     shmemi_staged_note_pending(context);
     shmemi_service_notice();
     return rc;

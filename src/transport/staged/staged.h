@@ -6,7 +6,6 @@
 #define SHMEMI_STAGED_H
 
 #include "transport/driver.h"
-#include "transport/staged/pieces.h"
 #include "transport/request.h"
 
 /* Copies that this side has under way for a transfer. */

@@ -19,8 +19,8 @@ enum { DEPTH = 3, LANES_MAX = 4, PAGE = 4096 };
 
 struct buffer {
     char *memory;
-    struct shmemi_ucx_rows rows; /* the chunk in it */
-    size_t local_offset;         /* of the chunk in the GPU's memory */
+    struct shmemi_piece chunk;   /* what is in it */
+    struct shmemi_ucx_rows rows; /* the same, as the network moves it */
     struct shmemi_event event;
     bool copying; /* the event is valid */
     struct shmemi_ucx_batch batch;
@@ -35,13 +35,12 @@ struct lane {
     struct buffer buffer[DEPTH];
 };
 
-/* A transfer that is cut into chunks: whole rows, or pieces of a row that is longer than a chunk. */
+/* A transfer that is cut into chunks. */
 struct walk {
-    size_t chunk;
-    size_t width, rows;
+    struct shmemi_cutter cutter;
+    size_t most;   /* bytes of a chunk */
     size_t offset; /* in the peer's copy */
     size_t peer_pitch, local_pitch;
-    size_t row, column; /* the next chunk starts here */
 };
 
 static struct {
@@ -143,27 +142,17 @@ void shmemi_ucx_bounce_close(void)
 /* Describe the next chunk in a buffer; false at the end. */
 static bool next_chunk(struct walk *walk, struct buffer *buffer)
 {
-    if (walk->row == walk->rows)
+    struct shmemi_piece *chunk = &buffer->chunk;
+    if (!shmemi_cut(&walk->cutter, walk->most, chunk))
         return false;
-    size_t width = walk->width - walk->column, rows = 1;
-    if (width > walk->chunk)
-        width = walk->chunk;
-    else if (!walk->column)
-        rows = walk->chunk / width < walk->rows - walk->row ? walk->chunk / width : walk->rows - walk->row;
-    buffer->local_offset = walk->row * walk->local_pitch + walk->column;
     buffer->rows = (struct shmemi_ucx_rows){
-        .width = width,
-        .rows = rows,
-        .offset = walk->offset + walk->row * walk->peer_pitch + walk->column,
+        .width = chunk->width,
+        .rows = chunk->rows,
+        .offset = walk->offset + shmemi_piece_offset(chunk, walk->peer_pitch),
         .peer_pitch = walk->peer_pitch,
         .memory = buffer->memory,
-        .memory_pitch = width,
+        .memory_pitch = chunk->width,
     };
-    walk->column += width;
-    if (walk->column == walk->width) {
-        walk->column = 0;
-        walk->row += rows;
-    }
     return true;
 }
 
@@ -188,26 +177,16 @@ static int start_copy(struct buffer *buffer, const struct shmemi_memory *memory,
 static int copy_out(struct buffer *buffer, const struct shmemi_place *source, size_t pitch)
 {
     struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *source;
-    gpu.address += buffer->local_offset;
-    struct shmemi_shape shape = {
-        .width = buffer->rows.width,
-        .rows = buffer->rows.rows,
-        .dest_pitch = buffer->rows.width,
-        .source_pitch = pitch,
-    };
+    gpu.address += shmemi_piece_offset(&buffer->chunk, pitch);
+    struct shmemi_shape shape = shmemi_shape_pack(&buffer->chunk, pitch);
     return start_copy(buffer, source->memory, &host, &gpu, &shape);
 }
 
 static int copy_in(struct buffer *buffer, const struct shmemi_place *dest, size_t pitch)
 {
     struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *dest;
-    gpu.address += buffer->local_offset;
-    struct shmemi_shape shape = {
-        .width = buffer->rows.width,
-        .rows = buffer->rows.rows,
-        .dest_pitch = pitch,
-        .source_pitch = buffer->rows.width,
-    };
+    gpu.address += shmemi_piece_offset(&buffer->chunk, pitch);
+    struct shmemi_shape shape = shmemi_shape_unpack(&buffer->chunk, pitch);
     return start_copy(buffer, dest->memory, &gpu, &host, &shape);
 }
 
@@ -253,9 +232,8 @@ int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset,
 {
     struct lane *lane = take_lane(source->memory);
     struct walk walk = {
-        .chunk = shmemi_piece_choose_bounce(source->memory, shape->width * shape->rows),
-        .width = shape->width,
-        .rows = shape->rows,
+        .cutter = {.width = shape->width, .rows = shape->rows},
+        .most = shmemi_piece_choose_bounce(source->memory, shape->width * shape->rows),
         .offset = offset,
         .peer_pitch = shape->dest_pitch,
         .local_pitch = shape->source_pitch,
@@ -299,9 +277,8 @@ int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset,
 {
     struct lane *lane = take_lane(dest->memory);
     struct walk walk = {
-        .chunk = shmemi_piece_choose_bounce(dest->memory, shape->width * shape->rows),
-        .width = shape->width,
-        .rows = shape->rows,
+        .cutter = {.width = shape->width, .rows = shape->rows},
+        .most = shmemi_piece_choose_bounce(dest->memory, shape->width * shape->rows),
         .offset = offset,
         .peer_pitch = shape->source_pitch,
         .local_pitch = shape->dest_pitch,

@@ -136,8 +136,7 @@ enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
 
 bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape)
 {
-    bool is_dense = shape->dest_pitch == shape->width && shape->source_pitch == shape->width;
-    return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !is_dense;
+    return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !shmemi_shape_is_dense(shape);
 }
 
 static bool is_host(const struct shmemi_place *place)
