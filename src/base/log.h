@@ -8,14 +8,9 @@
 #ifndef SHMEMI_LOG_H
 #define SHMEMI_LOG_H
 
-#include <stdbool.h>
+#include "base/choices.h"
 
-enum shmemi_log_level {
-    SHMEMI_LOG_ERROR,
-    SHMEMI_LOG_WARN,
-    SHMEMI_LOG_INFO,
-    SHMEMI_LOG_DEBUG,
-};
+#include <stdbool.h>
 
 extern enum shmemi_log_level shmemi_log_level;
 

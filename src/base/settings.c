@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads the settings from the environment by the rows of settings.def, checks them, and prints them.
+ */
 #include "base/settings.h"
 
 #include "base/log.h"
@@ -12,18 +15,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ALLOWED_BYTES = 128 };
+
 struct shmemi_settings shmemi_settings;
 
-typedef int (*parse_func_t)(const char *text, const char *allowed, void *value_p);
+struct setting;
+
+struct type {
+    int (*parse)(const struct setting *setting, const char *text, void *value_p);
+    const char *noun; /* of numbers, in messages */
+};
 
 struct setting {
     const char *name;
-    const char *kind;
-    const char *value;   /* default */
-    const char *allowed; /* words of a choice, separated by | */
+    const struct type *type;
+    const char *value; /* default */
+    enum { USER, TUNING } audience;
     const char *meaning;
-    parse_func_t parse;
-    size_t offset; /* of the field in struct shmemi_settings */
+    size_t offset;            /* of the field in struct shmemi_settings */
+    const char *least, *most; /* of numbers; most may be NULL: no limit */
+    const char *words;        /* of others, each with a | in front; NULL for numbers */
 };
 
 /* Other spellings that are accepted; the first name that is set wins. The SMA_ forms are deprecated [annex F]. */
@@ -60,81 +71,99 @@ int shmemi_parse_size(const char *text, size_t *size_p)
     return 0;
 }
 
-static int parse_size(const char *text, const char *allowed, void *value_p)
+static int parse_whole(const char *text, size_t *value_p)
 {
-    (void)allowed;
-    return shmemi_parse_size(text, value_p);
-}
-
-static int parse_count(const char *text, const char *allowed, void *value_p)
-{
-    (void)allowed;
     char *end;
     errno = 0;
-    unsigned long count = strtoul(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end || errno || count > INT_MAX)
+    unsigned long value = strtoul(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end || errno || value > INT_MAX)
         return -EINVAL;
-    *(size_t *)value_p = count;
+    *value_p = value;
     return 0;
 }
 
-static int parse_flag(const char *text, const char *allowed, void *value_p)
+/* Parse text as a number that lies in the range of the setting. */
+static int parse_number(const struct setting *setting, const char *text, int (*parse)(const char *, size_t *),
+                        size_t *value_p)
 {
-    (void)allowed;
-    if (strcmp(text, "0") && strcmp(text, "1"))
+    size_t value, least = 0, most = SIZE_MAX;
+    parse(setting->least, &least);
+    if (setting->most)
+        parse(setting->most, &most);
+    if (parse(text, &value) || value < least || value > most)
         return -EINVAL;
-    *(bool *)value_p = text[0] == '1';
+    *value_p = value;
     return 0;
 }
 
-static int parse_choice(const char *text, const char *allowed, void *value_p)
+static int parse_size(const struct setting *setting, const char *text, void *value_p)
 {
-    size_t length = strcspn(text, "|");
+    return parse_number(setting, text, shmemi_parse_size, value_p);
+}
+
+static int parse_count(const struct setting *setting, const char *text, void *value_p)
+{
+    return parse_number(setting, text, parse_whole, value_p);
+}
+
+static int parse_choice(const struct setting *setting, const char *text, void *value_p)
+{
+    size_t length = strlen(text);
     int position = 0;
-    if (text[length])
-        return -EINVAL;
-    for (const char *word = allowed; word; position++) {
-        if (!strncmp(word, text, length) && (word[length] == '|' || word[length] == '\0') && length) {
-            *(int *)value_p = position;
-            return 0;
-        }
-        word = strchr(word, '|');
-        if (word)
-            word++;
+    for (const char *word = setting->words; word; word = strchr(word + 1, '|'), position++) {
+        if (strcspn(word + 1, "|") != length || strncmp(word + 1, text, length))
+            continue;
+        *(int *)value_p = position;
+        return 0;
     }
     return -EINVAL;
 }
 
-/* What is allowed is for the reader of the setting to say. */
-static int parse_text(const char *text, const char *allowed, void *value_p)
+static int parse_flag(const struct setting *setting, const char *text, void *value_p)
 {
-    (void)allowed;
+    int position, rc = parse_choice(setting, text, &position);
+    if (!rc)
+        *(bool *)value_p = position;
+    return rc;
+}
+
+/* The code that uses the setting checks the text. */
+static int parse_text(const struct setting *setting, const char *text, void *value_p)
+{
+    (void)setting;
     *(const char **)value_p = text;
     return 0;
 }
 
-/* The default of these is "not set", which parses as false. */
-static int parse_present(const char *text, const char *allowed, void *value_p)
+/* Any text of the user's means true, the empty one too; only the default means false. */
+static int parse_present(const struct setting *setting, const char *text, void *value_p)
 {
-    (void)text;
-    (void)allowed;
-    *(bool *)value_p = true;
+    *(bool *)value_p = text != setting->value;
     return 0;
 }
 
+static const struct type type_size = {parse_size, "bytes with an optional suffix k, m, g or t, "};
+static const struct type type_count = {parse_count, "a whole number, "};
+static const struct type type_flag = {parse_flag, ""};
+static const struct type type_choice = {parse_choice, ""};
+static const struct type type_text = {parse_text, ""};
+static const struct type type_present = {parse_present, ""};
+
+#define RANGE(_least, _most) .least = _least, .most = _most
+#define AT_LEAST(_least) .least = _least
+#define ONE_OF(_choices) .words = _choices(WORD)
+#define WORD(_value, _word) "|" _word
+#define ON_OFF .words = "|0|1"
+#define ANYTHING .words = "|"
+
 static const struct setting table[] = {
-#define SETTING(field, name, kind, value, allowed, meaning)                                                            \
-    {name, #kind, value, allowed, meaning, parse_##kind, offsetof(struct shmemi_settings, field)},
+#define SETTING(field, name, type, allowed, value, audience, meaning)                                                  \
+    {name, &type_##type, value, audience, meaning, offsetof(struct shmemi_settings, field), allowed},
 #include "base/settings.def"
 #undef SETTING
 };
 
 enum { N_SETTINGS = sizeof table / sizeof table[0], N_ALIASES = sizeof aliases / sizeof aliases[0] };
-
-static bool is_present_kind(const struct setting *setting)
-{
-    return !strcmp(setting->kind, "present");
-}
 
 /* The user's text for a setting and the variable that it came from, or NULL. */
 static const char *user_text(const struct setting *setting, const char **variable_p)
@@ -150,11 +179,16 @@ static const char *user_text(const struct setting *setting, const char **variabl
     return text;
 }
 
-static const char *allowed_text(const struct setting *setting)
+/* What a setting may be: "2 to 64", "0 or more", "auto|ipc", or "" for anything. */
+static const char *allowed(const struct setting *setting, char *text)
 {
-    if (setting->allowed[0])
-        return setting->allowed;
-    return strcmp(setting->kind, "size") ? "a whole number" : "a number with an optional suffix k, m, g or t";
+    if (setting->words)
+        return setting->words + 1;
+    if (setting->most)
+        snprintf(text, ALLOWED_BYTES, "%s to %s", setting->least, setting->most);
+    else
+        snprintf(text, ALLOWED_BYTES, "%s or more", setting->least);
+    return text;
 }
 
 static void *value_of(const struct setting *setting)
@@ -164,23 +198,17 @@ static void *value_of(const struct setting *setting)
 
 static void set_default(const struct setting *setting)
 {
-    if (is_present_kind(setting))
-        *(bool *)value_of(setting) = false;
-    else
-        setting->parse(setting->value, setting->allowed, value_of(setting));
+    setting->type->parse(setting, setting->value, value_of(setting));
 }
 
 static int read_setting(const struct setting *setting)
 {
-    const char *variable;
-    const char *text = user_text(setting, &variable);
-    if (!text) {
-        set_default(setting);
-        return 0;
-    }
-    int rc = setting->parse(text, setting->allowed, value_of(setting));
+    char range[ALLOWED_BYTES];
+    const char *variable, *text = user_text(setting, &variable);
+    set_default(setting);
+    int rc = text ? setting->type->parse(setting, text, value_of(setting)) : 0;
     if (rc)
-        shmemi_error("%s=%s is not valid; allowed: %s", variable, text, allowed_text(setting));
+        shmemi_error("%s=%s is not valid; allowed: %s%s", variable, text, setting->type->noun, allowed(setting, range));
     return rc;
 }
 
@@ -223,15 +251,6 @@ static int check_unknown(void)
     return rc;
 }
 
-static int check_range(const char *name, size_t value, size_t least, size_t most)
-{
-    if (value >= least && value <= most)
-        return 0;
-    const char *text = getenv(name); /* a default is never out of range */
-    shmemi_error("%s=%s is out of range; allowed: %zu to %zu", name, text ? text : "", least, most);
-    return -EINVAL;
-}
-
 /* The heap lies in the window, and mapped objects need some room too. */
 static int check_window(void)
 {
@@ -254,49 +273,73 @@ static void set_log_level(void)
 void shmemi_settings_preview(void)
 {
     for (int i = 0; i < N_SETTINGS; i++) {
-        const char *variable;
-        const char *text = user_text(&table[i], &variable);
+        const char *variable, *text = user_text(&table[i], &variable);
         set_default(&table[i]);
         if (text)
-            table[i].parse(text, table[i].allowed, value_of(&table[i]));
+            table[i].type->parse(&table[i], text, value_of(&table[i]));
     }
     set_log_level();
 }
 
 int shmemi_settings_read(void)
 {
-    int rc;
     for (int i = 0; i < N_SETTINGS; i++) {
-        rc = read_setting(&table[i]);
+        int rc = read_setting(&table[i]);
         if (rc)
             return rc;
     }
     set_log_level();
-    rc = check_unknown();
-    if (!rc)
-        rc = check_range("SHMEM_STAGING_SLOTS", shmemi_settings.staging_slots, 2, 64);
-    if (!rc)
-        rc = check_range("SHMEM_STAGING_CHUNK", shmemi_settings.staging_chunk, 4096, (size_t)1 << 30);
-    if (!rc)
-        rc = check_range("SHMEM_COPY_THREADS", shmemi_settings.copy_threads, 0, 32);
-    if (!rc)
-        rc = check_range("SHMEM_COPY_CHUNK", shmemi_settings.copy_chunk, 0, (size_t)64 << 20);
-    if (!rc)
-        rc = check_range("SHMEM_GPU_BATCH", shmemi_settings.gpu_batch, 0, 4096);
-    if (!rc)
-        rc = check_range("SHMEM_GPU_BATCH_SIZE", shmemi_settings.gpu_batch_size, 1, (size_t)32 << 10);
-    if (!rc)
-        rc = check_range("SHMEM_MAP_WINDOW", shmemi_settings.map_window, (size_t)64 << 20, (size_t)16 << 40);
+    int rc = check_unknown();
     return rc ? rc : check_window();
 }
 
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
+
 void shmemi_settings_print(FILE *stream)
 {
+    char range[ALLOWED_BYTES];
     for (int i = 0; i < N_SETTINGS; i++) {
-        const char *variable;
-        const char *text = user_text(&table[i], &variable);
-        const char *fallback = is_present_kind(&table[i]) ? "(not set)" : table[i].value;
-        fprintf(stream, "  %-22s %-10s default %-10s %s%s%s%s\n", table[i].name, text ? text : fallback, fallback,
-                table[i].meaning, table[i].allowed[0] ? " [" : "", table[i].allowed, table[i].allowed[0] ? "]" : "");
+        const char *variable, *text = user_text(&table[i], &variable), *values = allowed(&table[i], range);
+        const char *value = table[i].type == &type_present ? "(not set)" : table[i].value;
+        fprintf(stream, "  %-22s %-10s default %-10s %s%s%s%s\n", table[i].name, text ? text : value, value,
+                table[i].meaning, *values ? " [" : "", values, *values ? "]" : "");
     }
+}
+
+/* A | would end the cell of the table, so words are separated by commas. */
+static void print_allowed(FILE *stream, const struct setting *setting)
+{
+    char range[ALLOWED_BYTES];
+    const char *values = allowed(setting, range);
+    fputs(*values ? "" : "any text", stream);
+    for (; *values; values++)
+        fprintf(stream, *values == '|' ? ", " : "%c", *values);
+}
+
+static void print_table(FILE *stream, int audience)
+{
+    fputs("| variable | default | allowed | meaning |\n|---|---|---|---|\n", stream);
+    for (int i = 0; i < N_SETTINGS; i++) {
+        if ((int)table[i].audience != audience)
+            continue;
+        fprintf(stream, "| `%s` | %s | ", table[i].name, *table[i].value ? table[i].value : "not set");
+        print_allowed(stream, &table[i]);
+        fprintf(stream, " | %s |\n", table[i].meaning);
+    }
+}
+
+void shmemi_settings_print_page(FILE *stream)
+{
+    fputs("<!-- Made from src/base/settings.def by `oshinfo --settings-page`: do not edit. -->\n\n# Settings\n\n"
+          "MapSHMEM reads its settings from environment variables when a program starts. `oshinfo --settings` prints "
+          "their\npresent values. `oshrun` passes them on to all PEs, on other hosts too. Sizes are bytes, with an "
+          "optional suffix k, m,\ng or t (1k is 1024). An invalid value, or a variable that begins with `SHMEM_` "
+          "and is not listed here, ends the\nprogram with a message.\n\n",
+          stream);
+    print_table(stream, USER);
+    fputs("\n## Other names\n\n", stream);
+    for (int i = 0; i < N_ALIASES; i++)
+        fprintf(stream, "- `%s` is read when `%s` is not set\n", aliases[i].alias, aliases[i].name);
+    fputs("\n## For tuning and tests\n\nThe library chooses these well by itself.\n\n", stream);
+    print_table(stream, TUNING);
 }

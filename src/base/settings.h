@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Settings from the environment. The table is settings.def; it feeds this struct, the parser, oshinfo and SHMEM_INFO.
+ * Settings from the environment. The rows of settings.def make this struct, the parser with its checks, the list that
+ * oshinfo and SHMEM_INFO print, and doc/settings.md.
  */
 #ifndef SHMEMI_SETTINGS_H
 #define SHMEMI_SETTINGS_H
+
+#include "base/choices.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,56 +20,27 @@ typedef int shmemi_setting_choice_t;
 typedef const char *shmemi_setting_text_t;
 
 struct shmemi_settings {
-#define SETTING(field, name, kind, value, allowed, meaning) shmemi_setting_##kind##_t field;
+#define SETTING(field, name, type, allowed, value, audience, meaning) shmemi_setting_##type##_t field;
 #include "base/settings.def"
 #undef SETTING
 };
 
-/* The words of SHMEM_GPU_ROUTE, in its order. */
-enum shmemi_gpu_route {
-    SHMEMI_ROUTE_AUTO,
-    SHMEMI_ROUTE_IPC,
-    SHMEMI_ROUTE_SHADOW,
-    SHMEMI_ROUTE_GDR,
-    SHMEMI_ROUTE_STAGED,
-    SHMEMI_ROUTE_NAIVE,
-};
-
-/* How the PEs find each other; SHMEMI_BOOTSTRAP_AUTO and the words of the setting, in its order. */
-enum shmemi_bootstrap_choice {
-    SHMEMI_BOOTSTRAP_AUTO,
-    SHMEMI_BOOTSTRAP_PMIX,
-    SHMEMI_BOOTSTRAP_MPI,
-    SHMEMI_BOOTSTRAP_PMI,
-    SHMEMI_BOOTSTRAP_SINGLE,
-};
-
-/* The words of SHMEM_YIELD, in its order. */
-enum shmemi_yield_choice {
-    SHMEMI_YIELD_AUTO,
-    SHMEMI_YIELD_NEVER,
-    SHMEMI_YIELD_ALWAYS,
-};
-
-/* The words of SHMEM_STREAM_PUT, in its order. */
-enum shmemi_stream_put_choice {
-    SHMEMI_STREAM_PUT_AUTO,
-    SHMEMI_STREAM_PUT_ENGINE,
-    SHMEMI_STREAM_PUT_KERNEL,
-};
-
 extern struct shmemi_settings shmemi_settings;
 
-/* What the bootstrap needs before the PE is known: every setting whose value is valid, the others at their default.
- * Reports nothing; shmemi_settings_read does that later, with the PE's number. */
+/* Read the settings before the number of this PE is known, for the bootstrap. A setting with an invalid value keeps its
+ * default. Reports nothing; shmemi_settings_read does that later. */
 void shmemi_settings_preview(void);
 
-/* Read the environment. Returns -EINVAL after one line that names variable, value and what is allowed, or (when
- * SHMEM_STRICT is on) an unknown variable and the nearest known name. Idempotent. */
+/* Read the environment. Returns -EINVAL and logs one line when a value is invalid (the line names the variable, its
+ * value and what is allowed) or, with SHMEM_STRICT=1, when a variable is unknown (and the nearest known name). May be
+ * called again. */
 int shmemi_settings_read(void);
 
-/* Print name, value, default and meaning of every setting, a line each. */
+/* Print a line for every setting: name, value, default, meaning and what is allowed. */
 void shmemi_settings_print(FILE *stream);
+
+/* Print the page doc/settings.md. */
+void shmemi_settings_print_page(FILE *stream);
 
 /* Parse "3.1M" and the like [8]: 0, or -EINVAL. *size_p is set on success only. */
 int shmemi_parse_size(const char *text, size_t *size_p);

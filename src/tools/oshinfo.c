@@ -18,9 +18,10 @@
 
 enum { OBJECT_BYTES = 4096 };
 
-static const char usage[] = "usage: oshinfo [--settings | --routes | --version]\n"
-                            "  --settings  only the settings\n"
-                            "  --routes    only the routes between the PEs; run it under oshrun -n N\n";
+static const char usage[] = "usage: oshinfo [--settings | --settings-page | --routes | --version]\n"
+                            "  --settings       only the settings\n"
+                            "  --settings-page  the settings as a page in Markdown, doc/settings.md\n"
+                            "  --routes         only the routes between the PEs; run it under oshrun -n N\n";
 
 static void print_version(void)
 {
@@ -108,13 +109,25 @@ static void print_settings(void)
     shmemi_settings_print(stdout);
 }
 
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words && strcmp(word, *words))
+        words++;
+    return *words;
+}
+
 int main(int argc, char **argv)
 {
+    static const char *const known[] = {"", "--settings", "--settings-page", "--routes", "--version", NULL};
     const char *what = argc > 1 ? argv[1] : "";
     bool all = !*what;
-    if (argc > 2 || (!all && strcmp(what, "--settings") && strcmp(what, "--routes") && strcmp(what, "--version"))) {
+    if (argc > 2 || !is_one_of(what, known)) {
         fputs(usage, stderr);
         return strcmp(what, "--help") ? 2 : 0;
+    }
+    if (!strcmp(what, "--settings-page")) {
+        shmemi_settings_print_page(stdout);
+        return 0;
     }
     shmem_init();
     if (shmem_my_pe() == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Settings from the environment: defaults, sizes with suffixes, every kind of value, aliases, wrong values and unknown
- * variables with the line that reports them.
+ * variables with the line that reports them, and what is printed.
  */
 #define _GNU_SOURCE
 #include "base/settings.h"
@@ -152,7 +152,10 @@ static void check_refused(const char *name, const char *value)
 {
     clear_environment();
     setenv(name, value, 1);
-    CHECK(read_and_capture() == -EINVAL);
+    if (read_and_capture() != -EINVAL) {
+        fprintf(stderr, "%s=%s was not refused\n", name, value);
+        exit(1);
+    }
     check_lines(name, value, 1);
     clear_environment();
 }
@@ -179,6 +182,116 @@ static void check_wrong_values(void)
     check_refused("SHMEM_MAP_WINDOW", "1m");
 }
 
+/* Of every setting with a range: the values at its ends, the next ones outside, and what the message says. */
+static const struct border {
+    const char *name;
+    const size_t *field;
+    const char *below, *least, *most, *above; /* below, most and above may be NULL */
+    size_t least_value, most_value;
+    const char *allowed;
+} borders[] = {
+    {"SHMEM_STAGING_SLOTS", &shmemi_settings.staging_slots, "1", "2", "64", "65", 2, 64, " 2 to 64"},
+    {"SHMEM_STAGING_CHUNK", &shmemi_settings.staging_chunk, "4095", "4k", "1g", "1073741825", 4096, 1 << 30,
+     " 4k to 1g"},
+    {"SHMEM_COPY_THREADS", &shmemi_settings.copy_threads, NULL, "0", "32", "33", 0, 32, " 0 to 32"},
+    {"SHMEM_COPY_CHUNK", &shmemi_settings.copy_chunk, NULL, "0", "67108864", "67108865", 0, 64 << 20, " 0 to 64m"},
+    {"SHMEM_GPU_BATCH", &shmemi_settings.gpu_batch, NULL, "0", "4096", "4097", 0, 4096, " 0 to 4096"},
+    {"SHMEM_GPU_BATCH_SIZE", &shmemi_settings.gpu_batch_size, "0", "1", "32k", "32769", 1, 32 << 10, " 1 to 32k"},
+    /* the heap of 256m must lie in it; its true lower end is below */
+    {"SHMEM_MAP_WINDOW", &shmemi_settings.map_window, "67108863", "512m", "16t", "17592186044417", 512 << 20,
+     (size_t)16 << 40, " 64m to 16t"},
+    {"SHMEM_STATS", &shmemi_settings.stats, NULL, "0", "2", "3", 0, 2, " 0 to 2"},
+    {"SHMEM_NODE_SIZE", &shmemi_settings.node_size, "-1", "0", "2147483647", "2147483648", 0, 2147483647, "0 or more"},
+    {"SHMEM_WATCHDOG", &shmemi_settings.watchdog, "-1", "0", NULL, "1s", 0, 0, "a whole number, 0 or more"},
+    {"SHMEM_TIMEOUT", &shmemi_settings.timeout, "-1", "0", NULL, "1.5", 0, 0, "a whole number, 0 or more"},
+    {"SHMEM_SYMMETRIC_SIZE", &shmemi_settings.symmetric_size, "-1", "0", NULL, "8388608t", 0, 0, "0 or more"},
+    {"SHMEM_STAGING_PIECE", &shmemi_settings.staging_piece, "-1", "0", NULL, "8388608t", 0, 0, "suffix k, m, g or t"},
+};
+
+static void check_accepted(const char *name, const char *text, const size_t *field, size_t value)
+{
+    setenv(name, text, 1);
+    CHECK(shmemi_settings_read() == 0);
+    clear_environment();
+    if (*field == value)
+        return;
+    fprintf(stderr, "%s=%s was read as %zu\n", name, text, *field);
+    exit(1);
+}
+
+static void check_borders(void)
+{
+    for (const struct border *b = borders; b < borders + sizeof borders / sizeof borders[0]; b++) {
+        check_accepted(b->name, b->least, b->field, b->least_value);
+        if (b->most)
+            check_accepted(b->name, b->most, b->field, b->most_value);
+        if (b->below)
+            check_refused(b->name, b->below);
+        check_refused(b->name, b->above);
+        CHECK(strstr(report, b->allowed));
+    }
+    setenv("SHMEM_MAP_WINDOW", "64m", 1);
+    setenv("SHMEM_SYMMETRIC_SIZE", "0", 1);
+    CHECK(shmemi_settings_read() == 0 && shmemi_settings.map_window == 64 << 20);
+    clear_environment();
+}
+
+/* Every word of a choice stands for its value, 0 to last; nothing else is a word. */
+static void check_choice(const char *name, const int *field, const char *words, int last)
+{
+    char copy[128], wrong[136], *rest = NULL;
+    int value = 0;
+    strcpy(copy, words);
+    for (const char *word = strtok_r(copy, "|", &rest); word; word = strtok_r(NULL, "|", &rest), value++) {
+        setenv(name, word, 1);
+        CHECK(shmemi_settings_read() == 0 && *field == value);
+        snprintf(wrong, sizeof wrong, "%s,", word);
+        check_refused(name, wrong);
+        CHECK(strstr(report, words));
+    }
+    CHECK(value == last + 1);
+    check_refused(name, "");
+    check_refused(name, words);
+    check_refused(name, "|");
+}
+
+static void check_choices(void)
+{
+    check_choice("SHMEM_LOG", &shmemi_settings.log, "error|warn|info|debug", SHMEMI_LOG_DEBUG);
+    check_choice("SHMEM_GPU_ROUTE", &shmemi_settings.gpu_route, "auto|ipc|shadow|gdr|staged|naive", SHMEMI_ROUTE_NAIVE);
+    check_choice("SHMEM_BOOTSTRAP", &shmemi_settings.bootstrap, "auto|pmix|mpi|pmi|single", SHMEMI_BOOTSTRAP_SINGLE);
+    check_choice("SHMEM_YIELD", &shmemi_settings.yield, "auto|0|1", SHMEMI_YIELD_ALWAYS);
+    check_choice("SHMEM_STREAM_PUT", &shmemi_settings.stream_put, "auto|engine|kernel", SHMEMI_STREAM_PUT_KERNEL);
+}
+
+static void check_flag(const char *name, const bool *field)
+{
+    static const char *const wrong[] = {"", "2", "01", "yes", "0|1"};
+    for (int i = 0; i < 2; i++) {
+        setenv(name, i ? "1" : "0", 1);
+        CHECK(shmemi_settings_read() == 0 && *field == i);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        check_refused(name, wrong[i]);
+        CHECK(strstr(report, "0|1"));
+    }
+}
+
+static void check_flags_and_texts(void)
+{
+    check_flag("SHMEM_STRICT", &shmemi_settings.strict);
+    check_flag("SHMEM_GPU_STRICT", &shmemi_settings.gpu_strict);
+    check_flag("SHMEM_CHECK_TYPES", &shmemi_settings.check_types);
+    CHECK(shmemi_settings_read() == 0);
+    CHECK(!*shmemi_settings.trace && !*shmemi_settings.mpi_module && !*shmemi_settings.collective);
+    setenv("SHMEM_TRACE", "a b", 1);
+    setenv("SHMEM_INFO", "0", 1); /* set at all counts */
+    setenv("SHMEM_VERSION", "", 1);
+    CHECK(shmemi_settings_read() == 0 && !strcmp(shmemi_settings.trace, "a b"));
+    CHECK(shmemi_settings.info && shmemi_settings.version && !shmemi_settings.debug);
+    clear_environment();
+}
+
 static void check_unknown(void)
 {
     check_refused("SHMEM_SYMETRIC_SIZE", ""); /* value is not of interest */
@@ -202,12 +315,36 @@ static void check_print(void)
     setenv("SHMEM_NODE_SIZE", "17", 1);
     shmemi_settings_print(stream);
     fclose(stream);
-#define SETTING(field, name, kind, value, allowed, meaning) CHECK(strstr(text, name " ") && strstr(text, meaning));
+#define SETTING(field, name, type, allowed, value, audience, meaning)                                                  \
+    CHECK(strstr(text, name " ") && strstr(text, meaning));
 #include "base/settings.def"
 #undef SETTING
     CHECK(strstr(text, " 17 "));
+    CHECK(strstr(text, "[2 to 64]\n") && strstr(text, "[0 or more]\n") && strstr(text, "[auto|0|1]\n"));
     free(text);
     clear_environment();
+}
+
+/* The page has a row for every setting; those for tuning come behind the others. */
+static void check_page(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    shmemi_settings_print_page(stream);
+    fclose(stream);
+    const char *tuning = strstr(text, "## For tuning and tests"), *row;
+    enum { USER, TUNING };
+#define SETTING(field, name, type, allowed, value, audience, meaning)                                                  \
+    row = strstr(text, "\n| `" name "` | ");                                                                           \
+    CHECK(row && (row > tuning) == (audience == TUNING) && strstr(row, " | " meaning " |\n"));
+#include "base/settings.def"
+#undef SETTING
+    CHECK(strstr(text, "| `SHMEM_STAGING_SLOTS` | 8 | 2 to 64 | "));
+    CHECK(strstr(text, "| `SHMEM_YIELD` | auto | auto, 0, 1 | "));
+    CHECK(strstr(text, "| `SHMEM_TRACE` | not set | any text | "));
+    CHECK(strstr(text, "- `SMA_SYMMETRIC_SIZE` is read when `SHMEM_SYMMETRIC_SIZE` is not set\n"));
+    free(text);
 }
 
 int main(void)
@@ -219,7 +356,11 @@ int main(void)
     check_aliases();
     check_preview();
     check_wrong_values();
+    check_borders();
+    check_choices();
+    check_flags_and_texts();
     check_unknown();
     check_print();
+    check_page();
     return 0;
 }
