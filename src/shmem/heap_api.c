@@ -6,6 +6,7 @@
 #include "shmem/shmemx.h"
 #include "shmmap/symmetric.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { DEFAULT_ALIGNMENT = 64 };
@@ -36,11 +37,11 @@ static void *allocate(const char *routine, size_t size, size_t alignment)
     shmemi_require_init(routine);
     if (size == 0)
         return NULL;
-    size_t offset = shmemi_heap_allocate(shmemi_heap, size, alignment);
-    if (offset != SIZE_MAX)
-        return address_at(offset);
-    report_full(routine, size);
-    return NULL;
+    size_t offset;
+    int rc = shmemi_heap_allocate(shmemi_heap, size, alignment, &offset);
+    if (rc == -ENOSPC)
+        report_full(routine, size);
+    return rc ? NULL : address_at(offset);
 }
 
 static void *allocate_collectively(const char *routine, size_t size, size_t alignment)

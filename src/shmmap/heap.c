@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocks form a list by address. Used blocks are found by offset through a hash table (uthash), free ones through
+ * The allocator of the symmetric heap. Blocks form a list by address. Used blocks are found by offset through a hash table (uthash), free ones through
  * lists by size class: class c holds sizes from 2^c to 2^(c+1) - 1, and the smallest that fits is taken, the one at the
  * lowest offset among equals.
  */
 #include "shmmap/heap.h"
 
+#include "base/log.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#define HASH_NONFATAL_OOM 1 /* when out of memory, the handle of the item that was to be added has no table */
 #include <uthash.h>
 #include <utlist.h>
 
@@ -29,6 +32,12 @@ struct shmemi_heap {
     struct block *used_blocks;
     struct block *free_blocks[CLASSES];
 };
+
+static int out_of_memory(void)
+{
+    shmemi_error("out of memory for the bookkeeping of the symmetric heap");
+    return -ENOMEM;
+}
 
 static unsigned class_of(size_t size)
 {
@@ -54,12 +63,15 @@ static void unlink_block(struct block *block)
     free(block);
 }
 
-/* Cut a block in two; the second part starts `size` bytes into it and is in no list yet. NULL when out of memory. */
+/* Cut a block in two; the second part starts `size` bytes into it and is in no list yet. Out of memory: logs and returns
+ * NULL. */
 static struct block *split(struct block *block, size_t size)
 {
     struct block *rest = calloc(1, sizeof *rest);
-    if (!rest)
+    if (!rest) {
+        out_of_memory();
         return NULL;
+    }
     rest->offset = block->offset + size;
     rest->size = block->size - size;
     rest->before = block;
@@ -78,6 +90,7 @@ struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved)
     if (!heap || !whole) {
         free(heap);
         free(whole);
+        out_of_memory();
         return NULL;
     }
     whole->offset = (reserved + UNIT - 1) / UNIT * UNIT;
@@ -134,44 +147,84 @@ static bool to_units(size_t asked, size_t *size_p)
     return true;
 }
 
-/* Give the part of a block behind `size` bytes back. Keeping it whole when out of memory wastes space, no more. */
-static void trim(struct shmemi_heap *heap, struct block *block, size_t size)
+static void merge_after(struct shmemi_heap *heap, struct block *block)
 {
-    struct block *rest = block->size > size ? split(block, size) : NULL;
-    if (!rest)
+    struct block *after = block->after;
+    if (!after || after->asked)
         return;
-    if (rest->after && !rest->after->asked) {
-        remove_free(heap, rest->after);
-        rest->size += rest->after->size;
-        unlink_block(rest->after);
-    }
-    insert_free(heap, rest);
+    remove_free(heap, after);
+    block->size += after->size;
+    unlink_block(after);
 }
 
-size_t shmemi_heap_allocate(struct shmemi_heap *heap, size_t asked, size_t alignment)
+/* Free the part of a block behind its first `size` bytes. When out of memory the block stays as it is. */
+static int trim(struct shmemi_heap *heap, struct block *block, size_t size)
+{
+    if (block->size == size)
+        return 0;
+    struct block *rest = split(block, size);
+    if (!rest)
+        return -ENOMEM;
+    merge_after(heap, rest);
+    insert_free(heap, rest);
+    return 0;
+}
+
+/* Make a block that is not in the table of used blocks free, as one with free neighbours. */
+static void release(struct shmemi_heap *heap, struct block *block)
+{
+    struct block *before = block->before;
+    merge_after(heap, block);
+    if (before && !before->asked) {
+        remove_free(heap, before);
+        before->size += block->size;
+        unlink_block(block);
+        block = before;
+    }
+    insert_free(heap, block);
+}
+
+/* Make the end of a free block, `padding` bytes from its start, a block of its own. NULL when out of memory. */
+static struct block *without_padding(struct shmemi_heap *heap, struct block *block, size_t padding)
+{
+    remove_free(heap, block);
+    if (!padding)
+        return block;
+    struct block *aligned = split(block, padding);
+    insert_free(heap, block);
+    return aligned;
+}
+
+static int add_used(struct shmemi_heap *heap, struct block *block)
+{
+    HASH_ADD(hh, heap->used_blocks, offset, sizeof block->offset, block);
+    return block->hh.tbl ? 0 : out_of_memory();
+}
+
+int shmemi_heap_allocate(struct shmemi_heap *heap, size_t asked, size_t alignment, size_t *offset_p)
 {
     size_t size;
     if (!to_units(asked, &size))
-        return SIZE_MAX;
+        return -ENOSPC;
     if (alignment < UNIT)
         alignment = UNIT;
     struct block *block = find_free(heap, size, alignment);
     if (!block)
-        return SIZE_MAX;
-    remove_free(heap, block);
-    size_t padding = padding_for(block, alignment);
-    if (padding) {
-        struct block *aligned = split(block, padding);
-        insert_free(heap, block);
-        if (!aligned)
-            return SIZE_MAX;
-        block = aligned;
+        return -ENOSPC;
+    block = without_padding(heap, block, padding_for(block, alignment));
+    if (!block)
+        return -ENOMEM;
+    int rc = trim(heap, block, size);
+    if (!rc)
+        rc = add_used(heap, block);
+    if (rc) {
+        release(heap, block);
+        return rc;
     }
     block->asked = asked;
-    trim(heap, block, size);
     heap->used += block->size;
-    HASH_ADD(hh, heap->used_blocks, offset, sizeof block->offset, block);
-    return block->offset;
+    *offset_p = block->offset;
+    return 0;
 }
 
 static struct block *find_used(const struct shmemi_heap *heap, size_t offset)
@@ -188,19 +241,7 @@ int shmemi_heap_release(struct shmemi_heap *heap, size_t offset)
         return -EINVAL;
     HASH_DELETE(hh, heap->used_blocks, block);
     heap->used -= block->size;
-    if (block->after && !block->after->asked) {
-        remove_free(heap, block->after);
-        block->size += block->after->size;
-        unlink_block(block->after);
-    }
-    if (block->before && !block->before->asked) {
-        struct block *before = block->before;
-        remove_free(heap, before);
-        before->size += block->size;
-        unlink_block(block);
-        block = before;
-    }
-    insert_free(heap, block);
+    release(heap, block);
     return 0;
 }
 
@@ -220,13 +261,10 @@ int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t asked)
     if (size > room)
         return -ENOSPC;
     heap->used -= block->size;
-    if (size > block->size) {
-        remove_free(heap, block->after);
-        block->size = room;
-        unlink_block(block->after);
-    }
+    if (size > block->size)
+        merge_after(heap, block);
     block->asked = asked;
-    trim(heap, block, size);
+    (void)trim(heap, block, size); /* when out of memory, it keeps what it has */
     heap->used += block->size;
     return 0;
 }
@@ -234,9 +272,8 @@ int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t asked)
 void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state *state)
 {
     *state = (struct shmemi_heap_state){.size = heap->size, .used = heap->used};
-    const struct block *block;
     for (int c = CLASSES - 1; c >= 0 && !state->largest_free; c--)
-        DL_FOREACH(heap->free_blocks[c], block)
-    if (block->size > state->largest_free)
-        state->largest_free = block->size;
+        for (const struct block *block = heap->free_blocks[c]; block; block = block->next)
+            if (block->size > state->largest_free)
+                state->largest_free = block->size;
 }

@@ -15,17 +15,19 @@ struct shmemi_heap_state {
     size_t size, used, largest_free;
 };
 
-/* A heap of size bytes of offsets; its first `reserved` bytes are never given out. NULL when out of memory. */
+/* A heap of size bytes of offsets; its first `reserved` bytes are never given out. Out of memory: logs, returns NULL. */
 struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved);
 void shmemi_heap_destroy(struct shmemi_heap *heap);
 
-/* An offset that is a multiple of alignment (a power of two), or SIZE_MAX when there is no room. size > 0. */
-size_t shmemi_heap_allocate(struct shmemi_heap *heap, size_t size, size_t alignment);
-/* Give back the block at offset. -EINVAL when none starts there. */
+/* Give out size bytes (> 0) at *offset_p, a multiple of alignment (a power of two). -ENOSPC when no free block is large
+ * enough; -ENOMEM, logged, when there is no memory for the bookkeeping: the heap is unchanged, but unlike those of the
+ * other PEs. */
+int shmemi_heap_allocate(struct shmemi_heap *heap, size_t size, size_t alignment, size_t *offset_p);
+/* Take back the block at offset. -EINVAL when none starts there. */
 int shmemi_heap_release(struct shmemi_heap *heap, size_t offset);
 /* Size of the block at offset, as asked for; 0 when none starts there. */
 size_t shmemi_heap_size_at(const struct shmemi_heap *heap, size_t offset);
-/* Change the size of the block at offset where it stands: 0, or -ENOSPC when there is no room behind it. */
+/* Change the size of the block at offset without moving it: 0, or -ENOSPC when there is no room behind it. */
 int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t size);
 
 void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state *state);

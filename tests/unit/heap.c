@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The allocator of the symmetric heap: alignment, best fit, merging, resizing in place, determinism, and a long random
- * sequence against a map of who owns which byte.
+ * The allocator of the symmetric heap: alignment, best fit, merging, resizing in place, determinism, a long random
+ * sequence against a map of who owns which byte, and what happens when there is no memory for the bookkeeping.
  */
 #include "shmmap/heap.h"
 
+#include "base/log.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -19,9 +20,18 @@ static struct shmemi_heap_state state_of(const struct shmemi_heap *heap)
     return state;
 }
 
+/* SIZE_MAX when there is no room. */
+static size_t allocate_aligned(struct shmemi_heap *heap, size_t size, size_t alignment)
+{
+    size_t offset = SIZE_MAX;
+    int rc = shmemi_heap_allocate(heap, size, alignment, &offset);
+    CHECK(offset == SIZE_MAX ? rc == -ENOSPC : rc == 0);
+    return offset;
+}
+
 static size_t allocate(struct shmemi_heap *heap, size_t size)
 {
-    size_t offset = shmemi_heap_allocate(heap, size, 16);
+    size_t offset = allocate_aligned(heap, size, 16);
     CHECK(offset != SIZE_MAX);
     return offset;
 }
@@ -57,11 +67,11 @@ static void check_alignment(void)
     struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
     size_t offset[20], n = 0;
     for (size_t alignment = 1; alignment <= HEAP / 4; alignment *= 2) {
-        offset[n] = shmemi_heap_allocate(heap, 40, alignment);
+        offset[n] = allocate_aligned(heap, 40, alignment);
         CHECK(offset[n] != SIZE_MAX && offset[n] % alignment == 0);
         n++;
     }
-    CHECK(shmemi_heap_allocate(heap, 40, (size_t)HEAP * 2) == SIZE_MAX);
+    CHECK(allocate_aligned(heap, 40, (size_t)HEAP * 2) == SIZE_MAX);
     while (n)
         CHECK(shmemi_heap_release(heap, offset[--n]) == 0);
     check_empty(heap);
@@ -72,13 +82,13 @@ static void check_limits(void)
 {
     struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
     size_t whole = state_of(heap).largest_free;
-    CHECK(shmemi_heap_allocate(heap, whole + 1, 16) == SIZE_MAX);
-    CHECK(shmemi_heap_allocate(heap, SIZE_MAX, 16) == SIZE_MAX);
-    CHECK(shmemi_heap_allocate(heap, SIZE_MAX - 63, 16) == SIZE_MAX);
-    CHECK(shmemi_heap_allocate(heap, 0, 16) == SIZE_MAX);
+    CHECK(allocate_aligned(heap, whole + 1, 16) == SIZE_MAX);
+    CHECK(allocate_aligned(heap, SIZE_MAX, 16) == SIZE_MAX);
+    CHECK(allocate_aligned(heap, SIZE_MAX - 63, 16) == SIZE_MAX);
+    CHECK(allocate_aligned(heap, 0, 16) == SIZE_MAX);
     size_t all = allocate(heap, whole);
     CHECK(state_of(heap).largest_free == 0 && state_of(heap).used == whole);
-    CHECK(shmemi_heap_allocate(heap, 1, 16) == SIZE_MAX);
+    CHECK(allocate_aligned(heap, 1, 16) == SIZE_MAX);
     CHECK(shmemi_heap_release(heap, all) == 0);
     check_empty(heap);
     shmemi_heap_destroy(heap);
@@ -155,7 +165,7 @@ static void random_allocate(struct model *model, int i, unsigned random)
 {
     size_t size = 1 + (random >> 3) % (random % 7 ? 3000 : 60000), alignment = (size_t)16 << random % 9;
     size_t largest = state_of(model->heap).largest_free;
-    size_t offset = shmemi_heap_allocate(model->heap, size, alignment);
+    size_t offset = allocate_aligned(model->heap, size, alignment);
     if (offset == SIZE_MAX) {
         CHECK(size + alignment + UNIT > largest); /* else there would have been room */
         return;
@@ -213,6 +223,61 @@ static void check_random(void)
     shmemi_heap_destroy(other.heap); /* with blocks in use */
 }
 
+/* ---- out of memory ----------------------------------------------------------------------------------------------- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static long failing = -1; /* this allocation of memory fails, 0: the next one; negative: none */
+
+void *__wrap_malloc(size_t size)
+{
+    return failing-- == 0 ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return failing-- == 0 ? NULL : __real_calloc(count, size);
+}
+
+/* Allocate blocks with padding before them until the table of used blocks has grown; the k-th allocation of
+ * memory fails. Returns whether it came to that. */
+static bool fill_with_failure(long k)
+{
+    enum { N = 500 };
+    static size_t offset[N];
+    int n = 0;
+    failing = k;
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    for (int i = 0; heap && i < N; i++) {
+        struct shmemi_heap_state before = state_of(heap), after;
+        int rc = shmemi_heap_allocate(heap, 64, 256, &offset[n]);
+        CHECK(rc == 0 || rc == -ENOMEM);
+        after = state_of(heap);
+        CHECK(rc == 0 || !memcmp(&before, &after, sizeof before));
+        n += !rc;
+    }
+    bool has_failed = failing < 0;
+    failing = -1;
+    while (n)
+        CHECK(shmemi_heap_release(heap, offset[--n]) == 0);
+    if (heap)
+        check_empty(heap);
+    shmemi_heap_destroy(heap);
+    return has_failed;
+}
+
+/* Whichever allocation of memory fails, the heap is whole afterwards. */
+static void check_out_of_memory(void)
+{
+    shmemi_log_hold(true);
+    for (long k = 0; fill_with_failure(k); k++)
+        ;
+    shmemi_log_hold(false);
+}
+
 int main(void)
 {
     check_basics();
@@ -222,5 +287,6 @@ int main(void)
     check_merging();
     check_resize();
     check_random();
+    check_out_of_memory();
     return 0;
 }
