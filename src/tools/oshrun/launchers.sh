@@ -1,0 +1,210 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Part of oshrun: finds the launcher and writes its command line.
+
+# launcher_kind COMMAND: prints ompi4, ompi5, prrte, slurm, hydra (MPICH, with PMI) or, if it has no PMIx, refused
+launcher_kind() {
+    local kind=refused
+    case ${1##*/} in
+        prterun*) kind=prrte ;;
+        srun*) "$1" --mpi=list 2>&1 </dev/null | grep -q pmix && kind=slurm ;;
+        *)  case $("$1" --version 2>&1 </dev/null) in
+                *"(Open MPI) "[1-3].*) ;;
+                *"(Open MPI) 4."*) kind=ompi4 ;;
+                *"(Open MPI) "*) kind=ompi5 ;;
+                *[Pp][Rr][Rr][Tt][Ee]*) kind=prrte ;;
+                *HYDRA* | *[Hh]ydra*) kind=hydra ;;
+            esac ;;
+    esac
+    echo $kind
+}
+
+# find_launcher: sets launcher (a command) and kind. Hydra is the last choice: it does not report which PE failed.
+find_launcher() {
+    local name refused='' hydra='' asked=$launcher
+    local -a names=(mpirun mpirun.openmpi orterun prterun srun mpiexec mpiexec.hydra)
+    kind=''
+    if [ "$launcher" = none ]; then
+        kind=none
+        return
+    elif [ -n "$launcher" ]; then
+        type -P -- "$launcher" >/dev/null || die 127 "launcher '$launcher' not found"
+        names=("$launcher")
+    fi
+    for name in "${names[@]}"; do
+        type -P -- "$name" >/dev/null || continue
+        kind=$(launcher_kind "$name")
+        case $kind in
+            refused) refused+="${refused:+, }$name" ;;
+            hydra) hydra=${hydra:-$name} ;;
+            *) launcher=$name; return ;;
+        esac
+    done
+    if [ -n "$hydra" ]; then
+        launcher=$hydra
+        kind=hydra
+        return
+    fi
+    if [ -n "$refused" ] && { [ -n "$asked" ] || [ "${npes:-}" != 1 ]; }; then
+        die 1 "$refused has no PMIx, through which MapSHMEM starts: install Open MPI 4 or later (openmpi-bin) or PRRTE"
+    fi
+    [ "${npes:-1}" = 1 ] || die 127 "no launcher found for $npes PEs: install Open MPI (openmpi-bin), PRRTE or Slurm"
+    kind=none
+}
+
+# launcher_path: prints the launcher, with its full path if it is outside the system's directories: Open MPI then finds
+# its own parts on the other hosts, too.
+launcher_path() {
+    local path
+    path=$(type -P -- "$launcher")
+    case ${path%/*} in
+        /bin | /usr/bin | /usr/local/bin) echo "$launcher" ;;
+        /*) echo "$path" ;;
+        *) echo "$PWD/${path#./}" ;;
+    esac
+}
+
+# given PATTERN...: whether one of the user's launcher options matches
+given() {
+    local pattern word
+    local -a words=("${launcher_args[@]}")
+    [ $verbatim = yes ] && words=("${program[@]}")
+    for word in "${words[@]}"; do
+        for pattern in "$@"; do
+            # shellcheck disable=SC2053
+            [[ $word == $pattern ]] && return 0
+        done
+    done
+    return 1
+}
+
+# local_job: whether all PEs will run on this host
+local_job() {
+    [ -z "$hosts${SLURM_JOB_ID:-}${PBS_NODEFILE:-}${LSB_HOSTS:-}${PE_HOSTFILE:-}${COBALT_NODEFILE:-}" ] &&
+        ! given '-host*' '--host*' '-H' '-machinefile' '--machinefile'
+}
+
+# usable_cores: prints the number of cores to which PEs may be bound. 0 when something that the launcher does not see,
+# such as taskset, confines this process: binding would then break out of it.
+usable_cores() {
+    local allowed cpuset
+    allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
+    cpuset=$(cat /sys/fs/cgroup/cpuset.cpus.effective 2>/dev/null || cat /sys/fs/cgroup/cpuset/cpuset.cpus 2>/dev/null)
+    if [ "$(nproc)" != "$(getconf _NPROCESSORS_ONLN)" ] && [ "$allowed" != "$cpuset" ]; then
+        echo 0
+    else
+        lscpu -b -p=CPU,CORE,SOCKET 2>/dev/null | awk -F, -v list="$allowed" '
+            BEGIN { n = split(list, r, ","); for (i = 1; i <= n; i++) { m = split(r[i], e, "-");
+                    for (c = e[1] + 0; c <= e[m] + 0; c++) ok[c] = 1 } }
+            !/^#/ && ($1 in ok) && !(($2, $3) in seen) { seen[$2, $3] = 1; cores++ }
+            END { print cores + 0 }'
+    fi
+}
+
+# pes_per_host: prints the largest number of PEs that a host will get
+pes_per_host() {
+    local word slots=1 max=0 n=0
+    local -a list
+    IFS=, read -r -a list <<<"$hosts"
+    for word in "${list[@]}"; do
+        slots=1
+        [[ $word == *:* ]] && slots=${word##*:}
+        n=$((n + slots))
+        [ "$slots" -gt "$max" ] && max=$slots
+    done
+    if [ -z "$hosts" ]; then
+        echo "$npes"
+    elif [ "${npes:-0}" -gt $n ]; then
+        echo $(((npes + ${#list[@]} - 1) / ${#list[@]} + max))
+    else
+        echo "$max"
+    fi
+}
+
+# binding: prints what to bind PEs to, or nothing to leave that to the launcher
+binding() {
+    local to=$bind
+    if [ -z "$bind$hosts" ] && ! { [ -n "${npes:-}" ] && local_job; }; then return; fi
+    [ -n "$bind" ] || if [ "$(pes_per_host)" -le "$(usable_cores)" ]; then to=core; else to=none; fi
+    [ "$to" = none ] || to+=:if-supported
+    echo "$to"
+}
+
+# openmpi_command: mpirun of Open MPI 4 and 5, prterun
+openmpi_command() {
+    local word to
+    command=("$(launcher_path)")
+    [ "$(id -u)" = 0 ] && command+=(--allow-run-as-root)
+    [ -n "${npes:-}" ] && command+=(-np "$npes")
+    [ -n "$hosts" ] && command+=(--host "$hosts")
+    if given '*oversubscribe*' '*OVERSUBSCRIBE*'; then
+        :
+    elif [ "$kind" = ompi4 ]; then
+        command+=(--oversubscribe)
+    elif ! given '-map-by' '--map-by*'; then
+        command+=(--map-by :OVERSUBSCRIBE)
+    fi
+    if ! given '-bind-to*' '--bind-to*' '-cpu-*' '--cpu-*' '-rf' '--rankfile'; then
+        to=$(binding)
+        [ -z "$to" ] || command+=(--bind-to "$to")
+    fi
+    for word in "${forwarded[@]}"; do
+        # given with its value, because some builds of mpirun change the variable while they look for OpenCL devices
+        [[ $word != OCL_ICD_* || $word == *=* ]] || word+="=${!word}"
+        command+=(-x "$word")
+    done
+}
+
+slurm_command() {
+    command=(srun --mpi=pmix --kill-on-bad-exit=1)
+    [ "$launcher" = srun ] || command[0]=$(launcher_path)
+    [ -n "${npes:-}" ] && command+=(--ntasks "$npes")
+    # shellcheck disable=SC2001
+    [ -n "$hosts" ] && command+=(--nodelist "$(sed 's/:[0-9]*//g' <<<"$hosts")" --ntasks-per-node "$(pes_per_host)")
+    [ -n "$bind" ] && command+=("--cpu-bind=${bind/%core/cores}")
+    given '--overcommit' '-O' || command+=(--overcommit) # srun forwards the environment itself
+}
+
+# hydra_command: mpiexec of MPICH, which forwards the environment itself
+hydra_command() {
+    local to
+    command=("$(launcher_path)")
+    [ -n "${npes:-}" ] && command+=(-n "$npes")
+    [ -n "$hosts" ] && command+=(-hosts "$hosts")
+    if ! given '-bind-to*' '--bind-to*' '-map-by*' '--map-by*'; then
+        to=$(binding)
+        [ -z "$to" ] || command+=(-bind-to "${to%:*}")
+    fi
+}
+
+# direct_command: one PE, no launcher
+direct_command() {
+    [ "${npes:-1}" = 1 ] || die 2 "$npes PEs need a launcher: omit --launcher=none"
+    [ ${#launcher_args[@]} -eq 0 ] || die 2 "there is no launcher to take the options after '--'"
+    command=()
+}
+
+build_command() {
+    case $kind in
+        slurm) slurm_command ;;
+        hydra) hydra_command ;;
+        none) direct_command ;;
+        *) openmpi_command ;;
+    esac
+    options_end=${#command[@]} # where watch_launcher adds its own
+    command+=("${launcher_args[@]}" "${program[@]}")
+}
+
+print_command() {
+    local word plain='^[A-Za-z0-9_./=,:+@%-]+$' line=''
+    local -a words=("${command[@]}")
+    # the other launchers get the values of -x as options
+    [[ $kind =~ ^(slurm|hydra|none)$ ]] && words=("${assigned[@]}" "${words[@]}")
+    for word in "${words[@]}"; do
+        [[ $word =~ $plain ]] || word=$(printf '%q' "$word")
+        line+=" $word"
+    done
+    echo "${line# }"
+}
+

@@ -1,0 +1,109 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Part of oshrun: runs the command, passes signals on to it, and ends with the status of the job.
+
+job='' reader='' signaled=no interrupted=''
+
+# shellcheck disable=SC2317 # called by trap
+on_signal() {
+    signaled=yes
+    [[ $1 == USR? ]] || interrupted=$1
+    # without a launcher the program has had the terminal's SIGINT already
+    [[ $1 == INT && $kind == none ]] && in_foreground && return
+    kill -s "$1" "$job" 2>/dev/null
+}
+
+# in_foreground: whether stdin is the terminal and this is its foreground job
+in_foreground() {
+    local group foreground
+    [ -t 0 ] && read -r _ _ _ _ group _ _ foreground _ </proc/$$/stat && [ "$group" = "$foreground" ]
+}
+
+# wait_for_job: sets status. A signal that is trapped interrupts wait, which is then repeated.
+wait_for_job() {
+    until signaled=no; wait "$job" 2>/dev/null; status=$?; [ $signaled = no ]; do :; done
+}
+
+# guard: sets guards, the words in front of the command. The command must not ignore SIGINT, as background jobs of a
+# script do. A launcher must die with this script and get each signal once (at the second one Open MPI gives up without
+# cleaning up): it gets a session of its own, which the terminal's signals do not reach, and typed input by a pipe.
+guard() {
+    guards=(env --default-signal=INT --default-signal=QUIT)
+    "${guards[@]}" true 2>/dev/null || guards=()
+    [ "$kind" != none ] || return
+    setpriv --help 2>/dev/null | grep -q pdeathsig && guards=(setpriv --pdeathsig TERM -- "${guards[@]}")
+    guards=(setsid "${guards[@]}")
+    if in_foreground; then
+        exec < <(exec cat <&0)
+        reader=$!
+    elif [ -t 0 ]; then
+        exec </dev/null
+    fi
+}
+
+# start: run the command as process $job. A background job of a script reads nothing unless its stdin is given.
+start() {
+    "${guards[@]}" "${command[@]}" <&0 &
+    job=$!
+}
+
+# run_direct: one PE without a launcher
+run_direct() {
+    start
+    wait_for_job
+    failed_pe=0 failed_how=exit
+    [ "$status" -gt 128 ] && failed_how=signal
+    [ -n "$interrupted" ] || report "$status"
+}
+
+# run_watched: print one line in place of the launcher's messages
+run_watched() {
+    local watcher diverter=
+    watch_launcher
+    exec 3> >(watch)
+    watcher=$!
+    exec 4>&2
+    [ "$kind" = ompi4 ] || { exec 4> >(divert); diverter=$!; }
+    start 2>&4 4>&-
+    wait_for_job
+    if [ -n "$diverter" ]; then
+        printf '\001oshrun-end\n' >&4
+        exec 4>&-
+        wait "$diverter"
+    fi
+    echo "oshrun-exit $status $interrupted" >&3
+    exec 3>&-
+    wait "$watcher"
+    status=$?
+}
+
+run() {
+    local sig status
+    for sig in INT TERM HUP USR1 USR2; do
+        # shellcheck disable=SC2064
+        trap "on_signal $sig" $sig
+    done
+    guard
+    if [ "$kind" = none ]; then
+        run_direct
+    elif [ $verbose = yes ] || [ "$kind" = hydra ]; then
+        [ $verbose = no ] || print_command >&2
+        start
+        wait_for_job
+    else
+        run_watched
+    fi
+    [ -n "$reader" ] && kill "$reader" 2>/dev/null
+    [ -n "$interrupted" ] && status=$((128 + $(kill -l "$interrupted")))
+    exit "$status"
+}
+
+parse_options "$@"
+split_program
+check_options
+find_program
+find_launcher
+forward_environment
+build_command
+if [ $dry_run = yes ]; then print_command; else run; fi
