@@ -8,7 +8,7 @@
  */
 #include "check.h"
 #include "deep/image.h"
-#include "deep/random_graph.h"
+#include "../deep/random_graph.h"
 #include "deep_check.h"
 
 #include "base/log.h"

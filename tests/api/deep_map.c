@@ -4,7 +4,7 @@
  * others, selection, refusals that change nothing. Each on a list whose nodes have data.
  */
 #include "check.h"
-#include "space_device.h"
+#include "../deep/space_device.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
  *     deep_random [GRAPHS]      of all PEs together; DEEP_RANDOM_GRAPHS in the environment means the same
  */
 #include "check.h"
-#include "deep/random_graph.h"
+#include "../deep/random_graph.h"
 #include "deep_check.h"
 
 enum { SLOTS = 12, SLOT = 256 << 10, FEW = 240, OBJECTS_MAX = 40, OTHER_DATA = 1 };

@@ -5,8 +5,8 @@
  * the memory is free again in the end. With an argument, or DEEP_GRAPHS: as many graphs for each.
  */
 #include "check.h"
-#include "random_graph.h"
-#include "space_device.h"
+#include "../deep/random_graph.h"
+#include "../deep/space_device.h"
 
 #include <inttypes.h>
 

@@ -6,7 +6,7 @@
 #ifndef MAP_CHECK_H
 #define MAP_CHECK_H
 
-#include "device.h"
+#include "../osu/device.h"
 
 /* Open this PE's device of a kind; false when a PE has none, on every PE. */
 bool map_open_device(const struct device_ops *device);

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "map_check.h"
-#include "session.h"
+#include "../osu/session.h"
 
 #include <shmemx.h>
 

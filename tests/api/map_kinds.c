@@ -4,7 +4,7 @@
  * allocation do not disturb each other, what is freed and allocated again is the new one, and nothing stays open. Under
  * SHMEM_GPU_STRICT=1: slow classes are refused on every PE, with the cause.
  */
-#include "cuda_user.h"
+#include "../unit/cuda_user.h"
 
 #include "base/settings.h"
 #include "bootstrap/job.h"

@@ -12,7 +12,7 @@
 
 #include "base/settings.h"
 #include "gpu/copy_pool.h"
-#include "unit.h"
+#include "../unit/unit.h"
 
 #include <string.h>
 #include <time.h>

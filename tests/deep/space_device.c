@@ -4,8 +4,8 @@
  */
 #include "space_device.h"
 
-#include "check.h"
-#include "map_check.h"
+#include "../api/check.h"
+#include "../api/map_check.h"
 
 static const struct device_ops *const kinds[] = {&device_opencl, &device_cuda};
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };

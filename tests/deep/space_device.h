@@ -5,7 +5,7 @@
 #ifndef SPACE_DEVICE_H
 #define SPACE_DEVICE_H
 
-#include "device.h"
+#include "../osu/device.h"
 
 #include <shmemx.h>
 

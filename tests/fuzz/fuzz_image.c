@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "deep/image.h"
-#include "random_graph.h"
+#include "../deep/random_graph.h"
 
 enum { MOST_OBJECTS = 3, MOST_BYTES = 1 << 16, MOST_CHANGES = 24, TARGETS = 256 };
 static const uint64_t base = 0x10000;

@@ -6,7 +6,7 @@
 #include "deep/space/technique.h"
 #include "deep/pipeline.h"
 
-#include "random_graph.h"
+#include "../deep/random_graph.h"
 #include "unit.h"
 
 #include "base/log.h"
