@@ -14,16 +14,12 @@
 
 struct shmemi_team shmemi_team_world = {.my_pe = -1, .n_pes = -1}, shmemi_team_shared = {.my_pe = -1, .n_pes = -1};
 
-enum { SLOT_WORLD, SLOT_SHARED, BITMAP_WORDS = SHMEMI_TEAMS_MAX / 64 };
+enum { SLOT_WORLD, SLOT_SHARED };
 
 static struct {
-    pthread_mutex_t lock; /* of the lists and the slots: threads may work on different teams */
+    pthread_mutex_t lock; /* of the lists: threads may work on different teams */
     struct shmemi_team *made;
-    uint64_t free_slots[BITMAP_WORDS];
-    uint64_t number[SHMEMI_TEAMS_MAX]; /* highest of the collectives in each slot so far */
 } teams = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static_assert(BITMAP_WORDS + 1 <= SHMEMI_AGREE_WORDS_MAX, "the bitmap and a verdict are agreed upon at once");
 
 struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle)
 {
@@ -98,112 +94,6 @@ static void free_parts(struct shmemi_team *team)
     free(team->world_pes);
 }
 
-/* ---- Slots of workspaces ----------------------------------------------------------------------------------------- */
-
-static void mark_slot(unsigned slot, bool is_free)
-{
-    uint64_t bit = (uint64_t)1 << slot % 64;
-    pthread_mutex_lock(&teams.lock);
-    if (is_free)
-        teams.free_slots[slot / 64] |= bit;
-    else
-        teams.free_slots[slot / 64] &= ~bit;
-    pthread_mutex_unlock(&teams.lock);
-}
-
-/* Candidates among the slots that are free on all members. Each parent begins to look elsewhere, and each attempt too:
- * threads that split different teams at the same time seldom want the same slot. */
-static unsigned choose_slots(const struct shmemi_team *parent, const uint64_t *bitmap, unsigned attempt, unsigned n,
-                             unsigned *slots)
-{
-    unsigned found = 0;
-    for (unsigned i = 0; i < SHMEMI_TEAMS_MAX && found < n; i++) {
-        unsigned slot = (parent->slot * 37 + attempt * 5 + i) % SHMEMI_TEAMS_MAX;
-        if (bitmap[slot / 64] >> slot % 64 & 1)
-            slots[found++] = slot;
-    }
-    return found;
-}
-
-/* Take the slots on this PE: all or none. Another thread may have been faster. */
-static bool take_slots(unsigned n, const unsigned *slots)
-{
-    unsigned taken = 0;
-    while (taken < n && shmemi_team_reserve_slot(slots[taken]))
-        taken++;
-    for (unsigned i = 0; taken < n && i < taken; i++)
-        mark_slot(slots[i], true);
-    return taken == n;
-}
-
-/* One attempt: 0; -EAGAIN when the slots were taken meanwhile on some member; -ENOSPC when there are none. */
-static int try_to_reserve(struct shmemi_team *parent, unsigned attempt, unsigned n, unsigned *slots)
-{
-    uint64_t bitmap[BITMAP_WORDS];
-    pthread_mutex_lock(&teams.lock);
-    memcpy(bitmap, teams.free_slots, sizeof bitmap);
-    pthread_mutex_unlock(&teams.lock);
-    int rc = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, bitmap, BITMAP_WORDS);
-    if (rc)
-        return rc;
-    if (choose_slots(parent, bitmap, attempt, n, slots) < n)
-        return -ENOSPC;
-    bool taken_here = take_slots(n, slots);
-    uint64_t taken = taken_here;
-    rc = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, &taken, 1);
-    if (!rc && taken)
-        return 0;
-    for (unsigned i = 0; taken_here && i < n; i++)
-        mark_slot(slots[i], true);
-    return rc ? rc : -EAGAIN;
-}
-
-/* `n` slots that are free on all members of the parent, reserved on this PE. -ENOSPC, logged by the parent's first PE,
- * when there are fewer. */
-static int reserve_slots(struct shmemi_team *parent, unsigned n, unsigned *slots)
-{
-    int rc = -EAGAIN;
-    for (unsigned attempt = 0; rc == -EAGAIN; attempt++)
-        rc = try_to_reserve(parent, attempt, n, slots);
-    if (rc == -ENOSPC && parent->my_pe == 0)
-        shmemi_warn("no more teams: a PE can be a member of %d at a time", SHMEMI_TEAMS_MAX);
-    return rc;
-}
-
-void shmemi_team_free_slots(uint64_t *bitmap, uint64_t *number_p)
-{
-    pthread_mutex_lock(&teams.lock);
-    memcpy(bitmap, teams.free_slots, sizeof teams.free_slots);
-    *number_p = 0;
-    for (int slot = 0; slot < SHMEMI_TEAMS_MAX; slot++)
-        if (teams.number[slot] > *number_p)
-            *number_p = teams.number[slot];
-    pthread_mutex_unlock(&teams.lock);
-}
-
-bool shmemi_team_reserve_slot(unsigned slot)
-{
-    uint64_t bit = (uint64_t)1 << slot % 64;
-    pthread_mutex_lock(&teams.lock);
-    bool was_free = teams.free_slots[slot / 64] & bit;
-    teams.free_slots[slot / 64] &= ~bit;
-    pthread_mutex_unlock(&teams.lock);
-    return was_free;
-}
-
-void shmemi_team_release_slot(unsigned slot)
-{
-    mark_slot(slot, true);
-}
-
-static uint64_t number_of_slot(unsigned slot)
-{
-    pthread_mutex_lock(&teams.lock);
-    uint64_t number = teams.number[slot];
-    pthread_mutex_unlock(&teams.lock);
-    return number;
-}
-
 /* ---- Making and destroying --------------------------------------------------------------------------------------- */
 
 static int open_team(struct shmemi_team *team, unsigned slot, uint64_t number)
@@ -235,13 +125,8 @@ static void forget(struct shmemi_team *team)
 
 static void close_team(struct shmemi_team *team)
 {
-    if (team->collective) {
-        uint64_t number = shmemi_collective_close(team);
-        pthread_mutex_lock(&teams.lock);
-        if (number > teams.number[team->slot])
-            teams.number[team->slot] = number;
-        pthread_mutex_unlock(&teams.lock);
-    }
+    if (team->collective)
+        shmemi_team_slot_raise_number(team->slot, shmemi_collective_close(team));
     free_parts(team);
 }
 
@@ -251,6 +136,8 @@ struct plan {
     const shmem_team_config_t *config;
     long config_mask;
 };
+
+enum { PLANS_MAX = 2 }; /* at a time: the two axes of a grid */
 
 static bool is_member(const struct shmemi_team *parent, const struct plan *plan)
 {
@@ -289,37 +176,59 @@ static struct shmemi_team *make_team(const struct shmemi_team *parent, const str
     return NULL;
 }
 
-/* Make up to two teams, each in a slot of its own; a plan without members on this PE makes nothing here. The members
- * of the parent that share a plan form a team. Collective over the parent: 0 on all PEs, or an error on all. */
+/* Undo the making of a team, NULL if this PE has none, and give its slot back. */
+static void unmake(struct shmemi_team *team, unsigned slot)
+{
+    if (team)
+        close_team(team);
+    free(team);
+    shmemi_team_release_slot(slot);
+}
+
+/* Make this PE's team of each plan in the plan's slot, where it is a member. -ENOMEM when one could not be made. */
+static int make_own_teams(struct shmemi_team *parent, const struct plan *plans, const unsigned *slots, unsigned n,
+                          shmem_team_t *made)
+{
+    uint64_t numbers[PLANS_MAX];
+    for (unsigned i = 0; i < n; i++)
+        numbers[i] = shmemi_team_slot_number(slots[i]);
+    int rc = shmemi_collective_agree(parent, SHMEMI_AGREE_MAX, numbers, n);
+    for (unsigned i = 0; i < n && !rc; i++) {
+        if (!is_member(parent, &plans[i]))
+            continue;
+        made[i] = make_team(parent, &plans[i], slots[i], numbers[i]);
+        rc = made[i] ? 0 : -ENOMEM;
+    }
+    return rc;
+}
+
+/* Has every member of the parent succeeded? 0 on all, or an error on all. */
+static int agree_on_success(struct shmemi_team *parent, int rc)
+{
+    uint64_t succeeded = !rc;
+    int rc_agree = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, &succeeded, 1);
+    if (rc || rc_agree)
+        return rc ? rc : rc_agree;
+    return succeeded ? 0 : -ENOMEM;
+}
+
+/* Make a team of each plan, in a slot of its own. The members of the parent that share a plan form a team. Collective
+ * over the parent: 0 on all PEs, or an error on all. */
 static int make_teams(struct shmemi_team *parent, const struct plan *plans, unsigned n, shmem_team_t *made)
 {
-    unsigned slots[2];
-    uint64_t numbers[2], succeeded = 1;
-    int rc = reserve_slots(parent, n, slots);
+    unsigned slots[PLANS_MAX];
+    int rc = shmemi_team_reserve_slots(parent, n, slots);
     if (rc)
         return rc;
     for (unsigned i = 0; i < n; i++)
-        numbers[i] = number_of_slot(slots[i]);
-    rc = shmemi_collective_agree(parent, SHMEMI_AGREE_MAX, numbers, n);
+        made[i] = SHMEM_TEAM_INVALID;
+    rc = agree_on_success(parent, make_own_teams(parent, plans, slots, n, made));
     for (unsigned i = 0; i < n; i++) {
-        made[i] = !rc && is_member(parent, &plans[i]) ? make_team(parent, &plans[i], slots[i], numbers[i]) : NULL;
-        if (!made[i])
-            mark_slot(slots[i], true);
-        if (!rc && !made[i] && is_member(parent, &plans[i]))
-            succeeded = 0;
-    }
-    int agreed = shmemi_collective_agree(parent, SHMEMI_AGREE_AND, &succeeded, 1);
-    rc = rc ? rc : agreed ? agreed : succeeded ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < n; i++) {
-        if (!made[i])
-            continue;
-        if (!rc) {
+        if (!rc && made[i]) {
             keep(made[i]);
             continue;
         }
-        close_team(made[i]);
-        mark_slot(slots[i], true);
-        free(made[i]);
+        unmake(made[i], slots[i]);
         made[i] = SHMEM_TEAM_INVALID;
     }
     return rc;
@@ -337,7 +246,7 @@ static void destroy(struct shmemi_team *team)
     destroy_contexts(team);
     forget(team);
     close_team(team);
-    mark_slot(slot, true);
+    shmemi_team_release_slot(slot);
     free(team);
 }
 
@@ -409,10 +318,9 @@ struct shmemi_team *shmemi_team_find_active_set(int start, int stride, int size)
 
 int shmemi_teams_open(void)
 {
-    memset(teams.number, 0, sizeof teams.number);
-    memset(teams.free_slots, 0xff, sizeof teams.free_slots);
-    mark_slot(SLOT_WORLD, false);
-    mark_slot(SLOT_SHARED, false);
+    shmemi_team_slots_open();
+    shmemi_team_reserve_slot(SLOT_WORLD);
+    shmemi_team_reserve_slot(SLOT_SHARED);
     int rc = open_world();
     return rc ? rc : open_shared();
 }

@@ -75,6 +75,21 @@ void shmemi_teams_close(void);
  * SHMEM_TEAM_INVALID. */
 struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle);
 
+/* ---- Slots of workspaces (shmem/team_slots.c). Any thread. ------------------------------------------------------- */
+
+/* All slots are free, and their collectives have not counted yet. */
+void shmemi_team_slots_open(void);
+/* Choose n slots that are free on all members of the parent, and reserve them on this PE. Collective over the parent.
+ * -ENOSPC, logged by the parent's first PE, when there are fewer. */
+int shmemi_team_reserve_slots(struct shmemi_team *parent, unsigned n, unsigned *chosen);
+bool shmemi_team_reserve_slot(unsigned slot); /* false: it is taken */
+void shmemi_team_release_slot(unsigned slot);
+/* The highest number of the collectives in a slot so far. */
+uint64_t shmemi_team_slot_number(unsigned slot);
+void shmemi_team_slot_raise_number(unsigned slot, uint64_t number);
+/* Bitmap of the slots that are free on this PE, and the highest number of any collective so far. */
+void shmemi_team_free_slots(uint64_t *bitmap, uint64_t *number_p);
+
 /* Link and unlink a context to the team that it was created on. Any thread. */
 void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_ctx *ctx);
 void shmemi_team_remove_context(struct shmemi_ctx *ctx);
@@ -85,10 +100,6 @@ void shmemi_context_free(struct shmemi_ctx *ctx);
 /* ---- Teams of active sets (shmem/coll/active_set.c), whose members agree upon the slot among themselves -------------------
  * Any thread. The teams go away in shmemi_teams_close. */
 
-/* Bitmap of the slots that are free on this PE, and the highest number of any collective so far. */
-void shmemi_team_free_slots(uint64_t *bitmap, uint64_t *number_p);
-bool shmemi_team_reserve_slot(unsigned slot); /* false: it is taken */
-void shmemi_team_release_slot(unsigned slot);
 /* Of PEs of SHMEM_TEAM_WORLD; NULL after an error line. */
 struct shmemi_team *shmemi_team_make_active_set(int start, int stride, int size, unsigned slot, uint64_t number);
 /* NULL: not made yet. */

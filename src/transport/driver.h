@@ -158,6 +158,8 @@ struct shmemi_driver {
 
 /* What orders and completes the operations of a kind (pending.h), whichever driver has issued them. */
 struct shmemi_completion {
+    bool fence_completes; /* fence is quiet */
+
     /* Order what was issued before what comes, per destination; complete everything that was issued before the call. */
     int (*fence)(struct shmemi_context *);
     int (*quiet)(struct shmemi_context *);

@@ -7,6 +7,8 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include "gpu/processor.h"
+
 enum {
     TREE_RADIX = 8,
     QUICK_SPINS = 100, /* looks at a word before other work is thought of: some hundred nanoseconds */
@@ -81,7 +83,7 @@ static void await_line(const struct shmemi_team *team, const _Atomic uint64_t *w
     for (int i = team->collective->spins ? QUICK_SPINS : 1; i > 0; i--) {
         if (__builtin_expect(atomic_load_explicit(word, memory_order_acquire) >= number, 1))
             return;
-        __builtin_ia32_pause();
+        shmemi_pause();
     }
     await_line_for_long(team, word, number);
 }

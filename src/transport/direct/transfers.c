@@ -291,7 +291,12 @@ static int poll(struct shmemi_context *context)
     return are_complete(context, mark_all(context)) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
 }
 
-const struct shmemi_completion shmemi_completion_direct = {.fence = quiet, .quiet = quiet, .poll = poll};
+const struct shmemi_completion shmemi_completion_direct = {
+    .fence_completes = true,
+    .fence = quiet,
+    .quiet = quiet,
+    .poll = poll,
+};
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 

@@ -90,10 +90,9 @@ static int quiet_kind(struct shmemi_context *context, int kind)
 static int fence_kind(struct shmemi_context *context, int kind)
 {
     const struct shmemi_count *count = &context->pending.of[kind];
-    const struct shmemi_completion *completion = completing[kind];
-    if (completion->fence == completion->quiet)
+    if (completing[kind]->fence_completes)
         return quiet_kind(context, kind);
-    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completion->fence(context);
+    return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->fence(context);
 }
 
 /* Post what has only been collected. */

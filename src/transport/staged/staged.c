@@ -421,6 +421,7 @@ const struct shmemi_driver shmemi_driver_staged = {
 };
 
 const struct shmemi_completion shmemi_completion_staged = {
+    .fence_completes = true,
     .fence = staged_quiet,
     .quiet = staged_quiet,
     .poll = staged_poll,

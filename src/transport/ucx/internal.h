@@ -2,16 +2,17 @@
  *
  * What the ucx files share.
  *
- *   ucx.c          context, workers, endpoints
- *   progress.c     progress of the workers
- *   transport/ucx/key.c      remote keys: expose a region, fetch a peer's key at the first access
- *   transport/ucx/rma.c      the driver: put, get, atomics, fence, quiet
- *   transport/ucx/bounce.c   the driver's transfers from and to GPU memory, through pinned host buffers
- *   transport/ucx/gdr.c      the driver gdr: GPU memory by one-sided operations
- *   transport/ucx/transports.c  the transports of an endpoint; transport/ucx/transports_none.c where UCX does not tell
- *   transport/ucx/request.c  the link, the origin's end: requests as active messages
- *   transport/ucx/arrival.c  the link, the owner's end
- *   transport/ucx/staging.c  the staging slots, registered
+ *   ucx.c         context, workers, endpoints, counting operations under way
+ *   progress.c    progress of the workers
+ *   key.c         remote keys: expose a region, fetch a peer's key at the first access
+ *   rma.c         the driver "ucx": put, get, fence, quiet
+ *   amo.c         its atomic operations
+ *   bounce.c      its transfers from and to GPU memory, through page-locked host buffers
+ *   gdr.c         the driver "gdr": GPU memory by one-sided operations
+ *   transports.c  the transports of an endpoint; transports_none.c where UCX does not tell
+ *   request.c     the link, the origin's end: requests as active messages
+ *   arrival.c     the link, the owner's end
+ *   staging.c     the staging slots, registered
  *
  * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, so with that lock held: what
  * they share with the issuing functions needs no other protection. When both locks are taken, service comes first.
@@ -57,7 +58,7 @@ extern struct shmemi_ucx shmemi_ucx;
 /* A peer's copy of a region: view->data. Allocated by attach, filled in by the first operation. */
 struct shmemi_ucx_target {
     atomic_bool ready;      /* the rest is valid */
-    atomic_bool by_request; /* gdr: not reached after all (transport/ucx/gdr.c) */
+    atomic_bool by_request; /* gdr: not reached after all */
     atomic_bool is_native;  /* gdr: known to be reached by RDMA */
     ucp_ep_h endpoint;
     ucp_rkey_h key;
@@ -96,7 +97,7 @@ void shmemi_ucx_turn(unsigned *spins);
 unsigned shmemi_ucx_progress(void);
 unsigned shmemi_ucx_service_progress(void);
 
-/* ---- transport/ucx/key.c --------------------------------------------------------------------------------------------------- */
+/* ---- key.c ------------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_key_open(void);
 /* shmemi_ucx_expose for memory of a type. Logs nothing; status text in *cause_p on failure. */
@@ -117,7 +118,7 @@ static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const str
     return shmemi_ucx_target_open(view);
 }
 
-/* ---- transport/ucx/rma.c --------------------------------------------------------------------------------------------------- */
+/* ---- rma.c ------------------------------------------------------------------------------------------------------- */
 
 /* The local end of a transfer. */
 struct shmemi_ucx_local {
@@ -161,17 +162,24 @@ int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shm
 
 /* Complete the one-sided operations of all contexts that were posted before the call. */
 int shmemi_ucx_flush(void);
-/* Free what atomics keep. */
+
+/* ---- amo.c ------------------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_amo *amo, void *fetch_p);
+int shmemi_ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p);
+/* Free what atomic operations keep. */
 void shmemi_ucx_words_close(void);
 
-/* ---- transport/ucx/transports.c -------------------------------------------------------------------------------------------- */
+/* ---- transports.c ------------------------------------------------------------------------------------------------ */
 
 enum shmemi_ucx_rdma { SHMEMI_UCX_NO_RDMA, SHMEMI_UCX_RDMA, SHMEMI_UCX_RDMA_UNKNOWN };
 
 /* Does the endpoint reach its peer's memory by RDMA? With the initiator lock held. */
 enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
-/* ---- transport/ucx/bounce.c ------------------------------------------------------------------------------------------------ */
+/* ---- bounce.c ---------------------------------------------------------------------------------------------------- */
 
 /* Transfer between the peer's copy and memory that is not host memory. Returns as the driver's put and get do. */
 int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *source,
@@ -180,7 +188,7 @@ int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset,
                           const struct shmemi_shape *shape);
 void shmemi_ucx_bounce_close(void);
 
-/* ---- transport/ucx/request.c, transport/ucx/arrival.c, transport/ucx/staging.c ----------------------------------------------------------------- */
+/* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */
 
 /* Payloads that a worker receives by rendezvous at a time. All take part in the same bandwidth, so one after the other,
  * or nearly so, the first arrive earlier and are copied on while others travel. */
@@ -221,7 +229,7 @@ void shmemi_ucx_staging_close(void);
 unsigned shmemi_ucx_request_deliver(void);
 /* Requests that wait for their answers. */
 unsigned shmemi_ucx_request_pending(void);
-/* transport/ucx/gdr.c: may the driver gdr be used, as far as settings and the kernel's modules tell? */
+/* gdr.c: may the driver gdr be used, as far as settings and the kernel's modules tell? */
 bool shmemi_gdr_is_wanted(void);
 
 /* Fail the requests that wait for this PE; with the initiator lock held. */

@@ -2,8 +2,8 @@
  *
  * UCX: context, its two workers, endpoints, and counting operations under way.
  *
- * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error
- * handler, which UCX calls over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
+ * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error handler, which UCX calls
+ * over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
  */
 #include "transport/ucx/ucx.h"
 
@@ -279,7 +279,7 @@ static int init_context(void)
     return shmemi_ucx_report(status, "starting (check UCX_TLS and UCX_NET_DEVICES)");
 }
 
-static bool minds_gpu_memory(void)
+static bool lets_ucx_see_gpu_memory(void)
 {
     ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
     return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK &&
@@ -290,7 +290,7 @@ static bool minds_gpu_memory(void)
 static int open_context(void)
 {
     int rc = init_context();
-    if (rc || !defaults[DEFAULT_TLS].is_ours || shmemi_gdr_is_wanted() || !minds_gpu_memory())
+    if (rc || !defaults[DEFAULT_TLS].is_ours || shmemi_gdr_is_wanted() || !lets_ucx_see_gpu_memory())
         return rc;
     ucp_cleanup(shmemi_ucx.context);
     setenv(defaults[DEFAULT_TLS].name, TLS_WITHOUT_CUDA, 1);

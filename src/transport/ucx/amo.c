@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Atomic operations of the driver "ucx", by those of UCX. Operations that nobody waits for at once have their operands
+ * in memory that is kept for the next ones.
+ */
+#include "base/log.h"
+#include "transport/ucx/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* UCX's operation for ours. All but the first four kinds deliver the old value in any case. */
+static const struct {
+    ucp_atomic_op_t op;
+    bool always_fetches;
+} atomics[] = {
+    [SHMEMI_AMO_ADD] = {UCP_ATOMIC_OP_ADD, false},
+    [SHMEMI_AMO_AND] = {UCP_ATOMIC_OP_AND, false},
+    [SHMEMI_AMO_OR] = {UCP_ATOMIC_OP_OR, false},
+    [SHMEMI_AMO_XOR] = {UCP_ATOMIC_OP_XOR, false},
+    [SHMEMI_AMO_FETCH] = {UCP_ATOMIC_OP_ADD, true}, /* of 0 */
+    [SHMEMI_AMO_SET] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_SWAP] = {UCP_ATOMIC_OP_SWAP, true},
+    [SHMEMI_AMO_COMPARE_SWAP] = {UCP_ATOMIC_OP_CSWAP, true},
+};
+
+/* An atomic operation's operands, which have to stay until it is complete. */
+struct word_operation {
+    struct word_operation *next;
+    uint64_t operand; /* COMPARE_SWAP: the value to compare with */
+    uint64_t result;  /* COMPARE_SWAP: on entry the value to store */
+    struct shmemi_ucx_batch *batch;
+    void *fetch_p; /* where the result goes; may be NULL */
+    unsigned size;
+};
+
+static struct word_operation *free_words; /* under the initiator lock */
+
+static void load_operands(struct word_operation *word, const struct shmemi_amo *amo)
+{
+    bool compares = amo->op == SHMEMI_AMO_COMPARE_SWAP;
+    word->operand = compares ? amo->compare : amo->op == SHMEMI_AMO_FETCH ? 0 : amo->operand;
+    word->result = compares ? amo->operand : 0;
+}
+
+static ucs_status_ptr_t start_atomic(const struct shmemi_ucx_target *target, size_t offset,
+                                     const struct shmemi_amo *amo, struct word_operation *word, bool fetches,
+                                     ucp_request_param_t *param)
+{
+    load_operands(word, amo);
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param->datatype = ucp_dt_make_contig(amo->size);
+    if (fetches) {
+        param->op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        param->reply_buffer = &word->result;
+    }
+    return ucp_atomic_op_nbx(target->endpoint, atomics[amo->op].op, &word->operand, 1, target->address + offset,
+                             target->key, param);
+}
+
+static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_amo *amo,
+                        void *fetch_p)
+{
+    struct word_operation word;
+    struct shmemi_ucx_batch batch = {0};
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&batch, &param);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, &word, true, &param);
+    int rc = shmemi_ucx_batch_add(&batch, request, "atomic operation");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    rc = shmemi_ucx_finish(rc, &batch);
+    if (!rc)
+        memcpy(fetch_p, &word.result, amo->size);
+    return rc;
+}
+
+static void free_word(struct word_operation *word)
+{
+    word->next = free_words;
+    free_words = word;
+}
+
+static struct word_operation *take_word(void)
+{
+    struct word_operation *word = free_words;
+    if (word)
+        free_words = word->next;
+    else
+        word = malloc(sizeof *word);
+    if (!word)
+        shmemi_fatal("out of memory for an atomic operation");
+    return word;
+}
+
+/* With the initiator lock held. */
+static void finish_word(struct word_operation *word)
+{
+    if (word->fetch_p)
+        memcpy(word->fetch_p, &word->result, word->size);
+    free_word(word);
+}
+
+static void on_posted(void *request, ucs_status_t status, void *user_data)
+{
+    struct word_operation *word = user_data;
+    struct shmemi_ucx_batch *batch = word->batch;
+    ucp_request_free(request);
+    finish_word(word);
+    shmemi_ucx_batch_done(batch, status);
+}
+
+/* Start an operation that quiet waits for. */
+static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&context->network, &param);
+    shmemi_ucx_batch_limit(&context->network);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    struct word_operation *word = take_word();
+    word->batch = &context->network;
+    word->fetch_p = fetch_p;
+    word->size = amo->size;
+    param.cb.send = on_posted;
+    param.user_data = word;
+    bool fetches = fetch_p || atomics[amo->op].always_fetches;
+    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, fetches, &param);
+    if (!request)
+        finish_word(word);
+    else if (UCS_PTR_IS_ERR(request))
+        free_word(word);
+    int rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+static int check_word(const struct shmemi_ucx_target *target, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo)
+{
+    if ((amo->size == 4 || amo->size == 8) && !((target->address + offset) % amo->size))
+        return 0;
+    shmemi_error("an atomic operation on %u bytes at offset %zu of region %u on PE %d: a word has 4 or 8 bytes and "
+                 "is aligned to its size",
+                 amo->size, offset, view->region, view->pe);
+    return -EINVAL;
+}
+
+static int target_of_word(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo,
+                          const struct shmemi_ucx_target **target_p)
+{
+    int rc = shmemi_ucx_target_of(view, target_p);
+    return rc ? rc : check_word(*target_p, view, offset, amo);
+}
+
+int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_amo *amo, void *fetch_p)
+{
+    const struct shmemi_ucx_target *target;
+    int rc = target_of_word(view, offset, amo, &target);
+    if (rc)
+        return rc;
+    return fetch_p ? fetch_atomic(target, offset, amo, fetch_p) : post_atomic(context, target, offset, amo, NULL);
+}
+
+int shmemi_ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_amo *amo, void *fetch_p)
+{
+    const struct shmemi_ucx_target *target;
+    int rc = target_of_word(view, offset, amo, &target);
+    return rc ? rc : post_atomic(context, target, offset, amo, fetch_p);
+}
+
+void shmemi_ucx_words_close(void)
+{
+    while (free_words) {
+        struct word_operation *word = free_words;
+        free_words = word->next;
+        free(word);
+    }
+}
