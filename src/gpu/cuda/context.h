@@ -101,22 +101,37 @@ static inline void shmemi_cuda_leave(bool pushed)
         shmemi_cuda.cuCtxPopCurrent(&popped);
 }
 
+static inline bool shmemi_place_is_cuda(const struct shmemi_place *place)
+{
+    return place->memory == &shmemi_memory_cuda;
+}
+
+/* Both sides are in known contexts, and these differ. */
+static inline bool shmemi_cuda_crosses_contexts(const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    return dest->object != source->object && dest->object && source->object && shmemi_place_is_cuda(dest) &&
+           shmemi_place_is_cuda(source);
+}
+
 /* gpu/cuda/copy.c */
 int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                      const struct shmemi_shape *shape);
 int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
                            const struct shmemi_shape *shape, struct shmemi_event *event_p);
-/* Enqueue a copy in a stream of the current context. An object that is not NULL is that context's record. */
-int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                               CUstream stream);
 int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
 extern const struct shmemi_bursts shmemi_cuda_bursts;
 extern const struct shmemi_channels shmemi_cuda_channels;
 
-/* Start a copy on a stream whose context is current. */
+/* gpu/cuda/enqueue.c: start a copy in a stream of the current context. An object that is not NULL is that context's
+ * record. */
 int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
                         const struct shmemi_shape *shape, CUstream stream);
+int shmemi_cuda_enqueue_bytes(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                              CUstream stream);
+/* Does a kernel copy these rows, because it is quicker, or the driver has no call for them? */
+bool shmemi_cuda_is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
+                               const struct shmemi_shape *shape);
 
 /* gpu/cuda/pageable.c: large copies between pageable host memory and this kind, by copy threads */
 enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* below it the driver is done before the threads are awake */

@@ -13,154 +13,6 @@
 #include "gpu/cuda/timing.h"
 
 #include <errno.h>
-#include <limits.h>
-
-enum { PITCH_MAX = INT_MAX }; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of all devices */
-
-static inline bool is_cuda(const struct shmemi_place *place)
-{
-    return place->memory == &shmemi_memory_cuda;
-}
-
-/* Both sides are in known contexts, and these differ. */
-static inline bool crosses_contexts(const struct shmemi_place *dest, const struct shmemi_place *source)
-{
-    return dest->object != source->object && dest->object && source->object && is_cuda(dest) && is_cuda(source);
-}
-
-/* ---- One copy, enqueued ------------------------------------------------------------------------------------------ */
-
-static inline CUresult copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                                      CUstream stream)
-{
-    if (is_cuda(dest))
-        return shmemi_cuda.cuMemcpyHtoDAsync(dest->address, (const void *)source->address, nbytes, stream);
-    return shmemi_cuda.cuMemcpyDtoHAsync((void *)dest->address, source->address, nbytes, stream);
-}
-
-/* The driver refuses host memory that begins in a page-locked range and goes on behind its end. */
-static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, CUstream stream)
-{
-    CUresult result = copy_host_once(dest, source, nbytes, stream);
-    if (__builtin_expect(result == CUDA_SUCCESS, 1))
-        return 0;
-    if (result == CUDA_ERROR_INVALID_VALUE)
-        return shmemi_cuda_copy_mixed(dest, source, nbytes, stream);
-    return shmemi_cuda_check(result, "cuMemcpyAsync(host memory)");
-}
-
-static int copy_linear(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                       CUstream stream)
-{
-    if (!is_cuda(source) || !is_cuda(dest))
-        return copy_host(dest, source, nbytes, stream);
-    if (dest->object && dest->object == source->object)
-        return CUDA_CALL(cuMemcpyDtoDAsync, dest->address, source->address, nbytes, stream);
-    if (crosses_contexts(dest, source)) {
-        CUcontext to = ((const struct shmemi_cuda_context *)dest->object)->context;
-        CUcontext from = ((const struct shmemi_cuda_context *)source->object)->context;
-        return CUDA_CALL(cuMemcpyPeerAsync, dest->address, to, source->address, from, nbytes, stream);
-    }
-    /* the context of one side is not known: the driver finds out */
-    return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
-}
-
-/* Rows that the driver does not take as a rectangle, one by one: they overlap, or lie 2 GiB apart, and then are few. */
-static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
-                     CUstream stream)
-{
-    int rc = 0;
-    for (size_t row = 0; row < shape->rows && !rc; row++) {
-        rc = copy_linear(&dest, &source, shape->width, stream);
-        dest.address += shape->dest_pitch;
-        source.address += shape->source_pitch;
-    }
-    return rc;
-}
-
-static CUmemorytype type_for_rect(const struct shmemi_place *place)
-{
-    if (!is_cuda(place))
-        return CU_MEMORYTYPE_HOST;
-    return place->object ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
-}
-
-static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place *source,
-                     const struct shmemi_shape *shape, CUstream stream)
-{
-    CUDA_MEMCPY2D rect = {
-        .srcMemoryType = type_for_rect(source),
-        .srcHost = (const void *)source->address,
-        .srcDevice = source->address,
-        .srcPitch = shape->source_pitch,
-        .dstMemoryType = type_for_rect(dest),
-        .dstHost = (void *)dest->address,
-        .dstDevice = dest->address,
-        .dstPitch = shape->dest_pitch,
-        .WidthInBytes = shape->width,
-        .Height = shape->rows,
-    };
-    CUresult result = shmemi_cuda.cuMemcpy2DAsync(&rect, stream);
-    if (result == CUDA_ERROR_INVALID_VALUE && (!is_cuda(dest) || !is_cuda(source)))
-        return copy_rows(*dest, *source, shape, stream); /* page-locked in part */
-    return shmemi_cuda_check(result, "cuMemcpy2DAsync(&rect, stream)");
-}
-
-static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi_place *source,
-                            const struct shmemi_shape *shape, CUstream stream)
-{
-    CUDA_MEMCPY3D_PEER rect = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-        .srcDevice = source->address,
-        .srcContext = ((const struct shmemi_cuda_context *)source->object)->context,
-        .srcPitch = shape->source_pitch,
-        .srcHeight = shape->rows,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-        .dstDevice = dest->address,
-        .dstContext = ((const struct shmemi_cuda_context *)dest->object)->context,
-        .dstPitch = shape->dest_pitch,
-        .dstHeight = shape->rows,
-        .WidthInBytes = shape->width,
-        .Height = shape->rows,
-        .Depth = 1,
-    };
-    return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
-}
-
-static inline bool is_rect(const struct shmemi_shape *shape)
-{
-    return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width && shape->dest_pitch <= PITCH_MAX &&
-           shape->source_pitch <= PITCH_MAX;
-}
-
-static inline bool is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
-                                 const struct shmemi_shape *shape)
-{
-    return is_cuda(dest) && is_cuda(source) && (!is_rect(shape) || shmemi_cuda_rows_pay(shape));
-}
-
-static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
-                      const struct shmemi_shape *shape, CUstream stream)
-{
-    if (shmemi_shape_is_dense(shape))
-        return copy_linear(dest, source, shape->width * shape->rows, stream);
-    if (is_for_kernel(dest, source, shape)) {
-        int rc = shmemi_cuda_rows_enqueue(dest, source, shape, stream);
-        if (rc != -ENOTSUP)
-            return rc;
-    }
-    if (!is_rect(shape))
-        return copy_rows(*dest, *source, shape, stream);
-    if (crosses_contexts(dest, source))
-        return copy_rect_across(dest, source, shape, stream);
-    return copy_rect(dest, source, shape, stream);
-}
-
-int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
-                        const struct shmemi_shape *shape, CUstream stream)
-{
-    return copy_shape(dest, source, shape, stream);
-}
 
 /* ---- Order between contexts -------------------------------------------------------------------------------------- */
 
@@ -216,7 +68,7 @@ static int copy_across(const struct shmemi_place *dest, const struct shmemi_plac
 {
     int rc = order(dest->object, source->object);
     if (!rc)
-        rc = copy_shape(dest, source, shape, stream);
+        rc = shmemi_cuda_enqueue(dest, source, shape, stream);
     if (!rc)
         rc = order(source->object, dest->object);
     return rc;
@@ -234,12 +86,12 @@ struct queue {
 static int context_of(const struct shmemi_place *dest, const struct shmemi_place *source,
                       struct shmemi_cuda_context **context_p)
 {
-    if (is_cuda(source) && source->object)
+    if (shmemi_place_is_cuda(source) && source->object)
         *context_p = source->object;
-    else if (is_cuda(dest) && dest->object)
+    else if (shmemi_place_is_cuda(dest) && dest->object)
         *context_p = dest->object;
     else
-        return shmemi_cuda_context_at(is_cuda(source) ? source->address : dest->address, context_p);
+        return shmemi_cuda_context_at(shmemi_place_is_cuda(source) ? source->address : dest->address, context_p);
     return 0;
 }
 
@@ -264,8 +116,9 @@ static int enqueue_untimed(const struct queue *queue, const struct shmemi_place 
         if (copied != -ENOTSUP)
             return copied;
     }
-    int rc = __builtin_expect(crosses_contexts(dest, source), 0) ? copy_across(dest, source, shape, queue->stream)
-                                                                 : copy_shape(dest, source, shape, queue->stream);
+    int rc = __builtin_expect(shmemi_cuda_crosses_contexts(dest, source), 0)
+                 ? copy_across(dest, source, shape, queue->stream)
+                 : shmemi_cuda_enqueue(dest, source, shape, queue->stream);
     if (rc) /* what was enqueued before the failure must not touch the memory after we return */
         shmemi_cuda.cuStreamSynchronize(queue->stream);
     return rc;
@@ -280,16 +133,16 @@ static inline bool is_shadow(const struct shmemi_place *place)
 static inline bool is_relayed(const struct shmemi_place *dest, const struct shmemi_place *source,
                               const struct shmemi_shape *shape)
 {
-    if (__builtin_expect(!crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
+    if (__builtin_expect(!shmemi_cuda_crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
         return false;
     return shmemi_shape_is_dense(shape);
 }
 
 static const char *direction_of(const struct shmemi_place *dest, const struct shmemi_place *source)
 {
-    if (!is_cuda(source))
+    if (!shmemi_place_is_cuda(source))
         return "host to device";
-    return is_cuda(dest) ? "device to device" : "device to host";
+    return shmemi_place_is_cuda(dest) ? "device to device" : "device to host";
 }
 
 static int enqueue(const struct queue *queue, const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -305,7 +158,7 @@ static int copy_now(const struct queue *queue, const struct shmemi_place *dest, 
                     const struct shmemi_shape *shape)
 {
     int rc = -ENOTSUP;
-    if (!shmemi_shape_is_dense(shape) && is_for_kernel(dest, source, shape))
+    if (!shmemi_shape_is_dense(shape) && shmemi_cuda_is_for_kernel(dest, source, shape))
         rc = shmemi_cuda_rows_copy(dest, source, shape);
     if (rc != -ENOTSUP)
         return rc;
@@ -416,12 +269,6 @@ static int burst_mark(const struct shmemi_burst *burst, struct shmemi_event *eve
 }
 
 const struct shmemi_bursts shmemi_cuda_bursts = {.copy = burst_copy, .mark = burst_mark};
-
-int shmemi_cuda_copy_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                               CUstream stream)
-{
-    return copy_linear(dest, source, nbytes, stream);
-}
 
 /* ---- Channels ---------------------------------------------------------------------------------------------------- */
 

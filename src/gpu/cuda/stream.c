@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Streams of the program: copies, updates of words and waits for words in their order, without a thread of ours; and
- * turns, in which a stream waits until a thread of ours has done something.
+ * Streams of the program: copies, updates of words and waits for words in their order, without a thread of ours. Turns,
+ * in which a stream waits until a thread of ours has done something, are in gpu/cuda/turn.c.
  *
  * Words are set and waited for by the driver's operations on streams, which need no kernel: a stream that waits holds
  * neither a multiprocessor nor, on a GPU that several processes share, a slice of its time. A kernel does what these
@@ -22,8 +22,6 @@ static pthread_mutex_t used_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shmemi_cuda_context *used; /* contexts with streams that we have enqueued something in */
 static atomic_uint n_times_closed;
 
-static void reserve_turns(void);
-
 static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_attribute attribute)
 {
     int value = 0;
@@ -42,7 +40,7 @@ static void prepare(struct shmemi_cuda_context *context)
         context->streams.has_host_atomics = has_attribute(context, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
         context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
         shmemi_cuda_kernels_load(context);
-        reserve_turns();
+        shmemi_cuda_turns_reserve();
         context->streams.next = used;
         used = context;
         atomic_store_explicit(&context->streams.is_prepared, true, memory_order_release);
@@ -144,7 +142,7 @@ static int copy_here(const struct shmemi_stream *stream, const struct shmemi_pla
     if (!has_device || !stream_can_copy(dest, nbytes) || !stream_can_copy(source, nbytes))
         return -ENOTSUP;
     struct shmemi_place to = seen_from(stream->object, dest), from = seen_from(stream->object, source);
-    return shmemi_cuda_copy_in_stream(&to, &from, nbytes, stream->handle);
+    return shmemi_cuda_enqueue_bytes(&to, &from, nbytes, stream->handle);
 }
 
 static int stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
@@ -246,7 +244,7 @@ static int take_steps_here(const struct shmemi_stream *stream, const struct shme
     return take_by_operations(stream, &steps) ? 0 : take_by_kernel(stream, &steps);
 }
 
-static int stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
+int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
 {
     bool pushed;
     int rc = shmemi_cuda_enter(stream->object, &pushed);
@@ -308,151 +306,6 @@ static int stream_copy_and_step(const struct shmemi_stream *stream, const struct
     return rc;
 }
 
-/* ---- Turns -------------------------------------------------------------------------------------------------------
- * Two words of page-locked memory: the stream sets come and then waits for gone. They only grow, so that a turn can be
- * used again as soon as it has been ended, even if the stream has not noticed yet. */
-
-enum { TURNS_PER_BLOCK = 512, WORDS_ALIGNMENT = 64, POLLS_PER_LOOK = 1024 };
-
-struct turn_words {
-    _Alignas(WORDS_ALIGNMENT) _Atomic uint64_t come;
-    _Atomic uint64_t gone;
-};
-
-struct turn {
-    struct turn_words *words;
-    uint64_t number;
-    const struct shmemi_cuda_context *context; /* of the stream */
-    unsigned n_polls;
-    struct turn *next; /* free one */
-};
-
-struct turn_block {
-    struct turn_block *next;
-    struct turn_words *words;
-    struct turn turn[TURNS_PER_BLOCK];
-};
-
-static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct turn_block *turn_blocks;
-static struct turn *free_turns;
-
-/* With the lock held. */
-static int add_block(void)
-{
-    struct turn_block *block = calloc(1, sizeof *block);
-    size_t size = TURNS_PER_BLOCK * sizeof *block->words, page = 4096;
-    void *words = block ? aligned_alloc(page, (size + page - 1) / page * page) : NULL;
-    int rc = words ? shmemi_cuda_pin(words, size) : -ENOMEM;
-    if (rc) {
-        free(words);
-        free(block);
-        return rc;
-    }
-    block->words = words;
-    for (int i = 0; i < TURNS_PER_BLOCK; i++) {
-        atomic_init(&block->words[i].come, 0);
-        atomic_init(&block->words[i].gone, 0);
-        block->turn[i].words = &block->words[i];
-        block->turn[i].next = free_turns;
-        free_turns = &block->turn[i];
-    }
-    block->next = turn_blocks;
-    turn_blocks = block;
-    return 0;
-}
-
-/* What fails is told when a turn is taken. */
-static void reserve_turns(void)
-{
-    pthread_mutex_lock(&turns_lock);
-    if (!turn_blocks)
-        (void)add_block();
-    pthread_mutex_unlock(&turns_lock);
-}
-
-static int take_turn(struct turn **turn_p)
-{
-    pthread_mutex_lock(&turns_lock);
-    int rc = free_turns ? 0 : add_block();
-    if (!rc) {
-        *turn_p = free_turns;
-        free_turns = free_turns->next;
-    }
-    pthread_mutex_unlock(&turns_lock);
-    return rc;
-}
-
-static void give_turn(struct turn *turn)
-{
-    pthread_mutex_lock(&turns_lock);
-    turn->next = free_turns;
-    free_turns = turn;
-    pthread_mutex_unlock(&turns_lock);
-}
-
-static int turn_begin(const struct shmemi_stream *stream, void **turn_p)
-{
-    struct turn *turn;
-    int rc = take_turn(&turn);
-    if (rc) {
-        shmemi_error("no page-locked memory for operations in streams");
-        return rc;
-    }
-    turn->context = stream->object;
-    turn->number++;
-    struct shmemi_word words[] = {
-        {shmemi_place_host(&turn->words->come), turn->number, SHMEMI_STEP_SET},
-        {shmemi_place_host(&turn->words->gone), turn->number, SHMEMI_STEP_UNTIL_GE},
-    };
-    rc = stream_take_steps(stream, words, 2);
-    if (rc == -ENOTSUP)
-        shmemi_error("CUDA device %d: neither operations on streams nor kernels of the library can be used",
-                     turn->context->device);
-    if (rc)
-        give_turn(turn);
-    else
-        *turn_p = turn;
-    return rc;
-}
-
-/* A kernel of the program that failed leaves its context dead: no stream of it comes anywhere any more. */
-static int look_for_failure(const struct shmemi_cuda_context *context)
-{
-    bool pushed;
-    CUstream own;
-    shmemi_cuda_contexts_check();
-    int rc = shmemi_cuda_enter(context, &pushed);
-    if (rc)
-        return rc;
-    rc = shmemi_cuda_stream((struct shmemi_cuda_context *)context, &own);
-    CUresult result = rc ? CUDA_SUCCESS : shmemi_cuda.cuStreamQuery(own);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-        rc = shmemi_cuda_failed(result, "cuStreamQuery(a stream with operations of the library)");
-    shmemi_cuda_leave(pushed);
-    return rc;
-}
-
-static int turn_state(void *argument)
-{
-    struct turn *turn = argument;
-    if (atomic_load_explicit(&turn->words->come, memory_order_acquire) >= turn->number) {
-        turn->n_polls = 0;
-        return 0;
-    }
-    int rc = ++turn->n_polls % POLLS_PER_LOOK ? 0 : look_for_failure(turn->context);
-    return rc ? rc : -EAGAIN;
-}
-
-/* The status of what was done is told by whoever did it. */
-static void turn_end(void *argument, int status)
-{
-    struct turn *turn = argument;
-    (void)status;
-    atomic_store_explicit(&turn->words->gone, turn->number, memory_order_release);
-    give_turn(turn);
-}
-
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 static void drain(void)
@@ -474,27 +327,21 @@ void shmemi_cuda_streams_close(void)
 {
     atomic_fetch_add(&n_times_closed, 1);
     used = NULL;
-    free_turns = NULL;
-    while (turn_blocks) {
-        struct turn_block *block = turn_blocks;
-        turn_blocks = block->next;
-        free(block->words);
-        free(block);
-    }
+    shmemi_cuda_turns_close();
 }
 
 static const struct shmemi_stream_commands commands = {
     .is_recording = stream_is_recording,
     .copy = stream_copy,
-    .take_steps = stream_take_steps,
+    .take_steps = shmemi_cuda_stream_take_steps,
     .copy_and_step = stream_copy_and_step,
     .drain = drain,
 };
 
 const struct shmemi_streams shmemi_cuda_streams = {
     .open = stream_open,
-    .turn_begin = turn_begin,
-    .turn_state = turn_state,
-    .turn_end = turn_end,
+    .turn_begin = shmemi_cuda_turn_begin,
+    .turn_state = shmemi_cuda_turn_state,
+    .turn_end = shmemi_cuda_turn_end,
     .commands = &commands,
 };

@@ -9,6 +9,16 @@
 
 extern const struct shmemi_streams shmemi_cuda_streams;
 
+/* take_steps of the table. */
+int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
+
+/* gpu/cuda/turn.c. What fails in reserve is told when a turn begins. */
+void shmemi_cuda_turns_reserve(void);
+void shmemi_cuda_turns_close(void);
+int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p);
+int shmemi_cuda_turn_state(void *turn);
+void shmemi_cuda_turn_end(void *turn, int status);
+
 /* Nothing may be under way, and host memory is not page-locked any more. */
 void shmemi_cuda_streams_close(void);
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One copy of CUDA memory, enqueued in a stream: which of the driver's calls, or the kernel, takes it.
+ */
+#include "gpu/cuda/rows.h"
+
+#include <errno.h>
+#include <limits.h>
+
+enum { PITCH_MAX = INT_MAX }; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of all devices */
+
+static inline CUresult copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                                      CUstream stream)
+{
+    if (shmemi_place_is_cuda(dest))
+        return shmemi_cuda.cuMemcpyHtoDAsync(dest->address, (const void *)source->address, nbytes, stream);
+    return shmemi_cuda.cuMemcpyDtoHAsync((void *)dest->address, source->address, nbytes, stream);
+}
+
+/* The driver refuses host memory that begins in a page-locked range and goes on behind its end. */
+static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, CUstream stream)
+{
+    CUresult result = copy_host_once(dest, source, nbytes, stream);
+    if (__builtin_expect(result == CUDA_SUCCESS, 1))
+        return 0;
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        return shmemi_cuda_copy_mixed(dest, source, nbytes, stream);
+    return shmemi_cuda_check(result, "cuMemcpyAsync(host memory)");
+}
+
+int shmemi_cuda_enqueue_bytes(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                              CUstream stream)
+{
+    if (!shmemi_place_is_cuda(source) || !shmemi_place_is_cuda(dest))
+        return copy_host(dest, source, nbytes, stream);
+    if (dest->object && dest->object == source->object)
+        return CUDA_CALL(cuMemcpyDtoDAsync, dest->address, source->address, nbytes, stream);
+    if (shmemi_cuda_crosses_contexts(dest, source)) {
+        CUcontext to = ((const struct shmemi_cuda_context *)dest->object)->context;
+        CUcontext from = ((const struct shmemi_cuda_context *)source->object)->context;
+        return CUDA_CALL(cuMemcpyPeerAsync, dest->address, to, source->address, from, nbytes, stream);
+    }
+    /* the context of one side is not known: the driver finds out */
+    return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
+}
+
+/* Rows that the driver does not take as a rectangle, one by one: they overlap, or lie 2 GiB apart, and then are few. */
+static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
+                     CUstream stream)
+{
+    int rc = 0;
+    for (size_t row = 0; row < shape->rows && !rc; row++) {
+        rc = shmemi_cuda_enqueue_bytes(&dest, &source, shape->width, stream);
+        dest.address += shape->dest_pitch;
+        source.address += shape->source_pitch;
+    }
+    return rc;
+}
+
+static CUmemorytype type_for_rect(const struct shmemi_place *place)
+{
+    if (!shmemi_place_is_cuda(place))
+        return CU_MEMORYTYPE_HOST;
+    return place->object ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
+}
+
+static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place *source,
+                     const struct shmemi_shape *shape, CUstream stream)
+{
+    CUDA_MEMCPY2D rect = {
+        .srcMemoryType = type_for_rect(source),
+        .srcHost = (const void *)source->address,
+        .srcDevice = source->address,
+        .srcPitch = shape->source_pitch,
+        .dstMemoryType = type_for_rect(dest),
+        .dstHost = (void *)dest->address,
+        .dstDevice = dest->address,
+        .dstPitch = shape->dest_pitch,
+        .WidthInBytes = shape->width,
+        .Height = shape->rows,
+    };
+    CUresult result = shmemi_cuda.cuMemcpy2DAsync(&rect, stream);
+    if (result == CUDA_ERROR_INVALID_VALUE && (!shmemi_place_is_cuda(dest) || !shmemi_place_is_cuda(source)))
+        return copy_rows(*dest, *source, shape, stream); /* page-locked in part */
+    return shmemi_cuda_check(result, "cuMemcpy2DAsync(&rect, stream)");
+}
+
+static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi_place *source,
+                            const struct shmemi_shape *shape, CUstream stream)
+{
+    CUDA_MEMCPY3D_PEER rect = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = source->address,
+        .srcContext = ((const struct shmemi_cuda_context *)source->object)->context,
+        .srcPitch = shape->source_pitch,
+        .srcHeight = shape->rows,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = dest->address,
+        .dstContext = ((const struct shmemi_cuda_context *)dest->object)->context,
+        .dstPitch = shape->dest_pitch,
+        .dstHeight = shape->rows,
+        .WidthInBytes = shape->width,
+        .Height = shape->rows,
+        .Depth = 1,
+    };
+    return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
+}
+
+static inline bool is_rect(const struct shmemi_shape *shape)
+{
+    return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width && shape->dest_pitch <= PITCH_MAX &&
+           shape->source_pitch <= PITCH_MAX;
+}
+
+bool shmemi_cuda_is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
+                               const struct shmemi_shape *shape)
+{
+    return shmemi_place_is_cuda(dest) && shmemi_place_is_cuda(source) &&
+           (!is_rect(shape) || shmemi_cuda_rows_pay(shape));
+}
+
+int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                        const struct shmemi_shape *shape, CUstream stream)
+{
+    if (shmemi_shape_is_dense(shape))
+        return shmemi_cuda_enqueue_bytes(dest, source, shape->width * shape->rows, stream);
+    if (shmemi_cuda_is_for_kernel(dest, source, shape)) {
+        int rc = shmemi_cuda_rows_enqueue(dest, source, shape, stream);
+        if (rc != -ENOTSUP)
+            return rc;
+    }
+    if (!is_rect(shape))
+        return copy_rows(*dest, *source, shape, stream);
+    if (shmemi_cuda_crosses_contexts(dest, source))
+        return copy_rect_across(dest, source, shape, stream);
+    return copy_rect(dest, source, shape, stream);
+}

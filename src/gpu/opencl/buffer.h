@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The users' OpenCL buffers, and the copies between them. Private to the OpenCL kind of memory; what the functions do:
+ * memory.h.
+ */
+#ifndef SHMEMI_OPENCL_BUFFER_H
+#define SHMEMI_OPENCL_BUFFER_H
+
+#include "gpu/memory.h"
+#include "gpu/opencl/context.h"
+
+/* The record of an open buffer: shmemi_place.object. */
+struct shmemi_opencl_buffer {
+    cl_mem buffer; /* the user's, retained */
+    struct shmemi_opencl_context *context;
+    cl_mem root;      /* the buffer itself, or the one that it is a sub-buffer of */
+    uintptr_t origin; /* of the buffer in its root */
+    char *storage;    /* where copies load and store; NULL: through a queue */
+};
+
+/* gpu/opencl/buffer.c */
+int shmemi_opencl_open_object(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
+                              size_t reason_size);
+void shmemi_opencl_close_object(struct shmemi_allocation *allocation);
+
+/* gpu/opencl/copy.c */
+int shmemi_opencl_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape);
+int shmemi_opencl_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_event *event_p);
+int shmemi_opencl_event_test(struct shmemi_event *event);
+int shmemi_opencl_event_wait(struct shmemi_event *event);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copies of OpenCL memory: a command in a queue of our own on the buffer's context, or, for a buffer of a CPU, a load
+ * and a store (gpu/opencl/context.h says why and when).
+ */
+#include "base/log.h"
+#include "gpu/opencl/buffer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BOUNCE_BYTES = 4 << 20 }; /* of host memory for a copy that the device cannot do alone */
+
+/* One end of a copy: host memory, or an offset into a buffer. */
+struct end {
+    char *pointer; /* NULL for a buffer without storage of its own in host memory */
+    struct shmemi_opencl_buffer *buffer;
+    size_t offset;
+};
+
+typedef uint64_t word64_t __attribute__((may_alias));
+typedef uint32_t word32_t __attribute__((may_alias));
+
+static struct shmemi_opencl *const cl = &shmemi_opencl;
+
+static struct end end_of(const struct shmemi_place *place)
+{
+    if (place->memory != &shmemi_memory_opencl)
+        return (struct end){.pointer = (char *)place->address};
+    struct shmemi_opencl_buffer *buffer = place->object;
+    size_t offset = place->address - buffer->origin;
+    return (struct end){
+        .pointer = buffer->storage ? buffer->storage + offset : NULL, .buffer = buffer, .offset = offset};
+}
+
+static struct end advance(const struct end *end, size_t nbytes)
+{
+    return (struct end){
+        .pointer = end->pointer ? end->pointer + nbytes : NULL,
+        .buffer = end->buffer,
+        .offset = end->offset + nbytes,
+    };
+}
+
+/* ---- By load and store ------------------------------------------------------------------------------------------- */
+
+/* A word is copied whole, so that a flag or a pointer is never seen half written, and after what was copied before. */
+static void copy_row(char *dest, const char *source, size_t width)
+{
+    uintptr_t alignment = (uintptr_t)dest | (uintptr_t)source;
+    if (width == 8 && alignment % 8 == 0)
+        __atomic_store_n((word64_t *)dest, __atomic_load_n((const word64_t *)source, __ATOMIC_ACQUIRE),
+                         __ATOMIC_RELEASE);
+    else if (width == 4 && alignment % 4 == 0)
+        __atomic_store_n((word32_t *)dest, __atomic_load_n((const word32_t *)source, __ATOMIC_ACQUIRE),
+                         __ATOMIC_RELEASE);
+    else
+        memmove(dest, source, width);
+}
+
+static void copy_rows(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
+{
+    for (size_t row = 0; row < shape->rows; row++)
+        copy_row(dest->pointer + row * shape->dest_pitch, source->pointer + row * shape->source_pitch, shape->width);
+}
+
+/* ---- Between a buffer and host memory ---------------------------------------------------------------------------- */
+
+/* Row and column of an offset, as OpenCL's rectangles want them. */
+static void set_origin(size_t origin[3], size_t offset, size_t pitch)
+{
+    origin[0] = offset % pitch;
+    origin[1] = offset / pitch;
+    origin[2] = 0;
+}
+
+/* Row by row, for implementations that do not take a rectangle whose rows run over a multiple of the pitch. The queue
+ * is in order, so the last row's event or completion is that of all. */
+static cl_int write_rows(cl_command_queue queue, const struct end *dest, const struct end *source,
+                         const struct shmemi_shape *shape, cl_event *event_p)
+{
+    cl_int status = CL_SUCCESS;
+    for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
+        bool is_last = row + 1 == shape->rows;
+        status = cl->clEnqueueWriteBuffer(
+            queue, dest->buffer->buffer, is_last && !event_p, dest->offset + row * shape->dest_pitch, shape->width,
+            source->pointer + row * shape->source_pitch, 0, NULL, is_last ? event_p : NULL);
+    }
+    if (status != CL_SUCCESS)
+        cl->clFinish(queue);
+    return status;
+}
+
+static cl_int read_rows(cl_command_queue queue, const struct end *dest, const struct end *source,
+                        const struct shmemi_shape *shape, cl_event *event_p)
+{
+    cl_int status = CL_SUCCESS;
+    for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
+        bool is_last = row + 1 == shape->rows;
+        status = cl->clEnqueueReadBuffer(queue, source->buffer->buffer, is_last && !event_p,
+                                         source->offset + row * shape->source_pitch, shape->width,
+                                         dest->pointer + row * shape->dest_pitch, 0, NULL, is_last ? event_p : NULL);
+    }
+    if (status != CL_SUCCESS)
+        cl->clFinish(queue);
+    return status;
+}
+
+static int enqueue_write(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
+                         cl_event *event_p)
+{
+    cl_bool blocking = event_p == NULL;
+    cl_mem buffer = dest->buffer->buffer;
+    cl_command_queue queue = shmemi_opencl_queue(dest->buffer->context);
+    if (shape->rows == 1)
+        return shmemi_opencl_check(cl->clEnqueueWriteBuffer(queue, buffer, blocking, dest->offset, shape->width,
+                                                            source->pointer, 0, NULL, event_p),
+                                   "clEnqueueWriteBuffer");
+    size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
+    set_origin(origin, dest->offset, shape->dest_pitch);
+    cl_int status =
+        cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region, shape->dest_pitch, 0,
+                                     shape->source_pitch, 0, source->pointer, 0, NULL, event_p);
+    if (status == CL_INVALID_VALUE)
+        status = write_rows(queue, dest, source, shape, event_p);
+    return shmemi_opencl_check(status, "clEnqueueWriteBufferRect");
+}
+
+static int enqueue_read(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
+                        cl_event *event_p)
+{
+    cl_bool blocking = event_p == NULL;
+    cl_mem buffer = source->buffer->buffer;
+    cl_command_queue queue = shmemi_opencl_queue(source->buffer->context);
+    if (shape->rows == 1)
+        return shmemi_opencl_check(cl->clEnqueueReadBuffer(queue, buffer, blocking, source->offset, shape->width,
+                                                           dest->pointer, 0, NULL, event_p),
+                                   "clEnqueueReadBuffer");
+    size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
+    set_origin(origin, source->offset, shape->source_pitch);
+    cl_int status =
+        cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region, shape->source_pitch, 0,
+                                    shape->dest_pitch, 0, dest->pointer, 0, NULL, event_p);
+    if (status == CL_INVALID_VALUE)
+        status = read_rows(queue, dest, source, shape, event_p);
+    return shmemi_opencl_check(status, "clEnqueueReadBufferRect");
+}
+
+/* Waits for an event and releases it. */
+static int finish_event(cl_event event)
+{
+    int rc = shmemi_opencl_check(cl->clWaitForEvents(1, &event), "clWaitForEvents");
+    cl->clReleaseEvent(event);
+    return rc;
+}
+
+/* ---- Between two buffers ----------------------------------------------------------------------------------------- */
+
+/* Between two buffers, by the host, in pieces; from the end backwards when that is what overlapping ranges need. */
+static int copy_through_host(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
+{
+    size_t nbytes = shape->width * shape->rows;
+    bool backwards = dest->buffer->origin + dest->offset > source->buffer->origin + source->offset;
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows, .row = backwards ? shape->rows : 0};
+    struct shmemi_piece piece;
+    char *bounce = malloc(nbytes < BOUNCE_BYTES ? nbytes : BOUNCE_BYTES);
+    int rc = 0;
+    if (!bounce) {
+        shmemi_error("no host memory for a copy between OpenCL buffers");
+        return -ENOMEM;
+    }
+    while (!rc && (backwards ? shmemi_cut_back : shmemi_cut)(&cutter, BOUNCE_BYTES, &piece)) {
+        struct end middle = {.pointer = bounce};
+        struct end from = advance(source, shmemi_piece_offset(&piece, shape->source_pitch));
+        struct end to = advance(dest, shmemi_piece_offset(&piece, shape->dest_pitch));
+        struct shmemi_shape pack = shmemi_shape_pack(&piece, shape->source_pitch);
+        struct shmemi_shape unpack = shmemi_shape_unpack(&piece, shape->dest_pitch);
+        rc = enqueue_read(&middle, &from, &pack, NULL);
+        if (!rc)
+            rc = enqueue_write(&to, &middle, &unpack, NULL);
+    }
+    free(bounce);
+    return rc;
+}
+
+/* May the device copy between these itself? In one context, disjoint ranges, in one buffer equal pitches. */
+static bool device_can_copy(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
+{
+    if (dest->buffer->context != source->buffer->context)
+        return false;
+    if (dest->buffer->root != source->buffer->root)
+        return true;
+    size_t to = dest->buffer->origin + dest->offset, from = source->buffer->origin + source->offset;
+    size_t to_end = to + (shape->rows - 1) * shape->dest_pitch + shape->width;
+    size_t from_end = from + (shape->rows - 1) * shape->source_pitch + shape->width;
+    return (to_end <= from || from_end <= to) && (shape->rows == 1 || shape->dest_pitch == shape->source_pitch);
+}
+
+/* Rectangles between sub-buffers are named in their roots: PoCL 3.1 crashes on sub-buffers in this one command. */
+static cl_int enqueue_copy(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
+                           cl_event *event_p)
+{
+    cl_command_queue queue = shmemi_opencl_queue(dest->buffer->context);
+    cl_mem to = dest->buffer->buffer, from = source->buffer->buffer;
+    if (shape->rows == 1)
+        return cl->clEnqueueCopyBuffer(queue, from, to, source->offset, dest->offset, shape->width, 0, NULL, event_p);
+    size_t from_origin[3], to_origin[3], region[3] = {shape->width, shape->rows, 1};
+    set_origin(from_origin, source->buffer->origin + source->offset, shape->source_pitch);
+    set_origin(to_origin, dest->buffer->origin + dest->offset, shape->dest_pitch);
+    return cl->clEnqueueCopyBufferRect(queue, source->buffer->root, dest->buffer->root, from_origin, to_origin, region,
+                                       shape->source_pitch, 0, shape->dest_pitch, 0, 0, NULL, event_p);
+}
+
+/* Some implementations see an overlap in disjoint rectangles of one buffer, or do not take a rectangle whose last row
+ * ends with the buffer; then the host copies. */
+static int copy_buffers(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
+                        cl_event *event_p)
+{
+    cl_event event = NULL;
+    cl_int status = CL_MEM_COPY_OVERLAP;
+    if (device_can_copy(dest, source, shape))
+        status = enqueue_copy(dest, source, shape, &event);
+    if (status == CL_MEM_COPY_OVERLAP || (status == CL_INVALID_VALUE && shape->rows > 1))
+        return copy_through_host(dest, source, shape);
+    if (status != CL_SUCCESS)
+        return shmemi_opencl_check(status, shape->rows == 1 ? "clEnqueueCopyBuffer" : "clEnqueueCopyBufferRect");
+    if (!event_p)
+        return finish_event(event);
+    *event_p = event;
+    return 0;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+static int copy_ends(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
+                     cl_event *event_p)
+{
+    if (dest->pointer)
+        return enqueue_read(dest, source, shape, event_p);
+    if (source->pointer)
+        return enqueue_write(dest, source, shape, event_p);
+    return copy_buffers(dest, source, shape, event_p);
+}
+
+/* Rows that overlap each other are not a rectangle to OpenCL: one at a time, in order. */
+static int copy_overlapping_rows(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
+{
+    int rc = 0;
+    for (size_t row = 0; row < shape->rows && !rc; row++) {
+        struct end to = advance(dest, row * shape->dest_pitch), from = advance(source, row * shape->source_pitch);
+        rc = copy_ends(&to, &from, &(struct shmemi_shape){.width = shape->width, .rows = 1}, NULL);
+    }
+    return rc;
+}
+
+/* Without event_p the data is in place on return; with it, when it is left NULL. */
+static int copy(const struct shmemi_place *dest_place, const struct shmemi_place *source_place,
+                const struct shmemi_shape *user_shape, cl_event *event_p)
+{
+    struct end dest = end_of(dest_place), source = end_of(source_place);
+    struct shmemi_shape shape = *user_shape;
+    if (shape.width == 0 || shape.rows == 0)
+        return 0;
+    if (shmemi_shape_is_dense(&shape))
+        shape = shmemi_shape_linear(shape.width * shape.rows);
+    if (dest.pointer && source.pointer) {
+        copy_rows(&dest, &source, &shape);
+        return 0;
+    }
+    /* What follows on a buffer with storage does not wait for a queue, so the queue must not lag behind. */
+    bool mixed = (dest.buffer && dest.pointer) || (source.buffer && source.pointer);
+    if (shape.rows > 1 && (shape.dest_pitch < shape.width || shape.source_pitch < shape.width))
+        return copy_overlapping_rows(&dest, &source, &shape);
+    return copy_ends(&dest, &source, &shape, mixed ? NULL : event_p);
+}
+
+int shmemi_opencl_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape)
+{
+    return copy(dest, source, shape, NULL);
+}
+
+/* The queue that copy() used for these places. */
+static cl_command_queue queue_of_places(const struct shmemi_place *dest, const struct shmemi_place *source)
+{
+    const struct shmemi_opencl_buffer *buffer = dest->memory == &shmemi_memory_opencl ? dest->object : source->object;
+    return shmemi_opencl_queue(buffer->context);
+}
+
+int shmemi_opencl_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    cl_event event = NULL;
+    int rc = copy(dest, source, shape, &event);
+    if (!rc && event)
+        rc = shmemi_opencl_check(cl->clFlush(queue_of_places(dest, source)), "clFlush");
+    if (rc && event)
+        finish_event(event); /* the host memory is the caller's again */
+    if (!rc)
+        *event_p = (struct shmemi_event){.memory = &shmemi_memory_opencl, .handle = event};
+    return rc;
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+int shmemi_opencl_event_wait(struct shmemi_event *event)
+{
+    cl_event handle = event->handle;
+    event->handle = NULL;
+    return handle ? finish_event(handle) : 0;
+}
+
+int shmemi_opencl_event_test(struct shmemi_event *event)
+{
+    cl_int execution = CL_COMPLETE;
+    if (!event->handle)
+        return 0;
+    cl_int status =
+        cl->clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof execution, &execution, NULL);
+    if (status == CL_SUCCESS && execution > CL_COMPLETE)
+        return -EAGAIN;
+    cl->clReleaseEvent(event->handle);
+    event->handle = NULL;
+    if (status != CL_SUCCESS)
+        return shmemi_opencl_check(status, "clGetEventInfo");
+    return execution < 0 ? shmemi_opencl_check(execution, "OpenCL copy") : 0;
+}
