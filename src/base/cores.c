@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Whether there are enough cores, and how a waiting thread gives up its core.
+ */
 #include "base/cores.h"
 
 #include "base/settings.h"

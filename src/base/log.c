@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages on stderr.
+ */
 #include "base/log.h"
 
 #include <errno.h>
@@ -30,7 +33,7 @@ void shmemi_log_hold(bool hold)
     held_length = 0;
 }
 
-/* The line with the PE in front and a newline at its end; its length. */
+/* Format the line, with the PE in front and a newline at its end, and return its length. */
 static size_t format_line(char *line, const char *format, va_list args)
 {
     const size_t room = LINE_MAX_BYTES - 1; /* for the newline */

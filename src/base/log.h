@@ -14,7 +14,7 @@
 
 extern enum shmemi_log_level shmemi_log_level;
 
-/* Ends the job; set by the bootstrap once there is one. */
+/* Ends the job. The bootstrap sets it as soon as it can. */
 extern void (*shmemi_log_abort)(int status);
 
 /* Called before the library ends this process because of an error; may be NULL. */
@@ -23,8 +23,9 @@ extern void (*shmemi_log_last_words)(void);
 /* Name this process in messages; -1 before the PE number is known. */
 void shmemi_log_set_pe(int pe);
 
-/* Keep the first line instead of writing it, and drop what follows; release writes what was kept. For what PE 0 most
- * likely says too: if it ends the job, the others need not repeat it. Fatal errors are written in any case. */
+/* hold(true): keep the first line instead of writing it and drop the lines that follow; release writes the line that
+ * was kept. For errors that PE 0 is likely to report as well: if it ends the job, the other PEs need not repeat them.
+ * Fatal errors are always written. */
 void shmemi_log_hold(bool hold);
 void shmemi_log_release(void);
 

@@ -1,10 +1,13 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The known name that is most like an unknown one, by edit distance.
+ */
 #include "base/nearest.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Letters to insert, remove or replace; SIZE_MAX when b is very long. */
+/* How many letters to insert, remove or replace to make b of a; SIZE_MAX when b is very long. */
 static size_t edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };

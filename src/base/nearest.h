@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* Begin with {.unknown = name}; offer every known name; name is then the nearest, the first of equals, or NULL. */
+/* Begin with {.unknown = name} and offer every known name. Then .name is the nearest of them, the first one if several
+ * are equally near, or NULL. */
 struct shmemi_nearest {
     const char *unknown;
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What ThreadSanitizer cannot find out: it sees one process. When the service thread touches the program's memory for
- * another PE, the program has put that in order with its own accesses by way of the other process.
+ * Tells ThreadSanitizer which accesses not to check. It sees only one process: when the service thread accesses the
+ * program's memory for another PE, the program has ordered that access by way of the other process.
  */
 #ifndef SHMEMI_SANITIZER_H
 #define SHMEMI_SANITIZER_H

@@ -37,7 +37,7 @@ struct setting {
     const char *words;        /* of others, each with a | in front; NULL for numbers */
 };
 
-/* Other spellings that are accepted; the first name that is set wins. The SMA_ forms are deprecated [annex F]. */
+/* Other names that are accepted; the first one that is set counts. The SMA_ forms are deprecated [annex F]. */
 static const struct {
     const char *alias, *name;
 } aliases[] = {
@@ -165,7 +165,7 @@ static const struct setting table[] = {
 
 enum { N_SETTINGS = sizeof table / sizeof table[0], N_ALIASES = sizeof aliases / sizeof aliases[0] };
 
-/* The user's text for a setting and the variable that it came from, or NULL. */
+/* The value that the user has given to a setting, and the variable that has it; NULL when there is none. */
 static const char *user_text(const struct setting *setting, const char **variable_p)
 {
     *variable_p = setting->name;
@@ -251,7 +251,7 @@ static int check_unknown(void)
     return rc;
 }
 
-/* The heap lies in the window, and mapped objects need some room too. */
+/* The heap lies in the window, and mapped objects need some room, too. */
 static int check_window(void)
 {
     const size_t room = (size_t)64 << 20;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The allocator of the symmetric heap. Blocks form a list by address. Used blocks are found by offset through a hash table (uthash), free ones through
- * lists by size class: class c holds sizes from 2^c to 2^(c+1) - 1, and the smallest that fits is taken, the one at the
- * lowest offset among equals.
+ * The allocator of the symmetric heap. Blocks form a list by address. Used blocks are found by offset through a hash
+ * table (uthash), free ones through lists by size class: class c holds sizes from 2^c to 2^(c+1) - 1, and the smallest
+ * that fits is taken, the one at the lowest offset among equals.
  */
 #include "shmmap/heap.h"
 
@@ -16,7 +16,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-enum { UNIT = 64, CLASSES = 64 }; /* a cache line: neighbours never share one */
+enum { UNIT = 64, CLASSES = 64 }; /* UNIT: a cache line, so that objects never share one */
 
 struct block {
     size_t offset, size; /* multiples of UNIT */
@@ -63,8 +63,8 @@ static void unlink_block(struct block *block)
     free(block);
 }
 
-/* Cut a block in two; the second part starts `size` bytes into it and is in no list yet. Out of memory: logs and returns
- * NULL. */
+/* Cut a block in two; the second part starts `size` bytes into it and is in no list yet. Out of memory: logs and
+ * returns NULL. */
 static struct block *split(struct block *block, size_t size)
 {
     struct block *rest = calloc(1, sizeof *rest);

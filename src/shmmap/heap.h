@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allocator of the symmetric heap: best fit with immediate merging, bookkeeping outside of the heap. Deterministic:
- * PEs that make the same calls get the same offsets, so no PE has to tell another where an object is.
+ * Allocator of the symmetric heap: best fit, free neighbours merge at once, the bookkeeping is outside of the heap. It
+ * is deterministic: PEs that make the same calls get the same offsets, so no PE has to tell another where an object is.
  */
 #ifndef SHMEMI_HEAP_H
 #define SHMEMI_HEAP_H
@@ -15,7 +15,7 @@ struct shmemi_heap_state {
     size_t size, used, largest_free;
 };
 
-/* A heap of size bytes of offsets; its first `reserved` bytes are never given out. Out of memory: logs, returns NULL. */
+/* A heap of size bytes of offsets; its first `reserved` bytes are never given out. NULL (logged): out of memory. */
 struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved);
 void shmemi_heap_destroy(struct shmemi_heap *heap);
 

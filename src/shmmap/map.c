@@ -36,7 +36,7 @@ const char *shmemi_map_cause(void)
     return cause;
 }
 
-/* One step of the transaction on this PE; a refusal has a reason and no longer changes. */
+/* This PE's part in one transaction. The verdict says whether it refuses, and why. */
 struct attempt {
     void *object;
     size_t size;
@@ -121,7 +121,7 @@ static uint64_t signature(const struct attempt *attempt)
     return (uint64_t)attempt->size << 2 | ((unsigned)attempt->type & 3);
 }
 
-/* Has this PE an address of its own for the copy of each PE of its node? */
+/* Whether this PE has mapped the copy of each PE of its node to an address of its own. */
 static bool reaches_directly(const struct shmemi_region *region)
 {
     bool direct = region->view;
@@ -155,8 +155,8 @@ static int agree(struct attempt *attempt)
     return 0;
 }
 
-/* Page-lock the staging areas of the node's PEs and this PE's heap for the kind, once: copies between them and the GPU
- * are the fastest then. Without it they only are slower. */
+/* Page-lock the staging areas of the node's PEs and this PE's heap for the kind of memory, once: that makes copies
+ * between them and the GPU faster. If it fails, copies are only slower. */
 static void pin_staging(const struct shmemi_memory *memory)
 {
     if (!memory->pinning || staging_is_pinned[memory->type])
@@ -214,7 +214,8 @@ static void expose(struct attempt *attempt)
         refuse(attempt, rc, reason);
 }
 
-/* Take a place in the window and open the peers' copies. All PEs get here or none, so the exchange is complete. */
+/* Take a place in the window and open the other PEs' copies. Either all PEs get here or none, so every PE takes part in
+ * the exchange. */
 static void attach(struct attempt *attempt)
 {
     struct shmemi_region *region = attempt->region;
@@ -241,7 +242,7 @@ static void attach(struct attempt *attempt)
     judge_routes(attempt, rc);
 }
 
-/* Let go of the other PEs' copies. They may be freed only when nobody has them open any more. Collective. */
+/* Close the other PEs' copies. Collective, because a copy may be freed only when no PE has it open any more. */
 static void detach(struct shmemi_region *region)
 {
     if (shmemi_job.n_nodes > 1)

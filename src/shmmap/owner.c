@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The address of a PE's copy of a region as that PE itself sees it: written to and read from a table in its heap.
+ */
 #include "shmmap/owner.h"
 
 #include "shmmap/symmetric.h"
@@ -7,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* In the heap of each PE, by region. */
+/* An entry of the table in the heap of each PE, by number of the region. */
 struct entry {
     uint64_t base;
     uint32_t is_valid, has_offsets;
@@ -19,7 +22,7 @@ static size_t offset_of(const struct shmemi_region *region)
     return SHMEMI_OWNER_OFFSET + region->id * sizeof(struct entry);
 }
 
-/* An OpenCL buffer is mapped from its start, also when it is a part of another. */
+/* An OpenCL buffer is mapped from its start, even if it is a part of another buffer. */
 static struct entry own_entry(const struct shmemi_region *region)
 {
     bool has_offsets = shmemi_owner_has_offsets(region);
@@ -55,9 +58,9 @@ int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
     if (rc)
         return rc;
     if (entry.is_valid != true || entry.has_offsets != shmemi_owner_has_offsets(region)) {
-        shmemi_error("PE %d does not tell the address of its copy of region %u: the start of its heap has been "
+        shmemi_error("the address of region %u on PE %d is not in its table: the start of that PE's heap has been "
                      "overwritten",
-                     pe, region->id);
+                     region->id, pe);
         return -EPROTO;
     }
     *base_p = entry.base;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The reserved address range, the regions in it and their lookup by address and by number.
+ */
 #define _GNU_SOURCE
 #include "shmmap/region.h"
 
@@ -17,7 +20,7 @@ struct shmemi_window shmemi_window;
 
 static struct shmemi_region *regions[SHMEMI_REGIONS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of regions and borrowers */
-static unsigned borrowers;                               /* requests of other PEs that are at work on a region */
+static unsigned borrowers;                               /* requests of other PEs that use a region just now */
 
 static size_t granules_of(size_t size)
 {
@@ -97,7 +100,7 @@ int shmemi_region_add_static(struct shmemi_region *region)
     return 0;
 }
 
-/* First run of free granules after the heap that is long enough; the count of all granules when there is none. */
+/* The first of enough consecutive free granules after the heap; the number of all granules when there are none. */
 static size_t find_granules(size_t count)
 {
     const size_t all = shmemi_window.span >> SHMEMI_GRANULE_SHIFT;
@@ -169,7 +172,7 @@ void shmemi_region_give_back(void)
 
 /* ---- Local addresses --------------------------------------------------------------------------------------------- */
 
-/* This thread's stack. The main thread's bounds are those that it may grow to. */
+/* This thread's stack. That of the main thread is taken with the size to which it may grow. */
 struct stack {
     uintptr_t low;
     size_t size;
@@ -187,8 +190,8 @@ static void find_stack(void)
     pthread_attr_destroy(&attributes);
 }
 
-/* Memory that can only be the host's, told without asking the GPU's driver, which takes some 400 ns to say no: static
- * data, this thread's stack, what small mallocs return. */
+/* Whether the address must be host memory: static data, this thread's stack, or the memory of small mallocs. This
+ * spares the question to the GPU's driver, which takes about 400 ns to answer no. */
 static bool is_certainly_host(uintptr_t address)
 {
     if (address - shmemi_window.static_base < shmemi_window.static_size)

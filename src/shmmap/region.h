@@ -24,16 +24,16 @@
 enum {
     SHMEMI_REGIONS_MAX = 4096,
     SHMEMI_GRANULE_SHIFT = 21,         /* 2 MiB: the unit of the lookup table */
-    SHMEMI_WINDOW_ALIGNMENT = 1 << 30, /* of the window's base, hence the most that shmem_align can give */
+    SHMEMI_WINDOW_ALIGNMENT = 1 << 30, /* of the window's base, and so the largest for shmem_align */
 };
 
 struct shmemi_region {
     uint32_t id;
     char *base; /* symmetric address on this PE */
     size_t size;
-    struct shmemi_place place;           /* of base: what a local copy from or to it uses */
+    struct shmemi_place place;           /* of base, for local copies from and to it */
     struct shmemi_allocation allocation; /* mapped objects */
-    bool is_reached_directly;            /* every PE has an address of its own for the copies of its node; they agree */
+    bool is_reached_directly;            /* every PE has mapped all copies of its node */
     struct shmemi_view *view;            /* one per PE; this PE's own included */
 };
 
@@ -71,29 +71,30 @@ static inline __attribute__((always_inline)) bool shmemi_region_holds(const stru
     return !__builtin_add_overflow(offset, nbytes, &end) && end <= region->size;
 }
 
-/* Make a region known to the lookup, and forget it. add takes the lowest free id and free granules (mapped objects),
- * which is the same choice on every PE; -ENOSPC when the window is full. */
+/* Make a region known to the lookup, and remove it again. A mapped object gets the lowest free number and the first
+ * free granules that suffice, which are the same on every PE; -ENOSPC when the window is full. */
 int shmemi_region_add_heap(struct shmemi_region *region);
 int shmemi_region_add_static(struct shmemi_region *region);
 int shmemi_region_add_mapped(struct shmemi_region *region);
 void shmemi_region_remove(struct shmemi_region *region);
 
-/* Visit all regions by ascending number until visit returns false. Not while regions are added or removed. */
+/* Visit all regions by ascending number until visit returns false. No region may be added or removed meanwhile. */
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument);
 
-/* The region with this number, or NULL, for a request of another PE: none is removed until it is given back, by
- * whichever thread. */
+/* The region with this number, or NULL, for a request of another PE. No region is removed until this one is given back,
+ * which any thread may do. */
 struct shmemi_region *shmemi_region_borrow(uint32_t id);
 void shmemi_region_give_back(void);
 
-/* Where a local argument of a put or get lies: host memory, a mapped object, or unmapped GPU memory. */
+/* Whether a local argument of a put or get is certainly host memory, and not a mapped object or unmapped GPU memory. */
 static inline __attribute__((always_inline)) bool shmemi_is_host(const void *address)
 {
     uintptr_t offset = (uintptr_t)address - shmemi_window.base;
     return offset < shmemi_window.heap_size || (offset >= shmemi_window.span && !shmemi_memory_probe);
 }
 
-/* The general answer. -EFAULT, logged, when the address is in the window but in no region, or nbytes run past it. */
+/* Where a local argument lies. -EFAULT, logged, when the address is in the window but in no region, or when nbytes run
+ * past the end of the region. */
 int shmemi_place_of(const void *address, size_t nbytes, struct shmemi_place *place_p);
 
 #endif

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Finds the executable's writable segment with the help of the loader.
+ */
 #define _GNU_SOURCE
 #include "shmmap/static_data.h"
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Opens and closes symmetric memory: the heap and the static data as regions, with a view of every PE's copy.
+ */
 #include "shmmap/symmetric.h"
 
 #include "base/settings.h"
@@ -46,7 +49,7 @@ static const struct shmemi_share *share_of(int pe, const struct shmemi_share *mi
     return rank < 0 ? NULL : shmemi_exchange_record(rank);
 }
 
-/* The handle is worth nothing without its descriptors. */
+/* Without its descriptors the handle of the memory cannot be opened. */
 static void note_missing(struct shmemi_share *share, int pe)
 {
     share->exported = false;
@@ -54,7 +57,7 @@ static void note_missing(struct shmemi_share *share, int pe)
                                "be too low (ulimit -n)");
 }
 
-/* descriptors: those that came with the PE's share, or NULL. */
+/* descriptors: those that came with the share of that PE, or NULL. */
 static int attach_view(struct shmemi_region *region, int pe, const struct shmemi_share *mine,
                        const struct shmemi_descriptors *descriptors)
 {
@@ -92,7 +95,7 @@ static int attach_views(struct shmemi_region *region, const struct shmemi_share 
     return rc;
 }
 
-/* By node rank; NULL when there is no memory for them, which the other PEs do not notice. */
+/* The descriptors of the node's PEs, by node rank. NULL when there is no memory for them: other PEs do not notice. */
 static struct shmemi_descriptors *exchange_descriptors(const struct shmemi_descriptors *mine)
 {
     const size_t n = (size_t)shmemi_job.node_n_pes;

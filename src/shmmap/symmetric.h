@@ -12,8 +12,8 @@
 #include "transport/request.h"
 
 enum {
-    /* The start of every heap is the runtime's: the words of the exchange, a workspace for each team, the addresses
-     * of its regions. */
+    /* The library itself uses the start of every heap: for the words of the exchange, a workspace for each team, and
+     * the owner's addresses of the regions. */
     SHMEMI_TEAMS_MAX = 256,
     SHMEMI_WORKSPACE_BYTES = 64 << 10,
     SHMEMI_WORKSPACE_OFFSET = SHMEMI_EXCHANGE_BYTES,
@@ -21,10 +21,10 @@ enum {
     SHMEMI_RUNTIME_BYTES = SHMEMI_OWNER_OFFSET + SHMEMI_OWNER_TABLE_BYTES,
 };
 
-/* Bytes of the heap region of this job: the user's part, the runtime's own, whole granules. */
+/* Bytes of the heap region: the user's part and the library's own, rounded up to whole granules. */
 size_t shmemi_symmetric_heap_bytes(void);
 
-/* Collective. The node has been joined. Afterwards all PEs can reach each other's heap and static data. */
+/* Collective; call it after joining the node. Afterwards all PEs can reach each other's heap and static data. */
 int shmemi_symmetric_open(void);
 void shmemi_symmetric_close(void);
 
@@ -34,17 +34,17 @@ extern const struct shmemi_resolver shmemi_symmetric_resolver;
 extern struct shmemi_heap *shmemi_heap;
 extern struct shmemi_region shmemi_heap_region, shmemi_static_region;
 
-/* Map a user's GPU buffer at a symmetric address, and undo it: the transaction behind shmmap and shmumap. Collective;
- * map returns 0 on all PEs or an error on all, with shmemi_map_cause set. The caller has completed all transfers. */
+/* Map a user's GPU buffer at a symmetric address, and unmap it: the work of shmmap and shmumap. Collective. map returns
+ * 0 on all PEs, or an error on all and shmemi_map_cause says why. The caller has completed all transfers. */
 int shmemi_map(void *object, size_t size, int type, void **address_p);
 int shmemi_unmap(void *address);
 const char *shmemi_map_cause(void);
 
-/* Undo all maps that the program left. */
+/* Unmap all objects that the program has left mapped. */
 void shmemi_map_close(void);
 
-/* Make the views of a region for all PEs. share describes this PE's copy; those of the node's other PEs are exchanged.
- * descriptors go with the share's handle; NULL when the kind of memory has none, on all PEs.
+/* Make the views of a region for all PEs. share describes this PE's copy; the PEs of the node exchange theirs.
+ * descriptors belong to the handle in the share; NULL, on all PEs, when the kind of memory has none.
  * On failure nothing is left attached. Collective in the node. */
 int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share,
                          const struct shmemi_descriptors *descriptors);

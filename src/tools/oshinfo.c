@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshinfo: what this build of MapSHMEM has and what it finds on this machine, all settings, and the routes between
- * the PEs for each kind of memory (of one PE without a launcher, of a job under oshrun).
+ * oshinfo: prints what this build of MapSHMEM has and what it finds on this machine, all settings, and the routes
+ * between the PEs for each kind of memory. Started by oshrun it prints the routes of that job, otherwise those of a
+ * single PE.
  */
 #include "base/settings.h"
 #include "gpu/memory.h"
@@ -50,7 +51,7 @@ static void print_build(void)
     print_devices(OSHM_MEMTYPE_OPENCL);
 }
 
-/* What goes where, unless SHMEM_GPU_ROUTE forces a route. */
+/* Which route each class of memory takes, unless SHMEM_GPU_ROUTE forces one. */
 static void print_table(void)
 {
     printf("\nmapped memory, route by what made it and where the PEs' GPUs are:\n%14s", "");
@@ -65,7 +66,7 @@ static void print_table(void)
     fflush(stdout);
 }
 
-/* shmmap is collective: a PE without a device hands in nothing and lets all refuse. */
+/* shmmap is collective, so the PEs agree first whether each of them has a device. */
 static void print_gpu_matrix(int type)
 {
     char title[64];

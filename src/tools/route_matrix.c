@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Prints the routes between all PEs, in a form that fits the size of the job.
+ */
 #include "tools/route_matrix.h"
 
 #include "shmem/shmemx.h"
@@ -12,7 +15,7 @@
 
 enum { NAMED_PES_MAX = 8, LETTERED_PES_MAX = 16, ROUTES_MAX = 16, SUMMARY_BYTES = 512 };
 
-/* Numbers of drivers, in a row for each PE. */
+/* The number of the driver from PE to PE, n * n entries. */
 struct matrix {
     int n;
     unsigned char *route;
@@ -89,7 +92,7 @@ static enum relation relation(int from, int to)
     return shmemi_job.node_of[from] == shmemi_job.node_of[to] ? SAME_NODE : OTHER_NODE;
 }
 
-/* Which routes the PEs of a node take, and how many pairs each. */
+/* Which routes the PEs of a node take, and how many pairs of PEs take each. */
 static void summarise(const struct matrix *matrix, int node, char *text, size_t size)
 {
     unsigned long pairs[RELATIONS][ROUTES_MAX + 1] = {{0}};
@@ -118,7 +121,7 @@ static void print_nodes(int first, int last, const char *text)
         printf("  nodes %d to %d, each: %s\n", first, last, text);
 }
 
-/* Nodes in a row that do alike share a line. */
+/* Consecutive nodes with the same routes share a line. */
 static void print_summary(const struct matrix *matrix)
 {
     char text[SUMMARY_BYTES], next[SUMMARY_BYTES];

@@ -6,7 +6,7 @@
 #ifndef ROUTE_MATRIX_H
 #define ROUTE_MATRIX_H
 
-/* Collective. PE 0 prints; address is symmetric. */
+/* Collective. address is symmetric; PE 0 prints. */
 void print_route_matrix(const char *title, const void *address);
 
 #endif

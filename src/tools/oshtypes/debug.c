@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: the debug information, by libdw, and an index of the types in it.
+ * oshtypes: reads the debug information with libdw and keeps an index of the types in it.
  */
 #include "tools/oshtypes/debug.h"
 #include "tools/oshtypes/util.h"
@@ -17,21 +17,21 @@
 #define uthash_free(memory, size) ((void)(memory))
 #include <uthash.h>
 
-/* All definitions of a name, the first one first. */
+/* A name with all its definitions, in the order in which they were read. */
 struct name {
     const char *text;
     struct osht_definition *first, **last_p;
     UT_hash_handle hh;
 };
 
-/* The name of a die, declarations too. */
+/* The name of an entry (die) of the debug information; declarations have one, too. */
 struct die_name {
     const void *address;
     const char *name;
     UT_hash_handle hh;
 };
 
-/* Where the index is at. */
+/* Where in the debug information the index is being made. */
 struct place {
     const char *scope;
     bool in_module, in_class, is_private;
@@ -163,7 +163,7 @@ static enum osht_language language_of(Dwarf_Die *unit)
     case DW_LANG_C_plus_plus_03:
     case DW_LANG_C_plus_plus_11:
     case DW_LANG_C_plus_plus_14:
-    case 0x2a: /* C++17 and 20, Fortran 2018: numbers that came after DWARF 5 */
+    case 0x2a: /* C++17 and 20, Fortran 2018: numbers assigned after DWARF 5 */
     case 0x2b:
         return OSHT_CXX;
     case DW_LANG_Fortran77:
@@ -251,7 +251,7 @@ bool osht_debug_is_there(void)
     return debug.n_units > 0;
 }
 
-/* ---- questions ---- */
+/* ---- lookup ---- */
 
 const struct osht_definition *osht_debug_named(const char *text)
 {
@@ -269,7 +269,7 @@ static const char *without_keyword(const char *name)
     return name;
 }
 
-/* "; did you mean ...?", or nothing. */
+/* "; did you mean ...?", or "" when no name is similar. */
 static const char *similar_name(const char *text)
 {
     struct shmemi_nearest nearest = {.unknown = text};
@@ -278,7 +278,7 @@ static const char *similar_name(const char *text)
     return osht_did_you_mean(&nearest);
 }
 
-/* The only one whose last part is the name. */
+/* The only type whose last part is this name. NULL when there is none, or (with a message) when there are several. */
 static const struct name *by_last_part(const char *text, const char *where)
 {
     const struct name *found = NULL;
@@ -286,7 +286,7 @@ static const struct name *by_last_part(const char *text, const char *where)
         if (strcmp(name->first->last, text))
             continue;
         if (found && where)
-            osht_error("%s%s could be %s or %s: say which", where, text, found->text, name->text);
+            osht_error("%s%s may be %s or %s: write which", where, text, found->text, name->text);
         if (found)
             return NULL;
         found = name;

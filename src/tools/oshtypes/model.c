@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: from the entries of the debug information to types.
+ * oshtypes: makes types from the entries of the debug information.
  */
 #include "tools/oshtypes/model.h"
 #include "tools/oshtypes/util.h"
@@ -15,7 +15,7 @@
 /* Descriptors of gfortran: address, offset, type (16 bytes), span; stride, lower and upper bound of each dimension. */
 enum { DOPE_HEAD = 40, DOPE_DIMENSION = 24 };
 
-/* The type of an entry, made once. */
+/* The types made so far, by entry: each is made once. */
 struct known {
     const void *address;
     struct osht_type *type;
@@ -50,7 +50,7 @@ static bool number(Dwarf_Die *die, unsigned name, int64_t *value_p)
     Dwarf_Word positive;
     if (!dwarf_attr_integrate(die, name, &attribute))
         return false;
-    /* forms of one, two and four bytes do not say whether they have a sign; compilers use them for what has none */
+    /* forms of 1, 2 and 4 bytes do not tell whether the number is signed; compilers use them for unsigned numbers */
     unsigned form = dwarf_whatform(&attribute);
     bool has_sign = form == DW_FORM_sdata || form == DW_FORM_implicit_const;
     if (has_sign ? dwarf_formsdata(&attribute, &value) : dwarf_formudata(&attribute, &positive))
@@ -71,7 +71,7 @@ static size_t byte_size(Dwarf_Die *die)
     return number(die, DW_AT_byte_size, &size) && size > 0 ? (size_t)size : 0;
 }
 
-/* Offset of a member; false when it is computed at run time. */
+/* Set *offset_p to the offset of a member. False when it is computed at run time. */
 static bool location(Dwarf_Die *die, size_t *offset_p)
 {
     Dwarf_Attribute attribute;
@@ -89,7 +89,8 @@ static bool location(Dwarf_Die *die, size_t *offset_p)
     return true;
 }
 
-/* Of a bit-field: DWARF 5 counts from the start of the object, DWARF 4 from the high end of a unit of storage. */
+/* The first bit of a bit-field. DWARF 5 counts from the start of the object, DWARF 4 from the high end of a storage
+ * unit. */
 static size_t first_bit(Dwarf_Die *die, size_t byte)
 {
     int64_t bit, bits;
@@ -164,7 +165,7 @@ static struct osht_type *convert_enumeration(Dwarf_Die *die)
 
 /* ---- arrays ---- */
 
-/* Elements of a dimension; false when they are not in the type. */
+/* Set *n_p to the number of elements in a dimension. False when the type does not tell. */
 static bool extent(Dwarf_Die *range, enum osht_language language, size_t *n_p)
 {
     int64_t count, lower = language == OSHT_FORTRAN, upper;
@@ -188,7 +189,7 @@ static bool is_of_gfortran(Dwarf_Die *die)
     return producer && !strncmp(producer, "GNU Fortran", strlen("GNU Fortran"));
 }
 
-/* Allocatable and pointer arrays: the object is a descriptor, and the type says how to find the elements. */
+/* Allocatable and pointer arrays: the object is a descriptor, and the type tells how to find the elements. */
 static void set_dope(struct osht_type *type, Dwarf_Die *die, size_t rank, bool has_rank)
 {
     type->kind = has_rank && is_of_gfortran(die) ? OSHT_DOPE : OSHT_INCOMPLETE;
@@ -244,7 +245,7 @@ static void add_member(struct osht_type *record, Dwarf_Die *die, bool is_base)
         member->offset = first_bit(die, offset);
     member->is_vtable = member->name && !strncmp(member->name, "_vptr", strlen("_vptr"));
     member->is_private = number(die, DW_AT_accessibility, &value) ? value != DW_ACCESS_public : record->is_private;
-    size_t at = record->n_members - 1; /* the array may move while the type is made */
+    size_t at = record->n_members - 1; /* making the type may move the array */
     struct osht_type *its_type = osht_model_type(&type);
     record->members[at].type = its_type;
 }
@@ -274,7 +275,7 @@ static struct osht_type *incomplete(Dwarf_Die *die, const char *name)
     return type;
 }
 
-/* The record of a name is made from the first of its definitions; others are only compared. */
+/* The record of a name is made from the first of its definitions; the others are only compared with it. */
 static struct osht_type *convert_named(Dwarf_Die *die, const char *name)
 {
     const struct osht_definition *first = osht_debug_named(name);
@@ -294,7 +295,7 @@ static bool is_nameless_record(Dwarf_Die *die)
            !dwarf_hasattr(die, DW_AT_declaration) && !osht_debug_name(die);
 }
 
-/* A record without a name takes that of the typedef; again the first of these definitions stands for all. */
+/* A record without a name takes that of its typedef. Here, too, the first definition stands for all. */
 static struct osht_type *convert_typedef(Dwarf_Die *die)
 {
     Dwarf_Die target, first_target;
@@ -336,7 +337,7 @@ static struct osht_type *convert_bytes(Dwarf_Die *die, enum osht_kind kind)
     return type;
 }
 
-/* A pointer to a member is an offset; one to a member function is two words. */
+/* A pointer to a data member is an offset, a pointer to a member function two words. */
 static struct osht_type *convert_member_pointer(Dwarf_Die *die)
 {
     struct osht_type *type = remember(die, OSHT_BYTES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: annotations, from files and from the marks of shmemx_annotate.h.
+ * oshtypes: reads annotations from files and from the marks of shmemx_annotate.h.
  */
 #include "tools/oshtypes/notes.h"
 #include "tools/oshtypes/util.h"
@@ -20,7 +20,7 @@ static const char *skip_blanks(const char *text)
     return text + strspn(text, " \t");
 }
 
-/* Without the blanks at both ends. */
+/* The text without blanks at its ends. */
 static const char *trimmed(const char *text, size_t length)
 {
     const char *start = skip_blanks(text);
@@ -30,7 +30,7 @@ static const char *trimmed(const char *text, size_t length)
     return osht_text("%.*s", (int)length, start);
 }
 
-/* The meaning that a text begins with, as a whole word; what follows goes to rest_p. */
+/* The meaning that is the first word of a text. *rest_p is the text after it. */
 static enum osht_meaning first_word(const char *text, const char **rest_p)
 {
     for (int meaning = 0; meaning < OSHT_MEANINGS; meaning++) {
@@ -91,7 +91,7 @@ static const char *similar_member(const struct osht_type *record, const char *na
     return osht_did_you_mean(&nearest);
 }
 
-/* path: "data", "shape.data", "names[]" for what the pointers that names points to point to. */
+/* path: "data", "shape.data", or "names[]" for what the elements of names point to. */
 static void annotate(const char *type, const char *path, const char *text, const char *where, bool only_if_there)
 {
     const struct osht_definition *definition = osht_debug_find(type, only_if_there ? NULL : osht_text("%s: ", where));
@@ -120,7 +120,7 @@ static void annotate(const char *type, const char *path, const char *text, const
 
 /* ---- files ---- */
 
-/* Splits "struct tree.data count n": the type ends at the first dot whose right side is members and then a meaning. */
+/* Split "struct tree.data count n": the type ends at the first dot that is followed by members and then a meaning. */
 static bool split(char *line, char **path_p, char **text_p)
 {
     for (char *dot = strchr(line, '.'); dot; dot = strchr(dot + 1, '.')) {

@@ -25,50 +25,50 @@ static const char help[] =
     "Reads the debug information (DWARF 4 or 5, compile with -g) of FILE, an object file, archive, shared library or\n"
     "executable, and writes a C file with the descriptors that shmemx_put_deep and the like need for each TYPE and\n"
     "all types that it reaches. The program compiles and links that file, and calls int NAME_register(void) after\n"
-    "shmem_init; it returns 0, or a negative errno value after a line that says why. TYPE is a struct, class or\n"
-    "typedef of C and C++ or a derived type of gfortran: tree, \"struct tree\", mesh::cell; it becomes the name that\n"
-    "shmemx_type_find knows. Types that are reached have the names of the debug information; structs without a name\n"
-    "are called after their member (mesh.shape), and each element of an array of pointers is a field (child[0]).\n"
+    "shmem_init; it returns 0, or prints why it failed and returns a negative errno value. TYPE is a struct, class or\n"
+    "typedef of C and C++ or a derived type of gfortran: tree, \"struct tree\", mesh::cell. shmemx_type_find finds it\n"
+    "by this name, and the types that it reaches by their names in the debug information. A struct without a name is\n"
+    "named after its member (mesh.shape), and each element of an array of pointers is a field (child[0]).\n"
     "\n"
     "  -o, --output FILE       the C file (default: standard output)\n"
-    "  -n, --name NAME         of the function, NAME_register (default: the name of the C file without its ending)\n"
+    "  -n, --name NAME         name of the function: NAME_register (default: the C file's name without its ending)\n"
     "  -a, --annotations FILE  read annotations; may be given several times\n"
     "  -i, --include HEADER    the C file includes it, and does not compile unless all sizes and offsets agree\n"
-    "  -f, --file FILE         look for types here too; may be given several times\n"
+    "  -f, --file FILE         look for types in this file, too; may be given several times\n"
     "  -u, --unit PATTERN      only read compilation units whose source file matches (* and ? as in the shell)\n"
-    "  -p, --pointers KIND     what pointers without annotation are: one, weak, opaque, or refuse\n"
+    "  -p, --pointers KIND     treat pointers without annotation as one, weak or opaque, or refuse them\n"
     "  -c, --check             compare the files of oshtypes that are linked into FILE with its debug information:\n"
-    "                          status 1, and a line for each type that has changed since\n"
+    "                          prints a line for each type that has changed since, and then ends with status 1\n"
     "  -h, --help   -V, --version\n"
     "\n"
     "Annotations\n"
-    "  C and C++ do not say how many objects a pointer points to. Lines of an annotation file do; # begins a comment:\n"
+    "  C and C++ do not say how many objects a pointer points to. Lines of an annotation file do (#: a comment):\n"
     "      TYPE.MEMBER one                 one object, or null\n"
-    "      TYPE.MEMBER count EXPRESSION    as many: n, nx*ny, 2*shape.n+1; members are integers of the same object\n"
-    "      TYPE.MEMBER string              characters up to the first that is 0\n"
-    "      TYPE.MEMBER weak                not followed; set if what it points to is copied in another way, else null\n"
-    "      TYPE.MEMBER opaque              not followed, copied as it is\n"
+    "      TYPE.MEMBER count EXPRESSION    so many: n, nx*ny, 2*shape.n+1 of integer members of the same object\n"
+    "      TYPE.MEMBER string              characters, ended by the first that is 0\n"
+    "      TYPE.MEMBER weak                not followed; null unless its target is copied because of another pointer\n"
+    "      TYPE.MEMBER opaque              not followed, copied unchanged\n"
     "      TYPE.MEMBER cfi RANK of TYPE    a CFI_CDESC_T(RANK), the C descriptor of a Fortran array\n"
-    "  After one and count, \"of TYPE\" replaces the type that is pointed to: mesh.data count n of double, for a void\n"
-    "  pointer. MEMBER[] is what MEMBER's pointers point to: names count n and names[] string for char **names.\n"
-    "  The same can stand beside the type in the source: SHMEMX_COUNT(tree, data, \"n\") and others of the header\n"
+    "  After one and count, \"of TYPE\" replaces the type that is pointed to, as for void pointers: mesh.data count n\n"
+    "  of double. MEMBER[] is what MEMBER's pointers point to: names count n and names[] string for char **names.\n"
+    "  Annotations may also stand beside the type in the source: SHMEMX_COUNT(tree, data, \"n\") and other macros of\n"
     "  shmemx_annotate.h, which leave a mark in the object file.\n"
     "\n"
     "Without annotation\n"
-    "  A pointer to a struct is taken as one object, with a warning that names it; a function pointer is opaque. Any\n"
-    "  other pointer is an error (char * too: it may be a string, a buffer, or one character), unless -p says\n"
-    "  otherwise. All errors of a run are reported, and nothing is written.\n"
+    "  A pointer to a struct counts as a pointer to one object, with a warning; a function pointer is opaque. Any\n"
+    "  other pointer is an error (even char *: a string, a buffer or one character?), unless -p says otherwise.\n"
+    "  All errors are reported in one run, and then nothing is written.\n"
     "  Pointers in unions, and unions with pointers, can only be opaque. Bit-fields are copied, and cannot be counts.\n"
     "  Flexible array members are not part of an object's size and are not copied, with a warning. Base classes are\n"
     "  part of the object; virtual ones are refused. The pointer to the table of virtual functions is opaque.\n"
     "  Fortran needs no annotations: allocatable and pointer components of any rank, scalars and strings of deferred\n"
-    "  length (of kind 1) say what they are. Polymorphic components must be annotated (one, if the dynamic type is\n"
-    "  always the declared one), and so must arrays of strings of deferred length (opaque) and c_ptr.\n"
+    "  length (of kind 1) tell what they point to. Annotations are needed for polymorphic components (one, if the\n"
+    "  dynamic type is always the declared one), arrays of strings of deferred length (opaque) and c_ptr.\n"
     "\n"
     "Files that are out of date\n"
     "  NAME_register compares the marks (SHMEMX_COUNT, SHMEMX_LAYOUT, ...) that oshtypes has seen with those of the\n"
-    "  program that runs: sizes, offsets, annotations. -i compares when the C file is compiled. --check compares all\n"
-    "  layouts with the debug information of the program after linking, Fortran's too; put it into the makefile.\n"
+    "  running program: sizes, offsets, annotations. -i compares when the C file is compiled. --check compares all\n"
+    "  layouts, Fortran's included, with the debug information of the linked program; put it into the makefile.\n"
     "\n"
     "Example\n"
     "  oshcc -g -c mesh.c && oshtypes -o mesh_types.c mesh.o mesh && oshcc mesh.o mesh_types.c -o mesh &&\n"
@@ -107,7 +107,7 @@ static enum osht_unannotated pointers_option(const char *text)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (!strcmp(values[i].text, text))
             return values[i].value;
-    osht_fail("--pointers is one, weak, opaque or refuse, not %s", text);
+    osht_fail("--pointers must be one, weak, opaque or refuse, not %s", text);
 }
 
 static void take_option(int option)
@@ -149,7 +149,7 @@ static void take_option(int option)
     }
 }
 
-/* What a path ends with, as a name in C. */
+/* The last part of a path without its ending, as a name in C. */
 static const char *stem(const char *path)
 {
     const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path;
@@ -207,7 +207,7 @@ static void read_all(const char *path)
         osht_notes_read(options.annotations[i]);
 }
 
-/* The file appears whole or not at all. */
+/* Write to a temporary file first, so that the C file appears complete or not at all. */
 static void write_file(size_t n, const struct osht_descriptor *const *descriptors)
 {
     const char *path = options.output.path, *temporary = path ? osht_text("%s.%ld.tmp", path, (long)getpid()) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: from types and annotations to descriptors.
+ * oshtypes: makes descriptors from types and annotations.
  */
 #include "tools/oshtypes/plan.h"
 #include "tools/oshtypes/util.h"
@@ -15,13 +15,13 @@ static struct osht_descriptor **descriptors;
 static size_t n_descriptors, n_done;
 static enum osht_unannotated unannotated;
 
-/* Where a pointer is: for messages, and for what its count may refer to. */
+/* The place of a pointer, for messages and for the members that its count may name. */
 struct spot {
     struct osht_descriptor *descriptor;
     const struct osht_member *member;
     const char *name; /* of the field */
     size_t offset;
-    size_t level; /* 0: in the member itself; 1: in what it points to, ... */
+    size_t level; /* 0: the member itself; 1: what it points to; ... */
 };
 
 static const char *full_name(const struct spot *spot)
@@ -29,7 +29,7 @@ static const char *full_name(const struct spot *spot)
     return osht_text("%s.%s", spot->descriptor->name, spot->name);
 }
 
-/* How annotations call the place: what pointers point to ends with [] for each of them. */
+/* The place as annotations write it: with [] for each pointer that is followed. */
 static const char *note_name(const struct spot *spot)
 {
     const char *name = osht_text("%s.%s", spot->descriptor->name, spot->member->name);
@@ -63,7 +63,8 @@ static struct osht_descriptor *new_descriptor(const char *name, size_t size, str
     return descriptor;
 }
 
-/* The descriptor's name: without a Fortran module, unless another type has that name; anonymous: where it is. */
+/* The name of the record's descriptor: without the Fortran module, unless another type has that name. A record without
+ * a name is named after its place. */
 static const char *describe(struct osht_type *record, const char *place)
 {
     if (record->described_as)
@@ -80,7 +81,7 @@ static const char *describe(struct osht_type *record, const char *place)
 
 /* ---- counts ---- */
 
-/* Every name in a count is an integer member that will be described; digits and signs are checked by the library. */
+/* Every name in a count must be an integer member of what is described. The library checks digits and signs. */
 static void check_count(const struct spot *spot, const char *count)
 {
     for (const char *at = count; *at;) {
@@ -124,7 +125,7 @@ static void set_count(struct osht_field *field, const struct spot *spot, const c
 static void add_pointer(const struct spot *spot, struct osht_type *pointer);
 static void add_elements(const struct spot *spot, struct osht_type *type);
 
-/* A descriptor for what has none of its own: arrays, pointers, bytes. */
+/* A descriptor for a type that is not a record: an array, a pointer, bytes. */
 static const char *helper(const struct spot *spot, struct osht_type *type)
 {
     const struct osht_note *note = osht_note_of(spot->member, spot->level + 1);
@@ -143,7 +144,7 @@ static const char *helper(const struct spot *spot, struct osht_type *type)
     return name;
 }
 
-/* The name of a type that is pointed to; NULL after a message. */
+/* The name of the type that is pointed to. Prints a message and returns NULL when it cannot be described. */
 static const char *target_name(const struct spot *spot, struct osht_type *target, const char *of)
 {
     static const char *const numbers[] = {"char",    "int8_t",      "uint8_t",        "int16_t",        "uint16_t",
@@ -198,7 +199,7 @@ static void add_string(const struct spot *spot, struct osht_type *pointer)
                    osht_model_spelling(pointer->target));
 }
 
-/* Fortran says what its pointers point to; strings of deferred length have it in a member of their own. */
+/* Fortran tells what its pointers point to; the length of a string of deferred length is a member of its own. */
 static bool add_fortran(const struct spot *spot, struct osht_type *pointer)
 {
     struct osht_type *target = pointer->target;
@@ -215,7 +216,7 @@ static bool add_fortran(const struct spot *spot, struct osht_type *pointer)
     return true;
 }
 
-/* The elements of an array are alike: one line is enough. */
+/* Whether the message was printed already for another element of the same array. */
 static bool is_said(const struct spot *spot)
 {
     static const struct osht_member *last;
@@ -239,8 +240,8 @@ static void add_unannotated(const struct spot *spot, struct osht_type *pointer)
                       full_name(spot), osht_model_spelling(pointer->target), note_name(spot));
         follow(spot, pointer, NULL, NULL);
     } else if (!is_said(spot))
-        osht_error("%s is a pointer to %s that no annotation speaks of; add one of: %s %s | weak | opaque",
-                   full_name(spot), osht_model_spelling(pointer->target), note_name(spot),
+        osht_error("%s is a pointer to %s without an annotation; add one of: %s %s | weak | opaque", full_name(spot),
+                   osht_model_spelling(pointer->target), note_name(spot),
                    pointer->target->kind == OSHT_VOID ? "one of TYPE | count N of TYPE"
                    : pointer->target->is_text         ? "one | count N | string"
                                                       : "one | count N");
@@ -270,7 +271,7 @@ static void add_pointer(const struct spot *spot, struct osht_type *pointer)
         add_field(spot, "OPAQUE", NULL, 0);
         break;
     default:
-        osht_error("%s is a pointer, no C descriptor: \"%s\"", full_name(spot), note->text);
+        osht_error("%s is a pointer, not a C descriptor: \"%s\"", full_name(spot), note->text);
     }
 }
 
@@ -288,7 +289,7 @@ static bool has_pointers(const struct osht_type *type)
     return false;
 }
 
-/* Nobody knows which member of a union is there: its pointers are only copied, if the user says so. */
+/* It is unknown which member of a union is in use: pointers in it can only be copied, and only if the user says so. */
 static void check_union(struct osht_descriptor *descriptor, const struct osht_type *type, const char *name)
 {
     for (size_t i = 0; i < type->n_members; i++) {
@@ -304,7 +305,7 @@ static void check_union(struct osht_descriptor *descriptor, const struct osht_ty
     }
 }
 
-/* CLASS(...) components: a pointer or descriptor, and the dynamic type's table. */
+/* CLASS(...) components: a pointer or descriptor, and a pointer to the table of the dynamic type. */
 static bool is_polymorphic(const struct osht_type *type)
 {
     return type->language == OSHT_FORTRAN && type->definition &&
@@ -359,7 +360,7 @@ static void add_record(const struct spot *spot, struct osht_type *type, size_t n
         add_field(spot, "VALUE", describe(type, full_name(spot)), n);
 }
 
-/* n elements one behind the other: pointers each get a field. */
+/* n consecutive elements. If they are pointers, each gets a field. */
 static void add_each(const struct spot *spot, struct osht_type *type, size_t n)
 {
     if (type->kind == OSHT_POINTER && n > LARGEST_POINTER_ARRAY)
@@ -421,7 +422,7 @@ static void add_named_member(struct osht_descriptor *descriptor, const struct os
         add_field(&spot, "OPAQUE", NULL, 0);
     } else if (is_flexible(member->type)) {
         if (!is_opaque)
-            osht_warn("%s has no length in the type: its elements are not copied (%s opaque: not said again)",
+            osht_warn("%s has no length in the type: its elements are not copied (no warning if annotated: %s opaque)",
                       full_name(&spot), note_name(&spot));
     } else if (note && note->meaning == OSHT_CFI)
         add_cfi(&spot, note);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: the descriptors of the types that were asked for and of all that they reach.
+ * oshtypes: the descriptors of the types on the command line and of all types that they reach.
  */
 #ifndef OSHTYPES_PLAN_H
 #define OSHTYPES_PLAN_H
@@ -21,21 +21,21 @@ struct osht_descriptor {
     size_t size;
     struct osht_field *fields;
     size_t n_fields;
-    struct osht_type *record; /* NULL: a helper, such as a pointer that is pointed to */
+    struct osht_type *record; /* NULL: a helper, for example for a pointer that is pointed to */
 };
 
-/* What a pointer is that no annotation speaks of. */
+/* How pointers without an annotation are treated. */
 enum osht_unannotated {
-    OSHT_GUESS, /* one object if it points to a struct, with a warning; refused otherwise */
+    OSHT_GUESS, /* as one object, with a warning, if it points to a struct; refused otherwise */
     OSHT_REFUSE,
     OSHT_TAKE_AS_ONE,
     OSHT_TAKE_AS_WEAK,
     OSHT_TAKE_AS_OPAQUE
 };
 
-/* Describe a type by the name that the user gave; errors are reported, all that there are. */
+/* Describe the type with the name that the user gave. Prints all errors that there are. */
 void osht_plan_add(const char *name, enum osht_unannotated unannotated);
-/* All of them, after the last was added. */
+/* All descriptors; call it after the last type was added. */
 size_t osht_plan_end(const struct osht_descriptor *const **descriptors_p);
 
 #endif

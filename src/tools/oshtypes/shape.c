@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: how types are spelled, whether two definitions of one name agree, and members by path.
+ * oshtypes: the spelling of types, the comparison of definitions with the same name, and members by path.
  */
 #include "tools/oshtypes/model.h"
 #include "tools/oshtypes/util.h"
@@ -46,7 +46,7 @@ const char *osht_model_shape(const struct osht_type *record)
     return shape;
 }
 
-/* The part of a shape in which it begins to differ from another. */
+/* The first part of a shape that differs from another shape. */
 static const char *first_difference(const char *shape, const char *other)
 {
     size_t at = 0, part = 0;

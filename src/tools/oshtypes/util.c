@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All that was ever allocated, so that it stays reachable. */
+/* All memory ever allocated, in a list, so that it stays reachable for leak checkers. */
 struct block {
     struct block *next;
     max_align_t bytes[];
@@ -43,7 +43,7 @@ char *osht_text(const char *format, ...)
     return text;
 }
 
-/* Sizes are powers of two. */
+/* The array grows when n is a power of two. */
 void *osht_room(void *array, size_t n, size_t element_size)
 {
     if (n & (n - 1))
@@ -98,7 +98,7 @@ const char *osht_did_you_mean(const struct shmemi_nearest *nearest)
     return is_near ? osht_text("; did you mean %s?", nearest->name) : "";
 }
 
-/* FNV-1a. */
+/* The hash FNV-1a. */
 uint64_t osht_hash(const char *text)
 {
     uint64_t hash = 0xcbf29ce484222325;

@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed. */
+/* Memory filled with zeros. Ends the program when there is none. */
 void *osht_alloc(size_t size);
 char *osht_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Room for one more element behind n in an array that only this function has grown. */
+/* Make room for one more element after the first n of an array. Only this function may have grown the array. */
 void *osht_room(void *array, size_t n, size_t element_size);
 #define OSHT_APPEND(array, n) (*((array) = osht_room((array), (n), sizeof *(array)), &(array)[(n)++]))
 
-/* A line on stderr. Errors are counted: nothing is written when there was one. */
+/* Print a line on stderr. After an error the C file is not written. */
 void osht_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void osht_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void osht_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: the C file.
+ * oshtypes: writes the C file.
  */
 #include "tools/oshtypes/write.h"
 #include "tools/oshtypes/util.h"
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A string literal. */
+/* Write the text as a string literal. */
 static void quote(FILE *file, const char *text)
 {
     if (!text) {
@@ -53,7 +53,7 @@ static void write_types(FILE *file, size_t n, const struct osht_descriptor *cons
     fputs("};\n\n", file);
 }
 
-/* ---- what catches a file that is out of date ---- */
+/* ---- checks for a file that is out of date ---- */
 
 static bool can_be_named(const struct osht_type *record)
 {
@@ -105,7 +105,7 @@ static void write_header_checks(FILE *file, size_t n, const struct osht_descript
     fputs("\n", file);
 }
 
-/* Marks of the types that are described. */
+/* Whether the mark belongs to one of the types that are described. */
 static bool concerns(const struct shmemi_mark *mark, size_t n, const struct osht_descriptor *const *descriptors)
 {
     const struct osht_definition *definition = osht_debug_find(mark->type, NULL);
@@ -144,7 +144,7 @@ static size_t write_marks(FILE *file, size_t n, const struct osht_descriptor *co
     return n_written;
 }
 
-/* For oshtypes --check: name and layout of each type. */
+/* Write the name and layout of each type, for oshtypes --check. */
 static void write_stamps(FILE *file, size_t n, const struct osht_descriptor *const *descriptors)
 {
     for (size_t i = 0; i < n; i++)
@@ -158,8 +158,9 @@ void osht_write(FILE *file, const struct osht_output *output, size_t n,
                 const struct osht_descriptor *const *descriptors)
 {
     fprintf(file,
-            "/* Written by oshtypes from %s; not to be edited.\n *\n * int %s_register(void) makes these types "
-            "known: 0, or a negative errno value after a line that says why.\n */\n#include <stddef.h>\n#include "
+            "/* Written by oshtypes from %s. Do not edit.\n *\n * int %s_register(void) makes these types "
+            "known. It returns 0, or prints why it failed and returns a negative errno value.\n */\n"
+            "#include <stddef.h>\n#include "
             "<stdint.h>\n#include <shmemx.h>\n#include <shmemx_annotate.h>\n",
             output->source, output->name);
     for (size_t i = 0; i < output->n_headers; i++)

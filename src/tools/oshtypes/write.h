@@ -11,7 +11,7 @@
 
 struct osht_output {
     const char *path;   /* for messages                     */
-    const char *name;   /* of the function, before _register */
+    const char *name;   /* of the function: NAME_register    */
     const char *source; /* the file that was read           */
     const char **headers;
     size_t n_headers;
