@@ -9,8 +9,9 @@
 #include "base/log.h"
 #include "gpu/copy_pool.h"
 #include "transport/driver.h"
+#include "transport/drivers/table.h"
 #include "bootstrap/job.h"
-#include "transport/ucx/prepared.h"
+#include "transport/prepared.h"
 
 #include <errno.h>
 #include <stdbool.h>

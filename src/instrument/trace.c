@@ -4,8 +4,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
-#include "transport/node.h"
-#include "transport/region_ids.h"
+#include "base/region_ids.h"
 #include "instrument/trace_file.h"
 #include "instrument/watch.h"
 
@@ -282,11 +281,11 @@ int shmemi_trace_open(void)
     return 0;
 }
 
-void shmemi_trace_start(void)
+void shmemi_trace_start(_Atomic uint64_t *zero)
 {
-    uint64_t zero = 0, now = shmemi_clock();
-    if (!atomic_compare_exchange_strong(&shmemi_node.header->time_zero, &zero, now))
-        now = zero;
+    uint64_t known = 0, now = shmemi_clock();
+    if (!atomic_compare_exchange_strong(zero, &known, now))
+        now = known;
     pthread_mutex_lock(&trace.lock);
     trace.zero = now;
     pthread_mutex_unlock(&trace.lock);

@@ -25,8 +25,9 @@ struct shmemi_trace_transfer {
 
 /* Make this PE's file. The settings have been read. -errno, logged, when that is not possible. */
 int shmemi_trace_open(void);
-/* All PEs have just met: this is zero, unless another PE of the node was first. */
-void shmemi_trace_start(void);
+/* All PEs have just met. *zero, which the PEs of the node share and which was 0 at first, becomes the time at which the
+ * first of them came here: that is where the timeline begins. */
+void shmemi_trace_start(_Atomic uint64_t *zero);
 /* Write what is left; a line when something could not be written. */
 void shmemi_trace_close(void);
 /* The same in a process that is about to end: does not wait for locks. */

@@ -7,7 +7,7 @@
  */
 #include "shmem/team.h"
 
-#include "transport/staged/batch.h"
+#include "transport/drivers/table.h"
 
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ SHMEMI_API(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *
 
 void shmemi_context_free(struct shmemi_ctx *ctx)
 {
-    shmemi_require(shmemi_batch_close(&ctx->transport));
+    shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
     shmemi_quiet(ctx);
     shmemi_team_remove_context(ctx);
     free(ctx);

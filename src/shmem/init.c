@@ -11,11 +11,11 @@
 #include "shmem/stats.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
-#include "transport/staged/batch.h"
 #include "bootstrap/bootstrap.h"
 #include "transport/drivers/open.h"
+#include "transport/drivers/table.h"
 #include "transport/node.h"
-#include "transport/ucx/prepared.h"
+#include "transport/prepared.h"
 #include "instrument/measure.h"
 #include "instrument/trace.h"
 #include "transport/stream/stream.h"
@@ -104,7 +104,7 @@ static int open_library(void)
     if (!rc)
         rc = shmemi_node_join();
     if (!rc)
-        rc = shmemi_sight_open();
+        rc = shmemi_measure_open();
     if (!rc)
         rc = shmemi_transport_start(&shmemi_symmetric_resolver);
     if (!rc)
@@ -125,7 +125,7 @@ static void close_library(void)
     shmemi_map_close();
     shmemi_symmetric_close();
     shmemi_types_close();
-    shmemi_sight_close();
+    shmemi_measure_close();
     shmemi_node_leave();
     shmemi_job_close();
     shmemi_job.n_pes = 0;
@@ -151,7 +151,7 @@ static void finalize(void)
     shmemi_teams_quiet();
     shmemi_require(shmemi_report());
     library.depth = 0;
-    shmemi_require(shmemi_batch_close(&shmemi_default_ctx.transport));
+    shmemi_require(shmemi_drivers_end_gathering(&shmemi_default_ctx.transport));
     shmemi_require(part());
     library.ends_itself = false;
     close_library();
@@ -200,7 +200,7 @@ static int initialize(int thread_level)
     library.thread_level = thread_level;
     watch_exit();
     shmemi_sync_world();
-    shmemi_sight_start();
+    shmemi_measure_start(&shmemi_node.header->time_zero);
     shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it", shmemi_job.pe, shmemi_job.n_pes, shmemi_job.node,
                  shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes);
     return 0;

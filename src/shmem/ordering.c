@@ -3,7 +3,8 @@
  * Memory ordering [9.12]: per context, of the operations issued on it.
  */
 #include "shmem/deep/deep.h"
-#include "transport/staged/ring.h"
+#include "transport/node.h"
+#include "transport/drivers/table.h"
 
 /* Fence and quiet of a context that has something under way, or whose calls are counted. */
 struct completion_call {
@@ -60,7 +61,7 @@ static __attribute__((noinline)) void complete(struct shmemi_context *context, c
 void shmemi_fence(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    if (shmemi_context_has_pending(context) | shmemi_sight.is_on)
+    if (shmemi_context_has_pending(context) | shmemi_measure.is_on)
         complete(context, "shmem_fence", SHMEMI_AT_FENCE, shmemi_drivers_fence);
 }
 
@@ -68,7 +69,7 @@ void shmemi_quiet(struct shmemi_ctx *ctx)
 {
     struct shmemi_context *context = &ctx->transport;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (shmemi_context_has_pending(context) | shmemi_sight.is_on)
+    if (shmemi_context_has_pending(context) | shmemi_measure.is_on)
         complete(context, "shmem_quiet", SHMEMI_AT_QUIET, complete_all);
 }
 

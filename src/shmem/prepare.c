@@ -4,7 +4,7 @@
  */
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
-#include "transport/ucx/prepared.h"
+#include "transport/prepared.h"
 
 /* The part of the window that is host memory is the heap, which the library prepares itself. */
 enum memory_class { MEMORY_PRIVATE, MEMORY_HEAP, MEMORY_MAPPED };

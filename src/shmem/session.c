@@ -7,8 +7,7 @@
  * quiet of the context.
  */
 #include "shmem/internal.h"
-#include "transport/staged/batch.h"
-#include "transport/direct/list.h"
+#include "transport/drivers/table.h"
 
 static void update(struct shmemi_ctx *ctx, long options, const shmem_ctx_session_config_t *config, long config_mask)
 {
@@ -31,9 +30,8 @@ SHMEMI_API(void, ctx_session_start,
         return;
     shmemi_require_init("shmem_ctx_session_start");
     update(ctx, options, config, config_mask);
-    ctx->transport.lists.is_patient = ctx->session.options & SHMEM_CTX_SESSION_BATCH;
-    if (ctx->transport.lists.is_patient)
-        shmemi_require(shmemi_batch_open(&ctx->transport, ctx->session.total_ops));
+    if (ctx->session.options & SHMEM_CTX_SESSION_BATCH)
+        shmemi_require(shmemi_drivers_begin_gathering(&ctx->transport, ctx->session.total_ops));
 }
 
 SHMEMI_API(void, ctx_session_stop, (shmem_ctx_t handle))
@@ -42,7 +40,5 @@ SHMEMI_API(void, ctx_session_stop, (shmem_ctx_t handle))
     if (!ctx || !ctx->session.is_open)
         return;
     ctx->session.is_open = false;
-    ctx->transport.lists.is_patient = false;
-    shmemi_require(shmemi_direct_list_flush(&ctx->transport));
-    shmemi_require(shmemi_batch_close(&ctx->transport));
+    shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
 }

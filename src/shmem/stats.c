@@ -7,6 +7,7 @@
 #include "transport/service.h"
 #include "instrument/measure.h"
 #include "instrument/trace.h"
+#include "transport/drivers/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct entry {
 
 /* What a PE has counted, as words that are combined. */
 struct counts {
-    struct entry transfer[SHMEMI_SIGHT_ROUTES_MAX][SHMEMI_TRANSFERS];
+    struct entry transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
     struct entry activity[SHMEMI_ACTIVITIES];
     struct entry served;
     uint64_t service_cpu;
@@ -43,12 +44,12 @@ static struct entry taken(const struct shmemi_tally *tally)
 
 static void take_counts(struct counts *counts)
 {
-    for (int route = 0; route < SHMEMI_SIGHT_ROUTES_MAX; route++)
+    for (int route = 0; route < SHMEMI_MEASURED_ROUTES_MAX; route++)
         for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
-            counts->transfer[route][transfer] = taken(&shmemi_sight.transfer[route][transfer]);
+            counts->transfer[route][transfer] = taken(&shmemi_measure.transfer[route][transfer]);
     for (int activity = 0; activity < SHMEMI_ACTIVITIES; activity++)
-        counts->activity[activity] = taken(&shmemi_sight.activity[activity]);
-    counts->served = taken(&shmemi_sight.served);
+        counts->activity[activity] = taken(&shmemi_measure.activity[activity]);
+    counts->served = taken(&shmemi_measure.served);
     counts->service_cpu = shmemi_service_cpu_time();
 }
 
@@ -94,7 +95,7 @@ static void print_line(FILE *out, const char *route, const char *name, const str
 static void print_transfers(FILE *out, const struct summary *summary)
 {
     const char *route;
-    for (unsigned i = 0; i < SHMEMI_SIGHT_ROUTES_MAX && (route = shmemi_driver_name(i)); i++)
+    for (unsigned i = 0; i < SHMEMI_MEASURED_ROUTES_MAX && (route = shmemi_driver_name(i)); i++)
         for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
             print_line(out, route, shmemi_transfer_name(transfer), &summary->sum.transfer[i][transfer],
                        summary->least.transfer[i][transfer].ns, summary->most.transfer[i][transfer].ns, summary->n_pes);

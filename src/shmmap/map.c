@@ -17,10 +17,9 @@
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
-#include "transport/staged/piece_costs.h"
-#include "transport/ucx/prepared.h"
+#include "transport/drivers/table.h"
+#include "transport/prepared.h"
 #include "transport/routes.h"
-#include "transport/ucx/ucx.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -207,9 +206,7 @@ static void expose(struct attempt *attempt)
 {
     char reason[SHMEMI_CAUSE_BYTES] = "";
     const struct shmemi_region *region = attempt->region;
-    int rc = 0;
-    if (shmemi_job.n_nodes > 1)
-        rc = shmemi_gdr_expose(region->id, &region->allocation, region->size, reason, sizeof reason);
+    int rc = shmemi_drivers_expose(region->id, &region->allocation, region->size, reason, sizeof reason);
     if (rc)
         refuse(attempt, rc, reason);
 }
@@ -245,8 +242,7 @@ static void attach(struct attempt *attempt)
 /* Close the other PEs' copies. Collective, because a copy may be freed only when no PE has it open any more. */
 static void detach(struct shmemi_region *region)
 {
-    if (shmemi_job.n_nodes > 1)
-        shmemi_ucx_hide(region->id);
+    shmemi_drivers_hide(region->id);
     shmemi_region_detach(region);
     shmemi_node_barrier();
 }
@@ -272,7 +268,7 @@ int shmemi_map(void *object, size_t size, int type, void **address_p)
     const bool is_agreed = !rc;
     if (is_agreed) {
         pin_staging(attempt.memory);
-        shmemi_piece_costs_measure(&attempt.region->place, size);
+        shmemi_drivers_measure_copies(&attempt.region->place, size);
         attach(&attempt);
         rc = agree(&attempt);
     }

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "gpu/memory.h"
 #include "transport/driver.h"
-#include "transport/region_ids.h"
+#include "base/region_ids.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,10 +9,10 @@
 #include "bootstrap/bootstrap.h"
 #include "transport/drivers/exchange.h"
 #include "transport/drivers/open.h"
+#include "transport/drivers/table.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
 #include "transport/routes.h"
-#include "transport/ucx/ucx.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -179,7 +179,9 @@ static void open_static(void)
 
 static int expose(const struct shmemi_region *region)
 {
-    return shmemi_job.n_nodes == 1 ? 0 : shmemi_ucx_expose(region->id, region->base, region->size);
+    char reason[1];
+    const struct shmemi_allocation allocation = {.place = region->place};
+    return shmemi_drivers_expose(region->id, &allocation, region->size, reason, sizeof reason);
 }
 
 static int attach_host_region(struct shmemi_region *region)

@@ -6,6 +6,7 @@
 
 #include "shmem/shmemx.h"
 #include "transport/driver.h"
+#include "transport/drivers/table.h"
 #include "bootstrap/job.h"
 
 #include <stdbool.h>

@@ -114,6 +114,16 @@ struct shmemi_collecting {
                       bool is_blocking);
 };
 
+/* Drivers that reach memory of PEs of other nodes without their help: each PE must have exposed its own to them. */
+struct shmemi_exposing {
+    /* Expose this PE's copy of a region, if its memory is of a kind that the driver serves. 0: done, or left to other
+     * drivers. -ENOTSUP: the user has asked for this driver, and a phrase in reason says why it cannot serve. Any other
+     * error has been logged. */
+    int (*expose)(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
+                  size_t reason_size);
+    void (*hide)(uint32_t region);
+};
+
 struct shmemi_driver {
     const char *name;
     bool is_direct;     /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
@@ -154,6 +164,14 @@ struct shmemi_driver {
                    void *fetch_p);
 
     const struct shmemi_collecting *collecting; /* optional: NULL where small operations gain nothing */
+    const struct shmemi_exposing *exposing;     /* optional: NULL where an owner has nothing to prepare */
+};
+
+/* Small operations that wait until enough of them have come together. */
+struct shmemi_gathering {
+    int (*begin)(struct shmemi_context *, size_t expected); /* the program has announced about so many of them */
+    int (*flush)(struct shmemi_context *);                  /* start what has been gathered */
+    int (*end)(struct shmemi_context *);                    /* flush, and gather no more than usual */
 };
 
 /* What orders and completes the operations of a kind (pending.h), whichever driver has issued them. */
@@ -167,6 +185,8 @@ struct shmemi_completion {
     /* Is the local memory of all nonblocking transfers that were issued before free again (put) or filled (get)? 0,
      * -EAGAIN, or another -errno. Says nothing of the peers, and never waits. */
     int (*poll)(struct shmemi_context *);
+
+    const struct shmemi_gathering *gathering; /* optional: NULL where operations leave at once */
 };
 
 extern const struct shmemi_completion shmemi_completion_direct; /* copies that this process has started */
@@ -194,18 +214,5 @@ static inline char *shmemi_view_host(const struct shmemi_view *view)
 {
     return view->place.memory == &shmemi_memory_host && view->driver->is_direct ? (char *)view->place.address : NULL;
 }
-
-/* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts: staged always does, unless
- * SHMEM_GPU_ROUTE=ipc or =shadow. */
-int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share);
-/* The name of the driver with this number in the table, which is the same on all PEs; NULL behind the last. */
-const char *shmemi_driver_name(unsigned number);
-void shmemi_view_detach(struct shmemi_view *view);
-
-/* Fence and quiet over all drivers that have something pending. */
-int shmemi_drivers_fence(struct shmemi_context *context);
-int shmemi_drivers_quiet(struct shmemi_context *context);
-/* The drivers' poll, over all that have something pending. */
-int shmemi_drivers_poll(struct shmemi_context *context);
 
 #endif

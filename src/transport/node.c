@@ -281,6 +281,19 @@ void shmemi_node_clear_doorbell(void)
         ;
 }
 
+void shmemi_describe_rings(char *text, size_t size)
+{
+    char list[128] = "";
+    unsigned n = 0;
+    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
+        const struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
+        if (__atomic_load_n(&ring->head, __ATOMIC_RELAXED) != atomic_load_explicit(&ring->tail, memory_order_relaxed))
+            shmemi_append_pe(list, sizeof list, &n, shmemi_job.node_pes[rank]);
+    }
+    if (n)
+        shmemi_append(text, size, "; requests lie untouched at %s", list);
+}
+
 static uint32_t barriers_of(int rank)
 {
     return atomic_load_explicit(&shmemi_node_control(rank)->barriers, memory_order_relaxed);

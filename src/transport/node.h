@@ -107,4 +107,7 @@ void shmemi_node_clear_doorbell(void);
 /* Wait for all PEs of the node. Memory effects before it are visible after it. */
 void shmemi_node_barrier(void);
 
+/* Append the PEs of the node that have not yet taken requests out of their rings, for the watchdog. */
+void shmemi_describe_rings(char *text, size_t size);
+
 #endif

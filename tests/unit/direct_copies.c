@@ -5,6 +5,7 @@
  */
 #include "transport/direct/direct.h"
 #include "unit.h"
+#include "transport/drivers/table.h"
 
 #include <errno.h>
 #include <pthread.h>

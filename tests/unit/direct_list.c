@@ -8,6 +8,7 @@
 #include "transport/direct/direct.h"
 #include "transport/direct/list.h"
 #include "unit.h"
+#include "transport/drivers/table.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "gpu/copy_pool.h"
 #include "transport/driver.h"
+#include "transport/drivers/table.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
  * binary tree to the first member and down again, each word set back by its owner before it leaves.
  */
 #include "shmem/coll/call.h"
+#include "transport/drivers/table.h"
 
 #include <assert.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include "shmem/coll/choice.h"
 #include "shmem/coll/op.h"
 #include "shmem/team.h"
+#include "transport/drivers/table.h"
 #include "transport/node.h"
 
 #include <stdatomic.h>

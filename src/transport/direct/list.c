@@ -414,6 +414,21 @@ int shmemi_direct_list_flush(struct shmemi_context *context)
     return rc;
 }
 
+static int begin_gathering(struct shmemi_context *context, size_t expected)
+{
+    (void)expected;
+    context->lists.is_patient = true;
+    return 0;
+}
+
+static int end_gathering(struct shmemi_context *context)
+{
+    context->lists.is_patient = false;
+    return shmemi_direct_list_flush(context);
+}
+
+const struct shmemi_gathering shmemi_direct_gathering = {begin_gathering, shmemi_direct_list_flush, end_gathering};
+
 int shmemi_direct_list_complete(struct shmemi_context *context)
 {
     lock(context);

@@ -39,6 +39,8 @@ int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struc
                                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
                                      const struct shmemi_amo *amo);
 
+/* Of the completion of direct operations: lists are started when the program begins to wait. */
+extern const struct shmemi_gathering shmemi_direct_gathering;
 /* Start what the context has collected. */
 int shmemi_direct_list_flush(struct shmemi_context *context);
 /* Wait for all that was started before. */

@@ -296,6 +296,7 @@ const struct shmemi_completion shmemi_completion_direct = {
     .fence = quiet,
     .quiet = quiet,
     .poll = poll,
+    .gathering = &shmemi_direct_gathering,
 };
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "bootstrap/job.h"
 #include "transport/node.h"
 #include "instrument/measure.h"
+#include "transport/drivers/table.h"
 
 #include <assert.h>
 #include <stdatomic.h>

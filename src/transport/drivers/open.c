@@ -6,6 +6,7 @@
 
 #include "bootstrap/job.h"
 #include "transport/direct/list.h"
+#include "transport/prepared.h"
 #include "transport/progress.h"
 #include "transport/service.h"
 #include "transport/staged/owner.h"
@@ -24,7 +25,9 @@ enum { N_WORKERS = sizeof workers / sizeof workers[0], N_NETWORK_WORKERS = 2 };
 
 int shmemi_transport_prepare(void)
 {
-    return shmemi_job.n_nodes > 1 ? shmemi_ucx_open() : 0;
+    const bool has_network = shmemi_job.n_nodes > 1;
+    shmemi_prepared_open(has_network ? &shmemi_ucx_registrar : NULL);
+    return has_network ? shmemi_ucx_open() : 0;
 }
 
 int shmemi_transport_start(const struct shmemi_resolver *resolver)

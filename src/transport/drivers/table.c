@@ -2,14 +2,13 @@
  *
  * The table of drivers, and what concerns all of them: attaching views, fence, quiet.
  */
-#include "transport/driver.h"
-#include "transport/request.h"
+#include "transport/drivers/table.h"
 
 #include "base/log.h"
-#include "transport/staged/batch.h"
-#include "transport/direct/list.h"
 #include "bootstrap/job.h"
-#include "instrument/measure.h"
+#include "transport/drivers/measured.h"
+#include "transport/request.h"
+#include "transport/staged/piece_costs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,7 +34,7 @@ static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_sh
 /* A driver that measures has to be asked each time: no short way. */
 static void serve(struct shmemi_view *view, unsigned number)
 {
-    view->driver = shmemi_sight_driver(table[number], number);
+    view->driver = shmemi_measured_driver(table[number], number);
     if (view->driver != table[number])
         view->mapped = NULL;
 }
@@ -75,6 +74,8 @@ static const struct shmemi_completion *const completing[SHMEMI_PENDING_KINDS] = 
     [SHMEMI_PENDING_STAGED] = &shmemi_completion_staged,
 };
 
+/* ---- Fence, quiet, poll ------------------------------------------------------------------------------------------ */
+
 static int quiet_kind(struct shmemi_context *context, int kind)
 {
     struct shmemi_count *count = &context->pending.of[kind];
@@ -95,11 +96,14 @@ static int fence_kind(struct shmemi_context *context, int kind)
     return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->fence(context);
 }
 
-/* Post what has only been collected. */
+/* Start what has only been gathered. */
 static int flush(struct shmemi_context *context)
 {
-    int rc = shmemi_batch_flush(context);
-    return rc ? rc : shmemi_direct_list_flush(context);
+    int rc = 0;
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        if (completing[kind]->gathering)
+            rc = completing[kind]->gathering->flush(context);
+    return rc;
 }
 
 int shmemi_drivers_fence(struct shmemi_context *context)
@@ -130,4 +134,48 @@ int shmemi_drivers_poll(struct shmemi_context *context)
     for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
         rc = poll_kind(context, kind);
     return rc;
+}
+
+/* ---- Gathering --------------------------------------------------------------------------------------------------- */
+
+int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected)
+{
+    int rc = 0;
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        if (completing[kind]->gathering)
+            rc = completing[kind]->gathering->begin(context, expected);
+    return rc;
+}
+
+int shmemi_drivers_end_gathering(struct shmemi_context *context)
+{
+    int rc = 0;
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
+        if (completing[kind]->gathering)
+            rc = completing[kind]->gathering->end(context);
+    return rc;
+}
+
+/* ---- This PE's own memory ---------------------------------------------------------------------------------------- */
+
+int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
+                          size_t reason_size)
+{
+    int rc = 0;
+    for (int i = 0; i < N_DRIVERS && !rc && shmemi_job.n_nodes > 1; i++)
+        if (table[i]->exposing)
+            rc = table[i]->exposing->expose(region, allocation, size, reason, reason_size);
+    return rc;
+}
+
+void shmemi_drivers_hide(uint32_t region)
+{
+    for (int i = 0; i < N_DRIVERS && shmemi_job.n_nodes > 1; i++)
+        if (table[i]->exposing)
+            table[i]->exposing->hide(region);
+}
+
+void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size)
+{
+    shmemi_piece_costs_measure(place, size);
 }

@@ -55,7 +55,7 @@ static size_t capacity_for(size_t expected)
     return wanted < least ? least : wanted > most ? most : wanted;
 }
 
-int shmemi_batch_open(struct shmemi_context *context, size_t expected)
+static int open_batch(struct shmemi_context *context, size_t expected)
 {
     if (context->batch || shmemi_job.n_nodes == 1)
         return 0;
@@ -78,7 +78,7 @@ static int send_buffer(struct shmemi_context *context, struct buffer *buffer)
     return used ? shmemi_staged_scatter(context, &view, buffer->bytes, used) : 0;
 }
 
-int shmemi_batch_flush(struct shmemi_context *context)
+static int flush(struct shmemi_context *context)
 {
     struct shmemi_batch *batch = context->batch;
     int rc = 0;
@@ -92,12 +92,12 @@ int shmemi_batch_flush(struct shmemi_context *context)
     return rc;
 }
 
-int shmemi_batch_close(struct shmemi_context *context)
+static int close_batch(struct shmemi_context *context)
 {
     struct shmemi_batch *batch = context->batch;
     if (!batch)
         return 0;
-    int rc = shmemi_batch_flush(context);
+    int rc = flush(context);
     context->batch = NULL;
     for (int i = 0; i < PLACES; i++)
         free(batch->place[i]);
@@ -105,6 +105,8 @@ int shmemi_batch_close(struct shmemi_context *context)
     free(batch);
     return rc;
 }
+
+const struct shmemi_gathering shmemi_batch_gathering = {open_batch, flush, close_batch};
 
 /* The buffer of a PE with room for a record; whatever is in the way is sent. */
 static int find_room(struct shmemi_context *context, int pe, size_t needed, struct buffer **buffer_p)

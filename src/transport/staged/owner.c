@@ -73,8 +73,8 @@ static void note_served(const struct shmemi_arrival *arrival)
 {
     const struct shmemi_request *request = &arrival->request;
     if (arrival->begin)
-        shmemi_sight_served(operations[request->type], arrival->begin, (int)request->origin, request->region,
-                            request->offset, request->rows * request->width);
+        shmemi_measure_served(operations[request->type], arrival->begin, (int)request->origin, request->region,
+                              request->offset, request->rows * request->width);
 }
 
 static void settle(struct shmemi_arrival *arrival, int status)
@@ -217,7 +217,7 @@ void shmemi_arrival_accept(struct shmemi_arrival *arrival)
 {
     const struct shmemi_request *request = &arrival->request;
     struct shmemi_place mine;
-    arrival->begin = __builtin_expect(shmemi_sight.is_on, 0) ? shmemi_clock() : 0;
+    arrival->begin = __builtin_expect(shmemi_measure.is_on, 0) ? shmemi_clock() : 0;
     if (request->type == SHMEMI_REQUEST_SCATTER) {
         int status = shmemi_batch_scatter(request, arrival->payload);
         note_served(arrival);

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
-#include "transport/region_ids.h"
+#include "base/region_ids.h"
 #include "transport/request.h"
 #include "transport/staged/slots.h"
 

@@ -10,7 +10,6 @@
 #include "transport/request.h"
 #include "transport/staged/request_check.h"
 #include "transport/staged/owner.h"
-#include "instrument/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,19 +121,6 @@ static unsigned drain(void)
         done++;
     }
     return done;
-}
-
-void shmemi_describe_rings(char *text, size_t size)
-{
-    char list[128] = "";
-    unsigned n = 0;
-    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
-        const struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
-        if (__atomic_load_n(&ring->head, __ATOMIC_RELAXED) != atomic_load_explicit(&ring->tail, memory_order_relaxed))
-            shmemi_append_pe(list, sizeof list, &n, shmemi_job.node_pes[rank]);
-    }
-    if (n)
-        shmemi_append(text, size, "; requests lie untouched at %s", list);
 }
 
 void shmemi_ring_close(void)

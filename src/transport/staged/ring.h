@@ -18,7 +18,4 @@ bool shmemi_ring_has_work(void);
 /* Free what the ring keeps. */
 void shmemi_ring_close(void);
 
-/* Append the PEs of the node that have not yet taken requests out of their rings, for the watchdog. */
-void shmemi_describe_rings(char *text, size_t size);
-
 #endif

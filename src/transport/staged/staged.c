@@ -425,4 +425,5 @@ const struct shmemi_completion shmemi_completion_staged = {
     .fence = staged_quiet,
     .quiet = staged_quiet,
     .poll = staged_poll,
+    .gathering = &shmemi_batch_gathering,
 };

@@ -8,6 +8,7 @@
 #include "transport/progress.h"
 #include "transport/stream/internal.h"
 #include "instrument/trace.h"
+#include "transport/drivers/table.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -7,11 +7,12 @@
 #include "base/log.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
-#include "transport/region_ids.h"
-#include "instrument/measure.h"
+#include "base/region_ids.h"
+#include "transport/drivers/measured.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/internal.h"
 #include "transport/ucx/ucx.h"
+#include "transport/drivers/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -160,11 +161,11 @@ static int do_quiet(struct shmemi_stream_work *work)
 
 int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put)
 {
-    uint64_t begin = shmemi_sight_begin();
+    uint64_t begin = shmemi_measure_begin();
     struct shmemi_place dest = place_at(put->view, put->offset);
     int rc = copy(stream, put->view, &dest, &put->local, put->nbytes);
     if (!rc)
-        shmemi_sight_enqueued(put->view, put->offset, put->nbytes, begin);
+        shmemi_measure_enqueued(put->view, put->offset, put->nbytes, begin);
     if (rc != -ENOTSUP)
         return rc;
     return shmemi_stream_agent_post(stream,
@@ -173,11 +174,11 @@ int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_st
 
 int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get)
 {
-    uint64_t begin = shmemi_sight_begin();
+    uint64_t begin = shmemi_measure_begin();
     struct shmemi_place source = place_at(get->view, get->offset);
     int rc = copy(stream, get->view, &get->local, &source, get->nbytes);
     if (!rc)
-        shmemi_sight_enqueued(get->view, get->offset, get->nbytes, begin);
+        shmemi_measure_enqueued(get->view, get->offset, get->nbytes, begin);
     if (rc != -ENOTSUP)
         return rc;
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
@@ -197,12 +198,12 @@ static int put_and_signal(const struct shmemi_stream *stream, const struct shmem
     if (!stream->memory->streams->commands || !payload->view->driver->is_direct || !signal->view->driver->is_direct ||
         !is_atomic(signal) || shmemi_stream_agent_owes(signal->view->pe))
         return -ENOTSUP;
-    uint64_t begin = shmemi_sight_begin();
+    uint64_t begin = shmemi_measure_begin();
     struct shmemi_place dest = place_at(payload->view, payload->offset);
     struct shmemi_word word = word_of(signal);
     int rc = stream->memory->streams->commands->copy_and_step(stream, &dest, &payload->local, payload->nbytes, &word);
     if (!rc)
-        shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
+        shmemi_measure_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     return rc;
 }
 
@@ -215,7 +216,7 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
         int rc = put_and_signal(stream, payload, signal);
         if (rc != -ENOTSUP)
             return rc;
-        uint64_t begin = shmemi_sight_begin();
+        uint64_t begin = shmemi_measure_begin();
         struct shmemi_place dest = place_at(payload->view, payload->offset);
         rc = copy(stream, payload->view, &dest, &payload->local, payload->nbytes);
         if (rc && rc != -ENOTSUP)
@@ -223,7 +224,7 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
         if (rc)
             work.transfer = *payload;
         else
-            shmemi_sight_enqueued(payload->view, payload->offset, payload->nbytes, begin);
+            shmemi_measure_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     }
     if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_owes(signal->view->pe)) {
         int rc = shmemi_stream_steps(stream, signal, 1);

@@ -79,10 +79,10 @@ static const char *hindrance(const struct shmemi_memory *memory)
     return NULL;
 }
 
-int shmemi_gdr_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
+static int gdr_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
                       size_t reason_size)
 {
-    if (!shmemi_gdr_is_wanted())
+    if (allocation->place.memory == &shmemi_memory_host || !shmemi_gdr_is_wanted())
         return 0;
     const char *cause = hindrance(allocation->place.memory), *status = NULL;
     bool is_managed = allocation->class == SHMEMI_CLASS_CUDA_MANAGED;
@@ -237,6 +237,8 @@ static int gdr_get_nbi(struct shmemi_context *context, const struct shmemi_view 
     return rc;
 }
 
+static const struct shmemi_exposing gdr_exposing = {.expose = gdr_expose, .hide = shmemi_ucx_hide};
+
 const struct shmemi_driver shmemi_driver_gdr = {
     .name = "gdr",
     .attach = gdr_attach,
@@ -250,4 +252,5 @@ const struct shmemi_driver shmemi_driver_gdr = {
     .get_strided = gdr_get_strided,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
+    .exposing = &gdr_exposing,
 };

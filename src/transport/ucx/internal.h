@@ -100,8 +100,11 @@ unsigned shmemi_ucx_service_progress(void);
 /* ---- key.c ------------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_key_open(void);
-/* shmemi_ucx_expose for memory of a type. Logs nothing; status text in *cause_p on failure. */
+/* Of host memory, which the driver "ucx" reaches. */
+extern const struct shmemi_exposing shmemi_ucx_exposing;
+/* Expose memory of a type; undone by hide or shmemi_ucx_close. Logs nothing; status text in *cause_p on failure. */
 int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p);
+void shmemi_ucx_hide(uint32_t region);
 /* Destroy keys and unmap regions; the workers still exist. */
 void shmemi_ucx_key_close(void);
 /* Fetch the peer's key. Any thread; returns when the target is ready. -ENOTSUP, not logged: the peer does not expose

@@ -9,7 +9,7 @@
  */
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "transport/region_ids.h"
+#include "base/region_ids.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static ucs_status_t map_memory(void *address, size_t size, ucs_memory_type_t typ
     return ucp_mem_map(shmemi_ucx.context, &params, memory_p);
 }
 
-void *shmemi_ucx_register(void *address, size_t size)
+static void *register_memory(void *address, size_t size)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
     ucp_mem_h memory = NULL;
@@ -89,11 +89,12 @@ void *shmemi_ucx_register(void *address, size_t size)
     return NULL;
 }
 
-void shmemi_ucx_unregister(void *handle)
+static void unregister_memory(void *handle)
 {
-    if (handle)
-        ucp_mem_unmap(shmemi_ucx.context, handle);
+    ucp_mem_unmap(shmemi_ucx.context, handle);
 }
+
+const struct shmemi_registrar shmemi_ucx_registrar = {register_memory, unregister_memory};
 
 static int make_key(struct exposure *exposure, ucs_memory_type_t type, const char **cause_p)
 {
@@ -136,9 +137,14 @@ int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_mem
     return 0;
 }
 
-int shmemi_ucx_expose(uint32_t region, void *address, size_t size)
+static int expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
+                  size_t reason_size)
 {
+    (void)reason, (void)reason_size;
     const char *cause;
+    void *address = (void *)allocation->place.address;
+    if (allocation->place.memory != &shmemi_memory_host)
+        return 0;
     int rc = shmemi_ucx_expose_typed(region, address, size, UCS_MEMORY_TYPE_HOST, &cause);
     if (rc)
         shmemi_error("cannot register %zu bytes at %p with the network: %s; is the limit of locked memory (ulimit -l) "
@@ -166,6 +172,8 @@ void shmemi_ucx_hide(uint32_t region)
     if (exposure)
         unmap(exposure);
 }
+
+const struct shmemi_exposing shmemi_ucx_exposing = {.expose = expose, .hide = shmemi_ucx_hide};
 
 /* An answer on its way: the header has to stay until it is sent, and the key too, even if the region is hidden. */
 struct outgoing {

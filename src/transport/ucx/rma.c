@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "transport/staged/batch.h"
 #include "bootstrap/job.h"
-#include "transport/ucx/prepared.h"
+#include "transport/prepared.h"
 #include "transport/request.h"
 #include "transport/service.h"
 #include "transport/ucx/internal.h"
@@ -326,6 +326,7 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .get_strided = get_strided,
     .amo = shmemi_ucx_amo,
     .amo_nbi = shmemi_ucx_amo_nbi,
+    .exposing = &shmemi_ucx_exposing,
 };
 
 const struct shmemi_completion shmemi_completion_ucx = {

@@ -14,7 +14,8 @@ static struct {
 static void register_staging(void)
 {
     const size_t sets = 2; /* requests come over a network in jobs of several nodes only */
-    staging.handle = shmemi_ucx_register(shmemi_staging.memory, sets * shmemi_staging.slots * shmemi_staging.chunk);
+    staging.handle =
+        shmemi_ucx_registrar.register_memory(shmemi_staging.memory, sets * shmemi_staging.slots * shmemi_staging.chunk);
 }
 
 void shmemi_ucx_prepare_staging(void)
@@ -34,7 +35,8 @@ void shmemi_ucx_name_staging(ucp_request_param_t *param)
 
 void shmemi_ucx_staging_close(void)
 {
-    shmemi_ucx_unregister(staging.handle);
+    if (staging.handle)
+        shmemi_ucx_registrar.unregister_memory(staging.handle);
     staging.handle = NULL;
     staging.once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }

@@ -10,6 +10,7 @@
 #define SHMEMI_UCX_H
 
 #include "gpu/memory.h"
+#include "transport/prepared.h"
 #include "transport/progress.h"
 
 #include <stddef.h>
@@ -21,19 +22,9 @@ int shmemi_ucx_open(void);
  * this thread progresses both workers. Takes 5 seconds at most. Idempotent. */
 void shmemi_ucx_close(void);
 
-/* Let other nodes reach this PE's copy of a host memory region; undone by shmemi_ucx_close or hide. */
-int shmemi_ucx_expose(uint32_t region, void *address, size_t size);
-void shmemi_ucx_hide(uint32_t region);
-
-/* The same for a mapped object of this PE, where the driver "gdr" can be used or is forced. -ENOTSUP, with a phrase in
- * reason: it is forced and cannot be. */
-int shmemi_gdr_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
-                      size_t reason_size);
-
-/* Register host memory with the network, for transfers from and to it (UCP_OP_ATTR_FIELD_MEMH). NULL when there is no
- * network, or it refuses: that is told once, and transfers go on without. unregister takes NULL too. */
-void *shmemi_ucx_register(void *address, size_t size);
-void shmemi_ucx_unregister(void *handle);
+/* Registers host memory with the network, for transfers from and to it (UCP_OP_ATTR_FIELD_MEMH). When the network refuses,
+ * that is told once, and transfers go on without. */
+extern const struct shmemi_registrar shmemi_ucx_registrar;
 
 /* Make the page-locked buffers for GPU memory of a kind, before a stream of the program waits for a transfer that would
  * make them: the driver may wait for the stream when it locks pages. */

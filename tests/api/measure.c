@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What tests/api/sight.test looks at from outside, chosen by name:
+ * What tests/api/measure.test looks at from outside, chosen by name:
  *   work           a known number of operations of each kind, each PE to the next one
  *   late WHERE     PE 1 comes two and a half seconds later than the others: to barrier, wait, lock, collective, malloc,
  *                  map, team

@@ -10,6 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* How the network makes host memory ready for transfers. NULL: it refuses, which has been told. */
+struct shmemi_registrar {
+    void *(*register_memory)(void *address, size_t size);
+    void (*unregister_memory)(void *handle);
+};
+/* NULL: there is no network. */
+void shmemi_prepared_open(const struct shmemi_registrar *registrar);
+
 /* Prepare a range; is_ready: the library has prepared it for itself, it is only counted. -EEXIST, logged, when the
  * range overlaps another that is prepared and not the same. Whatever cannot be registered stays as it is: its transfers
  * are slower, and a line says so once. */

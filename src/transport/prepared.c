@@ -3,11 +3,10 @@
  * The ranges lie in an array by address. No two overlap, so the only one that can hold an address is the last that
  * begins at or before it.
  */
-#include "transport/ucx/prepared.h"
+#include "transport/prepared.h"
 
 #include "base/log.h"
 #include "gpu/memory.h"
-#include "transport/ucx/ucx.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -28,6 +27,13 @@ atomic_size_t shmemi_prepared_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct range *ranges;
 static size_t n_ranges, room;
+
+static const struct shmemi_registrar *network; /* NULL: none */
+
+void shmemi_prepared_open(const struct shmemi_registrar *registrar)
+{
+    network = registrar;
+}
 
 /* Number of ranges that begin at or before an address. */
 static size_t position(const void *address)
@@ -84,7 +90,8 @@ static void remove_range(struct range *range)
     atomic_store(&shmemi_prepared_count, --n_ranges);
     if (old.is_ready)
         return;
-    shmemi_ucx_unregister(old.handle);
+    if (old.handle)
+        network->unregister_memory(old.handle);
     shmemi_memory_unpin(old.start, old.size);
 }
 
@@ -108,7 +115,7 @@ static int add(char *start, size_t size, bool is_ready)
         return rc;
     if (!is_ready) {
         shmemi_memory_pin(start, size);
-        range.handle = shmemi_ucx_register(start, size);
+        range.handle = network ? network->register_memory(start, size) : NULL;
     }
     insert(&range);
     return 0;

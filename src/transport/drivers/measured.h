@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Drivers that measure. With SHMEM_TRACE or SHMEM_STATS every view gets one in front of its real driver, and
+ * view->mapped stays empty, which is what the short ways of the API look at: each transfer then passes here.
+ */
+#ifndef SHMEMI_MEASURED_H
+#define SHMEMI_MEASURED_H
+
+#include "instrument/measure.h"
+#include "transport/driver.h"
+
+/* The driver that measures, in front of the one with this number in the table; that one itself when nothing is
+ * measured. */
+const struct shmemi_driver *shmemi_measured_driver(const struct shmemi_driver *real, unsigned number);
+
+/* Around the enqueueing of a transfer in a stream of the program; begin: 0 when nothing is measured. */
+static inline uint64_t shmemi_measure_begin(void)
+{
+    return __builtin_expect(shmemi_measure.is_on, 0) ? shmemi_clock() : 0;
+}
+void shmemi_measure_enqueued(const struct shmemi_view *view, size_t offset, size_t nbytes, uint64_t begin);
+
+#endif

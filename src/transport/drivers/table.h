@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What concerns all drivers together: who serves a view, ordering and completion, memory that other nodes may reach.
+ */
+#ifndef SHMEMI_DRIVERS_TABLE_H
+#define SHMEMI_DRIVERS_TABLE_H
+
+#include "transport/driver.h"
+
+/* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts: staged always does, unless
+ * SHMEM_GPU_ROUTE=ipc or =shadow. */
+int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share);
+void shmemi_view_detach(struct shmemi_view *view);
+/* The name of the driver with this number in the table, which is the same on all PEs; NULL behind the last. */
+const char *shmemi_driver_name(unsigned number);
+
+/* Fence, quiet and poll (struct shmemi_completion) for all that the context has pending, whoever completes it. */
+int shmemi_drivers_fence(struct shmemi_context *context);
+int shmemi_drivers_quiet(struct shmemi_context *context);
+int shmemi_drivers_poll(struct shmemi_context *context);
+
+/* Gather small operations of the context from now on, of which about so many are expected; start what has been gathered
+ * and stop. Both have no effect when they are repeated. */
+int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected);
+int shmemi_drivers_end_gathering(struct shmemi_context *context);
+
+/* Let the PEs of other nodes reach this PE's copy of a region by one-sided operations, where a driver can do that
+ * (struct shmemi_exposing), and end that. */
+int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
+                          size_t reason_size);
+void shmemi_drivers_hide(uint32_t region);
+
+/* An object has been mapped, and nothing is under way: measure what copies of its kind of memory cost, unless that is
+ * known. */
+void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size);
+
+#endif
