@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * OpenSHMEM 1.6 API of MapSHMEM.
+ * OpenSHMEM 1.6 API of MapSHMEM; the deprecated routines are in shmem_deprecated.h, which this header includes.
  *
- * Names and semantics are those of the specification; the number in brackets is its section. The routines that come
- * in one form per type are declared from the type lists below; above each expansion stands the specification's line.
+ * Names and semantics are those of the specification; the number in brackets is its section. Routines that exist once
+ * per type are declared from the type lists below; above each expansion stands the specification's prototype.
+ *
+ * Sizes named nelems, bsize and the strides dst and sst count elements, of one byte in the routines on void * without a
+ * SIZE. Symmetric arguments may lie in the symmetric heap, static data or memory that shmmap returned; the other side
+ * of a transfer may be any memory, also of a GPU. PE numbers are those of the team of the context, for the default
+ * context those of SHMEM_TEAM_WORLD. Errors that the specification gives no result for are reported and end the job.
+ * The level of thread support [9.2] says which threads may call.
  */
 #ifndef SHMEM_H
 #define SHMEM_H
@@ -59,7 +65,7 @@ extern "C" {
 #define SHMEM_MALLOC_ATOMICS_REMOTE 1L
 #define SHMEM_MALLOC_SIGNAL_REMOTE 2L
 
-/* Of the active-set collectives (deprecated): pSync is long[..._SYNC_SIZE], every element SHMEM_SYNC_VALUE. */
+/* For the active-set collectives (deprecated): pSync is long[..._SYNC_SIZE], every element SHMEM_SYNC_VALUE. */
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 16
 #define SHMEM_BARRIER_SYNC_SIZE SHMEM_SYNC_SIZE
@@ -86,17 +92,17 @@ typedef struct shmemi_context *shmem_ctx_t;
 #define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
 #define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
 
-/* What split and session_start take; their mask says which fields count. */
+/* Configurations of a new team and of a session; config_mask says which of their fields are used. */
 typedef struct {
-    int num_contexts; /* SHMEM_TEAM_NUM_CONTEXTS: that the team will have at a time; 0 by default */
+    int num_contexts; /* SHMEM_TEAM_NUM_CONTEXTS: the most the team will have at a time; default 0 */
 } shmem_team_config_t;
 
 typedef struct {
-    size_t total_ops; /* SHMEM_CTX_SESSION_TOTAL_OPS: expected in the session; SIZE_MAX by default */
+    size_t total_ops; /* SHMEM_CTX_SESSION_TOTAL_OPS: expected in the session; default SIZE_MAX */
 } shmem_ctx_session_config_t;
 
 /* ---- Type tables [9.6 table 5, 9.7 table 6, 9.10 table 10] ------------------------------------------------------
- * X(TYPENAME, TYPE, ...): further arguments are passed through. */
+ * X(TYPENAME, TYPE, ...): the list passes further arguments on. */
 
 #define SHMEMI_FOR_RMA_TYPES(X, ...)                                                                                   \
     X(float, float, __VA_ARGS__)                                                                                       \
@@ -154,7 +160,7 @@ typedef struct {
     X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
     X(uint64, uint64_t, __VA_ARGS__)
 
-/* Reductions [table 10] by AND, OR and XOR; by MAX and MIN: the RMA types; by SUM and PROD: these and the complex ones. */
+/* Reductions [table 10]: BITS by AND, OR and XOR; ORDER by MAX and MIN; ARITHMETIC by SUM and PROD, and scans. */
 #define SHMEMI_FOR_BITS_TYPES(X, ...)                                                                                  \
     X(uchar, unsigned char, __VA_ARGS__)                                                                               \
     X(ushort, unsigned short, __VA_ARGS__)                                                                             \
@@ -180,36 +186,6 @@ __extension__ typedef float _Complex shmemi_complexf;
     SHMEMI_FOR_RMA_TYPES(X, __VA_ARGS__)                                                                               \
     SHMEMI_FOR_COMPLEX_TYPES(X, __VA_ARGS__)
 
-/* Reductions over active sets [table 11, deprecated]: the same three classes. */
-#define SHMEMI_FOR_SET_BITS_TYPES(X, ...)                                                                              \
-    X(short, short, __VA_ARGS__)                                                                                       \
-    X(int, int, __VA_ARGS__)                                                                                           \
-    X(long, long, __VA_ARGS__)                                                                                         \
-    X(longlong, long long, __VA_ARGS__)
-#define SHMEMI_FOR_SET_ORDER_TYPES(X, ...)                                                                             \
-    SHMEMI_FOR_SET_BITS_TYPES(X, __VA_ARGS__)                                                                          \
-    X(float, float, __VA_ARGS__)                                                                                       \
-    X(double, double, __VA_ARGS__)                                                                                     \
-    X(longdouble, long double, __VA_ARGS__)
-#define SHMEMI_FOR_SET_ARITHMETIC_TYPES(X, ...)                                                                        \
-    SHMEMI_FOR_SET_ORDER_TYPES(X, __VA_ARGS__)                                                                         \
-    SHMEMI_FOR_COMPLEX_TYPES(X, __VA_ARGS__)
-
-/* Atomics of before 1.4 (deprecated): cswap, finc, inc, fadd, add; and fetch, set, swap. */
-#define SHMEMI_FOR_OLD_AMO_TYPES(X, ...)                                                                               \
-    X(int, int, __VA_ARGS__)                                                                                           \
-    X(long, long, __VA_ARGS__)                                                                                         \
-    X(longlong, long long, __VA_ARGS__)
-#define SHMEMI_FOR_OLD_XAMO_TYPES(X, ...)                                                                              \
-    X(float, float, __VA_ARGS__)                                                                                       \
-    X(double, double, __VA_ARGS__)                                                                                     \
-    SHMEMI_FOR_OLD_AMO_TYPES(X, __VA_ARGS__)
-
-/* Words that wait_until and test also take (deprecated). */
-#define SHMEMI_FOR_SHORT_TYPES(X, ...)                                                                                 \
-    X(short, short, __VA_ARGS__)                                                                                       \
-    X(ushort, unsigned short, __VA_ARGS__)
-
 /* Element sizes of the SIZE forms: X(BITS, BYTES, ...). */
 #define SHMEMI_FOR_SIZES(X, ...)                                                                                       \
     X(8, 1, __VA_ARGS__)                                                                                               \
@@ -218,18 +194,14 @@ __extension__ typedef float _Complex shmemi_complexf;
     X(64, 8, __VA_ARGS__)                                                                                              \
     X(128, 16, __VA_ARGS__)
 
-/* Each routine has a twin with the prefix pshmem_ for profiling tools [10]. Most communication routines come in two
- * forms: on the default context, and on a context given in front [9.5]. */
+/* Each routine has a twin with the prefix pshmem_ for profiling tools [10]. Most communication routines have two forms:
+ * one on the default context, and one whose first argument is the context [9.5]. */
 #define SHMEMI_DECLARE(ret, name, params)                                                                              \
     ret shmem_##name params;                                                                                           \
     ret pshmem_##name params;
 #define SHMEMI_DECLARE_BOTH(ret, name, ...)                                                                            \
     SHMEMI_DECLARE(ret, name, (__VA_ARGS__))                                                                           \
     SHMEMI_DECLARE(ret, ctx_##name, (shmem_ctx_t ctx, __VA_ARGS__))
-/* The names that do not begin with shmem_ (deprecated). */
-#define SHMEMI_DECLARE_OLD(ret, name, params)                                                                          \
-    ret name params;                                                                                                   \
-    ret p##name params;
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus)
 #define SHMEMI_NORETURN _Noreturn
@@ -239,7 +211,12 @@ __extension__ typedef float _Complex shmemi_complexf;
 
 /* clang-format off */
 
-/* ---- Setup, exit, query [9.1] and threads [9.2] ------------------------------------------------------------------ */
+/* ---- Setup, exit, query [9.1] and threads [9.2] ---------------------------------------------------------------------
+ *
+ * init, init_thread and finalize are collective over all PEs; the others are local. init_thread returns 0 and sets
+ * *provided to the level granted (SHMEM_THREAD_*). finalize completes all communication. global_exit ends all PEs with
+ * the status. ptr and team_ptr return an address for loads and stores of dest on that PE, or NULL if there is none, as
+ * for GPU memory. The accessible queries return 1 or 0. pcontrol is for profiling tools and does nothing here. */
 
 SHMEMI_DECLARE(void, init, (void))
 SHMEMI_DECLARE(int, init_thread, (int requested, int *provided))
@@ -257,11 +234,10 @@ SHMEMI_DECLARE(void, info_get_version, (int *major, int *minor))
 SHMEMI_DECLARE(void, info_get_name, (char *name))
 SHMEMI_DECLARE(void, pcontrol, (int level, ...))
 
-SHMEMI_DECLARE_OLD(void, start_pes, (int npes))
-SHMEMI_DECLARE_OLD(int, _my_pe, (void))
-SHMEMI_DECLARE_OLD(int, _num_pes, (void))
-
-/* ---- Memory management [9.3] ------------------------------------------------------------------------------------- */
+/* ---- Memory management [9.3] ----------------------------------------------------------------------------------------
+ *
+ * Collective over all PEs with the same arguments, in bytes; a barrier on exit (free: on entry, realloc: both). Return
+ * NULL for size 0 and if there is no room. One thread of a PE at a time. */
 
 SHMEMI_DECLARE(void *, malloc, (size_t size))
 SHMEMI_DECLARE(void *, calloc, (size_t count, size_t size))
@@ -270,12 +246,11 @@ SHMEMI_DECLARE(void *, realloc, (void *ptr, size_t size))
 SHMEMI_DECLARE(void *, malloc_with_hints, (size_t size, long hints))
 SHMEMI_DECLARE(void, free, (void *ptr))
 
-SHMEMI_DECLARE_OLD(void *, shmalloc, (size_t size))
-SHMEMI_DECLARE_OLD(void *, shmemalign, (size_t alignment, size_t size))
-SHMEMI_DECLARE_OLD(void *, shrealloc, (void *ptr, size_t size))
-SHMEMI_DECLARE_OLD(void, shfree, (void *ptr))
-
-/* ---- Teams [9.4] ------------------------------------------------------------------------------------------------- */
+/* ---- Teams [9.4] ----------------------------------------------------------------------------------------------------
+ *
+ * The splits are collective over the parent team and return 0 on success; team_destroy is collective over the team. A
+ * PE that is not a member gets SHMEM_TEAM_INVALID. The queries are local and return -1 for SHMEM_TEAM_INVALID and for a
+ * PE that is not in dest_team (team_get_config: nonzero). */
 
 SHMEMI_DECLARE(int, team_my_pe, (shmem_team_t team))
 SHMEMI_DECLARE(int, team_n_pes, (shmem_team_t team))
@@ -288,7 +263,11 @@ SHMEMI_DECLARE(int, team_split_2d, (shmem_team_t parent_team, int xrange,
                                     const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))
 SHMEMI_DECLARE(void, team_destroy, (shmem_team_t team))
 
-/* ---- Contexts [9.5] and sessions [9.9] --------------------------------------------------------------------------- */
+/* ---- Contexts [9.5] and sessions [9.9] ------------------------------------------------------------------------------
+ *
+ * Local. Creation returns 0, or nonzero and sets *ctx to SHMEM_CTX_INVALID. ctx_destroy completes what the context has
+ * under way. Of a SERIALIZED context the program makes one call at a time; only the thread that created a PRIVATE
+ * context uses it. A session announces many small operations, which the library may then batch. */
 
 SHMEMI_DECLARE(int, ctx_create, (long options, shmem_ctx_t *ctx))
 SHMEMI_DECLARE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
@@ -320,7 +299,12 @@ SHMEMI_DECLARE(void, ctx_session_stop, (shmem_ctx_t ctx))
     SHMEMI_DECLARE_BOTH(void, ibget, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
                         size_t nblocks, int pe)
 
-/* void shmem_[ctx_]TYPENAME_{put,get}[_nbi]([ctx,] TYPE *dest, const TYPE *source, size_t nelems, int pe);
+/* get and put return when the local side may be used: the data of get are there, the source of put may be changed. The
+ * nbi forms return at once, and quiet completes them. Data of a put are delivered by quiet or a barrier. The signal is
+ * updated after the data of its put have been delivered; sig_op is SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD. iput and iget
+ * move one element per stride, ibput and ibget one block of bsize elements.
+ *
+ * void shmem_[ctx_]TYPENAME_{put,get}[_nbi]([ctx,] TYPE *dest, const TYPE *source, size_t nelems, int pe);
  * void shmem_[ctx_]TYPENAME_put_signal[_nbi]([ctx,] TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,
  *                                            uint64_t signal, int sig_op, int pe);
  * void shmem_[ctx_]TYPENAME_{iput,iget}([ctx,] TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -348,7 +332,7 @@ SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_RMA, )
     SHMEMI_DECLARE_STRIDED(iput##BITS, iget##BITS, ibput##BITS, ibget##BITS, void)
 SHMEMI_FOR_SIZES(SHMEMI_DECLARE_RMA_SIZE, )
 
-/* And with elements of one byte, without the strided forms. */
+/* The same with elements of one byte, without the strided forms. */
 SHMEMI_DECLARE_BOTH(void, putmem, void *dest, const void *source, size_t nelems, int pe)
 SHMEMI_DECLARE_BOTH(void, getmem, void *dest, const void *source, size_t nelems, int pe)
 SHMEMI_DECLARE_BOTH(void, putmem_nbi, void *dest, const void *source, size_t nelems, int pe)
@@ -358,17 +342,23 @@ SHMEMI_DECLARE_BOTH(void, putmem_signal, void *dest, const void *source, size_t 
 SHMEMI_DECLARE_BOTH(void, putmem_signal_nbi, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
                     uint64_t signal, int sig_op, int pe)
 
-/* ---- Signals [9.8] ----------------------------------------------------------------------------------------------- */
+/* ---- Signals [9.8] --------------------------------------------------------------------------------------------------
+ *
+ * The updates are atomic. signal_fetch and signal_wait_until act on this PE's own signal and return its value; data
+ * that were put with that signal are there then. */
 
 SHMEMI_DECLARE_BOTH(void, signal_add, uint64_t *sig_addr, uint64_t signal, int pe)
 SHMEMI_DECLARE_BOTH(void, signal_set, uint64_t *sig_addr, uint64_t signal, int pe)
 SHMEMI_DECLARE(uint64_t, signal_fetch, (const uint64_t *sig_addr))
 SHMEMI_DECLARE(uint64_t, signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value))
 
-/* ---- Atomic memory operations [9.7] ------------------------------------------------------------------------------ */
+/* ---- Atomic memory operations [9.7] ---------------------------------------------------------------------------------
+ *
+ * Atomic with each other on the same word and type. Those with a result return the old value when it is there; those
+ * without one are complete at the target after quiet. */
 
 /* TYPE shmem_[ctx_]TYPENAME_atomic_fetch([ctx,] const TYPE *source, int pe), ..._swap([ctx,] dest, value, pe);
- * void ..._atomic_set([ctx,] dest, value, pe); the _nbi forms store the old value to *fetch by the next quiet. */
+ * void ..._atomic_set([ctx,] dest, value, pe); the _nbi forms have stored the old value in *fetch after quiet. */
 #define SHMEMI_DECLARE_XAMO(NAME, TYPE, ...)                                                                           \
     SHMEMI_DECLARE_BOTH(TYPE, NAME##_atomic_fetch, const TYPE *source, int pe)                                         \
     SHMEMI_DECLARE_BOTH(void, NAME##_atomic_set, TYPE *dest, TYPE value, int pe)                                       \
@@ -398,21 +388,11 @@ SHMEMI_FOR_BAMO_TYPES(SHMEMI_DECLARE_BAMO_OP, and)
 SHMEMI_FOR_BAMO_TYPES(SHMEMI_DECLARE_BAMO_OP, or)
 SHMEMI_FOR_BAMO_TYPES(SHMEMI_DECLARE_BAMO_OP, xor)
 
-/* Deprecated names. */
-#define SHMEMI_DECLARE_OLD_XAMO(NAME, TYPE, ...)                                                                       \
-    SHMEMI_DECLARE(TYPE, NAME##_fetch, (const TYPE *source, int pe))                                                   \
-    SHMEMI_DECLARE(void, NAME##_set, (TYPE *dest, TYPE value, int pe))                                                 \
-    SHMEMI_DECLARE(TYPE, NAME##_swap, (TYPE *dest, TYPE value, int pe))
-#define SHMEMI_DECLARE_OLD_AMO(NAME, TYPE, ...)                                                                        \
-    SHMEMI_DECLARE(TYPE, NAME##_cswap, (TYPE *dest, TYPE cond, TYPE value, int pe))                                    \
-    SHMEMI_DECLARE(TYPE, NAME##_finc, (TYPE *dest, int pe))                                                            \
-    SHMEMI_DECLARE(void, NAME##_inc, (TYPE *dest, int pe))                                                             \
-    SHMEMI_DECLARE(TYPE, NAME##_fadd, (TYPE *dest, TYPE value, int pe))                                                \
-    SHMEMI_DECLARE(void, NAME##_add, (TYPE *dest, TYPE value, int pe))
-SHMEMI_FOR_OLD_XAMO_TYPES(SHMEMI_DECLARE_OLD_XAMO, )
-SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_DECLARE_OLD_AMO, )
-
-/* ---- Collectives over teams [9.10]: 0, or nonzero when this PE failed -------------------------------------------- */
+/* ---- Collectives over teams [9.10] ----------------------------------------------------------------------------------
+ *
+ * Every PE of the team calls, with the same team, size and root; dest and source are symmetric. Return 0, or nonzero if
+ * this PE failed. On return dest is complete and source may be changed. One collective of a team at a time. barrier_all
+ * completes all PEs' puts on the default context; sync_all and team_sync complete nothing. */
 
 SHMEMI_DECLARE(void, barrier_all, (void))
 SHMEMI_DECLARE(void, sync_all, (void))
@@ -436,7 +416,7 @@ SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_TYPED_COLLECTIVES, )
 SHMEMI_DECLARE_COLLECTIVES(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void)
 
 /* int shmem_TYPENAME_{and,or,xor,max,min,sum,prod}_reduce(shmem_team_t team, TYPE *dest, const TYPE *source,
- *                                                         size_t nreduce);  dest may be source
+ *                                                         size_t nreduce);  dest may be the same as source
  * int shmem_TYPENAME_sum_{inscan,exscan}(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems); */
 #define SHMEMI_DECLARE_REDUCE(NAME, TYPE, OP)                                                                          \
     SHMEMI_DECLARE(int, NAME##_##OP##_reduce, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce))
@@ -452,43 +432,16 @@ SHMEMI_FOR_ARITHMETIC_TYPES(SHMEMI_DECLARE_REDUCE, prod)
 SHMEMI_FOR_ARITHMETIC_TYPES(SHMEMI_DECLARE_SCAN, inscan)
 SHMEMI_FOR_ARITHMETIC_TYPES(SHMEMI_DECLARE_SCAN, exscan)
 
-/* ---- Collectives over active sets (deprecated): PEs PE_start + i * 2^logPE_stride -------------------------------- */
-
-#define SHMEMI_ACTIVE_SET int PE_start, int logPE_stride, int PE_size
-
-SHMEMI_DECLARE(void, barrier, (SHMEMI_ACTIVE_SET, long *pSync))
-SHMEMI_DECLARE(void, sync, (SHMEMI_ACTIVE_SET, long *pSync))
-
-#define SHMEMI_DECLARE_SET_COLLECTIVES(BITS)                                                                           \
-    SHMEMI_DECLARE(void, broadcast##BITS, (void *dest, const void *source, size_t nelems, int PE_root,                 \
-                                           SHMEMI_ACTIVE_SET, long *pSync))                                            \
-    SHMEMI_DECLARE(void, collect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
-    SHMEMI_DECLARE(void, fcollect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
-    SHMEMI_DECLARE(void, alltoall##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
-    SHMEMI_DECLARE(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
-                                           SHMEMI_ACTIVE_SET, long *pSync))
-SHMEMI_DECLARE_SET_COLLECTIVES(32)
-SHMEMI_DECLARE_SET_COLLECTIVES(64)
-
-/* void shmem_TYPENAME_{and,or,xor,max,min,sum,prod}_to_all(TYPE *dest, const TYPE *source, int nreduce, int PE_start,
- *                                                          int logPE_stride, int PE_size, TYPE *pWrk, long *pSync); */
-#define SHMEMI_DECLARE_TO_ALL(NAME, TYPE, OP)                                                                          \
-    SHMEMI_DECLARE(void, NAME##_##OP##_to_all, (TYPE *dest, const TYPE *source, int nreduce, SHMEMI_ACTIVE_SET,        \
-                                                TYPE *pWrk, long *pSync))
-SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, and)
-SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, or)
-SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, xor)
-SHMEMI_FOR_SET_ORDER_TYPES(SHMEMI_DECLARE_TO_ALL, max)
-SHMEMI_FOR_SET_ORDER_TYPES(SHMEMI_DECLARE_TO_ALL, min)
-SHMEMI_FOR_SET_ARITHMETIC_TYPES(SHMEMI_DECLARE_TO_ALL, sum)
-SHMEMI_FOR_SET_ARITHMETIC_TYPES(SHMEMI_DECLARE_TO_ALL, prod)
-
 /* ---- Point-to-point synchronisation [9.11] ----------------------------------------------------------------------- */
 
-/* void shmem_TYPENAME_wait_until(TYPE *ivar, int cmp, TYPE cmp_value);  int shmem_TYPENAME_test(...);
- * and over ivars[0..nelems), without those whose status is nonzero (status may be null):
- *   all     every one satisfies the condition       any    the index of one that does, SIZE_MAX if there is none
- *   some    how many do, their numbers in indices   _vector    a value of its own for each, cmp_values[i] */
+/* Wait for, or test, changes of this PE's own symmetric words by other PEs; cmp is one of SHMEM_CMP_*.
+ *
+ * void shmem_TYPENAME_wait_until(TYPE *ivar, int cmp, TYPE cmp_value);  int shmem_TYPENAME_test(...);
+ * The forms below take ivars[0..nelems) and ignore those whose status is nonzero (status may be NULL):
+ *   all     until every one meets the condition
+ *   any     until one does; returns its index, or SIZE_MAX if there is none
+ *   some    until one does; returns how many do, and stores their indices
+ *   vector  compares each with a value of its own, cmp_values[i] */
 #define SHMEMI_DECLARE_WAIT(NAME, TYPE, ...)                                                                           \
     SHMEMI_DECLARE(void, NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value))                                     \
     SHMEMI_DECLARE(int, NAME##_test, (TYPE *ivar, int cmp, TYPE cmp_value))
@@ -504,19 +457,13 @@ SHMEMI_FOR_SET_ARITHMETIC_TYPES(SHMEMI_DECLARE_TO_ALL, prod)
     SHMEMI_DECLARE(size_t, NAME##_##VERB##_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, \
                                                          int cmp, const TYPE *cmp_values))
 SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_WAIT, )
-SHMEMI_FOR_SHORT_TYPES(SHMEMI_DECLARE_WAIT, )
 SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_WAIT_SET, wait_until, void)
 SHMEMI_FOR_AMO_TYPES(SHMEMI_DECLARE_WAIT_SET, test, int)
 
-/* Deprecated names: wait for a value other than this one, on a long and typed; wait_until on a long. */
-SHMEMI_DECLARE(void, wait_until, (long *ivar, int cmp, long cmp_value))
-SHMEMI_DECLARE(void, wait, (long *ivar, long cmp_value))
-SHMEMI_DECLARE(void, short_wait, (short *ivar, short cmp_value))
-SHMEMI_DECLARE(void, int_wait, (int *ivar, int cmp_value))
-SHMEMI_DECLARE(void, long_wait, (long *ivar, long cmp_value))
-SHMEMI_DECLARE(void, longlong_wait, (long long *ivar, long long cmp_value))
-
-/* ---- Memory ordering [9.12] and locks [9.13] --------------------------------------------------------------------- */
+/* ---- Memory ordering [9.12] and locks [9.13] ------------------------------------------------------------------------
+ *
+ * fence: puts and atomics to each PE that come before it are delivered before those that come after it. quiet: returns
+ * when everything issued on the context is complete; pe_quiet: what was issued to the npes PEs of target_pes. */
 
 SHMEMI_DECLARE(void, fence, (void))
 SHMEMI_DECLARE(void, ctx_fence, (shmem_ctx_t ctx))
@@ -524,10 +471,10 @@ SHMEMI_DECLARE(void, quiet, (void))
 SHMEMI_DECLARE(void, ctx_quiet, (shmem_ctx_t ctx))
 SHMEMI_DECLARE_BOTH(void, pe_quiet, const int *target_pes, size_t npes)
 
-/* A lock is a symmetric long in the heap or in static data, zero on all PEs before its first use; nothing but these
- * routines may touch it while it is in use. PEs get it in the order in which they came. test_lock does not wait: 0 means
- * that this PE has got the lock, 1 that another holds it or waits for it. clear_lock first completes what was issued on
- * the default context. A PE may not set a lock that it holds; its threads may compete for one. */
+/* A lock is a symmetric long in the heap or in static data, zero on all PEs before its first use; only these routines
+ * may access it while it is in use. PEs get it in the order in which they asked. test_lock does not wait: it returns 0
+ * if this PE now holds the lock, 1 if another holds it or waits for it. clear_lock first completes what was issued on
+ * the default context. A PE must not set a lock that it holds, but several of its threads may compete for one. */
 SHMEMI_DECLARE(void, set_lock, (long *lock))
 SHMEMI_DECLARE(int, test_lock, (long *lock))
 SHMEMI_DECLARE(void, clear_lock, (long *lock))
@@ -538,9 +485,11 @@ SHMEMI_DECLARE(void, clear_lock, (long *lock))
 }
 #endif
 
+#include <shmem_deprecated.h>
+
 #endif
 
-/* pshmem.h leaves the generic forms out: a tool defines functions of these names. */
+/* pshmem.h omits the generic forms: a tool defines functions of these names. */
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus) &&                               \
     !defined(SHMEMI_WITHOUT_GENERIC)
 #include <shmem_generic.h>

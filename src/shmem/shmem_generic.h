@@ -2,15 +2,15 @@
  *
  * C11 type-generic forms of the typed routines. Included by shmem.h; not for direct use.
  *
- * The type is that of the value which the first pointer leads to, so that T * and const T * both match. The form with
- * a context in front has one argument more: the number of arguments tells it from the plain form.
+ * The type is that of the object that the first pointer argument points to, so T * and const T * both match. The form
+ * that takes a context has one more argument than the plain form; the number of arguments decides between them.
  */
 #ifndef SHMEM_GENERIC_H
 #define SHMEM_GENERIC_H
 
 /* ---- Types -------------------------------------------------------------------------------------------------------
  * A _Generic list may not name compatible types twice, so each C type appears once, under one of its TYPENAMEs.
- * P: what stands before the TYPENAME, V: what stands behind it. The last case has no comma. */
+ * P and V are the parts of the routine's name before and after the TYPENAME. The last case has no comma. */
 
 #define SHMEMI_CASE(P, NAME, TYPE, V)                                                                                  \
     TYPE:                                                                                                              \
@@ -78,7 +78,7 @@
     _Generic(*(pointer), CASES(shmem_ctx_, V))(ctx, pointer, __VA_ARGS__)
 #define SHMEMI_OF_TEAM(CASES, V, team, dest, ...) _Generic(*(dest), CASES(shmem_, V))(team, dest, __VA_ARGS__)
 
-/* The plain form with n arguments, that with a context with n + 1. */
+/* SHMEMI_FORM_n: the plain form for n arguments, the form with a context for n + 1. */
 #define SHMEMI_4TH(a, b, c, d, ...) d
 #define SHMEMI_5TH(a, b, c, d, e, ...) e
 #define SHMEMI_6TH(a, b, c, d, e, f, ...) f
@@ -107,7 +107,7 @@
 #define shmem_put_signal(...) SHMEMI_FORM_7(__VA_ARGS__)(SHMEMI_CASES_RMA, put_signal, __VA_ARGS__)
 #define shmem_put_signal_nbi(...) SHMEMI_FORM_7(__VA_ARGS__)(SHMEMI_CASES_RMA, put_signal_nbi, __VA_ARGS__)
 
-/* These are functions too: a macro is not expanded in its own expansion. */
+/* There are also functions of these names: the preprocessor does not expand a macro inside its own expansion. */
 #define shmem_signal_add(...) SHMEMI_5TH(__VA_ARGS__, shmem_ctx_signal_add, shmem_signal_add, )(__VA_ARGS__)
 #define shmem_signal_set(...) SHMEMI_5TH(__VA_ARGS__, shmem_ctx_signal_set, shmem_signal_set, )(__VA_ARGS__)
 
@@ -151,7 +151,7 @@
 
 /* ---- Collectives [9.10] ------------------------------------------------------------------------------------------ */
 
-/* One argument: a team; four: an active set. */
+/* With one argument, which is a team, this is shmem_team_sync; with four, which give an active set, shmem_sync. */
 #define shmem_sync(...) SHMEMI_5TH(__VA_ARGS__, shmem_sync, shmem_sync, shmem_sync, shmem_team_sync, )(__VA_ARGS__)
 
 #define shmem_broadcast(...) SHMEMI_OF_TEAM(SHMEMI_CASES_RMA, broadcast, __VA_ARGS__)

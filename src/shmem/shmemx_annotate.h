@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the C and C++ languages do not say about pointers, for oshtypes: how many objects each one points to. Written at
- * file scope beside the types; needs no other header and adds some bytes of constant data to the program.
+ * Annotations for oshtypes that say what C and C++ types do not: how many objects each pointer points to. They are
+ * written at file scope beside the types, need no other header and add a few bytes of constant data to the program.
  *
  *     typedef struct tree { double key; int n; double *data; char *name; struct tree *left, *right, *parent; } tree;
  *
@@ -12,36 +12,36 @@
  *     SHMEMX_WEAK(tree, parent);
  *     SHMEMX_LAYOUT(tree, key, n, data, name, left, right, parent);
  *
- * Each leaves a mark in the section shmemx_marks of the object file, which holds the sizes and offsets that the
- * compiler saw. oshtypes reads the marks there; the function that it writes compares them with those of the program
- * that runs, so that it notices when the types have changed since (shmemx_types_register).
+ * Each annotation leaves a mark in the section shmemx_marks of the object file, which holds the sizes and offsets that
+ * the compiler saw. oshtypes reads the marks and writes a function that compares them with those of the running program
+ * (shmemx_types_register), and so detects types that have changed since.
  */
 #ifndef SHMEMX_ANNOTATE_H
 #define SHMEMX_ANNOTATE_H
 
 #include <stddef.h>
 
-/* The pointer points to as many objects as the text says: a sum of products of numbers and integer members of the same
- * object, such as "n", "nx*ny", "2*shape.n+1". "n of double" for a void pointer that points to doubles. */
+/* The member points to as many objects as the text says: a sum of products of numbers and integer members of the same
+ * object, such as "n", "nx*ny", "2*shape.n+1". For a void pointer that points to doubles the text is "n of double". */
 #define SHMEMX_COUNT(type, member, text) SHMEMX_MEMBER_MARK_(type, member, "count " text)
-/* It points to one object, or is null. */
+/* The member points to one object, or is null. */
 #define SHMEMX_ONE(type, member) SHMEMX_MEMBER_MARK_(type, member, "one")
-/* It points to characters up to the first that is 0. */
+/* The member points to characters up to the first that is 0, or is null. */
 #define SHMEMX_STRING(type, member) SHMEMX_MEMBER_MARK_(type, member, "string")
-/* It is not followed: see SHMEMX_FIELD_WEAK and SHMEMX_FIELD_OPAQUE. */
+/* The pointer is not followed: see SHMEMX_FIELD_WEAK and SHMEMX_FIELD_OPAQUE. */
 #define SHMEMX_WEAK(type, member) SHMEMX_MEMBER_MARK_(type, member, "weak")
 #define SHMEMX_OPAQUE(type, member) SHMEMX_MEMBER_MARK_(type, member, "opaque")
-/* It is a CFI_CDESC_T(rank) whose elements have a type: SHMEMX_CFI(grid, cells, "2 of double"). */
+/* The member is a CFI_CDESC_T(rank); the text gives rank and element type: SHMEMX_CFI(grid, cells, "2 of double"). */
 #define SHMEMX_CFI(type, member, text) SHMEMX_MEMBER_MARK_(type, member, "cfi " text)
 
-/* Size of the type, offsets and sizes of up to 32 members, for the comparison only. */
+/* Records the size of the type and the offsets and sizes of up to 32 members, for the comparison only. */
 #define SHMEMX_LAYOUT(type, ...)                                                                                       \
     SHMEMX_MARK_(type, #__VA_ARGS__, "layout", SHMEMX_NUMBER_OF_(__VA_ARGS__),                                         \
                  SHMEMX_JOIN_(SHMEMX_PLACES_, SHMEMX_NUMBER_OF_(__VA_ARGS__))(type, __VA_ARGS__))
 
-/* ---- How --------------------------------------------------------------------------------------------------------- */
+/* ---- Implementation: nothing below is for use by programs -------------------------------------------------------- */
 
-enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
+enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* each mark begins with this word, twice */
 
 #define SHMEMX_MEMBER_MARK_(type, member, text) SHMEMX_MARK_(type, #member, text, 1, SHMEMX_PLACES_1(type, member))
 
@@ -64,7 +64,7 @@ enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
     SHMEMX_END_LAYOUT_                                                                                                 \
     SHMEMX_STATIC_ASSERT_(1, "")
 
-/* What oshtypes writes for oshtypes --check: a type and a hash of its layout. */
+/* oshtypes writes this for oshtypes --check: a type and a hash of its layout. */
 #define SHMEMX_STAMP_(number, type, hash)                                                                              \
     static const struct {                                                                                              \
         unsigned word[2], n, text_bytes;                                                                               \
@@ -73,7 +73,7 @@ enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
     } shmemx_stamp_##number SHMEMX_KEPT_IN_("shmemx_stamps") = {                                                       \
         {SHMEMX_MARK_WORD, SHMEMX_MARK_WORD}, 0, sizeof(type "\0\0"), hash, type "\0\0"};
 
-/* retain: linkers that drop what nothing refers to leave the section alone. */
+/* The attribute retain makes linkers keep a section that nothing refers to. */
 #ifdef __has_attribute
 #if __has_attribute(retain)
 #define SHMEMX_KEPT_IN_(name) __attribute__((used, retain, aligned(8), section(name)))
@@ -85,7 +85,7 @@ enum { SHMEMX_MARK_WORD = 0x4b52414d }; /* how each begins, twice */
 
 #ifdef __cplusplus
 #define SHMEMX_STATIC_ASSERT_ static_assert
-/* offsetof works for every type without virtual bases, but compilers warn. */
+/* offsetof is correct for every type without virtual bases, but compilers warn about it. */
 #define SHMEMX_ANY_LAYOUT_ _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")
 #define SHMEMX_END_LAYOUT_ _Pragma("GCC diagnostic pop")
 #else
