@@ -5,6 +5,7 @@
  */
 #include "deep/walk.h"
 
+#include "base/likely.h"
 #include "base/log.h"
 #include "deep/types/count.h"
 #include "deep/types/dope.h"
@@ -66,7 +67,7 @@ static __attribute__((cold)) int too_many(const struct shmemi_graph_work *work, 
 static inline int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type, uint64_t n)
 {
     work->steps += n;
-    return __builtin_expect(work->steps <= work->max_steps, 1) ? 0 : too_many(work, type);
+    return shmemi_likely(work->steps <= work->max_steps) ? 0 : too_many(work, type);
 }
 
 static inline size_t elements_after(const struct shmemi_graph_work *work, uint32_t item, uintptr_t address)
@@ -106,7 +107,7 @@ static int add_item(struct shmemi_graph_work *work, uintptr_t address, const str
         return no_memory(work);
     prefetch_links(work, address, type);
     size_t at = work->size + (-work->size & (shmemi_walk_alignment(size, type->alignment) - 1));
-    if (__builtin_expect(size > PTRDIFF_MAX - at, 0))
+    if (shmemi_unlikely(size > PTRDIFF_MAX - at))
         return too_large(work);
     work->result.extents[number] = (struct shmemi_extent){address, size, at};
     work->items[number] = (struct shmemi_walk_item){type, known};
@@ -277,9 +278,9 @@ static inline int follow_plain(struct shmemi_graph_work *work, uintptr_t object,
 static inline int enter_object(struct shmemi_graph_work *work, const struct shmemi_type *type)
 {
     const size_t n_links = work->n_links + type->n_links;
-    if (__builtin_expect(n_links > work->result.max_links && n_links > work->most_links, 0))
+    if (shmemi_unlikely(n_links > work->result.max_links && n_links > work->most_links))
         return too_many(work, type);
-    if (__builtin_expect(!SHMEMI_WALK_ROOM(work->result.links, n_links, work->result.max_links), 0))
+    if (shmemi_unlikely(!SHMEMI_WALK_ROOM(work->result.links, n_links, work->result.max_links)))
         return no_memory(work);
     return count_steps(work, type, type->n_links);
 }

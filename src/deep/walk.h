@@ -5,6 +5,7 @@
 #ifndef SHMEMI_DEEP_WALK_H
 #define SHMEMI_DEEP_WALK_H
 
+#include "base/likely.h"
 #include "deep/graph.h"
 #include "deep/visited.h"
 
@@ -61,7 +62,7 @@ static inline struct shmemi_visited_entry *shmemi_walk_find(struct shmemi_graph_
                                                             const struct shmemi_type *type)
 {
     struct shmemi_visited *visited = &work->visited;
-    if (__builtin_expect(shmemi_visited_is_full(visited), 0) && !shmemi_visited_grow(visited))
+    if (shmemi_unlikely(shmemi_visited_is_full(visited)) && !shmemi_visited_grow(visited))
         return NULL;
     size_t mask = shmemi_visited_size(visited->shift) - 1, place = shmemi_visited_place(address, visited->shift);
     struct shmemi_visited_entry *entries = visited->entries;

@@ -8,6 +8,7 @@
 #ifndef SHMEMI_MEASURE_H
 #define SHMEMI_MEASURE_H
 
+#include "base/likely.h"
 #include "instrument/trace.h"
 #include "instrument/watch.h"
 
@@ -63,14 +64,14 @@ void shmemi_measure_call(const struct shmemi_call *call);
 static inline __attribute__((always_inline)) void shmemi_span_begin(struct shmemi_call *call)
 {
     shmemi_call_begin(call);
-    if (__builtin_expect(shmemi_measure.is_on, 0))
+    if (shmemi_unlikely(shmemi_measure.is_on))
         call->begin = shmemi_clock();
 }
 
 static inline __attribute__((always_inline)) void shmemi_span_end(const struct shmemi_call *call)
 {
     shmemi_call_end(call);
-    if (__builtin_expect(shmemi_measure.is_on, 0))
+    if (shmemi_unlikely(shmemi_measure.is_on))
         shmemi_measure_call(call);
 }
 

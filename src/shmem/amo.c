@@ -2,6 +2,7 @@
  *
  * Atomic memory operations [9.7].
  */
+#include "base/likely.h"
 #include "shmem/internal.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    if (__builtin_expect(view->mapped != NULL, 1)) { /* which waits for nobody */
+    if (shmemi_likely(view->mapped != NULL)) { /* which waits for nobody */
         shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
         return;
     }
@@ -47,7 +48,7 @@ void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *d
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
     struct shmemi_place place = shmemi_local_place(fetch_p, amo->size);
-    if (__builtin_expect(view->mapped && place.memory == &shmemi_memory_host, 1)) {
+    if (shmemi_likely(view->mapped && place.memory == &shmemi_memory_host)) {
         shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
         return;
     }

@@ -7,6 +7,7 @@
 
 /* The generic forms would take the place of the functions of the same names. */
 #define SHMEMI_WITHOUT_GENERIC
+#include "base/likely.h"
 #include "shmem.h"
 #include "shmmap/region.h"
 #include "transport/driver.h"
@@ -61,7 +62,7 @@ int shmemi_member_of_context(const struct shmemi_ctx *ctx, const char *routine, 
 static inline int shmemi_world_pe(shmem_ctx_t handle, const char *routine, int pe)
 {
     const struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
-    if (__builtin_expect(ctx && !ctx->team, 1))
+    if (shmemi_likely(ctx && !ctx->team))
         return pe;
     return shmemi_member_of_context(ctx, routine, pe);
 }
@@ -77,10 +78,10 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
                                                      size_t *offset_p)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
-    if (__builtin_expect(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes, 0))
+    if (shmemi_unlikely(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes))
         shmemi_refuse_target(routine, address, nbytes, pe);
     size_t offset = (size_t)((const char *)address - region->base);
-    if (__builtin_expect(!shmemi_region_holds(region, offset, nbytes), 0))
+    if (shmemi_unlikely(!shmemi_region_holds(region, offset, nbytes)))
         shmemi_refuse_target(routine, address, nbytes, pe);
     *offset_p = offset;
     return &region->view[pe];
@@ -91,18 +92,18 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
 static inline __attribute__((always_inline)) char *shmemi_mapped_address(const void *address, size_t nbytes, int pe)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
-    if (__builtin_expect(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes, 0))
+    if (shmemi_unlikely(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes))
         return NULL;
     size_t offset = (size_t)((const char *)address - region->base);
     char *mapped = region->view[pe].mapped;
-    return __builtin_expect(mapped && shmemi_region_holds(region, offset, nbytes), 1) ? mapped + offset : NULL;
+    return shmemi_likely(mapped && shmemi_region_holds(region, offset, nbytes)) ? mapped + offset : NULL;
 }
 
 /* A local argument. Host memory needs no look-up; anything else does. */
 static inline struct shmemi_place shmemi_local_place(const void *address, size_t nbytes)
 {
     struct shmemi_place place;
-    if (__builtin_expect(shmemi_is_host(address), 1))
+    if (shmemi_likely(shmemi_is_host(address)))
         return shmemi_place_host(address);
     const struct shmemi_region *region = shmemi_region_of(address);
     if (region && shmemi_region_holds(region, (size_t)((const char *)address - region->base), nbytes)) {
@@ -118,7 +119,7 @@ static inline struct shmemi_place shmemi_local_place(const void *address, size_t
 /* Go on only if an operation succeeded; it has logged its error. */
 static inline void shmemi_require(int rc)
 {
-    if (__builtin_expect(rc, 0))
+    if (shmemi_unlikely(rc))
         shmemi_give_up();
 }
 

@@ -2,6 +2,7 @@
  *
  * Remote memory access [9.6]: contiguous transfers and single elements. strided.c has the others.
  */
+#include "base/likely.h"
 #include "shmem/internal.h"
 #include "transport/copy_bytes.h"
 
@@ -108,9 +109,9 @@ static inline __attribute__((always_inline)) void to_peer(struct shmemi_context 
                                                           bool source_is_host, put_func_t long_way)
 {
     char *there = NULL;
-    if (__builtin_expect(source_is_host || shmemi_is_host(source), 1))
+    if (shmemi_likely(source_is_host || shmemi_is_host(source)))
         there = shmemi_mapped_address(dest, nbytes, pe);
-    if (__builtin_expect(there != NULL, 1))
+    if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(there, source, nbytes);
     else
         long_way(dest, source, nbytes, pe, context, routine);
@@ -121,9 +122,9 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
                                                             bool dest_is_host, get_func_t long_way)
 {
     const char *there = NULL;
-    if (__builtin_expect(dest_is_host || shmemi_is_host(dest), 1))
+    if (shmemi_likely(dest_is_host || shmemi_is_host(dest)))
         there = shmemi_mapped_address(source, nbytes, pe);
-    if (__builtin_expect(there != NULL, 1))
+    if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(dest, there, nbytes);
     else
         long_way(dest, source, nbytes, pe, context, routine);

@@ -52,7 +52,7 @@ int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
     _Atomic uint64_t *known = &region->view[pe].owner_base;
     struct entry entry;
     *base_p = atomic_load_explicit(known, memory_order_relaxed);
-    if (__builtin_expect(*base_p != SHMEMI_OWNER_BASE_UNKNOWN, 1))
+    if (*base_p != SHMEMI_OWNER_BASE_UNKNOWN)
         return 0;
     int rc = fetch(region, pe, &entry);
     if (rc)

@@ -12,6 +12,7 @@
 #ifndef SHMEMI_REGION_H
 #define SHMEMI_REGION_H
 
+#include "base/likely.h"
 #include "base/log.h"
 #include "gpu/memory.h"
 #include "transport/driver.h"
@@ -57,7 +58,7 @@ void shmemi_window_close(void);
 static inline __attribute__((always_inline)) struct shmemi_region *shmemi_region_of(const void *address)
 {
     uintptr_t offset = (uintptr_t)address - shmemi_window.base;
-    if (__builtin_expect(offset < shmemi_window.span, 1))
+    if (shmemi_likely(offset < shmemi_window.span))
         return shmemi_window.granule[offset >> SHMEMI_GRANULE_SHIFT];
     if ((uintptr_t)address - shmemi_window.static_base < shmemi_window.static_size)
         return shmemi_window.static_region;

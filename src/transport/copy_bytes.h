@@ -6,12 +6,14 @@
 #ifndef SHMEMI_COPY_BYTES_H
 #define SHMEMI_COPY_BYTES_H
 
+#include "base/likely.h"
+
 #include <stddef.h>
 #include <string.h>
 
 static inline void shmemi_copy_bytes(void *dest, const void *source, size_t nbytes)
 {
-    if (__builtin_expect(nbytes == 8, 1))
+    if (shmemi_likely(nbytes == 8))
         memcpy(dest, source, 8);
     else if (nbytes == 4)
         memcpy(dest, source, 4);

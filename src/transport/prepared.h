@@ -6,6 +6,8 @@
 #ifndef SHMEMI_PREPARED_H
 #define SHMEMI_PREPARED_H
 
+#include "base/likely.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +39,7 @@ void *shmemi_prepared_find(const void *address, size_t nbytes);
 
 static inline void *shmemi_prepared_handle(const void *address, size_t nbytes)
 {
-    if (__builtin_expect(!atomic_load_explicit(&shmemi_prepared_count, memory_order_relaxed), 1))
+    if (shmemi_likely(!atomic_load_explicit(&shmemi_prepared_count, memory_order_relaxed)))
         return NULL;
     return shmemi_prepared_find(address, nbytes);
 }

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "transport/progress.h"
 
+#include "base/likely.h"
 #include "base/cores.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
@@ -153,7 +154,7 @@ static struct patience patience_here(void)
 /* From time to time, off the short way. */
 static void watch(void)
 {
-    if (__builtin_expect(shmemi_watch_is_on, 0))
+    if (shmemi_unlikely(shmemi_watch_is_on))
         shmemi_watch();
 }
 

@@ -64,7 +64,7 @@ int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p)
 {
     unsigned index = stream_index();
     CUstream stream = atomic_load_explicit(&context->stream[index], memory_order_acquire);
-    if (__builtin_expect(!stream, 0))
+    if (!stream)
         return create_stream(context, index, stream_p);
     *stream_p = stream;
     return 0;

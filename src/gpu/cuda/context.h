@@ -6,6 +6,7 @@
 #ifndef SHMEMI_CUDA_CONTEXT_H
 #define SHMEMI_CUDA_CONTEXT_H
 
+#include "base/likely.h"
 #include "gpu/cuda/driver.h"
 #include "gpu/cuda/kernels/load.h"
 #include "gpu/cuda/list.h"
@@ -84,7 +85,7 @@ static inline int shmemi_cuda_enter(const struct shmemi_cuda_context *context, b
 {
     CUcontext current;
     *pushed_p = false;
-    if (__builtin_expect(shmemi_cuda_is_over || context->is_gone, 0))
+    if (shmemi_unlikely(shmemi_cuda_is_over || context->is_gone))
         return -ENODEV;
     int rc = CUDA_CALL(cuCtxGetCurrent, &current);
     if (rc || current == context->context)

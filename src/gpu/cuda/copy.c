@@ -8,6 +8,7 @@
  * When both sides name a context and they differ, the streams of the two are made to wait for each other; contiguous
  * copies to and from a shadow context are gpu/cuda/relay.c's.
  */
+#include "base/likely.h"
 #include "gpu/cuda/relay.h"
 #include "gpu/cuda/rows.h"
 #include "gpu/cuda/timing.h"
@@ -111,12 +112,12 @@ static int queue_enter(struct queue *queue, const struct shmemi_place *dest, con
 static int enqueue_untimed(const struct queue *queue, const struct shmemi_place *dest,
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    if (__builtin_expect(shape->width * shape->rows >= SHMEMI_CUDA_PAGEABLE_MIN, 0)) {
+    if (shmemi_unlikely(shape->width * shape->rows >= SHMEMI_CUDA_PAGEABLE_MIN)) {
         int copied = shmemi_cuda_copy_pageable(queue->context, queue->stream, dest, source, shape);
         if (copied != -ENOTSUP)
             return copied;
     }
-    int rc = __builtin_expect(shmemi_cuda_crosses_contexts(dest, source), 0)
+    int rc = shmemi_unlikely(shmemi_cuda_crosses_contexts(dest, source))
                  ? copy_across(dest, source, shape, queue->stream)
                  : shmemi_cuda_enqueue(dest, source, shape, queue->stream);
     if (rc) /* what was enqueued before the failure must not touch the memory after we return */
@@ -133,7 +134,7 @@ static inline bool is_shadow(const struct shmemi_place *place)
 static inline bool is_relayed(const struct shmemi_place *dest, const struct shmemi_place *source,
                               const struct shmemi_shape *shape)
 {
-    if (__builtin_expect(!shmemi_cuda_crosses_contexts(dest, source), 1) || (!is_shadow(dest) && !is_shadow(source)))
+    if (shmemi_likely(!shmemi_cuda_crosses_contexts(dest, source)) || (!is_shadow(dest) && !is_shadow(source)))
         return false;
     return shmemi_shape_is_dense(shape);
 }

@@ -9,6 +9,8 @@
 #ifndef SHMEMI_CUDA_DRIVER_H
 #define SHMEMI_CUDA_DRIVER_H
 
+#include "base/likely.h"
+
 #include <cuda.h>
 
 #include <stdbool.h>
@@ -120,7 +122,7 @@ int shmemi_cuda_failed(CUresult result, const char *call) __attribute__((cold));
 
 static inline int shmemi_cuda_check(CUresult result, const char *call)
 {
-    return __builtin_expect(result == CUDA_SUCCESS, 1) ? 0 : shmemi_cuda_failed(result, call);
+    return shmemi_likely(result == CUDA_SUCCESS) ? 0 : shmemi_cuda_failed(result, call);
 }
 
 /* Call a driver function: 0, or -errno after one line that names the call and the error. */

@@ -2,6 +2,7 @@
  *
  * One copy of CUDA memory, enqueued in a stream: which of the driver's calls, or the kernel, takes it.
  */
+#include "base/likely.h"
 #include "gpu/cuda/rows.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ static inline CUresult copy_host_once(const struct shmemi_place *dest, const str
 static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, CUstream stream)
 {
     CUresult result = copy_host_once(dest, source, nbytes, stream);
-    if (__builtin_expect(result == CUDA_SUCCESS, 1))
+    if (shmemi_likely(result == CUDA_SUCCESS))
         return 0;
     if (result == CUDA_ERROR_INVALID_VALUE)
         return shmemi_cuda_copy_mixed(dest, source, nbytes, stream);

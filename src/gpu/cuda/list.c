@@ -150,7 +150,7 @@ static inline struct shmemi_cuda_lists *lists_of(const struct shmemi_place *plac
 {
     struct shmemi_cuda_context *context = place->object;
     struct shmemi_cuda_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_acquire);
-    return __builtin_expect(!lists, 0) ? open_lists(context) : lists;
+    return !lists ? open_lists(context) : lists;
 }
 
 struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place)

@@ -239,7 +239,7 @@ struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *
 
 void shmemi_cuda_timing_end(struct shmemi_cuda_timing *timing, int rc, const char *what, uint64_t nbytes)
 {
-    if (__builtin_expect(!timing, 1))
+    if (!timing)
         return;
     pthread_mutex_lock(&timings.lock);
     if (rc || !succeeds(shmemi_cuda.cuEventRecord(timing->end, timing->stream))) {

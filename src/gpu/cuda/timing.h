@@ -6,6 +6,7 @@
 #ifndef SHMEMI_CUDA_TIMING_H
 #define SHMEMI_CUDA_TIMING_H
 
+#include "base/likely.h"
 #include "gpu/cuda/context.h"
 
 struct shmemi_cuda_timing;
@@ -23,7 +24,7 @@ void shmemi_cuda_timings_close(void);
 /* May it be asked for? One load. */
 static inline struct shmemi_cuda_timing *shmemi_cuda_time(struct shmemi_cuda_context *context, CUstream stream)
 {
-    return __builtin_expect(shmemi_copy_observer != NULL, 0) ? shmemi_cuda_timing_begin(context, stream) : NULL;
+    return shmemi_unlikely(shmemi_copy_observer != NULL) ? shmemi_cuda_timing_begin(context, stream) : NULL;
 }
 
 #endif

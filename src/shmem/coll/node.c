@@ -5,6 +5,7 @@
  * has left k. An operation in which everybody waits for everybody tells how far all have come; where only some wait
  * (broadcasts), a member that runs ahead looks at the others' lines before it goes on.
  */
+#include "base/likely.h"
 #include "shmem/coll/collectives.h"
 
 #include "gpu/processor.h"
@@ -81,7 +82,7 @@ static __attribute__((noinline)) void await_line_for_long(const struct shmemi_te
 static void await_line(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number)
 {
     for (int i = team->collective->spins ? QUICK_SPINS : 1; i > 0; i--) {
-        if (__builtin_expect(atomic_load_explicit(word, memory_order_acquire) >= number, 1))
+        if (shmemi_likely(atomic_load_explicit(word, memory_order_acquire) >= number))
             return;
         shmemi_pause();
     }
@@ -108,7 +109,7 @@ uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
     const unsigned apart = nbytes <= SHMEMI_LINE_BYTES ? SHMEMI_LINES : SHMEMI_SCRATCH_SLOTS;
     struct shmemi_collective_state *state = team->collective;
     uint64_t number = ++state->number;
-    if (__builtin_expect(state->known_entered + apart > number, 1))
+    if (shmemi_likely(state->known_entered + apart > number))
         return number;
     for (int rank = 0; rank < team->node.n; rank++)
         if (rank != team->node.me)

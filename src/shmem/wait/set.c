@@ -5,6 +5,7 @@
  */
 #include "shmem/wait/set.h"
 
+#include "base/likely.h"
 #include "shmem/wait/word.h"
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4 };
@@ -142,7 +143,7 @@ static __attribute__((noinline)) uint64_t wait_for_long(const struct shmemi_wait
 static uint64_t wait_for(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t i)
 {
     uint64_t word = shmemi_words_load(words, i);
-    bool is_over = is_satisfied_by(set, i, word) && __builtin_expect(!shmemi_measure.is_on, 1);
+    bool is_over = is_satisfied_by(set, i, word) && shmemi_likely(!shmemi_measure.is_on);
     return is_over ? word : wait_for_long(set, words, i);
 }
 

@@ -47,7 +47,7 @@ const void *shmemi_words_fetch(struct shmemi_words *words, size_t i);
 static inline uint64_t shmemi_words_load(struct shmemi_words *words, size_t i)
 {
     const void *address = (const char *)words->place.address + i * words->size;
-    if (__builtin_expect(words->place.memory != &shmemi_memory_host, 0))
+    if (words->place.memory != &shmemi_memory_host)
         address = shmemi_words_fetch(words, i);
     return shmemi_word_load(address, words->size, words->is_signed);
 }

@@ -4,6 +4,7 @@
  */
 #include "transport/direct/list.h"
 
+#include "base/likely.h"
 #include "base/cores.h"
 
 #include "base/settings.h"
@@ -209,7 +210,7 @@ static inline struct shmemi_list *list_for(struct shmemi_context *context, const
 {
     struct shmemi_list *list = context->lists.collecting;
     *rc_p = 0;
-    if (__builtin_expect(list && list->object == place->object && shmemi_list_has_room(list, nbytes), 1))
+    if (shmemi_likely(list && list->object == place->object && shmemi_list_has_room(list, nbytes)))
         return list;
     return take(context, place, rc_p);
 }
@@ -233,7 +234,7 @@ static __attribute__((noinline)) int start_if_due_now(struct shmemi_context *con
 static inline __attribute__((always_inline)) int start_if_due(struct shmemi_context *context,
                                                               const struct shmemi_list *list)
 {
-    return __builtin_expect(shmemi_list_length(list) < list->look_at, 1) ? 0 : start_if_due_now(context);
+    return shmemi_likely(shmemi_list_length(list) < list->look_at) ? 0 : start_if_due_now(context);
 }
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
@@ -277,7 +278,7 @@ int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_
                             const struct shmemi_place *source, size_t nbytes)
 {
     int rc;
-    if (__builtin_expect(nbytes > shmemi_settings.gpu_batch_size, 0))
+    if (shmemi_unlikely(nbytes > shmemi_settings.gpu_batch_size))
         return -EAGAIN;
     lock(context);
     struct shmemi_list *list = context->lists.collecting;

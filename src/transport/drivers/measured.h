@@ -6,6 +6,7 @@
 #ifndef SHMEMI_MEASURED_H
 #define SHMEMI_MEASURED_H
 
+#include "base/likely.h"
 #include "instrument/measure.h"
 #include "transport/driver.h"
 
@@ -16,7 +17,7 @@ const struct shmemi_driver *shmemi_measured_driver(const struct shmemi_driver *r
 /* Around the enqueueing of a transfer in a stream of the program; begin: 0 when nothing is measured. */
 static inline uint64_t shmemi_measure_begin(void)
 {
-    return __builtin_expect(shmemi_measure.is_on, 0) ? shmemi_clock() : 0;
+    return shmemi_unlikely(shmemi_measure.is_on) ? shmemi_clock() : 0;
 }
 void shmemi_measure_enqueued(const struct shmemi_view *view, size_t offset, size_t nbytes, uint64_t begin);
 

@@ -46,7 +46,7 @@ static int shm_put(struct shmemi_context *context, const struct shmemi_view *vie
                    const struct shmemi_place *source, size_t nbytes)
 {
     (void)context;
-    if (__builtin_expect(source->memory == &shmemi_memory_host, 1)) {
+    if (source->memory == &shmemi_memory_host) {
         shmemi_copy_bytes(address_at(view, offset), (const void *)source->address, nbytes);
         return 0;
     }
@@ -59,7 +59,7 @@ static int shm_get(struct shmemi_context *context, const struct shmemi_view *vie
                    const struct shmemi_place *dest, size_t nbytes)
 {
     (void)context;
-    if (__builtin_expect(dest->memory == &shmemi_memory_host, 1)) {
+    if (dest->memory == &shmemi_memory_host) {
         shmemi_copy_bytes((void *)dest->address, address_at(view, offset), nbytes);
         return 0;
     }

@@ -6,6 +6,7 @@
 #ifndef SHMEMI_BATCH_H
 #define SHMEMI_BATCH_H
 
+#include "base/likely.h"
 #include "transport/driver.h"
 #include "transport/request.h"
 
@@ -18,7 +19,7 @@ extern const struct shmemi_gathering shmemi_batch_gathering;
 static inline bool shmemi_batch_takes(const struct shmemi_context *context, const struct shmemi_place *source,
                                       size_t nbytes)
 {
-    return __builtin_expect(context->batch != NULL, 0) && nbytes <= SHMEMI_BATCHED_PUT_MAX &&
+    return shmemi_unlikely(context->batch != NULL) && nbytes <= SHMEMI_BATCHED_PUT_MAX &&
            source->memory == &shmemi_memory_host;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "transport/staged/owner.h"
 
+#include "base/likely.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "bootstrap/job.h"
@@ -217,7 +218,7 @@ void shmemi_arrival_accept(struct shmemi_arrival *arrival)
 {
     const struct shmemi_request *request = &arrival->request;
     struct shmemi_place mine;
-    arrival->begin = __builtin_expect(shmemi_measure.is_on, 0) ? shmemi_clock() : 0;
+    arrival->begin = shmemi_unlikely(shmemi_measure.is_on) ? shmemi_clock() : 0;
     if (request->type == SHMEMI_REQUEST_SCATTER) {
         int status = shmemi_batch_scatter(request, arrival->payload);
         note_served(arrival);

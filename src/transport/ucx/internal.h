@@ -20,6 +20,7 @@
 #ifndef SHMEMI_UCX_INTERNAL_H
 #define SHMEMI_UCX_INTERNAL_H
 
+#include "base/likely.h"
 #include "transport/driver.h"
 #include "transport/request.h"
 #include "transport/ucx/ucx.h"
@@ -116,7 +117,7 @@ static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const str
 {
     struct shmemi_ucx_target *target = view->data;
     *target_p = target;
-    if (__builtin_expect(atomic_load_explicit(&target->ready, memory_order_acquire), 1))
+    if (shmemi_likely(atomic_load_explicit(&target->ready, memory_order_acquire)))
         return 0;
     return shmemi_ucx_target_open(view);
 }

@@ -55,7 +55,7 @@ static int look_up(struct shmemi_cuda_context *context, enum shmemi_kernel kerne
 int shmemi_cuda_kernel(struct shmemi_cuda_context *context, enum shmemi_kernel kernel, CUfunction *function_p)
 {
     CUfunction function = atomic_load_explicit(&context->kernels.function[kernel], memory_order_acquire);
-    if (__builtin_expect(!function, 0))
+    if (!function)
         return look_up(context, kernel, function_p);
     *function_p = function;
     return 0;
