@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sources of tests/osu, compiled for another library; which files a program has stands in tests/osu/osu.am."""
+"""The sources of tests/osu and support, compiled for another library; which they are stands in their .am files."""
 
 import concurrent.futures
 import os
@@ -44,7 +44,8 @@ def sources_of(name):
     if name == "start_up":
         return [os.path.join(SOURCES, "start_up.c")]
     lists = read_lists(os.path.join(SOURCES, "osu.am"))
-    files = expand(lists, lists.get(name + "_SOURCES", ""))
+    lists |= read_lists(os.path.join(TOP, "support", "support.am"))
+    files = expand(lists, lists.get(name + "_SOURCES", "") + " $(support_basis) $(support_kinds)")
     return [os.path.join(TOP, file) for file in dict.fromkeys(files) if file.endswith(".c")]
 
 
@@ -61,7 +62,7 @@ class Programs:
     """Programs for the library of one compiler, in a folder; each is compiled when it is first asked for."""
 
     def __init__(self, compiler, folder, flags=("-DOSU_PLAIN_SHMEM",)):
-        self.command, self.folder, self.found = [compiler, "-std=gnu11", "-O2", *flags], folder, {}
+        self.command, self.folder, self.found = [compiler, "-std=gnu11", "-O2", "-I" + TOP, *flags], folder, {}
         os.makedirs(folder, exist_ok=True)
 
     def path(self, name):

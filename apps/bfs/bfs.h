@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device.h"
+#include "support/device.h"
 #include "scramble.h"
-#include "util.h"
+#include "support/util.h"
 
 typedef uint32_t vertex_t;
 #define NO_VERTEX UINT32_MAX

@@ -12,7 +12,7 @@
 
 #include "blocks.h"
 #include "collective.h"
-#include "util.h"
+#include "support/util.h"
 
 #define BLOCK_BYTES ((size_t)8 << 20)
 #define BUFFER_BYTES (1 << 20) /* of zlib */

@@ -13,7 +13,7 @@
 
 #include "blocks.h"
 #include "collective.h"
-#include "util.h"
+#include "support/util.h"
 
 #define RANGE_BYTES ((uint64_t)64 << 20)
 #define MORE_BYTES ((size_t)1 << 20) /* at a time, of a line that goes on behind the range */

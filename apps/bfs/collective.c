@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collective.h"
-#include "util.h"
+#include "support/util.h"
 
 #define PROBLEM_BYTES 512
 

@@ -21,8 +21,8 @@ static void clear_own_words(struct search *search, int half)
 {
     size_t words = search_words(&search->part);
 
-    search->ops->fill(search->device_queue, search->frontier[half], (size_t)search->my_pe * words * sizeof(u32), 0,
-                      words);
+    search->ops->gpu.fill(search->device_queue, search->frontier[half], (size_t)search->my_pe * words * sizeof(u32), 0,
+                          words);
 }
 
 static void send_words(struct search *search, int half)
@@ -44,9 +44,9 @@ static void share_frontier(struct search *search)
     };
 
     clear_own_words(search, half);
-    search->ops->launch(search->device_queue, search->mark_frontier, &search->full, arguments,
-                        (int)(sizeof(arguments) / sizeof(arguments[0])));
-    search->ops->finish(search->device_queue);
+    search->ops->gpu.launch(search->device_queue, search->mark_frontier, &search->full, arguments,
+                            (int)(sizeof(arguments) / sizeof(arguments[0])));
+    search->ops->gpu.finish(search->device_queue);
     search->epoch++;
     send_words(search, half);
     search->exchange->deliver(search);
@@ -104,8 +104,8 @@ void direction_bottom_up(struct search *search)
         VALUE_ARGUMENT(n_words),
     };
 
-    search->ops->launch(search->device_queue, search->bottom_up, &search->full, arguments,
-                        (int)(sizeof(arguments) / sizeof(arguments[0])));
+    search->ops->gpu.launch(search->device_queue, search->bottom_up, &search->full, arguments,
+                            (int)(sizeof(arguments) / sizeof(arguments[0])));
 }
 
 void direction_send(struct search *search)

@@ -16,7 +16,7 @@ size_t mapped_heap_bytes(const struct partition *part, bool direction_optimising
 
 void *mapped_map(struct search *search, struct buffer *buf, size_t bytes)
 {
-    void *address = shmmap(search->ops->map_object(buf), bytes, search->ops->memtype);
+    void *address = shmmap(buf, bytes, search->ops->memtype);
 
     if (!address)
         quit_all("shmmap of %zu bytes: %s; --variant naive runs without it", bytes, shmemx_strerror());

@@ -33,13 +33,13 @@ static void close_staging(struct search *search)
 
 static void send_pairs(struct search *search, int pe, size_t at, size_t n)
 {
-    search->ops->download(search->dev, search->outbox, at * sizeof(u64), search->host_outbox + at, n * sizeof(u64));
+    search->ops->read(search->dev, search->host_outbox + at, search->outbox, at * sizeof(u64), n * sizeof(u64));
     shmem_putmem(search->host_inbox + search->to_send[pe].place, search->host_outbox + at, n * sizeof(u64), pe);
 }
 
 static void take_pairs(struct search *search, size_t at, size_t n)
 {
-    search->ops->upload(search->dev, search->inbox, at * sizeof(u64), search->host_inbox + at, n * sizeof(u64));
+    search->ops->write(search->dev, search->inbox, at * sizeof(u64), search->host_inbox + at, n * sizeof(u64));
 }
 
 /* In words, from the beginning of a half. */
@@ -59,16 +59,16 @@ static void send_words(struct search *search, int half)
     u32 *mine = host_words(search, half, search->my_pe);
 
     if (search->n_pes > 1)
-        search->ops->download(search->dev, search->frontier[half], words_of(search, search->my_pe) * sizeof(u32), mine,
-                              bytes);
+        search->ops->read(search->dev, mine, search->frontier[half], words_of(search, search->my_pe) * sizeof(u32),
+                          bytes);
     for (int k = 1; k < search->n_pes; k++)
         shmem_putmem(mine, mine, bytes, (search->my_pe + k) % search->n_pes);
 }
 
 static void take_words(struct search *search, int pe, int half)
 {
-    search->ops->upload(search->dev, search->frontier[half], words_of(search, pe) * sizeof(u32),
-                        host_words(search, half, pe), search_words(&search->part) * sizeof(u32));
+    search->ops->write(search->dev, search->frontier[half], words_of(search, pe) * sizeof(u32),
+                       host_words(search, half, pe), search_words(&search->part) * sizeof(u32));
 }
 
 static void deliver(struct search *search)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util.h"
+#include "support/util.h"
 
 #define FIRST_ROOM 4096
 

@@ -12,8 +12,6 @@
 #include "report.h"
 #include "threads.h"
 
-const char program_name[] = "bfs";
-
 /* What lasts through all searches. */
 struct session {
     struct options opt;
@@ -28,11 +26,11 @@ static void open_device(struct session *s)
 {
     struct place *place = &s->place;
 
-    place->ops = device_select(s->opt.device);
+    place->ops = device_select(s->opt.device, &search_kernels);
     place->index = s->opt.device_index >= 0 ? s->opt.device_index : shmemx_my_device(place->ops->memtype);
     if (place->index < 0)
-        place->index = 0; /* open says what is wrong, if anything */
-    place->dev = place->ops->open(place->index, &search_kernels);
+        place->index = 0; /* device_open says what is wrong, if anything */
+    place->dev = device_open(place->ops, place->index, &search_kernels);
 }
 
 static void search_from(struct session *s, struct search *search, struct result *result)
@@ -110,6 +108,7 @@ int main(int argc, char **argv)
 {
     struct session s = {.failed = false};
 
+    program_name = "bfs";
     options_parse(argc, argv, &s.opt);
     shmem_init();
     if (s.opt.error[0])

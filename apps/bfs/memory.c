@@ -134,7 +134,7 @@ static struct bytes bytes_available(const struct place *place)
 
     shmem_barrier_all();
     available.of[HOST] = host_bytes_available() / count_same(host);
-    available.of[DEVICE] = place->ops->free_bytes(place->dev) / count_same(mix64(host) + (uint64_t)place->index);
+    available.of[DEVICE] = place->ops->gpu.free_bytes(place->dev) / count_same(mix64(host) + (uint64_t)place->index);
     shmemx_heap_info(&heap);
     available.of[HEAP] = heap.largest_free;
     return available;

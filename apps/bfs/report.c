@@ -23,7 +23,7 @@ static void format_pe(char *line, const struct place *place, const struct graph 
     snprintf(line, LINE_BYTES,
              "PE %d on %s: device %s (%s %d), %d thread%s, %" PRIu32 " vertices from number %" PRIu32 " on, %" PRIu64
              " neighbours",
-             shmem_my_pe(), host, place->ops->label(place->dev), place->ops->name, place->index, threads_count(),
+             shmem_my_pe(), host, place->ops->gpu.label(place->dev), place->ops->name, place->index, threads_count(),
              threads_count() == 1 ? "" : "s", graph->size, graph->first, graph->n_adjacent);
 }
 

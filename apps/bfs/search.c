@@ -121,8 +121,8 @@ static void open_buffers(struct search *search, const struct graph *graph)
         if (search->opt->direction_optimising)
             search->frontier[i] = ops->alloc(search->dev, bits);
     }
-    ops->upload(search->dev, search->row, 0, graph->row, ((size_t)search->size + 1) * sizeof(u64));
-    ops->upload(search->dev, search->column, 0, graph->column, graph->n_adjacent * sizeof(vertex_t));
+    ops->write(search->dev, search->row, 0, graph->row, ((size_t)search->size + 1) * sizeof(u64));
+    ops->write(search->dev, search->column, 0, graph->column, graph->n_adjacent * sizeof(vertex_t));
 }
 
 /* Groups as large as the kernels' pieces are made for, and as many as a large GPU can run at once; fewer where there
@@ -137,11 +137,11 @@ static void open_kernels(struct search *search, uint64_t n_adjacent)
 
     if (groups > most_groups)
         groups = most_groups;
-    search->start = ops->kernel(search->dev, "start", NULL);
-    search->expand = ops->kernel(search->dev, "expand", NULL);
-    search->absorb = ops->kernel(search->dev, "absorb", NULL);
-    search->mark_frontier = ops->kernel(search->dev, "mark_frontier", NULL);
-    search->bottom_up = ops->kernel(search->dev, "bottom_up", NULL);
+    search->start = ops->gpu.kernel(search->dev, "start", NULL);
+    search->expand = ops->gpu.kernel(search->dev, "expand", NULL);
+    search->absorb = ops->gpu.kernel(search->dev, "absorb", NULL);
+    search->mark_frontier = ops->gpu.kernel(search->dev, "mark_frontier", NULL);
+    search->bottom_up = ops->gpu.kernel(search->dev, "bottom_up", NULL);
     search->full = (struct launch){.global = {lanes * groups}, .group = {lanes}};
 }
 
@@ -180,7 +180,7 @@ struct search *search_open(const struct options *opt, const struct graph *graph,
         .total_adjacent = reduce(shmem_uint64_sum_reduce, graph->n_adjacent),
         .ops = ops,
         .dev = dev,
-        .device_queue = ops->first_queue(dev),
+        .device_queue = ops->gpu.first_queue(dev),
         .sent = host_alloc(n_pes * sizeof(uint32_t)),
         .reports = symmetric_alloc(2 * n_pes * sizeof(struct report)),
         .to_send = symmetric_alloc(n_pes * sizeof(struct report)),
@@ -201,7 +201,7 @@ void search_close(struct search *search)
         search->queue[1], search->outbox, search->inbox,  search->frontier[0], search->frontier[1],
     };
 
-    ops->finish(search->device_queue);
+    ops->gpu.finish(search->device_queue);
     search->exchange->close(search);
     for (int i = 0; i < ARRAY_LENGTH(buffers); i++)
         if (buffers[i])
@@ -216,7 +216,7 @@ void search_close(struct search *search)
 void search_parents(struct search *search, vertex_t *parents)
 {
     if (search->size > 0)
-        search->ops->download(search->dev, search->parent, 0, parents, search->size * sizeof(vertex_t));
+        search->ops->read(search->dev, parents, search->parent, 0, search->size * sizeof(vertex_t));
 }
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
@@ -238,10 +238,10 @@ static void begin(struct search *search, vertex_t root)
     search->unexplored = search->total_adjacent;
     search->words_sent = 0;
     memset(search->sent, 0, (size_t)search->n_pes * sizeof(uint32_t));
-    ops->fill(queue, search->known, 0, 0, search_all_words(&search->part));
-    ops->fill(queue, search->parent, 0, NO_VERTEX, search->size);
-    ops->fill(queue, search->counters, 0, 0, counters_bytes(search->n_pes) / sizeof(u32));
-    ops->launch(queue, search->start, &one, arguments, ARRAY_LENGTH(arguments));
+    ops->gpu.fill(queue, search->known, 0, 0, search_all_words(&search->part));
+    ops->gpu.fill(queue, search->parent, 0, NO_VERTEX, search->size);
+    ops->gpu.fill(queue, search->counters, 0, 0, counters_bytes(search->n_pes) / sizeof(u32));
+    ops->gpu.launch(queue, search->start, &one, arguments, ARRAY_LENGTH(arguments));
 }
 
 static void expand(struct search *search)
@@ -267,7 +267,7 @@ static void expand(struct search *search)
         VALUE_ARGUMENT(n_pes),
     };
 
-    search->ops->launch(search->device_queue, search->expand, &search->full, arguments, ARRAY_LENGTH(arguments));
+    search->ops->gpu.launch(search->device_queue, search->expand, &search->full, arguments, ARRAY_LENGTH(arguments));
 }
 
 static void absorb(struct search *search, const struct arrivals *arrivals)
@@ -286,7 +286,7 @@ static void absorb(struct search *search, const struct arrivals *arrivals)
         VALUE_ARGUMENT(search->first),
     };
 
-    search->ops->launch(search->device_queue, search->absorb, &launch, arguments, ARRAY_LENGTH(arguments));
+    search->ops->gpu.launch(search->device_queue, search->absorb, &launch, arguments, ARRAY_LENGTH(arguments));
 }
 
 /* ---- Levels ------------------------------------------------------------------------------------------------------ */
@@ -305,7 +305,7 @@ static int pe_after(const struct search *search, int k)
 /* Waits for the device. */
 static void read_counters(struct search *search)
 {
-    search->ops->download(search->dev, search->counters, 0, search->read, counters_bytes(search->n_pes));
+    search->ops->read(search->dev, search->read, search->counters, 0, counters_bytes(search->n_pes));
 }
 
 static void write_reports(struct search *search, struct report *report)
@@ -443,7 +443,7 @@ void search_run(struct search *search, vertex_t root, struct search_times *times
     double start;
 
     *times = (struct search_times){0};
-    search->ops->finish(search->device_queue);
+    search->ops->gpu.finish(search->device_queue);
     if (search->exchange->prepare)
         search->exchange->prepare(search);
     shmem_barrier_all();
@@ -451,7 +451,7 @@ void search_run(struct search *search, vertex_t root, struct search_times *times
     begin(search, root);
     while (run_level(search, times))
         continue;
-    search->ops->finish(search->device_queue);
+    search->ops->gpu.finish(search->device_queue);
     times->seconds = now() - start;
     times->bytes_sent += search->words_sent;
     take_slowest(times);

@@ -4,55 +4,54 @@
  * bandwidth is what is effectively available for a technique.
  */
 #include "deepcopy.h"
-#include "session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORD = 8, ALIGNMENT = 16 };
 
-static void *page_locked(const struct device_ops *ops, size_t size)
+static void *page_locked(struct device *device, size_t size)
 {
     void *memory = NULL;
     if (posix_memalign(&memory, 4096, size))
-        osu_fail("no host memory for %zu bytes", size);
+        die("no host memory for %zu bytes", size);
     memset(memory, 0, size);
-    if (ops->lock)
-        ops->lock(memory, size);
+    if (can_lock(device))
+        device->ops->locks.lock(device, memory, size);
     return memory;
 }
 
-static void release_page_locked(const struct device_ops *ops, void *memory)
+static void release_page_locked(struct device *device, void *memory)
 {
-    if (ops->unlock)
-        ops->unlock(memory);
+    if (can_lock(device))
+        device->ops->locks.unlock(device, memory);
     free(memory);
 }
 
-void by_hand_open(struct by_hand *hand, const struct device_ops *ops, const struct graph *graph, bool asynchronous)
+void by_hand_open(struct by_hand *hand, struct device *device, const struct graph *graph, bool asynchronous)
 {
-    *hand = (struct by_hand){.ops = ops, .graph = graph, .asynchronous = asynchronous && ops->enqueue};
+    *hand = (struct by_hand){.device = device, .graph = graph, .asynchronous = asynchronous && can_enqueue(device)};
     hand->at = calloc(graph->n_objects, sizeof *hand->at);
     hand->objects = calloc(graph->n_objects, sizeof *hand->objects);
     if (!hand->at || !hand->objects)
-        osu_fail("no memory for a list of %zu objects", graph->n_objects);
+        die("no memory for a list of %zu objects", graph->n_objects);
     for (size_t i = 0; i < graph->n_objects; i++) {
         hand->at[i] = hand->packed_size;
         hand->packed_size += (graph->objects[i].size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
-    hand->memory = ops->alloc(hand->packed_size);
-    hand->base = ops->local_pointer ? (uint64_t)(uintptr_t)hand->memory : 0;
-    hand->packed = page_locked(ops, hand->packed_size);
+    hand->memory = device_alloc(device, hand->packed_size);
+    hand->base = device->ops->local_pointer ? (uint64_t)(uintptr_t)hand->memory : 0;
+    hand->packed = page_locked(device, hand->packed_size);
     hand->temporary = malloc(graph->largest);
     if (!hand->temporary)
-        osu_fail("no memory for %zu bytes", graph->largest);
+        die("no memory for %zu bytes", graph->largest);
 }
 
 void by_hand_close(struct by_hand *hand)
 {
     free(hand->temporary);
-    release_page_locked(hand->ops, hand->packed);
-    hand->ops->free(hand->memory);
+    release_page_locked(hand->device, hand->packed);
+    device_free(hand->device, hand->memory);
     free(hand->objects);
     free(hand->at);
 }
@@ -62,23 +61,23 @@ void by_hand_close(struct by_hand *hand)
 static void write_bytes(const struct by_hand *hand, void *memory, size_t at, const void *source, size_t size)
 {
     if (!hand->asynchronous)
-        hand->ops->write(memory, at, source, size);
+        plain_write(hand->device, memory, at, source, size);
     else
-        hand->ops->enqueue(&(struct device_copy){(char *)memory + at, source, true, false}, size);
+        plain_enqueue(hand->device, &(struct device_copy){(char *)memory + at, source, true, false}, size);
 }
 
 static void read_bytes(const struct by_hand *hand, void *dest, void *memory, size_t at, size_t size)
 {
     if (!hand->asynchronous)
-        hand->ops->read(dest, memory, at, size);
+        plain_read(hand->device, dest, memory, at, size);
     else
-        hand->ops->enqueue(&(struct device_copy){dest, (char *)memory + at, false, true}, size);
+        plain_enqueue(hand->device, &(struct device_copy){dest, (char *)memory + at, false, true}, size);
 }
 
 static void finish(const struct by_hand *hand)
 {
     if (hand->asynchronous)
-        hand->ops->synchronize();
+        plain_synchronize(hand->device);
 }
 
 /* Where an object's copy is: in memory of its own, or in the one block. */
@@ -193,16 +192,16 @@ void by_hand_unpack(struct by_hand *hand)
 
 void by_hand_one_copy(struct by_hand *hand, enum direction direction)
 {
-    const struct device_ops *ops = hand->ops;
+    struct device *device = hand->device;
     struct device_copy to = {hand->memory, hand->packed, true, false};
     struct device_copy from = {hand->packed, hand->memory, false, true};
-    if (ops->enqueue) {
-        ops->enqueue(direction == TO ? &to : &from, hand->packed_size);
-        ops->synchronize();
+    if (can_enqueue(device)) {
+        plain_enqueue(device, direction == TO ? &to : &from, hand->packed_size);
+        plain_synchronize(device);
     } else if (direction == TO) {
-        ops->write(hand->memory, 0, hand->packed, hand->packed_size);
+        plain_write(device, hand->memory, 0, hand->packed, hand->packed_size);
     } else {
-        ops->read(hand->packed, hand->memory, 0, hand->packed_size);
+        plain_read(device, hand->packed, hand->memory, 0, hand->packed_size);
     }
 }
 
@@ -211,13 +210,13 @@ void by_hand_one_copy(struct by_hand *hand, enum direction direction)
 static void base_to(struct by_hand *hand)
 {
     for (size_t i = 0; i < hand->graph->n_objects; i++)
-        hand->objects[i] = hand->ops->alloc(hand->graph->objects[i].size);
+        hand->objects[i] = device_alloc(hand->device, hand->graph->objects[i].size);
 }
 
 static void base_from(struct by_hand *hand)
 {
     for (size_t i = 0; i < hand->graph->n_objects; i++) {
-        hand->ops->free(hand->objects[i]);
+        device_free(hand->device, hand->objects[i]);
         hand->objects[i] = NULL;
     }
 }

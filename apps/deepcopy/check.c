@@ -4,7 +4,6 @@
  * routine of the library is not asked. Of large graphs only samples are read as a whole, but all pointers.
  */
 #include "deepcopy.h"
-#include "session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +81,7 @@ bool check_copy(struct graph *graph, const struct copy_access *access, uint64_t 
     uint64_t *addresses = calloc(graph->n_objects, sizeof *addresses);
     char *copy = malloc(graph->largest);
     if (!addresses || !copy)
-        osu_fail("no memory for the check");
+        die("no memory for the check");
     addresses[0] = root;
     bool right = compare(graph, access, addresses, copy);
     free(copy);

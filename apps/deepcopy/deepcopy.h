@@ -5,8 +5,9 @@
 #ifndef DEEPCOPY_H
 #define DEEPCOPY_H
 
-#include "device.h"
 #include "graph.h"
+#include "support/plain.h"
+#include "support/util.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -67,7 +68,7 @@ enum direction { TO, FROM, DIRECTIONS };
 /* ---- Versions by hand: by somebody who knows all addresses beforehand ---- */
 
 struct by_hand {
-    const struct device_ops *ops;
+    struct device *device;
     const struct graph *graph;
     bool asynchronous;
     void *memory;             /* of the device */
@@ -78,7 +79,7 @@ struct by_hand {
     size_t packed_size;
 };
 
-void by_hand_open(struct by_hand *hand, const struct device_ops *ops, const struct graph *graph, bool asynchronous);
+void by_hand_open(struct by_hand *hand, struct device *device, const struct graph *graph, bool asynchronous);
 void by_hand_close(struct by_hand *hand);
 /* The allocations and transfers of a technique; IMAGE: packing and one copy. */
 void by_hand_copy(struct by_hand *hand, int technique, enum direction direction);
@@ -115,7 +116,7 @@ struct result {
 
 struct run {
     struct options options;
-    const struct device_ops *ops;
+    struct device *device;
     int me, n_pes;
     struct result *results;
     size_t n_results;

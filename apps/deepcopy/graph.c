@@ -4,7 +4,7 @@
  * Structures", 2016, section 4).
  */
 #include "graph.h"
-#include "session.h"
+#include "support/util.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void make_room(struct graph *graph, size_t objects, size_t pointers)
     graph->objects = calloc(objects, sizeof *graph->objects);
     graph->pointers = calloc(pointers ? pointers : 1, sizeof *graph->pointers);
     if (!graph->objects || !graph->pointers)
-        osu_fail("no memory for the list of %zu objects", objects);
+        die("no memory for the list of %zu objects", objects);
 }
 
 static long add_object(struct graph *graph, size_t size, bool has_data)
@@ -30,7 +30,7 @@ static long add_object(struct graph *graph, size_t size, bool has_data)
     struct graph_object *object = &graph->objects[graph->n_objects];
     *object = (struct graph_object){.bytes = malloc(size), .size = size, .has_data = has_data};
     if (!object->bytes)
-        osu_fail("no memory for an object of %zu bytes", size);
+        die("no memory for an object of %zu bytes", size);
     memset(object->bytes, 0, size);
     graph->bytes += size;
     graph->largest = size > graph->largest ? size : graph->largest;
@@ -208,7 +208,7 @@ static void build_umt(struct graph *graph, const struct graph_plan *plan)
     long zones = add_object(graph, n * sizeof(struct zone), false);
     long(*targets)[ZONE_ARRAYS + 1] = calloc(n, sizeof *targets);
     if (!targets)
-        osu_fail("no memory for a mesh of %zu zones", n);
+        die("no memory for a mesh of %zu zones", n);
     memcpy(graph->objects[mesh].bytes, &n_zones, sizeof n_zones);
     add_pointer(graph, mesh, offsetof(struct mesh, zones), zones);
     for (size_t i = 0; i < n; i++)
@@ -264,7 +264,7 @@ void graph_build(struct graph *graph, const struct graph_plan *plan)
     else
         build_nodes(graph, plan);
     if (!graph->type)
-        osu_fail("the type of %s cannot be created", plan->shape);
+        die("the type of %s cannot be created", plan->shape);
     for (size_t i = 0; i < graph->n_objects; i++)
         graph_fill(graph, i, graph->objects[i].bytes, GRAPH_SEED);
 }

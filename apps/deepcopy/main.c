@@ -3,11 +3,11 @@
  * deepcopy: what a deep copy of a list, a tree or a mesh takes, beside what can be had.
  */
 #include "deepcopy.h"
-#include "session.h"
-#include "shmem_flavour.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { EXIT_SKIP = 77 }; /* the asked device is not here */
 
 static int refused; /* symmetric: PEs without the device */
 
@@ -22,15 +22,15 @@ static int end(int status)
 /* Collective: has every PE a device? */
 static bool open_device(struct run *run)
 {
-    run->ops = device_find(run->options.device);
-    int index = osu_my_device(run->ops->type);
-    if (index < 0 || run->ops->open(index)) {
+    const struct device_ops *ops = device_find(run->options.device);
+    run->device = ops->open(shmemx_my_device(ops->memtype), NULL);
+    if (!run->device) {
         for (int pe = 0; pe < run->n_pes; pe++)
             shmem_int_atomic_inc(&refused, pe);
     }
     shmem_barrier_all();
     if (refused && run->me == 0)
-        fprintf(stderr, "deepcopy: %s (seen by %d of %d PEs)\n", run->ops->absent, refused, run->n_pes);
+        fprintf(stderr, "deepcopy: %s (seen by %d of %d PEs)\n", ops->absent, refused, run->n_pes);
     return !refused;
 }
 
@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 {
     static struct run run;
     struct peer peer = {0};
+    program_name = "deepcopy";
     shmem_init();
     run.me = shmem_my_pe();
     run.n_pes = shmem_n_pes();
@@ -93,9 +94,9 @@ int main(int argc, char **argv)
         return end(EXIT_SUCCESS);
     }
     if (!open_device(&run))
-        return end(OSU_EXIT_SKIP);
+        return end(EXIT_SKIP);
     if (run.options.csv && run.me == 0 && !(run.csv = fopen(run.options.csv, "a")))
-        osu_fail("%s: cannot write", run.options.csv);
+        die("%s: cannot write", run.options.csv);
     bool two = run.options.peer && run.n_pes > 1;
     if (two)
         peer_open(&peer, &run, largest_bound(&run.options));
@@ -105,6 +106,6 @@ int main(int argc, char **argv)
     if (two)
         peer_close(&peer, &run);
     if (run.csv && fclose(run.csv))
-        osu_fail("%s: cannot write", run.options.csv);
+        die("%s: cannot write", run.options.csv);
     return end(run.right ? EXIT_SUCCESS : EXIT_FAILURE);
 }

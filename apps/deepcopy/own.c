@@ -3,7 +3,6 @@
  * To this PE's own GPU and back, by each technique: shmemx_deep_map and unmap beside the same transfers by hand, in turns.
  */
 #include "deepcopy.h"
-#include "session.h"
 
 #include <stdlib.h>
 
@@ -18,7 +17,7 @@ struct both {
 };
 
 struct own {
-    const struct device_ops *ops;
+    struct device *device;
     void *buffer; /* the space's memory, where it does not allocate */
     shmemx_deep_space_t space;
 };
@@ -26,25 +25,25 @@ struct own {
 static void read_copy(void *context, uint64_t address, void *bytes, size_t size)
 {
     const struct own *own = context;
-    own->ops->read(bytes, own->buffer, address, size);
+    plain_read(own->device, bytes, own->buffer, address, size);
 }
 
 static void write_copy(void *context, uint64_t address, const void *bytes, size_t size)
 {
     const struct own *own = context;
-    own->ops->write(own->buffer, address, bytes, size);
+    plain_write(own->device, own->buffer, address, bytes, size);
 }
 
 /* CUDA memory has addresses, and the library allocates it; an OpenCL buffer is ours. */
 static bool open_space(struct own *own, const struct run *run, const struct graph *graph, int technique)
 {
     const size_t padding = 256;
-    shmemx_deep_space_attr_t attr = {.memory_type = run->ops->type, .device = -1, .technique = technique};
-    *own = (struct own){.ops = run->ops};
+    shmemx_deep_space_attr_t attr = {.memory_type = run->device->ops->memtype, .device = -1, .technique = technique};
+    *own = (struct own){.device = run->device};
     attr.asynchronous = run->options.asynchronous;
-    if (!run->ops->local_pointer) {
+    if (!run->device->ops->local_pointer) {
         attr.size = graph->bytes + padding * (graph->n_objects + 1);
-        attr.buffer = own->buffer = run->ops->alloc(attr.size);
+        attr.buffer = own->buffer = device_alloc(run->device, attr.size);
     }
     own->space = shmemx_deep_space_create(&attr);
     return own->space != NULL;
@@ -54,23 +53,23 @@ static void close_space(struct own *own)
 {
     shmemx_deep_space_destroy(own->space);
     if (own->buffer)
-        own->ops->free(own->buffer);
+        device_free(own->device, own->buffer);
 }
 
 /* -1 when the library refused, after its line. */
 static int map_timed(const struct own *own, const struct graph *graph, uint64_t *device_p, double *time_p)
 {
-    double start = osu_time();
+    double start = now_us();
     int rc = shmemx_deep_map(own->space, graph->objects[0].bytes, graph->type, 1, SHMEMX_DEEP_TO, NULL, device_p);
-    *time_p = osu_time() - start;
+    *time_p = now_us() - start;
     return rc;
 }
 
 static int unmap_timed(const struct own *own, const struct graph *graph, double *time_p)
 {
-    double start = osu_time();
+    double start = now_us();
     int rc = shmemx_deep_unmap(own->space, graph->objects[0].bytes, SHMEMX_DEEP_FROM);
-    *time_p = osu_time() - start;
+    *time_p = now_us() - start;
     return rc;
 }
 
@@ -94,9 +93,9 @@ static bool in_turns(const struct run *run, const struct own *own, struct graph 
     double time;
     for (struct repetition repetition = {0}; repeat(&run->options, &repetition);) {
         for (enum direction direction = TO; direction < DIRECTIONS; direction++) {
-            double start = osu_time();
+            double start = now_us();
             by_hand_copy(hand, technique, direction);
-            times_add(&both->by_hand[direction], osu_time() - start);
+            times_add(&both->by_hand[direction], now_us() - start);
         }
         if (map_timed(own, graph, &root, &time))
             return false;
@@ -138,9 +137,9 @@ static void measure_one_copy(const struct run *run, struct by_hand *hand, double
     times[TO].n = times[FROM].n = 0;
     for (struct repetition repetition = {0}; repeat(&run->options, &repetition);) {
         for (enum direction direction = TO; direction < DIRECTIONS; direction++) {
-            double start = osu_time();
+            double start = now_us();
             by_hand_one_copy(hand, direction);
-            times_add(&times[direction], osu_time() - start);
+            times_add(&times[direction], now_us() - start);
         }
     }
     for (enum direction direction = TO; direction < DIRECTIONS; direction++)
@@ -170,10 +169,10 @@ void measure_own(struct run *run, struct graph *graph)
 {
     struct by_hand hand;
     double one_copy[DIRECTIONS];
-    by_hand_open(&hand, run->ops, graph, run->options.asynchronous);
+    by_hand_open(&hand, run->device, graph, run->options.asynchronous);
     measure_one_copy(run, &hand, one_copy);
     for (size_t i = 0; i < DEEPCOPY_TECHNIQUES; i++) {
-        bool possible = techniques[i].id != SHMEMX_DEEP_BASE || run->ops->local_pointer;
+        bool possible = techniques[i].id != SHMEMX_DEEP_BASE || run->device->ops->local_pointer;
         if (run->options.techniques[i] && possible)
             run->right &= measure_technique(run, graph, &hand, &techniques[i], one_copy);
     }

@@ -3,8 +3,6 @@
  * To another PE and back: shmemx_put_deep and get_deep beside packing by hand and a put, in turns. PE 0 alone is busy.
  */
 #include "deepcopy.h"
-#include "session.h"
-#include "shmem_flavour.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +22,17 @@ void peer_open(struct peer *peer, const struct run *run, size_t capacity)
 {
     *peer = (struct peer){0};
     open_heap(peer, capacity);
-    peer->object = run->ops->alloc(capacity);
-    peer->mapped = osu_map(peer->object, capacity, run->ops->type);
+    peer->object = device_alloc(run->device, capacity);
+    peer->mapped = shmmap(peer->object, capacity, run->device->ops->memtype);
     peer->mapped_size = capacity;
     if (!peer->mapped)
-        osu_fail("shmmap: %s", osu_map_error());
+        die("shmmap: %s", shmemx_strerror());
 }
 
 void peer_close(struct peer *peer, const struct run *run)
 {
-    osu_unmap(peer->mapped);
-    run->ops->free(peer->object);
+    shmumap(peer->mapped);
+    device_free(run->device, peer->object);
     shmem_free(peer->heap);
 }
 
@@ -61,18 +59,18 @@ static void write_copy(void *context, uint64_t address, const void *bytes, size_
 
 static ptrdiff_t put_timed(const struct target *target, const struct graph *graph, double *time_p)
 {
-    double start = osu_time();
+    double start = now_us();
     ptrdiff_t size = shmemx_put_deep(target->dest, target->capacity, graph->objects[0].bytes, graph->type, 1, OTHER_PE);
     shmem_quiet();
-    *time_p = osu_time() - start;
+    *time_p = now_us() - start;
     return size >= 0 && (size_t)size > target->capacity ? -1 : size;
 }
 
 static ptrdiff_t get_timed(const struct target *target, struct graph *graph, double *time_p)
 {
-    double start = osu_time();
+    double start = now_us();
     ptrdiff_t size = shmemx_get_deep(graph->objects[0].bytes, target->dest, graph->type, 1, OTHER_PE);
-    *time_p = osu_time() - start;
+    *time_p = now_us() - start;
     return size;
 }
 
@@ -91,17 +89,17 @@ static bool first_calls(struct target *target, struct graph *graph, struct times
 
 static void put_by_hand(struct by_hand *hand, const struct target *target, bool packs, struct times *times)
 {
-    double start = osu_time();
+    double start = now_us();
     if (packs)
         by_hand_pack(hand);
     shmem_putmem(target->dest, hand->packed, hand->packed_size, OTHER_PE);
     shmem_quiet();
-    times_add(&times[TO], osu_time() - start);
-    start = osu_time();
+    times_add(&times[TO], now_us() - start);
+    start = now_us();
     shmem_getmem(hand->packed, target->dest, hand->packed_size, OTHER_PE);
     if (packs)
         by_hand_unpack(hand);
-    times_add(&times[FROM], osu_time() - start);
+    times_add(&times[FROM], now_us() - start);
 }
 
 /* The image is put first, so that what get_deep finds is one. */
@@ -156,8 +154,8 @@ static bool measure_target(struct run *run, struct graph *graph, struct by_hand 
 /* The route to mapped memory, or "heap"; and the network, if the other PE is on another node. */
 static void name_place(char *name, size_t size, const struct peer *peer, bool is_heap)
 {
-    bool network = peer->heap && !strcmp(osu_route(peer->heap, OTHER_PE), "ucx");
-    snprintf(name, size, "%s%s", is_heap ? "heap" : osu_route(peer->mapped, OTHER_PE), network ? "/ucx" : "");
+    bool network = peer->heap && !strcmp(shmemx_route(peer->heap, OTHER_PE), "ucx");
+    snprintf(name, size, "%s%s", is_heap ? "heap" : shmemx_route(peer->mapped, OTHER_PE), network ? "/ucx" : "");
 }
 
 void measure_peer(struct run *run, struct graph *graph, const struct peer *peer)
@@ -169,7 +167,7 @@ void measure_peer(struct run *run, struct graph *graph, const struct peer *peer)
     name_place(names[0], sizeof names[0], peer, true);
     name_place(names[1], sizeof names[1], peer, false);
     ptrdiff_t size = shmemx_put_deep(NULL, 0, graph->objects[0].bytes, graph->type, 1, OTHER_PE);
-    by_hand_open(&hand, run->ops, graph, false);
+    by_hand_open(&hand, run->device, graph, false);
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         if (targets[i].dest && size >= 0 && (size_t)size <= targets[i].capacity)
             run->right &= measure_target(run, graph, &hand, &targets[i]);

@@ -3,7 +3,6 @@
  * The table, the same as CSV, and what the figures say about the goals.
  */
 #include "deepcopy.h"
-#include "session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static double gb_per_s(const struct result *result)
 
 void report_title(struct run *run)
 {
-    printf("# deepcopy: %s memory, %d PEs%s\n", run->ops->name, run->n_pes,
+    printf("# deepcopy: %s memory, %d PEs%s\n", run->device->ops->name, run->n_pes,
            run->options.asynchronous ? ", asynchronous" : "");
     printf("%-10s %8s %-9s %-10s %-5s %11s %11s %8s %11s %7s %11s %7s\n", "# shape", "node, B", "technique", "place",
            "way", "first, us", "us", "GB/s", "by hand, us", "%", "one copy", "%");
@@ -32,11 +31,11 @@ void report_title(struct run *run)
 
 static void print_csv(FILE *csv, const struct run *run, const struct result *result)
 {
-    fprintf(csv, "%s,%s,%zu,%zu,%zu,%zu,%s,%d,%s,%s,%ld,%.5g,%.5g,%.5g,%.4g,%.5g,%.4g,%.5g,%.4g\n", run->ops->name,
-            result->shape, result->node_size, result->n_objects, result->bytes, result->image, result->technique,
-            run->options.asynchronous, result->place, directions[result->direction], result->n, result->first,
-            result->median, result->best, gb_per_s(result), result->by_hand, 100 * result->by_hand / result->median,
-            result->one_copy, 100 * result->one_copy / result->median);
+    fprintf(csv, "%s,%s,%zu,%zu,%zu,%zu,%s,%d,%s,%s,%ld,%.5g,%.5g,%.5g,%.4g,%.5g,%.4g,%.5g,%.4g\n",
+            run->device->ops->name, result->shape, result->node_size, result->n_objects, result->bytes, result->image,
+            result->technique, run->options.asynchronous, result->place, directions[result->direction], result->n,
+            result->first, result->median, result->best, gb_per_s(result), result->by_hand,
+            100 * result->by_hand / result->median, result->one_copy, 100 * result->one_copy / result->median);
     fflush(csv);
 }
 
@@ -44,7 +43,7 @@ void report_add(struct run *run, const struct result *result)
 {
     run->results = realloc(run->results, (run->n_results + 1) * sizeof *run->results);
     if (!run->results)
-        osu_fail("no memory for the results");
+        die("no memory for the results");
     run->results[run->n_results++] = *result;
     printf("%-10s %8zu %-9s %-10s %-5s %11.1f %11.1f %8.3f %11.1f %7.1f %11.1f %7.1f\n", result->shape,
            result->node_size, result->technique, result->place, directions[result->direction], result->first,

@@ -3,7 +3,6 @@
  * Repeated measurements and their median.
  */
 #include "deepcopy.h"
-#include "session.h"
 
 #include <stdlib.h>
 
@@ -43,8 +42,8 @@ bool repeat(const struct options *options, struct repetition *repetition)
 {
     long n = repetition->n++;
     if (n == 0)
-        repetition->start = osu_time();
-    double elapsed = osu_time() - repetition->start;
+        repetition->start = now_us();
+    double elapsed = now_us() - repetition->start;
     bool is_long = n > 0 && elapsed / (double)n > LONG_REPETITION;
     bool is_late = elapsed > options->seconds * 1e6 && n >= REPETITIONS_MIN - is_long;
     return n < options->repetitions && !is_late;

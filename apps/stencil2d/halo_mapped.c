@@ -124,15 +124,15 @@ void put_in_queues(const struct run *run, const struct local_tile *t, struct que
             const struct message m = message_to(run, t, d);
             int i = n++ % (1 + t->n_beside);
 
-            run->ops->put_signal(i == 0 ? queue : t->beside[i - 1], m.dest, m.source, m.bytes, m.signal, run->exchanges,
-                                 m.pe);
+            run->ops->gpu.put_signal(i == 0 ? queue : t->beside[i - 1], m.dest, m.source, m.bytes, m.signal,
+                                     run->exchanges, m.pe);
         }
 }
 
 void put_behind(const struct run *run, const struct local_tile *t, struct queue *queue)
 {
     for (int i = 0; i < t->n_beside; i++)
-        run->ops->follow(t->beside[i], queue);
+        run->ops->gpu.follow(t->beside[i], queue);
     put_in_queues(run, t, queue);
 }
 
@@ -140,7 +140,7 @@ void wait_in_queue(const struct run *run, const struct local_tile *t, struct que
 {
     for (int d = 0; d < DIRECTIONS; d++)
         if (has_neighbor(&t->shape, d))
-            run->ops->signal_wait(queue, &run->signals[t->shape.number * DIRECTIONS + d], run->exchanges);
+            run->ops->gpu.signal_wait(queue, &run->signals[t->shape.number * DIRECTIONS + d], run->exchanges);
 }
 
 /* The puts follow the kernel; the host waits for those of the neighbours only. */
@@ -158,7 +158,7 @@ void open_mapped(struct run *run)
     for (int t = 0; t < run->n_tiles; t++) {
         struct local_tile *tile = &run->tiles[t];
 
-        tile->mapped_messages = shmmap(run->ops->map_object(tile->messages), bytes, run->ops->memtype);
+        tile->mapped_messages = shmmap(tile->messages, bytes, run->ops->memtype);
         if (!tile->mapped_messages)
             quit_all("shmmap of %zu bytes: %s; --naive runs without it", bytes, shmemx_strerror());
     }

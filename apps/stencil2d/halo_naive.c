@@ -20,7 +20,7 @@ static void send(const struct run *run, const struct local_tile *t, int directio
     char *out = staged(run, t->shape.number, area_out(run->exchanges), direction);
     size_t bytes = piece_bytes(run, t, direction);
 
-    run->ops->download(t->dev, t->messages, piece_offset(run, area_out(run->exchanges), direction), out, bytes);
+    run->ops->read(t->dev, out, t->messages, piece_offset(run, area_out(run->exchanges), direction), bytes);
     shmem_putmem(staged(run, neighbor->number, area_in(run->exchanges), opposite(direction)), out, bytes, neighbor->pe);
 }
 
@@ -28,8 +28,8 @@ static void receive(const struct run *run, const struct local_tile *t, int direc
 {
     int area = area_in(run->exchanges);
 
-    run->ops->upload(t->dev, t->messages, piece_offset(run, area, direction),
-                     staged(run, t->shape.number, area, direction), piece_bytes(run, t, direction));
+    run->ops->write(t->dev, t->messages, piece_offset(run, area, direction),
+                    staged(run, t->shape.number, area, direction), piece_bytes(run, t, direction));
 }
 
 static void for_neighbors(const struct run *run,

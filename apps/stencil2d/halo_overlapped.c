@@ -70,9 +70,9 @@ static void put_when_done(const struct run *run, const struct local_tile *t)
 {
     uint64_t *words = (uint64_t *)(t->mapped_messages + words_offset(run));
 
-    run->ops->signal_wait(t->urgent, &words[FRAMES_DONE], t->frames_done);
+    run->ops->gpu.signal_wait(t->urgent, &words[FRAMES_DONE], t->frames_done);
     for (int i = 0; i < t->n_beside; i++)
-        run->ops->signal_wait(t->beside[i], &words[FRAMES_DONE], t->frames_done);
+        run->ops->gpu.signal_wait(t->beside[i], &words[FRAMES_DONE], t->frames_done);
     put_in_queues(run, t, t->urgent);
 }
 
@@ -81,7 +81,7 @@ static void put_when_done(const struct run *run, const struct local_tile *t)
 /* The last iteration's frames are what the insides of the next one wait for, not the puts that come after them. */
 static void put_behind_frame(const struct run *run, const struct local_tile *t)
 {
-    run->ops->follow(t->queue, t->urgent);
+    run->ops->gpu.follow(t->queue, t->urgent);
     put_behind(run, t, t->urgent);
 }
 
@@ -89,9 +89,9 @@ static void put_behind_frame(const struct run *run, const struct local_tile *t)
 static void compute_in_queues(const struct run *run, const struct local_tile *t, int i, int n)
 {
     if (i > 0 && has_frame(i - 1, n))
-        run->ops->follow(t->queue, t->urgent);
+        run->ops->gpu.follow(t->queue, t->urgent);
     if (has_frame(i, n)) {
-        run->ops->follow(t->urgent, t->queue);
+        run->ops->gpu.follow(t->urgent, t->queue);
         compute_frame(run, t, t->urgent, i, n);
     }
     compute_inside(run, t, t->queue, i, n);

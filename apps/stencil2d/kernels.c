@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernel and how it is launched.
+ * The kernel and how it is launched. Without nvcc its fat binary is a single byte.
  */
 #include <shmemx.h>
 
@@ -14,15 +14,15 @@ static const char opencl[] = {
 #include "stencil2d.cl.inc"
     0};
 
-const struct kernel_code stencil_kernels = {fatbin, opencl};
+const struct kernel_code stencil_kernels = {sizeof(fatbin) > 1 ? fatbin : NULL, opencl};
 
 struct kernel *sweep_kernel(const struct device_ops *ops, struct device *dev, const struct real *real)
 {
     if (real == &real_sp)
-        return ops->kernel(dev, "sweep_sp", "-DREAL=float -DSWEEP=sweep_sp");
-    if (!ops->has_double(dev))
-        die("device %s has no double precision: use -p sp", ops->label(dev));
-    return ops->kernel(dev, "sweep_dp", "-DREAL=double -DSWEEP=sweep_dp -DNEEDS_FP64");
+        return ops->gpu.kernel(dev, "sweep_sp", "-DREAL=float -DSWEEP=sweep_sp");
+    if (!ops->gpu.has_double(dev))
+        die("device %s has no double precision: use -p sp", ops->gpu.label(dev));
+    return ops->gpu.kernel(dev, "sweep_dp", "-DREAL=double -DSWEEP=sweep_dp -DNEEDS_FP64");
 }
 
 static long parts(long n, long size)
@@ -65,7 +65,7 @@ void plan_launch(const struct device_ops *ops, struct queue *queue, struct kerne
 
     for (int i = 0; i < 3; i++)
         real->set(&rounded[i], weights[i], 1);
-    ops->launch(queue, kernel, &launch, arguments, sizeof(arguments) / sizeof(arguments[0]));
+    ops->gpu.launch(queue, kernel, &launch, arguments, sizeof(arguments) / sizeof(arguments[0]));
 }
 
 void sweep_launch(const struct device_ops *ops, struct queue *queue, struct kernel *kernel, const struct real *real,

@@ -9,8 +9,6 @@
 #include "picture.h"
 #include "stencil2d.h"
 
-const char program_name[] = "stencil2d";
-
 /* What lasts through all runs. */
 struct session {
     struct options opt;
@@ -33,7 +31,7 @@ static int first_device(const struct session *s)
     if (s->opt.gpus_per_pe > 1)
         return shmem_team_my_pe(SHMEM_TEAM_SHARED) * s->opt.gpus_per_pe;
     proposed = shmemx_my_device(s->ops->memtype);
-    return proposed < 0 ? 0 : proposed; /* open says what is wrong, if anything */
+    return proposed < 0 ? 0 : proposed; /* device_open says what is wrong, if anything */
 }
 
 /* The first tile on the same device, which opens and closes it. */
@@ -50,15 +48,15 @@ static void open_devices(struct session *s)
 {
     int first, devices, first_there;
 
-    s->ops = device_select(s->opt.device);
+    s->ops = device_select(s->opt.device, &stencil_kernels);
     first = first_device(s);
     devices = s->ops->count();
     s->tiles = host_alloc((size_t)s->opt.gpus_per_pe * sizeof(*s->tiles));
     for (int i = 0; i < s->opt.gpus_per_pe; i++) {
         s->tiles[i].device_index = s->opt.gpus_per_pe > 1 && devices > 0 ? (first + i) % devices : first;
         first_there = first_on_device(s, i);
-        s->tiles[i].dev =
-            first_there < i ? s->tiles[first_there].dev : s->ops->open(s->tiles[i].device_index, &stencil_kernels);
+        s->tiles[i].dev = first_there < i ? s->tiles[first_there].dev
+                                          : device_open(s->ops, s->tiles[i].device_index, &stencil_kernels);
     }
 }
 
@@ -134,7 +132,7 @@ static const struct exchange *exchange_of(const struct session *s, enum variant 
     if (variant != MAPPED)
         return variant == NAIVE ? &exchange_naive : &exchange_overlapped;
     if (sync == AS_DEVICE_LIKES)
-        sync = s->ops == &device_cuda ? IN_QUEUE : BY_SIGNALS;
+        sync = s->ops == &device_cuda_ops ? IN_QUEUE : BY_SIGNALS;
     return mapped[sync];
 }
 
@@ -181,6 +179,7 @@ int main(int argc, char **argv)
     struct session s = {.introduced = false};
 
     options_parse(argc, argv, &s.opt);
+    program_name = "stencil2d";
     shmem_init();
     if (s.opt.error[0])
         quit_all("%s; --help lists the options", s.opt.error);

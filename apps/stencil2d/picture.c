@@ -61,7 +61,7 @@ static void fetch(const struct picture *pic, const struct local_tile *t, int fir
     size_t index = run->grid.origin + (size_t)first * run->grid.pitch;
     size_t elements = (size_t)(n - 1) * run->grid.pitch + (size_t)t->shape.cols;
 
-    run->ops->download(t->dev, t->buf[run->cur], index * run->real->size, pic->cells, elements * run->real->size);
+    run->ops->read(t->dev, pic->cells, t->buf[run->cur], index * run->real->size, elements * run->real->size);
 }
 
 /* Of a tile; infinite if a cell is not finite. */

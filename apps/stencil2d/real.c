@@ -6,7 +6,6 @@
 #include "real.h"
 
 #include <math.h>
-#include <shmem.h>
 #include <string.h>
 
 /* Finaliser of SplitMix64: spreads every bit of its argument over the whole word. */
@@ -45,15 +44,12 @@ static void compare_inexact(double expected, double found, long row, long col, d
 
 #define REAL float
 #define NAME(f) f##_sp
-#define SHMEM_IPUT shmem_float_iput
 #include "real_impl.h"
 #undef REAL
 #undef NAME
-#undef SHMEM_IPUT
 
 #define REAL double
 #define NAME(f) f##_dp
-#define SHMEM_IPUT shmem_double_iput
 #include "real_impl.h"
 
 const struct real real_sp = {
@@ -63,7 +59,6 @@ const struct real real_sp = {
     .set = set_sp,
     .sweep = sweep_sp,
     .compare = compare_sp,
-    .put_strided = put_strided_sp,
 };
 
 const struct real real_dp = {
@@ -73,5 +68,4 @@ const struct real real_dp = {
     .set = set_dp,
     .sweep = sweep_dp,
     .compare = compare_dp,
-    .put_strided = put_strided_dp,
 };

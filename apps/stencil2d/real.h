@@ -32,9 +32,6 @@ struct real {
     /* Compare n cells of the matrix from (row, col) on. */
     void (*compare)(const void *expected, const void *found, long row, long col, long n, double tolerance,
                     struct comparison *sum);
-
-    /* Put n elements, stride elements apart at both ends. */
-    void (*put_strided)(void *dest, const void *source, ptrdiff_t stride, size_t n, int pe);
 };
 
 extern const struct real real_sp, real_dp;

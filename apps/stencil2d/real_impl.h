@@ -3,7 +3,6 @@
  * The functions of one precision. real.c includes this file twice, with
  *   REAL         the type
  *   NAME(f)      f with a suffix for the type
- *   SHMEM_IPUT   the strided put of the type
  */
 
 static void NAME(fill)(void *dest, uint64_t seed, long row, long col, long n)
@@ -57,9 +56,4 @@ static void NAME(compare)(const void *expected, const void *found, long row, lon
         else if (memcmp(&want[i], &have[i], sizeof(REAL)) != 0)
             compare_inexact(want[i], have[i], row, col + i, tolerance, sum);
     }
-}
-
-static void NAME(put_strided)(void *dest, const void *source, ptrdiff_t stride, size_t n, int pe)
-{
-    SHMEM_IPUT(dest, source, stride, stride, n, pe);
 }

@@ -35,7 +35,7 @@ static void format_tile(const struct run *run, const struct local_tile *t, char 
     snprintf(line, LINE_BYTES,
              "PE %d on %s: device %s (%s %d), grid position %d,%d, tile %dx%d, "
              "routes north %s south %s west %s east %s",
-             shape->pe, host, run->ops->label(t->dev), run->ops->name, t->device_index, shape->grid_row,
+             shape->pe, host, run->ops->gpu.label(t->dev), run->ops->name, t->device_index, shape->grid_row,
              shape->grid_col, shape->rows, shape->cols, route(t, NORTH), route(t, SOUTH), route(t, WEST),
              route(t, EAST));
 }

@@ -21,10 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device.h"
 #include "frame.h"
 #include "real.h"
-#include "util.h"
+#include "support/device.h"
+#include "support/util.h"
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */
 

@@ -51,7 +51,7 @@ static void set_matrix(const struct run *run, const struct local_tile *t)
         for (int i = 0; i < n; i++)
             initial_row(run, &t->shape, first + i - width, rows_buf + (size_t)i * row_bytes);
         for (int b = 0; b < 2; b++)
-            run->ops->upload(t->dev, t->buf[b], (size_t)first * row_bytes, rows_buf, (size_t)n * row_bytes);
+            run->ops->write(t->dev, t->buf[b], (size_t)first * row_bytes, rows_buf, (size_t)n * row_bytes);
     }
     free(rows_buf);
 }
@@ -76,7 +76,7 @@ static void set_messages(const struct run *run, struct local_tile *t)
     for (int d = 0; d < DIRECTIONS; d++)
         if (has_neighbor(&t->shape, d))
             fill_piece(run, &t->shape, d, messages + piece_offset(run, area_out(run->exchanges + 1), d));
-    run->ops->upload(t->dev, t->messages, 0, messages, bytes);
+    run->ops->write(t->dev, t->messages, 0, messages, bytes);
     free(messages);
     t->frames_done = 0;
 }
@@ -99,7 +99,7 @@ static void open_beside(const struct run *run, struct local_tile *t)
     for (int d = 0; d < DIRECTIONS; d++)
         neighbors += has_neighbor(&t->shape, d);
     for (t->n_beside = 0; t->n_beside < most && t->n_beside < neighbors - 1; t->n_beside++)
-        t->beside[t->n_beside] = run->ops->urgent_queue_open(t->dev);
+        t->beside[t->n_beside] = run->ops->gpu.urgent_queue_open(t->dev);
 }
 
 /* Where one queue has all, puts follow kernels at once: the library does small ones in urgent queues by a kernel. */
@@ -107,7 +107,7 @@ static struct queue *open_queue(const struct run *run, struct device *dev)
 {
     bool is_alone = run->exchange->in_queues && !run->exchange->overlaps;
 
-    return is_alone ? run->ops->urgent_queue_open(dev) : run->ops->queue_open(dev);
+    return is_alone ? run->ops->gpu.urgent_queue_open(dev) : run->ops->gpu.queue_open(dev);
 }
 
 void tiles_open(struct run *run)
@@ -119,7 +119,7 @@ void tiles_open(struct run *run)
             t->buf[b] = run->ops->alloc(t->dev, run->grid.elements * run->real->size);
         t->messages = run->ops->alloc(t->dev, messages_bytes(run));
         t->queue = open_queue(run, t->dev);
-        t->urgent = run->exchange->overlaps ? run->ops->urgent_queue_open(t->dev) : NULL;
+        t->urgent = run->exchange->overlaps ? run->ops->gpu.urgent_queue_open(t->dev) : NULL;
         open_beside(run, t);
         t->kernel = sweep_kernel(run->ops, t->dev, run->real);
     }
@@ -128,11 +128,11 @@ void tiles_open(struct run *run)
 void tiles_finish(const struct run *run)
 {
     for (int i = 0; i < run->n_tiles; i++) {
-        run->ops->finish(run->tiles[i].queue);
+        run->ops->gpu.finish(run->tiles[i].queue);
         if (run->tiles[i].urgent)
-            run->ops->finish(run->tiles[i].urgent);
+            run->ops->gpu.finish(run->tiles[i].urgent);
         for (int q = 0; q < run->tiles[i].n_beside; q++)
-            run->ops->finish(run->tiles[i].beside[q]);
+            run->ops->gpu.finish(run->tiles[i].beside[q]);
     }
 }
 
@@ -142,10 +142,10 @@ void tiles_close(struct run *run)
         struct local_tile *t = &run->tiles[i];
 
         while (t->n_beside > 0)
-            run->ops->queue_close(t->beside[--t->n_beside]);
+            run->ops->gpu.queue_close(t->beside[--t->n_beside]);
         if (t->urgent)
-            run->ops->queue_close(t->urgent);
-        run->ops->queue_close(t->queue);
+            run->ops->gpu.queue_close(t->urgent);
+        run->ops->gpu.queue_close(t->queue);
         run->ops->free(t->dev, t->messages);
         for (int b = 0; b < 2; b++)
             run->ops->free(t->dev, t->buf[b]);

@@ -93,8 +93,8 @@ static void compare_rows(struct run *run, struct reference *ref, int number, int
     int rows = piece_rows(&own->shape, first, piece);
 
     if (rows > 0)
-        run->ops->download(own->dev, own->buf[run->cur], index * run->real->size, symmetric,
-                           rows_bytes(run, &own->shape, rows));
+        run->ops->read(own->dev, symmetric, own->buf[run->cur], index * run->real->size,
+                       rows_bytes(run, &own->shape, rows));
     shmem_barrier_all();
     for (int pe = 0; shmem_my_pe() == 0 && pe < shmem_n_pes(); pe++) {
         struct tile tile;
@@ -152,8 +152,8 @@ enum verdict verify_own_tiles(struct run *run, struct reference *ref, struct com
         const struct local_tile *t = &run->tiles[i];
         char *local = host_alloc(rows_bytes(run, &t->shape, t->shape.rows));
 
-        run->ops->download(t->dev, t->buf[run->cur], run->grid.origin * run->real->size, local,
-                           rows_bytes(run, &t->shape, t->shape.rows));
+        run->ops->read(t->dev, local, t->buf[run->cur], run->grid.origin * run->real->size,
+                       rows_bytes(run, &t->shape, t->shape.rows));
         compare_piece(run, ref, &t->shape, 0, t->shape.rows, local, sum);
         free(local);
     }
@@ -168,10 +168,10 @@ void inject_error(struct run *run)
 
     if (job_rank() != job_size() - 1)
         return;
-    run->ops->download(t->dev, t->buf[run->cur], offset, cell, run->real->size);
+    run->ops->read(t->dev, cell, t->buf[run->cur], offset, run->real->size);
     if (run->opt->tolerance > 0)
         run->real->set(cell, NAN, 1);
     else
         cell[0] ^= 1; /* a single bit must be noticed */
-    run->ops->upload(t->dev, t->buf[run->cur], offset, cell, run->real->size);
+    run->ops->write(t->dev, t->buf[run->cur], offset, cell, run->real->size);
 }

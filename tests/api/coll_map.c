@@ -15,7 +15,7 @@ enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 /* Where a collective takes its data from, or puts them: mapped memory or the heap. */
 struct object {
-    const struct device_ops *ops; /* NULL: the heap */
+    struct device *device; /* NULL: the heap */
     void *buffer;
     uint64_t *words;
 };
@@ -25,16 +25,16 @@ static size_t n_pes, my_pe;
 
 static void write_words(const struct object *object, size_t n)
 {
-    if (object->ops)
-        object->ops->write(object->buffer, 0, scratch, n * sizeof *scratch);
+    if (object->device)
+        device_write(object->device, object->buffer, 0, scratch, n * sizeof *scratch);
     else
         memcpy(object->words, scratch, n * sizeof *scratch);
 }
 
 static void read_words(const struct object *object, size_t n)
 {
-    if (object->ops)
-        object->ops->read(scratch, object->buffer, 0, n * sizeof *scratch);
+    if (object->device)
+        device_read(object->device, scratch, object->buffer, 0, n * sizeof *scratch);
     else
         memcpy(scratch, object->words, n * sizeof *scratch);
 }
@@ -58,7 +58,7 @@ static void prepare(const struct object *dest, const struct object *source, size
 static void expect(const char *what, const struct object *dest, size_t i, uint64_t expected)
 {
     CHECK_THAT(scratch[i] == expected, "%s into %s: element %zu is %#llx, expected %#llx", what,
-               dest->ops ? dest->ops->name : "the heap", i, (unsigned long long)scratch[i],
+               dest->device ? dest->device->ops->name : "the heap", i, (unsigned long long)scratch[i],
                (unsigned long long)expected);
 }
 
@@ -168,8 +168,8 @@ static unsigned char byte_of(size_t pe, size_t i)
 
 static void write_bytes(const struct object *object, size_t at, size_t n)
 {
-    if (object->ops)
-        object->ops->write(object->buffer, at, scratch, n);
+    if (object->device)
+        device_write(object->device, object->buffer, at, scratch, n);
     else
         memcpy((char *)object->words + at, scratch, n);
 }
@@ -191,15 +191,15 @@ static void check_blocks(const char *what, const struct object *dest, size_t blo
 {
     const unsigned char *bytes = (const unsigned char *)scratch;
     size_t all = blocks * n;
-    if (dest->ops)
-        dest->ops->read(scratch, dest->buffer, 0, all + 2 * ODD);
+    if (dest->device)
+        device_read(dest->device, scratch, dest->buffer, 0, all + 2 * ODD);
     else
         memcpy(scratch, dest->words, all + 2 * ODD);
     check_untouched(what, bytes, ODD, 0xa5);
     for (size_t i = 0; i < all; i++) {
         unsigned char expected = byte_of(blocks == 1 ? root : i / n, from + i % n);
         CHECK_THAT(bytes[ODD + i] == expected, "%s of %zu bytes into %s: byte %zu is %#x, expected %#x", what, n,
-                   dest->ops ? dest->ops->name : "the heap", i, bytes[ODD + i], expected);
+                   dest->device ? dest->device->ops->name : "the heap", i, bytes[ODD + i], expected);
     }
     check_untouched(what, bytes + ODD + all, ODD, 0xa5);
 }
@@ -244,10 +244,10 @@ static void check_bytes_of_all(const struct object *dest, const struct object *s
         check_in_place(dest, lengths[i]);
 }
 
-static struct object make(const struct device_ops *ops, size_t n)
+static struct object make(struct device *device, size_t n)
 {
-    struct object object = {.ops = ops, .buffer = ops->alloc(n * sizeof(uint64_t))};
-    object.words = shmmap(object.buffer, n * sizeof(uint64_t), ops->type);
+    struct object object = {.device = device, .buffer = device_alloc(device, n * sizeof(uint64_t))};
+    object.words = shmmap(object.buffer, n * sizeof(uint64_t), device->ops->memtype);
     CHECK_THAT(object.words, "shmmap of %zu words: %s", n, shmemx_strerror());
     return object;
 }
@@ -256,15 +256,17 @@ static void discard(const struct object *object)
 {
     shmem_barrier_all();
     shmumap(object->words);
-    object->ops->free(object->buffer);
+    device_free(object->device, object->buffer);
 }
 
-static bool check_kind(const struct device_ops *ops)
+static bool check_kind(const struct device_ops *kind)
 {
+    struct device *device = map_open_device(kind);
     size_t n = MOST * n_pes + 1;
-    if (!map_open_device(ops))
+    if (!device)
         return false;
-    struct object mapped[] = {make(ops, n), make(ops, n)}, heap = {.words = check_shmem_malloc(n * sizeof(uint64_t))};
+    struct object mapped[] = {make(device, n), make(device, n)},
+                  heap = {.words = check_shmem_malloc(n * sizeof(uint64_t))};
     check_all(&mapped[0], &mapped[1]);
     check_bytes_of_all(&mapped[0], &mapped[1]);
     check_all(&mapped[0], &heap);
@@ -283,12 +285,12 @@ int main(void)
     n_pes = (size_t)shmem_n_pes();
     my_pe = (size_t)shmem_my_pe();
     scratch = check_malloc((MOST * n_pes + 1) * sizeof *scratch);
-    bool opencl = check_kind(&device_opencl), cuda = check_kind(&device_cuda);
+    bool opencl = check_kind(&device_opencl_ops), cuda = check_kind(&device_cuda_ops);
     free(scratch);
     if (opencl || cuda)
         return check_end();
     if (shmem_my_pe() == 0)
-        printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+        printf("%s, %s\n", device_opencl_ops.absent, device_cuda_ops.absent);
     shmem_finalize();
     return CHECK_SKIP;
 }

@@ -26,7 +26,7 @@ enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 
 /* Memory that takes part: a mapped object or the heap. */
 struct object {
-    const struct device_ops *ops; /* NULL: the heap */
+    struct device *device; /* NULL: the heap */
     void *buffer;
     size_t skipped; /* of the buffer's bytes, before the mapped object */
     char *address;
@@ -36,16 +36,16 @@ static char *scratch;
 
 static void write_object(const struct object *object, size_t at, size_t nbytes)
 {
-    if (object->ops)
-        object->ops->write(object->buffer, object->skipped + at, scratch, nbytes);
+    if (object->device)
+        device_write(object->device, object->buffer, object->skipped + at, scratch, nbytes);
     else
         memcpy(object->address + at, scratch, nbytes);
 }
 
 static void read_object(const struct object *object, size_t at, size_t nbytes)
 {
-    if (object->ops)
-        object->ops->read(scratch, object->buffer, object->skipped + at, nbytes);
+    if (object->device)
+        device_read(object->device, scratch, object->buffer, object->skipped + at, nbytes);
     else
         memcpy(scratch, object->address + at, nbytes);
 }
@@ -72,8 +72,8 @@ static void check_one(const struct form *form, const struct object *dest, const 
 {
     char where[64];
     size_t nbytes = nelems * form->size;
-    snprintf(where, sizeof where, ", %s to %s at %zu", source->ops ? source->ops->name : "heap",
-             dest->ops ? dest->ops->name : "heap", at);
+    snprintf(where, sizeof where, ", %s to %s at %zu", source->device ? source->device->ops->name : "heap",
+             dest->device ? dest->device->ops->name : "heap", at);
     memset(scratch, 0xa5, nbytes + CHECK_GUARD);
     write_object(dest, at, nbytes + CHECK_GUARD);
     prepare(form, source, at, nelems);
@@ -81,7 +81,7 @@ static void check_one(const struct form *form, const struct object *dest, const 
     CHECK(form->reduce(SHMEM_TEAM_WORLD, dest->address + at, source->address + at, nelems) == 0);
     check_found(form, dest, at, nelems, where);
     check_untouched(form->name, (unsigned char *)scratch + nbytes, CHECK_GUARD, 0xa5);
-    if (!source->ops)
+    if (!source->device)
         return;
     CHECK(form->reduce(SHMEM_TEAM_WORLD, source->address + at, source->address + at, nelems) == 0);
     check_found(form, source, at, nelems, " in place");
@@ -113,14 +113,15 @@ static void check_form(const struct form *form, const struct objects *objects, i
     }
 }
 
-static void make_objects(const struct device_ops *ops, struct objects *objects)
+static void make_objects(struct device *device, struct objects *objects)
 {
     for (int i = 0; i < 2; i++) {
         struct object *object = &objects->mapped[i];
         /* an address within the allocation, of another alignment on each PE, where the kind has addresses */
-        *object = (struct object){.ops = ops, .skipped = ops->local_pointer ? 48 + 8 * (size_t)(shmem_my_pe() % 3) : 0};
-        object->buffer = ops->alloc(BYTES + 128);
-        object->address = shmmap((char *)object->buffer + object->skipped, BYTES, ops->type);
+        *object = (struct object){.device = device,
+                                  .skipped = device->ops->local_pointer ? 48 + 8 * (size_t)(shmem_my_pe() % 3) : 0};
+        object->buffer = device_alloc(device, BYTES + 128);
+        object->address = shmmap((char *)object->buffer + object->skipped, BYTES, device->ops->memtype);
         CHECK_THAT(object->address, "shmmap: %s", shmemx_strerror());
     }
     objects->heap = (struct object){.address = check_shmem_malloc(BYTES)};
@@ -131,17 +132,18 @@ static void free_objects(struct objects *objects)
     shmem_barrier_all();
     for (int i = 0; i < 2; i++) {
         shmumap(objects->mapped[i].address);
-        objects->mapped[i].ops->free(objects->mapped[i].buffer);
+        device_free(objects->mapped[i].device, objects->mapped[i].buffer);
     }
     shmem_free(objects->heap.address);
 }
 
-static bool check_kind(const struct device_ops *ops, bool is_thorough)
+static bool check_kind(const struct device_ops *kind, bool is_thorough)
 {
+    struct device *device = map_open_device(kind);
     struct objects objects;
-    if (!map_open_device(ops))
+    if (!device)
         return false;
-    make_objects(ops, &objects);
+    make_objects(device, &objects);
     for (int i = 0; i < N_FORMS; i++)
         if (is_thorough || i % 3 == 0)
             check_form(&forms[i], &objects, i);
@@ -157,7 +159,7 @@ static bool check_setting(const struct setting *setting, bool keeps_route, bool 
     shmem_init();
     sync_words = shmem_calloc(SHMEM_REDUCE_SYNC_SIZE, sizeof *sync_words);
     work = check_shmem_malloc((LONGEST / 2 + 1) * ELEMENT);
-    bool opencl = check_kind(&device_opencl, is_thorough), cuda = check_kind(&device_cuda, is_thorough);
+    bool opencl = check_kind(&device_opencl_ops, is_thorough), cuda = check_kind(&device_cuda_ops, is_thorough);
     shmem_free(work);
     shmem_free(sync_words);
     return opencl || cuda;
@@ -170,7 +172,7 @@ int main(void)
     for (int i = 0; i < N_SETTINGS; i++) {
         if (!check_setting(&settings[i], keeps_route, i == 0)) {
             if (shmem_my_pe() == 0)
-                printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+                printf("%s, %s\n", device_opencl_ops.absent, device_cuda_ops.absent);
             shmem_finalize();
             return CHECK_SKIP;
         }

@@ -375,7 +375,8 @@ static void check_info(const struct deep_area *area, const struct ring *ring, si
     shmemx_deep_info_t info;
     CHECK(shmemx_deep_info(area->address, NULL, &info, pe) == 0);
     CHECK(shmemx_deep_info(area->address, node_type, &info, pe) == 0);
-    CHECK(info.size == size && info.nelems == 1 && info.has_offsets == (area->ops->type == OSHM_MEMTYPE_OPENCL));
+    CHECK(info.size == size && info.nelems == 1 &&
+          info.has_offsets == (area->device->ops->memtype == OSHM_MEMTYPE_OPENCL));
     CHECK_THAT(info.nobjects == (size_t)ring->n_nodes * (ring->n_data ? 3 : 2) + 1, "deep_info: %zu objects",
                info.nobjects);
     if (pe == shmem_my_pe())
@@ -469,7 +470,7 @@ static void check_array(const struct deep_area *area)
 
 static void check_of_mapped(const struct deep_area *area)
 {
-    if (area->ops != &device_host)
+    if (area->device != &device_host)
         CHECK(shmemx_put_deep(area->address, area->size, area->address, node_type, 1, 0) == -EINVAL);
 }
 

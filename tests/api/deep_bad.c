@@ -170,7 +170,7 @@ static void try_info(const struct original *original, const struct deep_area *ar
 {
     shmemx_deep_info_t info;
     int rc = shmemx_deep_info(area->address, original->type, &info, pe);
-    bool fits = rc || area->ops == &device_host || info.size <= area->size;
+    bool fits = rc || area->device == &device_host || info.size <= area->size;
     CHECK_THAT((rc == -EBADMSG || !rc) && fits, "deep_info: %d", rc);
 }
 
@@ -225,7 +225,7 @@ static void try_last(const struct deep_area *area, int pe)
     CHECK(shmemx_put_deep(area->address, area->size, &object, type, 1, pe) > 0);
     shmem_quiet();
     shmem_getmem(&header, area->address, sizeof header, pe);
-    if (area->ops == &device_host)
+    if (area->device == &device_host)
         return; /* is followed by other data of the same region */
     shmem_putmem(end, &header, sizeof header, pe);
     shmem_quiet();

@@ -156,11 +156,11 @@ static void check_areas(struct node *nodes)
     deep_close_areas(areas, n);
 }
 
-static void check_space(const struct device_ops *device, struct node *nodes)
+static void check_space(struct device *device, struct node *nodes)
 {
-    shmemx_deep_space_attr_t attr = {.memory_type = device->type, .size = AREA};
+    shmemx_deep_space_attr_t attr = {.memory_type = device->ops->memtype, .size = AREA};
     uint64_t copy;
-    attr.buffer = device->alloc(AREA);
+    attr.buffer = device_alloc(device, AREA);
     shmemx_deep_space_t space = shmemx_deep_space_create(&attr);
     CHECK(space);
     fill(nodes, 5);
@@ -169,21 +169,23 @@ static void check_space(const struct device_ops *device, struct node *nodes)
     CHECK(!shmemx_deep_unmap(space, nodes, SHMEMX_DEEP_FROM));
     check_nodes(nodes, 5);
     shmemx_deep_space_destroy(space);
-    device->free(attr.buffer);
+    device_free(device, attr.buffer);
 }
 
 int main(void)
 {
-    static const struct device_ops *const devices[] = {&device_opencl, &device_cuda};
+    static const struct device_ops *const kinds[] = {&device_opencl_ops, &device_cuda_ops};
     setenv("SHMEM_COPY_THREADS", "2", 0); /* even when this PE's share of the cores is too small for any */
     setenv("SHMEM_COPY_CHUNK", "256k", 0);
     shmem_init();
     create_type();
     struct node *nodes = make_nodes();
     check_areas(nodes);
-    for (int i = 0; i < 2; i++)
-        if (map_open_device(devices[i]))
-            check_space(devices[i], nodes);
+    for (int i = 0; i < 2; i++) {
+        struct device *device = map_open_device(kinds[i]);
+        if (device)
+            check_space(device, nodes);
+    }
     free_nodes(nodes);
     return check_end();
 }

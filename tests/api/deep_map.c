@@ -48,7 +48,7 @@ static void fill(int seed)
     }
 }
 
-static void begin(const struct device_ops *device, int lifetime)
+static void begin(struct device *device, int lifetime)
 {
     fill(1);
     space_begin(&test, device, BUFFER, &(shmemx_deep_space_attr_t){.lifetime = lifetime});
@@ -120,7 +120,7 @@ static const char *const without_data[] = {"node.data", NULL};
 
 /* ---- Counted ----------------------------------------------------------------------------------------------------- */
 
-static void check_counts(const struct device_ops *device)
+static void check_counts(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
     CHECK(!map(&list[0], SHMEMX_DEEP_TO, NULL));
@@ -140,7 +140,7 @@ static void check_counts(const struct device_ops *device)
 }
 
 /* What leads to the copies that another map has made, and ALWAYS. */
-static void check_always(const struct device_ops *device)
+static void check_always(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
     CHECK(!map(&list[2], SHMEMX_DEEP_TO, NULL));
@@ -160,7 +160,7 @@ static void check_always(const struct device_ops *device)
     end();
 }
 
-static void check_update(const struct device_ops *device)
+static void check_update(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
     CHECK(!map(&list[1], SHMEMX_DEEP_TO, NULL));
@@ -178,7 +178,7 @@ static void check_update(const struct device_ops *device)
 
 /* ---- Structured and explicit ------------------------------------------------------------------------------------- */
 
-static void check_structured(const struct device_ops *device)
+static void check_structured(struct device *device)
 {
     begin(device, SHMEMX_DEEP_STRUCTURED);
     CHECK(!map(&list[2], SHMEMX_DEEP_TO, NULL));
@@ -198,7 +198,7 @@ static void check_structured(const struct device_ops *device)
     end();
 }
 
-static void check_explicit(const struct device_ops *device)
+static void check_explicit(struct device *device)
 {
     begin(device, SHMEMX_DEEP_EXPLICIT);
     CHECK(!map(&list[0], SHMEMX_DEEP_TO, NULL));
@@ -220,7 +220,7 @@ static void check_explicit(const struct device_ops *device)
 }
 
 /* In a counted space too: others that had mapped the same have nothing left to unmap. */
-static void check_release(const struct device_ops *device)
+static void check_release(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
     CHECK(!map(&list[0], SHMEMX_DEEP_TO, NULL) && !map(&list[0], SHMEMX_DEEP_TO, NULL));
@@ -236,7 +236,7 @@ static void check_release(const struct device_ops *device)
 /* ---- Pointers ---------------------------------------------------------------------------------------------------- */
 
 /* A pointer is set while somebody maps what it leads to. */
-static void check_selection(const struct device_ops *device)
+static void check_selection(struct device *device)
 {
     static const char *const wrong[] = {"node.date", NULL};
     begin(device, SHMEMX_DEEP_COUNTED);
@@ -258,7 +258,7 @@ static void check_selection(const struct device_ops *device)
 }
 
 /* Only the pointers need to be right. */
-static void check_pointers_only(const struct device_ops *device)
+static void check_pointers_only(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
     CHECK(!map(&list[0], 0, NULL));
@@ -269,7 +269,7 @@ static void check_pointers_only(const struct device_ops *device)
 }
 
 /* Objects inside of one that is mapped as bytes: their pointers are set, and never come back. */
-static void check_arena(const struct device_ops *device)
+static void check_arena(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
     uint64_t arena = 0;
@@ -323,7 +323,7 @@ static void check_large_copy(const struct large *nodes, int i, struct large *cop
     check_bytes("map", copy->behind, LARGE, (unsigned)i + 10);
 }
 
-static void check_large(const struct device_ops *device)
+static void check_large(struct device *device)
 {
     struct large *nodes, *copy = check_malloc(sizeof *copy);
     shmemx_type_t large = make_large(&nodes);
@@ -345,7 +345,7 @@ static void check_large(const struct device_ops *device)
 
 /* ---- Refusals: nothing has changed ------------------------------------------------------------------------------- */
 
-static void check_overlap(const struct device_ops *device)
+static void check_overlap(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
     shmemx_type_t byte = shmemx_type_find("char");
@@ -358,10 +358,10 @@ static void check_overlap(const struct device_ops *device)
     end();
 }
 
-static void check_full(const struct device_ops *device)
+static void check_full(struct device *device)
 {
     static char bytes[BUFFER];
-    size_t room = BUFFER - (device->type == OSHM_MEMTYPE_OPENCL ? GUARD : 0);
+    size_t room = BUFFER - (device->ops->memtype == OSHM_MEMTYPE_OPENCL ? GUARD : 0);
     shmemx_type_t byte = shmemx_type_find("char");
     begin(device, SHMEMX_DEEP_COUNTED);
     CHECK(shmemx_deep_map(test.space, bytes, byte, room + 1, SHMEMX_DEEP_TO, NULL, NULL) == -ENOSPC);
@@ -379,10 +379,10 @@ static void check_full(const struct device_ops *device)
     end();
 }
 
-static void check_refusals(const struct device_ops *device)
+static void check_refusals(struct device *device)
 {
-    void *buffer = device->alloc(BUFFER);
-    shmemx_deep_space_attr_t attr = {.memory_type = device->type, .buffer = buffer, .size = BUFFER};
+    void *buffer = device_alloc(device, BUFFER);
+    shmemx_deep_space_attr_t attr = {.memory_type = device->ops->memtype, .buffer = buffer, .size = BUFFER};
     shmemx_deep_space_attr_t wrong[7];
     for (int i = 0; i < 7; i++)
         wrong[i] = attr;
@@ -391,12 +391,12 @@ static void check_refusals(const struct device_ops *device)
     wrong[2].lifetime = -1;
     wrong[3].memory_type = 77;
     wrong[4].size = 2 * BUFFER;
-    wrong[5].buffer = device->type == OSHM_MEMTYPE_OPENCL ? NULL : wrong;
+    wrong[5].buffer = device->ops->memtype == OSHM_MEMTYPE_OPENCL ? NULL : wrong;
     wrong[6].buffer = NULL; /* no such device */
     wrong[6].device = 4711;
     for (int i = 0; i < 7; i++)
         CHECK_THAT(!shmemx_deep_space_create(&wrong[i]), "space %d was not refused", i);
-    device->free(buffer);
+    device_free(device, buffer);
     shmemx_deep_space_destroy(NULL);
 
     begin(device, SHMEMX_DEEP_COUNTED);
@@ -412,12 +412,12 @@ static void check_refusals(const struct device_ops *device)
 
 int main(void)
 {
-    static void (*const checks[])(const struct device_ops *) = {
+    static void (*const checks[])(struct device *) = {
         check_counts,  check_always,    check_update,        check_structured, check_explicit,
         check_release, check_selection, check_pointers_only, check_arena,      check_overlap,
         check_full,    check_refusals,  check_large,
     };
-    const struct device_ops *device = NULL;
+    struct device *device = NULL;
     bool is_any = false;
     shmem_init();
     make_type();

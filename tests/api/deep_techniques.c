@@ -22,9 +22,9 @@ static uint64_t seed;
 static const char *where(void)
 {
     static char text[160];
-    snprintf(text, sizeof text, "%s, %s, %s, %s, %s, seed %" PRIu64, test.device->name, technique_names[attr.technique],
-             lifetime_names[attr.lifetime], attr.asynchronous ? "asynchronous" : "synchronous",
-             test.buffer ? "buffer" : "no buffer", seed);
+    snprintf(text, sizeof text, "%s, %s, %s, %s, %s, seed %" PRIu64, test.device->ops->name,
+             technique_names[attr.technique], lifetime_names[attr.lifetime],
+             attr.asynchronous ? "asynchronous" : "synchronous", test.buffer ? "buffer" : "no buffer", seed);
     return text;
 }
 
@@ -43,7 +43,7 @@ static const char *device_bytes(const struct random_copy *copy, uint64_t address
 {
     struct held *mine = check_malloc(sizeof *mine + nbytes);
     (void)copy;
-    if (!address || (test.buffer && test.device->type == OSHM_MEMTYPE_OPENCL && address + nbytes > test.size)) {
+    if (!address || (test.buffer && test.device->ops->memtype == OSHM_MEMTYPE_OPENCL && address + nbytes > test.size)) {
         free(mine);
         return NULL;
     }
@@ -128,7 +128,7 @@ static void check_pointers_only(struct random_graph *graph)
 static void check_all_free(void)
 {
     shmemx_type_t type = shmemx_type_find("char");
-    size_t room = BUFFER - (test.device->type == OSHM_MEMTYPE_OPENCL ? GUARD : 0);
+    size_t room = BUFFER - (test.device->ops->memtype == OSHM_MEMTYPE_OPENCL ? GUARD : 0);
     if (!test.buffer)
         return;
     char *bytes = check_malloc(room);
@@ -155,7 +155,7 @@ static struct random_graph *next_graph(void)
     }
 }
 
-static void check_space(const struct device_ops *device, size_t size, int n_graphs)
+static void check_space(struct device *device, size_t size, int n_graphs)
 {
     space_begin(&test, device, size, &attr);
     for (int i = 0; i < n_graphs; i++) {
@@ -168,9 +168,9 @@ static void check_space(const struct device_ops *device, size_t size, int n_grap
     space_end(&test);
 }
 
-static void check_kind(const struct device_ops *device, int n_graphs)
+static void check_kind(struct device *device, int n_graphs)
 {
-    bool is_cuda = device->type == OSHM_MEMTYPE_CUDA;
+    bool is_cuda = device->ops->memtype == OSHM_MEMTYPE_CUDA;
     for (attr.technique = SHMEMX_DEEP_IMAGE; attr.technique <= SHMEMX_DEEP_PCPY; attr.technique++)
         for (attr.lifetime = SHMEMX_DEEP_COUNTED; attr.lifetime <= SHMEMX_DEEP_EXPLICIT; attr.lifetime++)
             for (attr.asynchronous = 0; attr.asynchronous < 2; attr.asynchronous++) {
@@ -183,7 +183,7 @@ static void check_kind(const struct device_ops *device, int n_graphs)
 
 int main(int argc, char **argv)
 {
-    const struct device_ops *device = NULL;
+    struct device *device = NULL;
     const char *wanted = getenv("DEEP_GRAPHS");
     int n_graphs = argc > 1 ? atoi(argv[1]) : wanted ? atoi(wanted) : 1;
     bool is_any = false;

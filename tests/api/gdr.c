@@ -15,7 +15,7 @@ static const size_t sizes[] = {1, 7, 8, 1000, 8192, 65537, 1 << 20, BYTES};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 
 struct object {
-    const struct device_ops *ops;
+    struct device *device;
     void *buffer;
     char *address;
 };
@@ -25,7 +25,7 @@ struct object {
 static void look(const struct object *object, const char *what, size_t nbytes, unsigned seed)
 {
     char *found = check_malloc(nbytes);
-    object->ops->read(found, object->buffer, 0, nbytes);
+    device_read(object->device, found, object->buffer, 0, nbytes);
     check_bytes(what, found, nbytes, seed);
     free(found);
 }
@@ -60,7 +60,7 @@ static void check_device_to_device(const struct object *object)
     const size_t half = BYTES / 2;
     char *block = check_malloc(half);
     check_fill(block, half, (unsigned)shmem_my_pe());
-    object->ops->write(object->buffer, half, block, half);
+    device_write(object->device, object->buffer, half, block, half);
     shmem_barrier_all();
     shmem_putmem(object->address, object->address + half, half, check_target(1));
     shmem_barrier_all();
@@ -75,11 +75,11 @@ static void check_rows(const struct object *object)
     long rows[WORDS], zero[2 * WORDS] = {0}, found[2 * WORDS];
     for (long i = 0; i < WORDS; i++)
         rows[i] = 100 * shmem_my_pe() + i;
-    object->ops->write(object->buffer, 0, zero, sizeof zero);
+    device_write(object->device, object->buffer, 0, zero, sizeof zero);
     shmem_barrier_all();
     shmem_long_iput((long *)object->address, rows, 2, 1, WORDS, check_target(1));
     shmem_barrier_all();
-    object->ops->read(found, object->buffer, 0, sizeof found);
+    device_read(object->device, found, object->buffer, 0, sizeof found);
     for (long i = 0; i < 2 * WORDS; i++)
         CHECK_THAT(found[i] == (i % 2 ? 0 : 100 * check_origin(1) + i / 2), "iput by gdr: word %ld is %ld", i,
                    found[i]);
@@ -106,7 +106,7 @@ static void check_order(const struct object *object)
 static void check_adds(const struct object *object)
 {
     long zero = 0, *counter = (long *)object->address;
-    object->ops->write(object->buffer, 0, &zero, sizeof zero);
+    device_write(object->device, object->buffer, 0, &zero, sizeof zero);
     shmem_barrier_all();
     for (int i = 0; i < ROUNDS; i++) {
         shmem_long_atomic_add(counter, 1, 0);
@@ -140,14 +140,15 @@ static bool may_be_refused(void)
     return shmem_n_pes() > 1;
 }
 
-static bool check_kind(const struct device_ops *ops)
+static bool check_kind(const struct device_ops *kind)
 {
-    if (!map_open_device(ops))
+    struct device *device = map_open_device(kind);
+    if (!device)
         return false;
-    struct object object = {.ops = ops, .buffer = ops->alloc(BYTES)};
-    object.address = shmmap(object.buffer, BYTES, ops->type);
+    struct object object = {.device = device, .buffer = device_alloc(device, BYTES)};
+    object.address = shmmap(object.buffer, BYTES, device->ops->memtype);
     if (object.address) {
-        CHECK_THAT(ops == &device_cuda || !may_be_refused(), "gdr took memory that is not CUDA's");
+        CHECK_THAT(kind == &device_cuda_ops || !may_be_refused(), "gdr took memory that is not CUDA's");
         check_serves(&object);
         shmumap(object.address);
     } else {
@@ -155,7 +156,7 @@ static bool check_kind(const struct device_ops *ops)
         CHECK_THAT(may_be_refused() && strstr(text, "gdr") && strstr(text, "PE "), "shmmap of %d bytes: %s", BYTES,
                    text);
     }
-    ops->free(object.buffer);
+    device_free(device, object.buffer);
     return true;
 }
 
@@ -164,11 +165,11 @@ int main(void)
     setenv("SHMEM_GPU_ROUTE", "gdr", 1);
     setenv("SHMEM_NODE_SIZE", "1", 1);
     shmem_init();
-    bool opencl = check_kind(&device_opencl), cuda = check_kind(&device_cuda);
+    bool opencl = check_kind(&device_opencl_ops), cuda = check_kind(&device_cuda_ops);
     if (opencl || cuda)
         return check_end();
     if (shmem_my_pe() == 0)
-        printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+        printf("%s, %s\n", device_opencl_ops.absent, device_cuda_ops.absent);
     shmem_finalize();
     return CHECK_SKIP;
 }

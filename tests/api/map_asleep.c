@@ -26,7 +26,7 @@ enum {
 
 /* A mapped object: words, then for each PE a block that it puts to and one for what it puts without blocking. */
 struct object {
-    const struct device_ops *ops;
+    struct device *device;
     void *buffer;
     char *address;
     size_t size;
@@ -47,17 +47,17 @@ static unsigned seed_of(int pe)
     return 11 + (unsigned)pe;
 }
 
-static struct object make(const struct device_ops *ops)
+static struct object make(struct device *device)
 {
-    struct object object = {.ops = ops, .size = block_of(shmem_n_pes(), 0)};
+    struct object object = {.device = device, .size = block_of(shmem_n_pes(), 0)};
     char *contents = check_malloc(object.size);
     memset(contents, 0, object.size);
     for (int pe = 0; pe < shmem_n_pes(); pe++)
         check_fill(contents + block_of(pe, 0), BLOCK, BEFORE);
-    object.buffer = ops->alloc(object.size);
-    ops->write(object.buffer, 0, contents, object.size);
+    object.buffer = device_alloc(device, object.size);
+    device_write(device, object.buffer, 0, contents, object.size);
     free(contents);
-    object.address = shmmap(object.buffer, object.size, ops->type);
+    object.address = shmmap(object.buffer, object.size, device->ops->memtype);
     CHECK_THAT(object.address, "shmmap of %zu bytes: %s", object.size, shmemx_strerror());
     return object;
 }
@@ -66,7 +66,7 @@ static void discard(const struct object *object)
 {
     shmem_barrier_all();
     shmumap(object->address);
-    object->ops->free(object->buffer);
+    device_free(object->device, object->buffer);
 }
 
 /* ---- The origins ------------------------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void put_blocks(const struct object *object, char *block)
     const int me = shmem_my_pe();
     check_fill(block, BLOCK, seed_of(me));
     shmem_putmem(object->address + block_of(me, 0), block, BLOCK, target());
-    object->ops->write(object->buffer, block_of(me, 0), block, BLOCK);
+    device_write(object->device, object->buffer, block_of(me, 0), block, BLOCK);
     shmem_putmem_nbi(object->address + block_of(me, 1), object->address + block_of(me, 0), BLOCK, target());
     shmem_quiet();
 }
@@ -151,7 +151,7 @@ static void sleep_once(void)
 static void check_contents(const struct object *object)
 {
     char *found = check_malloc(object->size);
-    object->ops->read(found, object->buffer, 0, object->size);
+    device_read(object->device, found, object->buffer, 0, object->size);
     const long *words = (const long *)found;
     long others = target();
     CHECK_THAT(words[COUNTER] == others * ADDS, "the counter of a sleeping PE is %ld, expected %ld", words[COUNTER],
@@ -193,11 +193,12 @@ static void check_flood(const struct object *object)
     CHECK_THAT(mine == -FLOOD, "after a flood of puts the word is %ld, expected %d", mine, -FLOOD);
 }
 
-static bool check_kind(const struct device_ops *ops)
+static bool check_kind(const struct device_ops *kind)
 {
-    if (!map_open_device(ops))
+    struct device *device = map_open_device(kind);
+    if (!device)
         return false;
-    struct object object = make(ops);
+    struct object object = make(device);
     long *finished = shmem_calloc((size_t)shmem_n_pes(), sizeof *finished);
     shmem_barrier_all();
     if (shmem_my_pe() < target())
@@ -213,11 +214,11 @@ static bool check_kind(const struct device_ops *ops)
 int main(void)
 {
     shmem_init();
-    bool opencl = check_kind(&device_opencl), cuda = check_kind(&device_cuda);
+    bool opencl = check_kind(&device_opencl_ops), cuda = check_kind(&device_cuda_ops);
     if (opencl || cuda)
         return check_end();
     if (shmem_my_pe() == 0)
-        printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+        printf("%s, %s\n", device_opencl_ops.absent, device_cuda_ops.absent);
     shmem_finalize();
     return CHECK_SKIP;
 }

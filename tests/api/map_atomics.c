@@ -15,15 +15,15 @@ static const uint64_t NEIGHBOUR = 0x1122334455667788u;
 
 /* A mapped object and the buffer behind it. */
 struct object {
-    const struct device_ops *ops;
+    struct device *device;
     void *buffer;
     uint64_t *words; /* its symmetric address */
 };
 
-static struct object make(const struct device_ops *ops, size_t nbytes)
+static struct object make(struct device *device, size_t nbytes)
 {
-    struct object object = {.ops = ops, .buffer = ops->alloc(nbytes)};
-    object.words = shmmap(object.buffer, nbytes, ops->type);
+    struct object object = {.device = device, .buffer = device_alloc(device, nbytes)};
+    object.words = shmmap(object.buffer, nbytes, device->ops->memtype);
     CHECK_THAT(object.words, "shmmap of %zu bytes: %s", nbytes, shmemx_strerror());
     return object;
 }
@@ -32,7 +32,7 @@ static void discard(const struct object *object)
 {
     shmem_barrier_all();
     shmumap(object->words);
-    object->ops->free(object->buffer);
+    device_free(object->device, object->buffer);
 }
 
 static void reset(const struct object *object, uint64_t value)
@@ -40,16 +40,16 @@ static void reset(const struct object *object, uint64_t value)
     uint64_t words[WORDS];
     for (int i = 0; i < WORDS; i++)
         words[i] = value;
-    object->ops->write(object->buffer, 0, words, sizeof words);
+    device_write(object->device, object->buffer, 0, words, sizeof words);
     shmem_barrier_all();
 }
 
 static void check_word(const struct object *object, const char *what, int index, uint64_t expected)
 {
     uint64_t words[WORDS];
-    object->ops->read(words, object->buffer, 0, sizeof words);
-    CHECK_THAT(words[index] == expected, "%s %s: word %d is %#llx, expected %#llx", object->ops->name, what, index,
-               (unsigned long long)words[index], (unsigned long long)expected);
+    device_read(object->device, words, object->buffer, 0, sizeof words);
+    CHECK_THAT(words[index] == expected, "%s %s: word %d is %#llx, expected %#llx", object->device->ops->name, what,
+               index, (unsigned long long)words[index], (unsigned long long)expected);
 }
 
 /* ---- Each operation alone ---------------------------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ static void check_signals(const struct object *words, const struct object *paylo
         shmem_putmem_signal(bytes, sent, PAYLOAD, words->words, 1, SHMEM_SIGNAL_ADD, check_target(1));
         while (shmem_uint64_atomic_fetch(words->words, shmem_my_pe()) < round)
             continue;
-        payload->ops->read(found, payload->buffer, 0, PAYLOAD);
+        device_read(payload->device, found, payload->buffer, 0, PAYLOAD);
         check_bytes("payload of a signal in mapped memory", found, PAYLOAD, (unsigned)check_origin(1) + round);
         shmem_barrier_all();
     }
@@ -219,11 +219,12 @@ static void check_signals(const struct object *words, const struct object *paylo
     free(found);
 }
 
-static bool check_kind(const struct device_ops *ops)
+static bool check_kind(const struct device_ops *kind)
 {
-    if (!map_open_device(ops))
+    struct device *device = map_open_device(kind);
+    if (!device)
         return false;
-    struct object words = make(ops, WORDS * sizeof(uint64_t)), payload = make(ops, PAYLOAD);
+    struct object words = make(device, WORDS * sizeof(uint64_t)), payload = make(device, PAYLOAD);
     check_operations(&words);
     check_sums(&words);
     check_one_word(&words);
@@ -236,11 +237,11 @@ static bool check_kind(const struct device_ops *ops)
 int main(void)
 {
     shmem_init();
-    bool opencl = check_kind(&device_opencl), cuda = check_kind(&device_cuda);
+    bool opencl = check_kind(&device_opencl_ops), cuda = check_kind(&device_cuda_ops);
     if (opencl || cuda)
         return check_end();
     if (shmem_my_pe() == 0)
-        printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+        printf("%s, %s\n", device_opencl_ops.absent, device_cuda_ops.absent);
     shmem_finalize();
     return CHECK_SKIP;
 }

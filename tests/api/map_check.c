@@ -13,12 +13,12 @@
 
 enum { BIG = 5 * (1 << 20) + 3, OFFSET = 72, AREA = BIG + OFFSET + CHECK_GUARD, UNTOUCHED = 0xa5 };
 
-/* Memory under test: how OpenSHMEM calls name it, and the buffer behind it. ops is device_host's for the host. */
+/* Memory under test: how OpenSHMEM calls name it, and the buffer behind it. device is device_host's for the host. */
 struct memory {
     const char *name;
     char *address;
     void *object;
-    const struct device_ops *ops;
+    struct device *device;
 };
 
 static _Alignas(64) unsigned char static_area[AREA], static_local[AREA];
@@ -29,18 +29,18 @@ static unsigned char *scratch; /* private memory that contents are made and look
 static void write_fill(const struct memory *memory, size_t nbytes, unsigned seed)
 {
     check_fill(scratch, nbytes, seed);
-    memory->ops->write(memory->object, OFFSET, scratch, nbytes);
+    device_write(memory->device, memory->object, OFFSET, scratch, nbytes);
 }
 
 static void write_untouched(const struct memory *memory, size_t nbytes)
 {
     memset(scratch, UNTOUCHED, OFFSET + nbytes + CHECK_GUARD);
-    memory->ops->write(memory->object, 0, scratch, OFFSET + nbytes + CHECK_GUARD);
+    device_write(memory->device, memory->object, 0, scratch, OFFSET + nbytes + CHECK_GUARD);
 }
 
 static void read_and_check(const struct memory *memory, const char *what, size_t nbytes, unsigned seed)
 {
-    memory->ops->read(scratch, memory->object, 0, OFFSET + nbytes + CHECK_GUARD);
+    device_read(memory->device, scratch, memory->object, 0, OFFSET + nbytes + CHECK_GUARD);
     check_untouched(what, scratch, OFFSET, UNTOUCHED);
     check_bytes(what, scratch + OFFSET, nbytes, seed);
     check_untouched(what, scratch + OFFSET + nbytes, CHECK_GUARD, UNTOUCHED);
@@ -134,7 +134,7 @@ static void check_elements(const struct memory *mapped)
         for (int i = 0; i < N; i++)
             CHECK_THAT(shmem_double_g((double *)at + i, target) == 1000.0 * me + i, "shmem_double_g: element %d", i);
         shmem_barrier_all();
-        mapped->ops->read(values, mapped->object, OFFSET, sizeof values);
+        device_read(mapped->device, values, mapped->object, OFFSET, sizeof values);
         for (int i = 0; i < N; i++)
             CHECK_THAT(values[i] == 1000.0 * origin + i, "shmem_double_p: element %d is %g", i, values[i]);
     }
@@ -158,7 +158,7 @@ static void check_strides(const struct memory *mapped, ptrdiff_t remote_stride, 
     shmem_quiet();
     shmem_iget32(back, at, local_stride, remote_stride, nelems, target);
     shmem_barrier_all();
-    mapped->ops->read(there, mapped->object, OFFSET, remote_bytes);
+    device_read(mapped->device, there, mapped->object, OFFSET, remote_bytes);
     for (size_t i = 0; i < remote_bytes / 4; i++) {
         size_t k = i / (size_t)remote_stride;
         uint32_t expected =
@@ -177,10 +177,10 @@ static void check_strides(const struct memory *mapped, ptrdiff_t remote_stride, 
 
 /* ---- several objects --------------------------------------------------------------------------------------------- */
 
-static struct memory map_new(const struct device_ops *device, size_t nbytes)
+static struct memory map_new(struct device *device, size_t nbytes)
 {
-    struct memory memory = {.name = device->name, .ops = device, .object = device->alloc(nbytes)};
-    memory.address = shmmap(memory.object, nbytes, device->type);
+    struct memory memory = {.name = device->ops->name, .device = device, .object = device_alloc(device, nbytes)};
+    memory.address = shmmap(memory.object, nbytes, device->ops->memtype);
     CHECK_THAT(memory.address, "shmmap of %zu bytes: %s", nbytes, shmemx_strerror());
     return memory;
 }
@@ -188,7 +188,7 @@ static struct memory map_new(const struct device_ops *device, size_t nbytes)
 static void unmap(struct memory *memory)
 {
     shmumap(memory->address);
-    memory->ops->free(memory->object);
+    device_free(memory->device, memory->object);
 }
 
 static void put_own_seed(const struct memory *memory, size_t nbytes, unsigned seed)
@@ -201,11 +201,11 @@ static void put_own_seed(const struct memory *memory, size_t nbytes, unsigned se
 
 static void check_own_seed(const struct memory *memory, size_t nbytes, unsigned seed)
 {
-    memory->ops->read(scratch, memory->object, 0, nbytes);
+    device_read(memory->device, scratch, memory->object, 0, nbytes);
     check_bytes("several objects", scratch, nbytes, seed + (unsigned)check_origin(1));
 }
 
-static void check_several(const struct device_ops *device)
+static void check_several(struct device *device)
 {
     enum { N = 5 };
     static const size_t sizes[N] = {1, 4096, 3 << 20, 100001, 2 << 20};
@@ -230,14 +230,14 @@ static void check_several(const struct device_ops *device)
 }
 
 /* The same buffer, unmapped and mapped again, keeps its contents. */
-static void check_again(const struct device_ops *device)
+static void check_again(struct device *device)
 {
     enum { BYTES = 70000 };
     struct memory memory = map_new(device, BYTES);
     put_own_seed(&memory, BYTES, 3);
     for (int i = 0; i < 10; i++) {
         shmumap(memory.address);
-        memory.address = shmmap(memory.object, BYTES, device->type);
+        memory.address = shmmap(memory.object, BYTES, device->ops->memtype);
         CHECK_THAT(memory.address, "shmmap again: %s", shmemx_strerror());
         check_own_seed(&memory, BYTES, 3);
     }
@@ -278,7 +278,7 @@ static void check_one_sided(const struct memory *mapped)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-static void check_with(const struct device_ops *device, const struct memory *mapped, const struct memory *second)
+static void check_with(struct device *device, const struct memory *mapped, const struct memory *second)
 {
     struct memory heap = {"heap", NULL, NULL, &device_host}, heap_local = heap;
     heap.address = heap.object = check_shmem_malloc(AREA);
@@ -293,24 +293,25 @@ static void check_with(const struct device_ops *device, const struct memory *map
     check_pair(mapped, second);
     check_pair(&heap, second);
     check_pair(&fixed, second);
-    if (device->local_pointer) {
-        struct memory unmapped = {"unmapped device memory", NULL, device->alloc(AREA), device};
+    if (device->ops->local_pointer) {
+        struct memory unmapped = {"unmapped device memory", NULL, device_alloc(device, AREA), device};
         unmapped.address = unmapped.object;
         check_pair(mapped, &unmapped);
         check_pair(&heap, &unmapped);
         check_pair(&fixed, &unmapped);
-        device->free(unmapped.object);
+        device_free(device, unmapped.object);
     }
     free(private.address);
     shmem_free(heap_local.address);
     shmem_free(heap.address);
 }
 
-int map_check(const struct device_ops *device)
+int map_check(const struct device_ops *kind)
 {
-    if (!map_open_device(device)) {
+    struct device *device = map_open_device(kind);
+    if (!device) {
         if (shmem_my_pe() == 0)
-            printf("%s\n", device->absent);
+            printf("%s\n", kind->absent);
         shmem_finalize();
         return CHECK_SKIP;
     }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmmap on one kind of memory, whichever: map_opencl.c and map_cuda.c name the kind. The layer that makes and reads
- * device buffers is that of the benchmarks (tests/osu/device.h).
+ * The test of shmmap on one kind of memory, which map_opencl.c or map_cuda.c names.
  */
 #ifndef MAP_CHECK_H
 #define MAP_CHECK_H
 
-#include "../osu/device.h"
+#include "support/device.h"
 
-/* Open this PE's device of a kind; false when a PE has none, on every PE. */
-bool map_open_device(const struct device_ops *device);
+/* Open this PE's device of a kind; NULL on every PE where one of them has none. */
+struct device *map_open_device(const struct device_ops *kind);
 
 /* The whole test; the result is the exit status of the program. The library is initialised. */
-int map_check(const struct device_ops *device);
+int map_check(const struct device_ops *kind);
 
 #endif

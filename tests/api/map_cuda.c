@@ -9,5 +9,5 @@
 int main(void)
 {
     shmem_init();
-    return map_check(&device_cuda);
+    return map_check(&device_cuda_ops);
 }

@@ -16,7 +16,7 @@ struct memory {
     const char *name;
     char *address;
     void *object;
-    const struct device_ops *ops;
+    struct device *device;
 };
 
 static _Alignas(16) char static_area[AREA];
@@ -26,14 +26,14 @@ static void clear(const struct memory *memory)
 {
     shmem_barrier_all();
     memset(scratch, 0, AREA);
-    memory->ops->write(memory->object, 0, scratch, AREA);
+    device_write(memory->device, memory->object, 0, scratch, AREA);
     shmem_barrier_all();
 }
 
 static uint64_t word_of(const struct memory *memory, size_t i)
 {
     uint64_t word;
-    memory->ops->read(&word, memory->object, i * sizeof word, sizeof word);
+    device_read(memory->device, &word, memory->object, i * sizeof word, sizeof word);
     return word;
 }
 
@@ -153,7 +153,7 @@ static void send(const struct signalled *s, uint64_t value)
     void *dest = s->payload->address + 8;
     uint64_t *signal = (uint64_t *)(s->signal->address + AREA - 16);
     check_fill(scratch, s->nbytes, (unsigned)shmem_my_pe() + (unsigned)value);
-    s->source->ops->write(s->source->object, 0, scratch, s->nbytes);
+    device_write(s->source->device, s->source->object, 0, scratch, s->nbytes);
     if (s->nonblocking)
         shmem_putmem_signal_nbi(dest, s->source->address, s->nbytes, signal, value, s->op, check_target(1));
     else
@@ -175,7 +175,7 @@ static void check_signal(const struct signalled *s)
         uint64_t *signal = (uint64_t *)(s->signal->address + AREA - 16);
         CHECK(shmem_signal_wait_until(signal, SHMEM_CMP_GE, expected) == expected);
         CHECK(shmem_signal_fetch(signal) == expected && shmem_uint64_test(signal, SHMEM_CMP_EQ, expected));
-        s->payload->ops->read(scratch, s->payload->object, 8, s->nbytes);
+        device_read(s->payload->device, scratch, s->payload->object, 8, s->nbytes);
         check_bytes(what, scratch, s->nbytes, (unsigned)check_origin(1) + (unsigned)value);
         shmem_barrier_all();
     }
@@ -250,10 +250,10 @@ static void check_mixture(const struct memory *one, const struct memory *other)
 
 /* ---- memories and routes ----------------------------------------------------------------------------------------- */
 
-static struct memory map_new(const struct device_ops *ops)
+static struct memory map_new(struct device *device)
 {
-    struct memory memory = {.name = ops->name, .object = ops->alloc(AREA), .ops = ops};
-    memory.address = shmmap(memory.object, AREA, ops->type);
+    struct memory memory = {.name = device->ops->name, .object = device_alloc(device, AREA), .device = device};
+    memory.address = shmmap(memory.object, AREA, device->ops->memtype);
     CHECK_THAT(memory.address, "shmmap: %s", shmemx_strerror());
     return memory;
 }
@@ -263,7 +263,7 @@ static void check_memories(const struct memory *memories, int n)
     static char private_area[AREA];
     struct memory sources[MEMORIES_MOST + 1];
     for (int i = 2; i < n; i++)
-        sources[i] = map_new(memories[i].ops);
+        sources[i] = map_new(memories[i].device);
     sources[0] = (struct memory){"heap", check_shmem_malloc(AREA), NULL, &device_host};
     sources[0].object = sources[0].address;
     sources[1] = sources[n] = (struct memory){"private memory", private_area, private_area, &device_host};
@@ -276,7 +276,7 @@ static void check_memories(const struct memory *memories, int n)
     shmem_barrier_all();
     for (int i = 2; i < n; i++) {
         shmumap(sources[i].address);
-        memories[i].ops->free(sources[i].object);
+        device_free(memories[i].device, sources[i].object);
     }
     shmem_free(sources[0].address);
 }
@@ -284,7 +284,7 @@ static void check_memories(const struct memory *memories, int n)
 /* How many kinds of device were there. route: NULL leaves it to the environment. */
 static int check_route(const char *route)
 {
-    static const struct device_ops *const kinds[] = {&device_opencl, &device_cuda};
+    static const struct device_ops *const kinds[] = {&device_opencl_ops, &device_cuda_ops};
     struct memory memories[MEMORIES_MOST] = {{"heap", NULL, NULL, &device_host},
                                              {"static data", static_area, static_area, &device_host}};
     int n = 2;
@@ -295,15 +295,17 @@ static int check_route(const char *route)
     memories[0].address = memories[0].object = check_shmem_malloc(AREA);
     sent = check_shmem_malloc((size_t)shmem_n_pes() * COUNTERS * sizeof *sent);
     all_sent = check_shmem_malloc((size_t)shmem_n_pes() * COUNTERS * sizeof *sent);
-    for (int i = 0; i < 2; i++)
-        if (map_open_device(kinds[i]))
-            memories[n++] = map_new(kinds[i]);
+    for (int i = 0; i < 2; i++) {
+        struct device *device = map_open_device(kinds[i]);
+        if (device)
+            memories[n++] = map_new(device);
+    }
     if (n > 2)
         check_memories(memories, n);
     shmem_barrier_all();
     for (int i = 2; i < n; i++) {
         shmumap(memories[i].address);
-        memories[i].ops->free(memories[i].object);
+        device_free(memories[i].device, memories[i].object);
     }
     return n - 2;
 }
@@ -329,7 +331,7 @@ int main(void)
         return check_end();
     }
     if (shmem_my_pe() == 0)
-        printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+        printf("%s, %s\n", device_opencl_ops.absent, device_cuda_ops.absent);
     shmem_finalize();
     return CHECK_SKIP;
 }

@@ -9,5 +9,5 @@
 int main(void)
 {
     shmem_init();
-    return map_check(&device_opencl);
+    return map_check(&device_opencl_ops);
 }

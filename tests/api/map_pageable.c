@@ -11,7 +11,7 @@
 
 enum { MIB = 1 << 20, ROOM = 6 * MIB, ROUNDS = 3, ODD = 3 };
 
-static const struct device_ops *device;
+static struct device *device;
 static void *object; /* this PE's device buffer */
 static char *there;  /* where it is mapped */
 static char *out, *back, *seen;
@@ -19,7 +19,7 @@ static char *out, *back, *seen;
 static void clear(size_t size)
 {
     memset(seen, 0x5a, size + CHECK_GUARD);
-    device->write(object, 0, seen, size + CHECK_GUARD);
+    device_write(device, object, 0, seen, size + CHECK_GUARD);
     memset(back, 0x5a, size + ODD + CHECK_GUARD);
     shmem_barrier_all();
 }
@@ -33,7 +33,7 @@ static void check_size(size_t size, int round, bool nonblocking)
     clear(size);
     (nonblocking ? shmem_putmem_nbi : shmem_putmem)(there, out + ODD, size, target);
     shmem_barrier_all();
-    device->read(seen, object, 0, size + CHECK_GUARD);
+    device_read(device, seen, object, 0, size + CHECK_GUARD);
     check_bytes(what, seen, size, (unsigned)(origin + round));
     check_untouched(what, seen + size, CHECK_GUARD, 0x5a);
     (nonblocking ? shmem_getmem_nbi : shmem_getmem)(back + ODD, there, size, target);
@@ -61,7 +61,7 @@ static void check_rows(void)
     clear((size_t)THERE * N);
     shmem_ibput8(there, out, THERE, HERE, WIDTH, N, check_target(1));
     shmem_barrier_all();
-    device->read(seen, object, 0, (size_t)THERE * N);
+    device_read(device, seen, object, 0, (size_t)THERE * N);
     check_fill(back, (size_t)HERE * N, (unsigned)origin);
     for (size_t row = 0; row < N; row++)
         CHECK_THAT(!memcmp(seen + row * THERE, back + row * HERE, WIDTH), "row %zu of pageable memory is wrong", row);
@@ -70,13 +70,13 @@ static void check_rows(void)
     shmem_barrier_all();
 }
 
-static bool check_device(const struct device_ops *ops)
+static bool check_device(const struct device_ops *kind)
 {
-    device = ops;
-    if (!map_open_device(device))
+    device = map_open_device(kind);
+    if (!device)
         return false;
-    object = device->alloc(ROOM);
-    there = shmmap(object, ROOM, device->type);
+    object = device_alloc(device, ROOM);
+    there = shmmap(object, ROOM, device->ops->memtype);
     CHECK_THAT(there, "shmmap: %s", shmemx_strerror());
     check_sizes();
     check_rows();
@@ -88,11 +88,11 @@ static bool check_device(const struct device_ops *ops)
     CHECK(shmemx_prepare(out, ROOM) == 0);
     check_sizes();
     CHECK(shmemx_prepare(there, MIB) != 0); /* GPU memory cannot be prepared */
-    CHECK(!device->local_pointer || shmemx_prepare(object, MIB) != 0);
+    CHECK(!device->ops->local_pointer || shmemx_prepare(object, MIB) != 0);
     check_rows();
     CHECK(shmemx_release(out) == 0);
     shmumap(there);
-    device->free(object);
+    device_free(device, object);
     return true;
 }
 
@@ -102,8 +102,8 @@ int main(void)
     out = check_malloc(ROOM);
     back = check_malloc(ROOM);
     seen = check_malloc(ROOM);
-    bool any = check_device(&device_cuda);
-    any |= check_device(&device_opencl);
+    bool any = check_device(&device_cuda_ops);
+    any |= check_device(&device_opencl_ops);
     if (any)
         return check_end();
     shmem_finalize();

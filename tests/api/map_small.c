@@ -19,20 +19,20 @@ struct area {
     const char *name;
     char *address;
     void *object;
-    const struct device_ops *ops; /* device_host's object is its address */
+    struct device *device; /* device_host's object is its address */
 };
 
 static unsigned char *scratch, *expected;
 
-static struct area make(const struct device_ops *ops, const char *name)
+static struct area make(struct device *device, const char *name)
 {
-    struct area area = {.name = name, .ops = ops};
-    if (ops == &device_host) {
+    struct area area = {.name = name, .device = device};
+    if (device == &device_host) {
         area.object = area.address = check_shmem_malloc(AREA);
         return area;
     }
-    area.object = ops->alloc(AREA);
-    area.address = shmmap(area.object, AREA, ops->type);
+    area.object = device_alloc(device, AREA);
+    area.address = shmmap(area.object, AREA, device->ops->memtype);
     CHECK_THAT(area.address, "shmmap: %s", shmemx_strerror());
     return area;
 }
@@ -40,17 +40,17 @@ static struct area make(const struct device_ops *ops, const char *name)
 static void discard(const struct area *area)
 {
     shmem_barrier_all();
-    if (area->ops == &device_host) {
+    if (area->device == &device_host) {
         shmem_free(area->address);
         return;
     }
     shmumap(area->address);
-    area->ops->free(area->object);
+    device_free(area->device, area->object);
 }
 
 static void set_all(const struct area *area, const void *bytes)
 {
-    area->ops->write(area->object, 0, bytes, AREA);
+    device_write(area->device, area->object, 0, bytes, AREA);
 }
 
 static void zero(const struct area *area)
@@ -63,7 +63,7 @@ static void zero(const struct area *area)
 static uint64_t word_of(const struct area *area, int index)
 {
     uint64_t word;
-    area->ops->read(&word, area->object, (size_t)index * 8, sizeof word);
+    device_read(area->device, &word, area->object, (size_t)index * 8, sizeof word);
     return word;
 }
 
@@ -112,7 +112,7 @@ static void expect_storm(struct storm storm, unsigned seed)
 
 static void check_storm(const struct area *area, const char *what)
 {
-    area->ops->read(scratch, area->object, 0, AREA);
+    device_read(area->device, scratch, area->object, 0, AREA);
     for (size_t i = 0; i < AREA; i++)
         CHECK_THAT(scratch[i] == expected[i], "%s, %s: byte %zu is %#x, expected %#x", what, area->name, i, scratch[i],
                    expected[i]);
@@ -174,7 +174,7 @@ static void check_elements(const struct area *area, int round)
             shmem_long_put(&words[i], &value, 1, check_target(round));
     }
     shmem_barrier_all();
-    area->ops->read(scratch, area->object, 0, AREA);
+    device_read(area->device, scratch, area->object, 0, AREA);
     for (long i = 0; i < 5000; i++)
         CHECK_THAT(((long *)scratch)[i] == i * 3 + check_origin(round), "%s: element %ld", area->name, i);
     shmem_barrier_all();
@@ -197,7 +197,7 @@ static void check_fence(const struct area *data, const struct area *flag, int ro
         shmem_fence();
         shmem_long_p(flags, i, check_target(round));
         shmem_long_wait_until(flags, SHMEM_CMP_GE, i);
-        data->ops->read(scratch, data->object, 0, sizeof mine);
+        device_read(data->device, scratch, data->object, 0, sizeof mine);
         CHECK_THAT(!memcmp(scratch, mine, sizeof mine), "after fence: data in %s, flag in %s", data->name, flag->name);
         shmem_barrier_all();
     }
@@ -221,10 +221,10 @@ static void check_signals(const struct area *data, const struct area *signals, c
     for (int round = 0; round < ROUNDS; round++) {
         size_t nbytes = sizes[round % 4];
         check_fill(scratch, nbytes, (unsigned)(shmem_my_pe() + round));
-        source->ops->write(source->object, AREA / 2, scratch, nbytes);
+        device_write(source->device, source->object, AREA / 2, scratch, nbytes);
         put_signal(data, source->address + AREA / 2, nbytes, signal, round);
         shmem_signal_wait_until(signal, SHMEM_CMP_EQ, (uint64_t)round + 1);
-        data->ops->read(scratch, data->object, 0, nbytes);
+        device_read(data->device, scratch, data->object, 0, nbytes);
         check_bytes("payload of a signal", scratch, nbytes, (unsigned)(check_origin(1) + round));
         shmem_barrier_all();
     }
@@ -337,11 +337,12 @@ static void check_pair(const struct area *remote, const struct area *local)
     shmem_ctx_destroy(ctx);
 }
 
-static bool check_kind(const struct device_ops *ops, const struct area *heap, const struct area *private_memory)
+static bool check_kind(const struct device_ops *kind, const struct area *heap, const struct area *private_memory)
 {
-    if (!map_open_device(ops))
+    struct device *device = map_open_device(kind);
+    if (!device)
         return false;
-    struct area a = make(ops, ops->name), b = make(ops, ops->name);
+    struct area a = make(device, device->ops->name), b = make(device, device->ops->name);
     check_pair(&a, &b);
     check_pair(&a, heap);
     check_pair(&a, private_memory);
@@ -371,11 +372,11 @@ int main(void)
     scratch = check_malloc(AREA);
     expected = check_malloc(AREA);
     struct area heap = make(&device_host, "heap");
-    struct area private_memory = {.name = "private", .address = check_malloc(AREA), .ops = &device_host};
+    struct area private_memory = {.name = "private", .address = check_malloc(AREA), .device = &device_host};
     private_memory.object = private_memory.address;
     check_sums(&heap);
-    bool opencl = check_kind(&device_opencl, &heap, &private_memory);
-    bool cuda = check_kind(&device_cuda, &heap, &private_memory);
+    bool opencl = check_kind(&device_opencl_ops, &heap, &private_memory);
+    bool cuda = check_kind(&device_cuda_ops, &heap, &private_memory);
     discard(&heap);
     free(private_memory.address);
     free(scratch);
@@ -383,7 +384,7 @@ int main(void)
     if (opencl || cuda)
         return check_end();
     if (shmem_my_pe() == 0)
-        printf("%s, %s\n", device_opencl.absent, device_cuda.absent);
+        printf("%s, %s\n", device_opencl_ops.absent, device_cuda_ops.absent);
     shmem_finalize();
     return CHECK_SKIP;
 }

@@ -30,7 +30,7 @@ struct memory {
     const char *name;
     char *address;
     void *object;
-    const struct device_ops *ops;
+    struct device *device;
 };
 
 static _Alignas(16) char static_area[AREA], other_static_area[AREA];
@@ -126,7 +126,7 @@ static void check_dest(const char *verb, const struct shape *shape, const struct
                        const struct memory *source)
 {
     size_t i = 0;
-    dest->ops->read(found, dest->object, 0, AREA);
+    device_read(dest->device, found, dest->object, 0, AREA);
     while (i < AREA && found[i] == expected[i])
         i++;
     CHECK_THAT(
@@ -139,7 +139,7 @@ static void check_dest(const char *verb, const struct shape *shape, const struct
 static void fill_memory(const struct memory *memory, unsigned seed)
 {
     check_fill(found, AREA, seed);
-    memory->ops->write(memory->object, 0, found, AREA);
+    device_write(memory->device, memory->object, 0, found, AREA);
 }
 
 static void check_put(const struct shape *shape, const struct memory *remote, const struct memory *local, int round)
@@ -176,21 +176,21 @@ struct memories {
 static void add_host(struct memories *memories, const char *name, char *address)
 {
     memories->memory[memories->n++] =
-        (struct memory){.name = name, .address = address, .object = address, .ops = &device_host};
+        (struct memory){.name = name, .address = address, .object = address, .device = &device_host};
 }
 
-static void add_mapped(struct memories *memories, const struct device_ops *ops)
+static void add_mapped(struct memories *memories, struct device *device)
 {
-    struct memory memory = {.name = ops->name, .object = ops->alloc(AREA), .ops = ops};
-    memory.address = shmmap(memory.object, AREA, ops->type);
+    struct memory memory = {.name = device->ops->name, .object = device_alloc(device, AREA), .device = device};
+    memory.address = shmmap(memory.object, AREA, device->ops->memtype);
     CHECK_THAT(memory.address, "shmmap: %s", shmemx_strerror());
     memories->memory[memories->n++] = memory;
 }
 
-static void add_unmapped(struct memories *memories, const struct device_ops *ops)
+static void add_unmapped(struct memories *memories, struct device *device)
 {
-    void *buffer = ops->alloc(AREA);
-    memories->memory[memories->n++] = (struct memory){"unmapped device memory", buffer, buffer, ops};
+    void *buffer = device_alloc(device, AREA);
+    memories->memory[memories->n++] = (struct memory){"unmapped device memory", buffer, buffer, device};
 }
 
 static void check_all(const struct memories *remotes, const struct memories *locals)
@@ -208,17 +208,17 @@ static void discard(const struct memories *memories)
 {
     for (int i = 0; i < memories->n; i++) {
         const struct memory *memory = &memories->memory[i];
-        if (memory->ops == &device_host)
+        if (memory->device == &device_host)
             continue;
         if (memory->address != memory->object)
             shmumap(memory->address);
-        memory->ops->free(memory->object);
+        device_free(memory->device, memory->object);
     }
 }
 
 int main(void)
 {
-    static const struct device_ops *const kinds[] = {&device_opencl, &device_cuda};
+    static const struct device_ops *const kinds[] = {&device_opencl_ops, &device_cuda_ops};
     struct memories remotes = {.n = 0}, locals = {.n = 0};
     char *private_area = check_malloc(AREA);
     found = check_malloc(AREA), expected = check_malloc(AREA), source_model = check_malloc(AREA);
@@ -230,12 +230,13 @@ int main(void)
     add_host(&locals, "static data", other_static_area);
     add_host(&locals, "private memory", private_area);
     for (int i = 0; i < 2; i++) {
-        if (!map_open_device(kinds[i]))
+        struct device *device = map_open_device(kinds[i]);
+        if (!device)
             continue;
-        add_mapped(&remotes, kinds[i]);
-        add_mapped(&locals, kinds[i]);
+        add_mapped(&remotes, device);
+        add_mapped(&locals, device);
         if (kinds[i]->local_pointer)
-            add_unmapped(&locals, kinds[i]);
+            add_unmapped(&locals, device);
     }
     check_all(&remotes, &locals);
     shmem_barrier_all();

@@ -10,14 +10,14 @@
 
 enum { N = 200, BYTES = 4096 };
 
-static const struct device_ops *device;
+static struct device *device;
 static void *object;
 
 static void clear(void)
 {
     static const char zeros[BYTES];
     shmem_barrier_all();
-    device->write(object, 0, zeros, BYTES);
+    device_write(device, object, 0, zeros, BYTES);
     shmem_barrier_all();
 }
 
@@ -62,7 +62,7 @@ static void check_data_before_flag(long *words)
         shmem_fence();
         shmem_long_p(words, round, check_target(1));
         shmem_long_wait_until(words, SHMEM_CMP_EQ, round);
-        device->read(found, object, sizeof(long), sizeof found);
+        device_read(device, found, object, sizeof(long), sizeof found);
         for (int i = 0; i < N; i++)
             CHECK_THAT(found[i] == data[i], "element %d is %ld when the flag is there, expected %ld", i, found[i],
                        data[i]);
@@ -126,8 +126,8 @@ static void check_some_and_all(long *words)
 
 static void check_device(void)
 {
-    object = device->alloc(BYTES);
-    void *words = shmmap(object, BYTES, device->type);
+    object = device_alloc(device, BYTES);
+    void *words = shmmap(object, BYTES, device->ops->memtype);
     CHECK_THAT(words, "shmmap: %s", shmemx_strerror());
     check_short(words);
     check_int(words);
@@ -137,20 +137,20 @@ static void check_device(void)
     check_some_and_all(words);
     shmem_barrier_all();
     shmumap(words);
-    device->free(object);
+    device_free(device, object);
 }
 
 /* How many kinds of device there are. route: NULL leaves it to the environment. */
 static int check_route(const char *route)
 {
-    static const struct device_ops *const kinds[] = {&device_opencl, &device_cuda};
+    static const struct device_ops *const kinds[] = {&device_opencl_ops, &device_cuda_ops};
     int n_checked = 0;
     if (route)
         setenv("SHMEM_GPU_ROUTE", route, 1);
     shmem_init();
     for (int i = 0; i < 2; i++) {
-        device = kinds[i];
-        if (!map_open_device(device))
+        device = map_open_device(kinds[i]);
+        if (!device)
             continue;
         check_device();
         n_checked++;

@@ -5,7 +5,7 @@
 #ifndef SPACE_DEVICE_H
 #define SPACE_DEVICE_H
 
-#include "../osu/device.h"
+#include "support/device.h"
 
 #include <shmemx.h>
 
@@ -13,17 +13,17 @@
 
 /* A space, and how to look into it. */
 struct space_under_test {
-    const struct device_ops *device;
+    struct device *device;
     void *buffer; /* NULL: memory of the library's */
     size_t size;
     shmemx_deep_space_t space;
 };
 
 /* Open the next kind of device after the one given (NULL: the first). NULL: there is no more. */
-const struct device_ops *space_next_device(const struct device_ops *device);
+struct device *space_next_device(struct device *device);
 
 /* A space in a buffer of this size, or, with size 0, in memory that the library takes. */
-void space_begin(struct space_under_test *test, const struct device_ops *device, size_t size,
+void space_begin(struct space_under_test *test, struct device *device, size_t size,
                  const shmemx_deep_space_attr_t *attr);
 void space_end(struct space_under_test *test);
 

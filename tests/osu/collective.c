@@ -43,7 +43,7 @@ static void mapped(const struct collective_run *run, size_t size)
 
 static bool is_device(const struct osu_memory *memory)
 {
-    return memory->ops->type != 0;
+    return memory->device->ops->memtype != 0;
 }
 
 /* What a program must do whose OpenSHMEM library knows host memory only. */
@@ -53,10 +53,10 @@ static void by_hand(const struct collective_run *run, size_t size)
     void *host_source = is_device(source) ? run->source_stage.address : source->address;
     void *host_dest = is_device(dest) ? run->dest_stage.address : dest->address;
     if (is_device(source) && (!run->test->source_of_root || run->session->me == 0))
-        source->ops->read(host_source, source->object, 0, collective_source_bytes(run, size));
+        plain_read(source->device, host_source, source->object, 0, collective_source_bytes(run, size));
     run->routine(host_dest, host_source, size);
     if (is_device(dest) && collective_has_result(run))
-        dest->ops->write(dest->object, 0, host_dest, collective_dest_bytes(run, size));
+        plain_write(dest->device, dest->object, 0, host_dest, collective_dest_bytes(run, size));
 }
 
 /* ---- Measurement ----------------------------------------------------------------------------------------------- */
@@ -69,9 +69,9 @@ static double measure(const struct collective_run *run, size_t size, collective_
     double time = 0;
     shmem_barrier_all();
     for (long i = 0; i < warmup + count; i++) {
-        double start = osu_time();
+        double start = now_us();
         way(run, size);
-        double end = osu_time();
+        double end = now_us();
         time += i < warmup ? 0 : end - start;
         if (size)
             shmem_barrier_all();
@@ -147,8 +147,8 @@ static int run_with_images(struct collective_run *run, size_t source_bytes, size
     run->filled = calloc(1, source_bytes);
     run->seen = malloc(larger + OSU_GUARD);
     if (!run->filled || !run->seen)
-        osu_fail("malloc: no room for %zu bytes", source_bytes + larger + OSU_GUARD);
-    run->source.ops->write(run->source.object, 0, run->filled, source_bytes);
+        die("malloc: no room for %zu bytes", source_bytes + larger + OSU_GUARD);
+    plain_write(run->source.device, run->source.object, 0, run->filled, source_bytes);
     int status = run_with_calls(run);
     free(run->seen);
     free(run->filled);
@@ -178,9 +178,9 @@ static int run_with_buffers(struct collective_run *run)
     size_t source_bytes = collective_source_bytes(run, session->options.max_size);
     size_t dest_bytes = collective_dest_bytes(run, session->options.max_size);
     int status = EXIT_FAILURE;
-    if (osu_memory_create(session, &run->source, osu_side_ops(session, 0), source, source_bytes, true))
+    if (osu_memory_create(session, &run->source, osu_side_device(session, 0), source, source_bytes, true))
         return status;
-    if (!osu_memory_create(session, &run->dest, osu_side_ops(session, 1), dest, dest_bytes, true)) {
+    if (!osu_memory_create(session, &run->dest, osu_side_device(session, 1), dest, dest_bytes, true)) {
         status = run_with_stages(run, source_bytes, dest_bytes);
         osu_memory_destroy(&run->dest);
     }

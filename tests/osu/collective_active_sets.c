@@ -30,7 +30,7 @@ static void open_sets(size_t nbytes)
             sync_words[i][word] = SHMEM_SYNC_VALUE;
         work[i] = shmem_malloc(nelems * sizeof(double));
         if (!work[i])
-            osu_fail("the symmetric heap has no room for the work array: raise SHMEM_SYMMETRIC_SIZE");
+            die("the symmetric heap has no room for the work array: raise SHMEM_SYMMETRIC_SIZE");
     }
     shmem_barrier_all();
 }

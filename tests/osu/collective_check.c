@@ -46,18 +46,18 @@ static void prepare(const struct collective_run *run, size_t size, int round)
     const struct osu_memory *source = &run->source, *dest = &run->dest;
     size_t dest_bytes = collective_dest_bytes(run, size) + OSU_GUARD;
     memset(run->seen, UNTOUCHED, dest_bytes);
-    dest->ops->write(dest->object, 0, run->seen, dest_bytes);
+    plain_write(dest->device, dest->object, 0, run->seen, dest_bytes);
     if (run->test->fill)
         run->test->fill(run->session, run->filled, size);
     else
         fill_blocks(run, size, round);
-    source->ops->write(source->object, 0, run->filled, collective_source_bytes(run, size));
+    plain_write(source->device, source->object, 0, run->filled, collective_source_bytes(run, size));
 }
 
 static bool result_is_right(const struct collective_run *run, size_t size, int round)
 {
     size_t dest_bytes = collective_dest_bytes(run, size);
-    run->dest.ops->read(run->seen, run->dest.object, 0, dest_bytes + OSU_GUARD);
+    plain_read(run->dest.device, run->seen, run->dest.object, 0, dest_bytes + OSU_GUARD);
     if (!collective_has_result(run))
         return all_untouched(run->seen, dest_bytes + OSU_GUARD);
     bool right =
@@ -68,7 +68,7 @@ static bool result_is_right(const struct collective_run *run, size_t size, int r
 static bool source_is_as_it_was(const struct collective_run *run, size_t size)
 {
     size_t source_bytes = collective_source_bytes(run, size);
-    run->source.ops->read(run->seen, run->source.object, 0, source_bytes);
+    plain_read(run->source.device, run->seen, run->source.object, 0, source_bytes);
     return !memcmp(run->seen, run->filled, source_bytes);
 }
 

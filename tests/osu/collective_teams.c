@@ -24,7 +24,7 @@ static void nothing_to_close(void)
 static void must_succeed(int rc, const char *routine)
 {
     if (rc)
-        osu_fail("%s returned %d", routine, rc);
+        die("%s returned %d", routine, rc);
 }
 
 /* Teams have no barrier of their own: this is the one that all PEs take part in. */

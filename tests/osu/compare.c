@@ -12,7 +12,7 @@ static double target_time; /* symmetric: what PE 1 tells PE 0 */
 
 static bool is_device(const struct osu_memory *memory)
 {
-    return memory->ops->type != 0;
+    return memory->device->ops->memtype != 0;
 }
 
 /* Consecutive bytes. */
@@ -21,19 +21,19 @@ static size_t same_size(size_t size)
     return size;
 }
 
-static bool copy_bytes(const struct device_ops *ops, const struct device_copy *copy, size_t size, long count)
+static bool copy_bytes(struct device *device, const struct device_copy *copy, size_t size, long count)
 {
-    return ops->copy(copy, size, count);
+    return plain_copy(device, copy, size, count);
 }
 
 static void bytes_out(struct osu_memory *memory, void *host, size_t size)
 {
-    memory->ops->read(host, memory->object, 0, size);
+    plain_read(memory->device, host, memory->object, 0, size);
 }
 
 static void bytes_in(struct osu_memory *memory, const void *host, size_t size)
 {
-    memory->ops->write(memory->object, 0, host, size);
+    plain_write(memory->device, memory->object, 0, host, size);
 }
 
 const struct latency_layout latency_consecutive = {
@@ -47,9 +47,9 @@ const struct latency_layout latency_consecutive = {
     .copy_in = bytes_in,
 };
 
-const struct device_ops *compare_ops(const struct latency_buffers *buffers)
+struct device *compare_device(const struct latency_buffers *buffers)
 {
-    return is_device(&buffers->remote) ? buffers->remote.ops : buffers->local.ops;
+    return is_device(&buffers->remote) ? buffers->remote.device : buffers->local.device;
 }
 
 bool compare_copy(const struct latency_test *test, const struct latency_buffers *buffers, struct device_copy *copy)
@@ -65,29 +65,30 @@ bool compare_copy(const struct latency_test *test, const struct latency_buffers 
 static bool raw_copy(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
 {
     struct device_copy copy;
-    return compare_copy(test, buffers, &copy) && test->layout->copy(compare_ops(buffers), &copy, size, count);
+    return compare_copy(test, buffers, &copy) && test->layout->copy(compare_device(buffers), &copy, size, count);
 }
 
 double compare_raw(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
 {
     if (shmem_my_pe() != 0)
         return 0;
-    double start = osu_time();
-    return raw_copy(test, buffers, size, count) ? osu_time() - start : NAN;
+    double start = now_us();
+    return raw_copy(test, buffers, size, count) ? now_us() - start : NAN;
 }
 
 double compare_locked(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
 {
-    const struct device_ops *ops = buffers->remote.ops;
+    struct device *device = buffers->remote.device;
     void *host = buffers->local.object;
-    if (shmem_my_pe() != 0 || buffers->local.ops != &device_pageable || buffers->local.is_prepared || !ops->lock)
+    if (shmem_my_pe() != 0 || buffers->local.device != &device_pageable || buffers->local.is_prepared ||
+        !can_lock(device))
         return NAN;
-    ops->lock(host, size);
+    device->ops->locks.lock(device, host, size);
     raw_copy(test, buffers, size, 1);
-    double start = osu_time();
+    double start = now_us();
     bool done = raw_copy(test, buffers, size, count);
-    double time = done ? osu_time() - start : NAN;
-    ops->unlock(host);
+    double time = done ? now_us() - start : NAN;
+    device->ops->locks.unlock(device, host);
     return time;
 }
 
@@ -106,21 +107,21 @@ static double naive_put_origin(const struct latency_test *test, struct latency_b
     struct osu_memory *local = &buffers->local, *remote = &buffers->remote, *stage = &buffers->stage;
     void *dest = is_staged(test, remote) ? stage->address : remote->address;
     void *source = is_staged(test, local) ? stage->address : local->address;
-    double start = osu_time();
+    double start = now_us();
     if (is_staged(test, local))
         test->layout->copy_out(local, source, size);
     shmem_putmem(dest, source, test->layout->bytes(size), 1);
     shmem_barrier_all();
-    return osu_time() - start;
+    return now_us() - start;
 }
 
 static double naive_put_target(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
     shmem_barrier_all();
-    double start = osu_time();
+    double start = now_us();
     if (is_staged(test, &buffers->remote))
         test->layout->copy_in(&buffers->remote, buffers->stage.address, size);
-    return osu_time() - start;
+    return now_us() - start;
 }
 
 static double naive_get_origin(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
@@ -128,12 +129,12 @@ static double naive_get_origin(const struct latency_test *test, struct latency_b
     struct osu_memory *local = &buffers->local, *remote = &buffers->remote, *stage = &buffers->stage;
     void *dest = is_staged(test, local) ? stage->address : local->address;
     void *source = is_staged(test, remote) ? stage->address : remote->address;
-    double start = osu_time();
+    double start = now_us();
     shmem_barrier_all();
     shmem_getmem(dest, source, test->layout->bytes(size), 1);
     if (is_staged(test, local))
         test->layout->copy_in(local, dest, size);
-    return osu_time() - start;
+    return now_us() - start;
 }
 
 static double naive_get_target(const struct latency_test *test, struct latency_buffers *buffers, size_t size)

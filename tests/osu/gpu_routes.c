@@ -119,7 +119,7 @@ static void *touched(size_t size)
 {
     void *memory = NULL;
     if (posix_memalign(&memory, 4096, size))
-        osu_fail("posix_memalign: no room for %zu bytes", size);
+        die("posix_memalign: no room for %zu bytes", size);
     memset(memory, 1, size);
     return memory;
 }
@@ -128,7 +128,7 @@ static void *touched(size_t size)
 static void share_facts(struct routes *routes)
 {
     static int has_peer, device[2]; /* symmetric */
-    int mine = osu_my_device(routes->session.device->type);
+    int mine = osu_my_device(routes->session.device->ops->memtype);
     bool network = !strcmp(osu_route(routes->buffers.stage.address, 1), "ucx");
     if (routes->session.me == 0) {
         routes->peer = shmem_ptr(routes->buffers.remote.address, 1);
@@ -159,9 +159,9 @@ static int create_buffers(struct routes *routes)
         osu_memory_create(session, &buffers->remote, session->device, no_area, size, true))
         return -1;
     routes->pageable = touched(routes->private_size);
-    if (session->device->lock) {
+    if (can_lock(session->device)) {
         routes->pinned = touched(routes->private_size);
-        session->device->lock(routes->pinned, routes->private_size);
+        session->device->ops->locks.lock(session->device, routes->pinned, routes->private_size);
     }
     routes->fetched = fetched;
     share_facts(routes);
@@ -171,7 +171,7 @@ static int create_buffers(struct routes *routes)
 static void destroy_buffers(struct routes *routes)
 {
     if (routes->pinned)
-        routes->session.device->unlock(routes->pinned);
+        routes->session.device->ops->locks.unlock(routes->session.device, routes->pinned);
     free(routes->pinned);
     free(routes->pageable);
     osu_memory_destroy(&routes->buffers.remote);
@@ -209,7 +209,7 @@ static int run_lines(struct routes *routes, const struct arguments *arguments)
     FILE *csv = arguments->csv && routes->session.me == 0 ? fopen(arguments->csv, "a") : NULL;
     bool right = true;
     if (arguments->csv && routes->session.me == 0 && !csv)
-        osu_fail("%s: cannot write", arguments->csv);
+        die("%s: cannot write", arguments->csv);
     if (routes->session.me == 0)
         routes_report_title(csv, routes);
     for (size_t i = 0; i < routes_n_lines; i++) {
@@ -218,7 +218,7 @@ static int run_lines(struct routes *routes, const struct arguments *arguments)
             right &= line->size ? run_line(routes, csv, line) : run_sizes(routes, csv, line);
     }
     if (csv && fclose(csv))
-        osu_fail("%s: cannot write", arguments->csv);
+        die("%s: cannot write", arguments->csv);
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -36,14 +36,14 @@ double latency_transfer(const struct latency_run *run, size_t size, long count)
 {
     const struct latency_test *test = run->test;
     void *local = run->buffers->local.address, *remote = run->buffers->remote.address;
-    double start = osu_time();
+    double start = now_us();
     if (run->session->me == 0 && test->source_pe == OSU_PUT_SOURCE)
         test->repeat(remote, local, size, count);
     else if (run->session->me == 0)
         test->repeat(local, remote, size, count);
     else if (test->answer)
         test->answer(local, remote, size, count);
-    return osu_time() - start;
+    return now_us() - start;
 }
 
 /* Transfers of which one latency is told. */
@@ -86,7 +86,7 @@ static void measure_tails(const struct latency_run *run, struct osu_row *row, lo
 {
     double *times = malloc((size_t)count * sizeof *times);
     if (!times)
-        osu_fail("malloc: no room for the times of %ld operations; use a smaller -i", count);
+        die("malloc: no room for the times of %ld operations; use a smaller -i", count);
     for (long i = 0; i < count; i++)
         times[i] = latency_transfer(run, row->size, 1) / crossings(run);
     qsort(times, (size_t)count, sizeof *times, by_value);
@@ -163,9 +163,10 @@ static int run_with_buffers(const struct latency_run *run)
     size_t size = layout->span(session->options.max_size), staged = layout->bytes(session->options.max_size);
     int status = EXIT_FAILURE;
 
-    if (osu_memory_create(session, &buffers->local, osu_side_ops(session, 0), local, size, run->test->answer != NULL))
+    if (osu_memory_create(session, &buffers->local, osu_side_device(session, 0), local, size,
+                          run->test->answer != NULL))
         return status;
-    if (osu_memory_create(session, &buffers->remote, osu_side_ops(session, 1), remote, size, true))
+    if (osu_memory_create(session, &buffers->remote, osu_side_device(session, 1), remote, size, true))
         goto err_local;
     if (session->options.naive && osu_stage_create(session, &buffers->stage, staged))
         goto err_remote;

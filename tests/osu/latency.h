@@ -28,7 +28,7 @@ struct latency_layout {
     void (*clear)(struct osu_memory *memory, size_t size, unsigned seed);
     bool (*check)(struct osu_memory *memory, size_t size, unsigned seed);
     /* The plain copy, count times; false: there is none. */
-    bool (*copy)(const struct device_ops *ops, const struct device_copy *copy, size_t size, long count);
+    bool (*copy)(struct device *device, const struct device_copy *copy, size_t size, long count);
     /* To and from consecutive bytes of host memory. */
     void (*copy_out)(struct osu_memory *memory, void *host, size_t size);
     void (*copy_in)(struct osu_memory *memory, const void *host, size_t size);
@@ -86,7 +86,7 @@ enum { LATENCY_VALIDATION_ROUNDS = 5 }; /* transfers of -c */
 /* PE 0: the plain copy that is equal to a transfer; false where the peer's memory has no address here (compare.c). */
 bool compare_copy(const struct latency_test *test, const struct latency_buffers *buffers, struct device_copy *copy);
 /* The kind whose calls make it. */
-const struct device_ops *compare_ops(const struct latency_buffers *buffers);
+struct device *compare_device(const struct latency_buffers *buffers);
 
 /* PE 0: microseconds that count plain copies take, or NAN where there are none; 0 on PE 1. */
 double compare_raw(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count);

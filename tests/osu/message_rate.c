@@ -100,9 +100,9 @@ static double measure(const struct rate_run *run, size_t size, long count)
 {
     if (!is_origin(run))
         return 0;
-    double start = osu_time();
+    double start = now_us();
     transfer(run, size, count);
-    return (double)count * 1e6 / (osu_time() - start);
+    return (double)count * 1e6 / (now_us() - start);
 }
 
 static void copy_messages(const struct rate_run *run, const struct message_series *series)
@@ -110,16 +110,19 @@ static void copy_messages(const struct rate_run *run, const struct message_serie
     const struct osu_session *session = run->session;
     bool on_device[2] = {session->options.side[0] == 'D', session->options.side[1] == 'D'};
     struct device_copy copy = {NULL, NULL, on_device[!run->test->gets], on_device[run->test->gets]};
+    struct device *device = session->device;
+    void (*enqueue)(struct device *, const struct device_copy *, size_t) = device->ops->enqueues.enqueue;
+    void (*synchronize)(struct device *) = device->ops->plain.synchronize;
     size_t offset = 0;
     for (long i = 0; i < series->count; i++) {
         copy.dest = series->dest + offset;
         copy.source = series->source + offset;
-        session->device->enqueue(&copy, series->size);
+        enqueue(device, &copy, series->size);
         if (run->test->waits)
-            session->device->synchronize();
+            synchronize(device);
         offset = offset < series->last ? offset + series->size : 0;
     }
-    session->device->synchronize();
+    synchronize(device);
 }
 
 /* The same by plain copies; NAN where the partner's memory has no address here. */
@@ -129,12 +132,12 @@ static double measure_raw(const struct rate_run *run, size_t size, long count)
     char *near = run->near.object ? run->near.object : run->far.object;
     if (!is_origin(run))
         return 0;
-    if (!far || !run->session->device->enqueue)
+    if (!far || !can_enqueue(run->session->device))
         return NAN;
     struct message_series series = make_series(run, near, far, size, count);
-    double start = osu_time();
+    double start = now_us();
     copy_messages(run, &series);
-    return (double)count * 1e6 / (osu_time() - start);
+    return (double)count * 1e6 / (now_us() - start);
 }
 
 /* The result is on PE 0. */
@@ -189,9 +192,9 @@ static int run_sizes(struct rate_run *run)
 
 static int create_near(struct rate_run *run)
 {
-    const struct device_ops *near = osu_side_ops(run->session, 0), *far = osu_side_ops(run->session, 1);
+    struct device *near = osu_side_device(run->session, 0), *far = osu_side_device(run->session, 1);
     if (near == far) {
-        run->near_address = near->local_pointer ? run->far.object : run->far.address;
+        run->near_address = near->ops->local_pointer ? run->far.object : run->far.address;
         return 0;
     }
     int rc = osu_memory_create(run->session, &run->near, near, area, run->capacity, false);
@@ -205,7 +208,7 @@ static int run_with_buffers(struct rate_run *run)
     int status = EXIT_FAILURE;
     run->pairs = session->n_pes / 2;
     run->capacity = buffer_capacity(&session->options);
-    if (osu_memory_create(session, &run->far, osu_side_ops(session, 1), area, run->capacity, true))
+    if (osu_memory_create(session, &run->far, osu_side_device(session, 1), area, run->capacity, true))
         return status;
     if (create_near(run))
         goto err_far;

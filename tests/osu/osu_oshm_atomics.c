@@ -64,17 +64,17 @@ static void make_image(const struct atomics_run *run, const struct atomics_opera
 
 static bool holds_image(const struct atomics_run *run, struct osu_memory *memory)
 {
-    memory->ops->read(run->seen, memory->object, 0, run->size + OSU_GUARD);
+    plain_read(memory->device, run->seen, memory->object, 0, run->size + OSU_GUARD);
     return !memcmp(run->seen, run->image, run->size + OSU_GUARD);
 }
 
 static void prepare(struct atomics_run *run, const struct atomics_operation *operation)
 {
     make_image(run, operation, run->session->options.iterations, ATOMICS_BEFORE);
-    run->words.ops->write(run->words.object, 0, run->image, run->size + OSU_GUARD);
+    plain_write(run->words.device, run->words.object, 0, run->image, run->size + OSU_GUARD);
     if (run->session->options.nbi) {
         make_image(run, operation, 0, 0);
-        run->results.ops->write(run->results.object, 0, run->image, run->size + OSU_GUARD);
+        plain_write(run->results.device, run->results.object, 0, run->image, run->size + OSU_GUARD);
     }
     shmem_barrier_all();
 }
@@ -107,9 +107,9 @@ static double measure(const struct atomics_run *run, const struct atomics_operat
     if (!is_origin(run))
         return 0;
     repeat(run, operation, warmup);
-    double start = osu_time();
+    double start = now_us();
     repeat(run, operation, options->iterations);
-    return (osu_time() - start) / (double)options->iterations;
+    return (now_us() - start) / (double)options->iterations;
 }
 
 static bool fetched_is_right(struct atomics_run *run, const struct atomics_operation *operation, long long sum)
@@ -177,7 +177,7 @@ static int run_with_images(struct atomics_run *run)
     run->image = malloc(run->size + OSU_GUARD);
     run->seen = malloc(run->size + OSU_GUARD);
     if (!run->image || !run->seen)
-        osu_fail("malloc: no room for %zu bytes", 2 * run->size);
+        die("malloc: no room for %zu bytes", 2 * run->size);
     int status = run_operations(run);
     free(run->seen);
     free(run->image);
@@ -189,10 +189,10 @@ static int run_with_buffers(struct atomics_run *run)
     const struct osu_session *session = run->session;
     bool needs_results = session->options.nbi;
     int status = EXIT_FAILURE;
-    if (osu_memory_create(session, &run->words, osu_side_ops(session, 1), words_area, run->size, true))
+    if (osu_memory_create(session, &run->words, osu_side_device(session, 1), words_area, run->size, true))
         return status;
     if (!needs_results ||
-        !osu_memory_create(session, &run->results, osu_side_ops(session, 0), results_area, run->size, false)) {
+        !osu_memory_create(session, &run->results, osu_side_device(session, 0), results_area, run->size, false)) {
         status = run_with_images(run);
         if (needs_results)
             osu_memory_destroy(&run->results);

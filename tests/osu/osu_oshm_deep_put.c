@@ -46,7 +46,7 @@ static void repeat(void *dest, const void *source, size_t size, long count)
     for (long i = 0; i < count; i++) {
         ptrdiff_t image = shmemx_put_deep(dest, capacity, list, type, 1, 1);
         if (image < 0 || (size_t)image > capacity)
-            osu_fail("shmemx_put_deep: %td, where there is room for %zu bytes", image, capacity);
+            die("shmemx_put_deep: %td, where there is room for %zu bytes", image, capacity);
         shmem_quiet();
         image_bytes = (size_t)image;
     }
@@ -70,7 +70,7 @@ static void add_node(size_t from, size_t length, unsigned seed)
     struct node *node = malloc(sizeof *node);
     unsigned char *array = malloc(length + 1); /* which may be empty */
     if (!node || !array)
-        osu_fail("malloc: no room for a node of %zu bytes", length);
+        die("malloc: no room for a node of %zu bytes", length);
     for (size_t i = 0; i < length; i++)
         array[i] = osu_pattern(from + i, seed);
     *node = (struct node){list, (long)length, array};
@@ -131,10 +131,10 @@ static bool check(struct osu_memory *memory, size_t size, unsigned seed)
     return same && osu_memory_holds(memory, info.size, info.size + OSU_GUARD, seed, NULL);
 }
 
-static bool copy(const struct device_ops *ops, const struct device_copy *ends, size_t size, long count)
+static bool copy(struct device *device, const struct device_copy *ends, size_t size, long count)
 {
     (void)size;
-    return ops->copy(ends, image_bytes, count);
+    return plain_copy(device, ends, image_bytes, count);
 }
 
 static const struct latency_layout layout = {
@@ -157,7 +157,7 @@ static bool set_up(const struct osu_session *session)
     };
     type = shmemx_type_create("struct node", sizeof(struct node), sizeof fields / sizeof fields[0], fields);
     if (!type)
-        osu_fail("shmemx_type_create: the type of the nodes was refused");
+        die("shmemx_type_create: the type of the nodes was refused");
     array_bytes = session->options.number[ARRAY];
     capacity = span(session->options.max_size);
     return true;

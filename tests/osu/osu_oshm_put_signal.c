@@ -21,30 +21,32 @@ static int has_no_raw;              /* symmetric; on each PE: one of the two can
 static uint64_t number, raw_number; /* of the last signal; the same on both PEs */
 
 static uint64_t *signal_word, *raw_signal_word; /* symmetric */
-static const struct device_ops *stream_ops;     /* NULL: not on a stream */
+static void *stream;                            /* NULL: not on a stream */
+static struct device *stream_device;            /* whose stream it is     */
+static int stream_type;                         /* DEVICE_TYPE_...        */
 
 /* ---- The transfer: PE 0 sends first, PE 1 waits first ------------------------------------------------------------ */
 
 static void send_signal(void *dest, const void *source, size_t size, int pe)
 {
-    if (stream_ops)
-        osu_put_signal_on_stream(dest, source, size, signal_word, number, pe, stream_ops->type, stream_ops->stream());
+    if (stream)
+        osu_put_signal_on_stream(dest, source, size, signal_word, number, pe, stream_type, stream);
     else
         shmem_putmem_signal(dest, source, size, signal_word, number, SHMEM_SIGNAL_SET, pe);
 }
 
 static void wait_for_signal(void)
 {
-    if (stream_ops)
-        osu_wait_on_stream(signal_word, number, stream_ops->type, stream_ops->stream());
+    if (stream)
+        osu_wait_on_stream(signal_word, number, stream_type, stream);
     else
         shmem_signal_wait_until(signal_word, SHMEM_CMP_GE, number);
 }
 
 static void end_of_stream(void)
 {
-    if (stream_ops)
-        stream_ops->synchronize();
+    if (stream)
+        plain_synchronize(stream_device);
 }
 
 static void repeat(void *dest, const void *source, size_t size, long count)
@@ -76,9 +78,10 @@ static bool find_peer(const struct latency_buffers *buffers, struct device_copy 
     const struct osu_memory *mine = me == 0 ? &buffers->local : &buffers->remote;
     const struct osu_memory *theirs = me == 0 ? &buffers->remote : &buffers->local;
     void *dest = shmem_ptr(theirs->address, 1 - me);
-    *copy = (struct device_copy){dest, mine->object, theirs->ops->type != 0, mine->ops->type != 0};
+    *copy =
+        (struct device_copy){dest, mine->object, theirs->device->ops->memtype != 0, mine->device->ops->memtype != 0};
     *signal_p = shmem_ptr(raw_signal_word, 1 - me);
-    return dest && *signal_p && compare_ops(buffers)->copy(copy, 0, 0);
+    return dest && *signal_p && plain_copy(compare_device(buffers), copy, 0, 0);
 }
 
 /* Looks for the peer's store; on a machine with too few cores the peer gets this one after a while. */
@@ -92,7 +95,8 @@ static void look_for_signal(void)
 
 static double raw(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count)
 {
-    const struct device_ops *ops = compare_ops(buffers);
+    struct device *device = compare_device(buffers);
+    bool (*copy_once)(struct device *, const struct device_copy *, size_t, long) = device->ops->plain.copy;
     struct device_copy copy;
     uint64_t *signal;
     (void)test;
@@ -101,36 +105,36 @@ static double raw(const struct latency_test *test, const struct latency_buffers 
     shmem_barrier_all();
     if (has_no_raw)
         return NAN;
-    double start = osu_time();
+    double start = now_us();
     for (long leg = 0; leg < 2 * count; leg++) {
         bool sends = leg % 2 == shmem_my_pe();
         raw_number++;
         if (sends) {
-            ops->copy(&copy, size, 1);
+            copy_once(device, &copy, size, 1);
             __atomic_store_n(signal, raw_number, __ATOMIC_RELEASE);
         }
         if (!sends)
             look_for_signal();
     }
-    return osu_time() - start;
+    return now_us() - start;
 }
 
 static void naive_send(struct osu_memory *memory, struct osu_memory *stage, size_t size, int pe)
 {
-    memory->ops->read(stage->address, memory->object, 0, size);
+    plain_read(memory->device, stage->address, memory->object, 0, size);
     shmem_putmem_signal(stage->address, stage->address, size, signal_word, number, SHMEM_SIGNAL_SET, pe);
 }
 
 static void naive_receive(struct osu_memory *memory, struct osu_memory *stage, size_t size)
 {
     shmem_signal_wait_until(signal_word, SHMEM_CMP_GE, number);
-    memory->ops->write(memory->object, 0, stage->address, size);
+    plain_write(memory->device, memory->object, 0, stage->address, size);
 }
 
 /* There and back, which PE 0 sees all of. */
 static double naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
-    double start = osu_time();
+    double start = now_us();
     (void)test;
     number++;
     if (shmem_my_pe() == 1) {
@@ -140,7 +144,7 @@ static double naive(const struct latency_test *test, struct latency_buffers *buf
     }
     naive_send(&buffers->local, &buffers->stage, size, 1);
     naive_receive(&buffers->local, &buffers->stage, size);
-    return osu_time() - start;
+    return now_us() - start;
 }
 
 /* ---- Validation: the bytes have to be there when the signal is, without a barrier -------------------------------- */
@@ -188,8 +192,10 @@ static bool set_up(const struct osu_session *session)
     signal_word = make_signal(session, &global_signal);
     raw_signal_word = make_signal(session, &global_raw_signal);
     if (!signal_word || !raw_signal_word)
-        osu_fail("the symmetric heap has no room for a signal: raise SHMEM_SYMMETRIC_SIZE");
-    stream_ops = session->options.on_stream ? session->device : NULL;
+        die("the symmetric heap has no room for a signal: raise SHMEM_SYMMETRIC_SIZE");
+    stream_device = session->device;
+    stream_type = stream_device->ops->memtype;
+    stream = session->options.on_stream ? session->stream : NULL;
     shmem_barrier_all();
     return true;
 }

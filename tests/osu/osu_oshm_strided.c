@@ -86,25 +86,28 @@ static bool check(struct osu_memory *memory, size_t rows, unsigned seed)
            osu_memory_holds(memory, end, end + OSU_GUARD, seed, NULL);
 }
 
-static bool copy(const struct device_ops *ops, const struct device_copy *ends, size_t rows, long count)
+static bool copy(struct device *device, const struct device_copy *ends, size_t rows, long count)
 {
     struct device_block block = {*ends, block_bytes, rows, row_bytes, row_bytes};
+    void (*copy_2d)(struct device *, const struct device_block *) = device->ops->plain.copy_2d;
     for (long i = 0; i < count; i++)
-        ops->copy_2d(&block);
+        copy_2d(device, &block);
     return true;
 }
 
 static void copy_out(struct osu_memory *memory, void *host, size_t rows)
 {
-    bool on_device = memory->ops->type != 0;
-    memory->ops->copy_2d(
+    bool on_device = memory->device->ops->memtype != 0;
+    plain_copy_2d(
+        memory->device,
         &(struct device_block){{host, memory->object, false, on_device}, block_bytes, rows, block_bytes, row_bytes});
 }
 
 static void copy_in(struct osu_memory *memory, const void *host, size_t rows)
 {
-    bool on_device = memory->ops->type != 0;
-    memory->ops->copy_2d(
+    bool on_device = memory->device->ops->memtype != 0;
+    plain_copy_2d(
+        memory->device,
         &(struct device_block){{memory->object, host, on_device, false}, block_bytes, rows, row_bytes, block_bytes});
 }
 

@@ -100,7 +100,7 @@ static void print_memory(const struct osu_session *session, const char *first, c
 {
     const struct osu_options *options = &session->options;
     printf("# %s on %s and %s on %s\n", first, side_name(options->side[0]), second, side_name(options->side[1]));
-    printf("# Device: %s, host buffers: %s, route: %s\n", session->device->name,
+    printf("# Device: %s, host buffers: %s, route: %s\n", session->device->ops->name,
            options->use_global ? "global" : "heap", route ? route : "unknown");
 }
 

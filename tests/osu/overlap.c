@@ -24,7 +24,11 @@ struct overlap_way {
     const struct latency_run *run;
     void (*begin)(const struct overlap_way *way, size_t size);
     void (*complete)(const struct overlap_way *way);
-    struct device_copy copy; /* of the plain way */
+    /* Of the plain way. */
+    struct device_copy copy;
+    struct device *device;
+    void (*enqueue)(struct device *device, const struct device_copy *copy, size_t size);
+    void (*synchronize)(struct device *device);
 };
 
 static volatile double computed; /* so that the computation is not left out */
@@ -32,8 +36,8 @@ static volatile double computed; /* so that the computation is not left out */
 /* Computes in small pieces until `microseconds` are over. The library is not called. */
 static void compute(double microseconds)
 {
-    double end = osu_time() + microseconds;
-    while (osu_time() < end) {
+    double end = now_us() + microseconds;
+    while (now_us() < end) {
         double value = computed;
         for (int i = 0; i < CHUNK_STEPS; i++)
             value = value * 0.999 + i;
@@ -59,12 +63,12 @@ static void complete_transfer(const struct overlap_way *way)
 
 static void begin_copy(const struct overlap_way *way, size_t size)
 {
-    compare_ops(way->run->buffers)->enqueue(&way->copy, size);
+    way->enqueue(way->device, &way->copy, size);
 }
 
 static void complete_copy(const struct overlap_way *way)
 {
-    compare_ops(way->run->buffers)->synchronize();
+    way->synchronize(way->device);
 }
 
 /* The mean of count transfers that are begun, left alone for `busy` microseconds of computation, and completed. */
@@ -72,13 +76,13 @@ static struct overlap_times overlapped(const struct overlap_way *way, size_t siz
 {
     struct overlap_times sum = {0};
     for (long i = 0; i < count; i++) {
-        double start = osu_time();
+        double start = now_us();
         way->begin(way, size);
-        double begun = osu_time();
+        double begun = now_us();
         compute(busy);
-        double done = osu_time();
+        double done = now_us();
         way->complete(way);
-        double end = osu_time();
+        double end = now_us();
         sum.begin += begun - start;
         sum.compute += done - begun;
         sum.wait += end - done;
@@ -91,12 +95,12 @@ static struct overlap_times overlapped(const struct overlap_way *way, size_t siz
 /* Microseconds of one transfer without computation. */
 static double alone(const struct overlap_way *way, size_t size, long count)
 {
-    double start = osu_time();
+    double start = now_us();
     for (long i = 0; i < count; i++) {
         way->begin(way, size);
         way->complete(way);
     }
-    return (osu_time() - start) / (double)count;
+    return (now_us() - start) / (double)count;
 }
 
 static double percent(const struct overlap_times *times, double communication)
@@ -106,9 +110,15 @@ static double percent(const struct overlap_times *times, double communication)
 
 static void measure_raw(const struct latency_run *run, struct osu_row *row, long count, long warmup)
 {
-    struct overlap_way way = {run, begin_copy, complete_copy, {0}};
+    struct device *device = compare_device(run->buffers);
+    struct overlap_way way = {.run = run,
+                              .begin = begin_copy,
+                              .complete = complete_copy,
+                              .device = device,
+                              .enqueue = device->ops->enqueues.enqueue,
+                              .synchronize = device->ops->plain.synchronize};
     row->raw = row->raw_overlap = NAN;
-    if (!compare_copy(run->test, run->buffers, &way.copy) || !compare_ops(run->buffers)->enqueue)
+    if (!compare_copy(run->test, run->buffers, &way.copy) || !can_enqueue(device))
         return;
     alone(&way, row->size, warmup + 1);
     row->raw = alone(&way, row->size, count);
@@ -118,7 +128,7 @@ static void measure_raw(const struct latency_run *run, struct osu_row *row, long
 
 void overlap_measure(const struct latency_run *run, struct osu_row *row, long count, long warmup)
 {
-    struct overlap_way way = {run, begin_transfer, complete_transfer, {0}};
+    struct overlap_way way = {.run = run, .begin = begin_transfer, .complete = complete_transfer};
     if (run->session->me != 0)
         return;
     alone(&way, row->size, warmup + 1);

@@ -63,7 +63,7 @@ static char *host_copy(size_t bytes)
 {
     char *memory = calloc(bytes, 1);
     if (!memory)
-        osu_fail("calloc: no room for %zu bytes", bytes);
+        die("calloc: no room for %zu bytes", bytes);
     return memory;
 }
 
@@ -75,7 +75,7 @@ static void write_words(struct osu_memory *memory, size_t distance, long first, 
         long value = first + word * step;
         memcpy(words + (size_t)word * distance, &value, sizeof value);
     }
-    memory->ops->write(memory->object, 0, words, bytes);
+    plain_write(memory->device, memory->object, 0, words, bytes);
     free(words);
 }
 
@@ -84,7 +84,7 @@ static bool has_words(struct osu_memory *memory, size_t distance, long first, lo
     size_t bytes = ROUTES_WORDS * distance;
     char *words = host_copy(bytes);
     bool same = true;
-    memory->ops->read(words, memory->object, 0, bytes);
+    plain_read(memory->device, words, memory->object, 0, bytes);
     for (long word = 0; word < ROUTES_WORDS; word++) {
         long value;
         memcpy(&value, words + (size_t)word * distance, sizeof value);

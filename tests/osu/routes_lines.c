@@ -124,11 +124,11 @@ static double enqueue(struct routes *routes, size_t size, long count, void (*one
     double total = 0;
     shmem_barrier_all();
     for (long i = 0; routes->session.me == 0 && i < count; i++) {
-        double start = osu_time();
+        double start = now_us();
         for (int call = 0; call < ROUTES_ENQUEUED; call++)
             one(routes, size);
-        total += osu_time() - start;
-        routes->session.device->synchronize();
+        total += now_us() - start;
+        plain_synchronize(routes->session.device);
     }
     return total;
 }
@@ -136,7 +136,7 @@ static double enqueue(struct routes *routes, size_t size, long count, void (*one
 static void stream_put(const struct routes *routes, size_t size)
 {
     osu_put_on_stream(routes->buffers.remote.address, routes->buffers.local.address, size, 1,
-                      routes->session.device->type, routes->session.device->stream());
+                      routes->session.device->ops->memtype, routes->session.stream);
 }
 
 static double put_enqueue(struct routes *routes, size_t size, long count)
@@ -148,7 +148,7 @@ static void put_on_stream(const struct routes *routes, size_t size, long count)
 {
     for (long i = 0; i < count; i++) {
         stream_put(routes, size);
-        routes->session.device->synchronize();
+        plain_synchronize(routes->session.device);
     }
 }
 
@@ -205,7 +205,7 @@ static bool has_peer(const struct routes *routes, size_t size)
 
 static bool has_peer_words(const struct routes *routes, size_t size)
 {
-    return fits_words(routes, size) && routes->has_peer && routes->session.device->copy_words;
+    return fits_words(routes, size) && routes->has_peer && can_enqueue(routes->session.device);
 }
 
 static bool has_peer_2d(const struct routes *routes, size_t size)
@@ -215,7 +215,7 @@ static bool has_peer_2d(const struct routes *routes, size_t size)
 
 static bool has_stream(const struct routes *routes, size_t size)
 {
-    return fits(routes, size) && OSU_CAN_MAP && routes->session.device->stream;
+    return fits(routes, size) && OSU_CAN_MAP && routes->session.stream;
 }
 
 static bool has_peer_stream(const struct routes *routes, size_t size)
@@ -225,26 +225,26 @@ static bool has_peer_stream(const struct routes *routes, size_t size)
 
 static bool has_pinned(const struct routes *routes, size_t size)
 {
-    return fits_private(routes, size) && routes->session.device->lock;
+    return fits_private(routes, size) && can_lock(routes->session.device);
 }
 
 static void raw_put(const struct routes *routes, size_t size, long count)
 {
     struct device_copy copy = {routes->peer, routes->buffers.local.object, true, true};
-    routes->session.device->copy(&copy, size, count);
+    plain_copy(routes->session.device, &copy, size, count);
 }
 
 static void raw_get(const struct routes *routes, size_t size, long count)
 {
     struct device_copy copy = {routes->buffers.local.object, routes->peer, true, true};
-    routes->session.device->copy(&copy, size, count);
+    plain_copy(routes->session.device, &copy, size, count);
 }
 
 static void copy_words(const struct routes *routes, void *dest, const void *source, long count)
 {
     struct device_words words = {dest, source, ROUTES_DISTANCE, ROUTES_WORDS};
     for (long i = 0; i < count; i++)
-        routes->session.device->copy_words(&words);
+        plain_copy_words(routes->session.device, &words);
 }
 
 static void raw_put_burst(const struct routes *routes, size_t size, long count)
@@ -265,13 +265,13 @@ static void raw_2d(const struct routes *routes, size_t size, long count)
     struct device_block block = {ends, 8, ROUTES_WORDS, routes->stride * 8, routes->stride * 8};
     (void)size;
     for (long i = 0; i < count; i++)
-        routes->session.device->copy_2d(&block);
+        plain_copy_2d(routes->session.device, &block);
 }
 
 static void stream_copy(const struct routes *routes, size_t size)
 {
     struct device_copy copy = {routes->peer, routes->buffers.local.object, true, true};
-    routes->session.device->enqueue(&copy, size);
+    plain_enqueue(routes->session.device, &copy, size);
 }
 
 static double raw_enqueue(struct routes *routes, size_t size, long count)
@@ -283,7 +283,7 @@ static double raw_enqueue(struct routes *routes, size_t size, long count)
 static void copy_in(const struct routes *routes, const char *source, size_t size, long count)
 {
     struct device_copy copy = {routes->peer ? routes->peer : routes->buffers.local.object, source, true, false};
-    routes->session.device->copy(&copy, size, count);
+    plain_copy(routes->session.device, &copy, size, count);
 }
 
 static void raw_pageable(const struct routes *routes, size_t size, long count)
@@ -311,10 +311,10 @@ static double slower_pcie(struct routes *routes, size_t size, long count)
     double times[2] = {0, 0};
     for (int pe = 0; pe < 2; pe++) {
         shmem_barrier_all();
-        double start = osu_time();
+        double start = now_us();
         if (session->me == pe)
-            session->device->copy(pe == 0 ? &out : &in, size, count);
-        times[pe] = osu_time() - start;
+            plain_copy(session->device, pe == 0 ? &out : &in, size, count);
+        times[pe] = now_us() - start;
     }
     if (session->me == 1)
         shmem_double_p(&told, times[1], 0);

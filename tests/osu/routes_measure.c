@@ -41,9 +41,9 @@ static double once(struct routes *routes, const struct routes_way *way, size_t s
     shmem_barrier_all();
     if (routes->session.me != 0)
         return 0;
-    double start = osu_time();
+    double start = now_us();
     way->act(routes, size, count);
-    return osu_time() - start;
+    return now_us() - start;
 }
 
 /* Both PEs: few repetitions of what is slow. PE 0 knows how long the slower way takes. */

@@ -63,7 +63,7 @@ static void figure(char *text, size_t size, double value)
 
 void routes_report_title(FILE *csv, const struct routes *routes)
 {
-    printf("# gpu_routes: %s memory, 2 PEs on %s, route %s%s\n", routes->session.device->name,
+    printf("# gpu_routes: %s memory, 2 PEs on %s, route %s%s\n", routes->session.device->ops->name,
            routes->n_devices == 1 ? "one device" : "two devices", routes->route,
            routes->quick ? "; --quick: these figures mean nothing" : "");
     printf("%-27s %10s %-5s %9s %9s %-13s %8s  %-22s %s\n", "# what", "size", "unit", "ours", "peer", "which", "ratio",
@@ -84,7 +84,7 @@ static void print_number(FILE *csv, double value)
 static void print_csv(FILE *csv, const struct routes *routes, const struct routes_line *line,
                       const struct routes_result *result, const char *goal)
 {
-    fprintf(csv, "%s,%s,%s,%s,%d,%zu,%s,", line->group, line->what, routes->route, routes->session.device->name,
+    fprintf(csv, "%s,%s,%s,%s,%d,%zu,%s,", line->group, line->what, routes->route, routes->session.device->ops->name,
             routes->n_devices, line->size, units[line->unit]);
     print_number(csv, result->ours);
     print_number(csv, result->peer);

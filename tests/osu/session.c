@@ -3,40 +3,19 @@
  * What every benchmark does around its measurement: start, options, devices, buffers, time, errors, end.
  *
  * A failure that all PEs see alike is told by PE 0 and ends in a normal exit of all; one that a single PE meets goes
- * through agree() or osu_fail(), so that no PE waits for another that has left.
+ * through agree() or die(), so that no PE waits for another that has left.
  */
 #include "session.h"
 #include "osu_report.h"
 #include "shmem_flavour.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { CHUNK = 1 << 20 };
 
 static char chunk[CHUNK];
 static int refusing_pe = -1; /* symmetric */
-
-void osu_fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "PE %d: ", shmem_my_pe());
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    shmem_global_exit(EXIT_FAILURE);
-    abort(); /* not reached: shmem_global_exit does not return, but its prototype does not say so */
-}
-
-double osu_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
 
 int osu_session_end(int status)
 {
@@ -94,21 +73,27 @@ static bool open_device(struct osu_session *session)
         say(session, osu_map_error());
         return false;
     }
-    session->device = device_find(options->device);
-    int index = osu_my_device(session->device->type);
-    int refusing = agree(session, index >= 0 && session->device->open(index) == 0);
-    snprintf(line, sizeof line, "%s (seen by PE %d)", session->device->absent, refusing);
-    if (refusing >= 0)
-        say(session, refusing == 0 ? session->device->absent : line);
-    return refusing < 0;
+    const struct device_ops *ops = device_find(options->device);
+    struct device *device = ops->open(osu_my_device(ops->memtype), NULL);
+    int refusing = agree(session, device != NULL);
+    snprintf(line, sizeof line, "%s (seen by PE %d)", ops->absent, refusing);
+    if (refusing >= 0) {
+        say(session, refusing == 0 ? ops->absent : line);
+        return false;
+    }
+    session->device = device;
+    session->stream = plain_stream(device);
+    return true;
 }
 
 bool osu_session_start(struct osu_session *session, const struct osu_program *program, int argc, char **argv,
                        int *status_p)
 {
+    program_name = program->name;
     shmem_init();
     session->program = program;
     session->device = &device_host;
+    session->stream = NULL;
     session->me = shmem_my_pe();
     session->n_pes = shmem_n_pes();
     bool run = parse(session, argc, argv, status_p);
@@ -127,7 +112,7 @@ bool osu_session_start(struct osu_session *session, const struct osu_program *pr
 
 /* ---- Buffers --------------------------------------------------------------------------------------------------- */
 
-const struct device_ops *osu_side_ops(const struct osu_session *session, int side)
+struct device *osu_side_device(const struct osu_session *session, int side)
 {
     switch (session->options.side[side]) {
     case 'D':
@@ -157,7 +142,7 @@ static int create_static(const struct osu_session *session, struct osu_memory *m
 static int create_heap(const struct osu_session *session, struct osu_memory *memory, size_t size)
 {
     char line[256];
-    memory->object = memory->address = memory->ops->alloc(size);
+    memory->object = memory->address = device_alloc(memory->device, size);
     snprintf(line, sizeof line, "the symmetric heap has no room for %zu bytes: raise SHMEM_SYMMETRIC_SIZE", size);
     if (!memory->object)
         say(session, line);
@@ -167,29 +152,29 @@ static int create_heap(const struct osu_session *session, struct osu_memory *mem
 static int create_device(const struct osu_session *session, struct osu_memory *memory, size_t size, bool symmetric)
 {
     char line[512];
-    memory->object = memory->address = memory->ops->alloc(size);
+    memory->object = memory->address = device_alloc(memory->device, size);
     if (!memory->object)
-        osu_fail("no room for a buffer of %zu bytes", size);
-    memory->mapped = symmetric || !memory->ops->local_pointer;
-    memory->is_prepared = memory->ops == &device_pageable && session->options.prepare;
+        die("no room for a buffer of %zu bytes", size);
+    memory->mapped = symmetric || !memory->device->ops->local_pointer;
+    memory->is_prepared = memory->device == &device_pageable && session->options.prepare;
     if (memory->is_prepared && osu_prepare(memory->object, size))
-        osu_fail("%zu bytes of private memory cannot be prepared", size);
+        die("%zu bytes of private memory cannot be prepared", size);
     if (!memory->mapped)
         return 0;
-    memory->address = osu_map(memory->object, size, memory->ops->type);
+    memory->address = osu_map(memory->object, size, memory->device->ops->memtype);
     if (memory->address)
         return 0;
     snprintf(line, sizeof line, "shmmap refused: %s", osu_map_error());
     say(session, line);
-    memory->ops->free(memory->object);
+    device_free(memory->device, memory->object);
     return -1;
 }
 
-int osu_memory_create(const struct osu_session *session, struct osu_memory *memory, const struct device_ops *ops,
+int osu_memory_create(const struct osu_session *session, struct osu_memory *memory, struct device *device,
                       struct osu_static_area area, size_t size, bool symmetric)
 {
-    *memory = (struct osu_memory){.ops = ops};
-    if (ops != &device_host)
+    *memory = (struct osu_memory){.device = device};
+    if (device != &device_host)
         return create_device(session, memory, size + OSU_GUARD, symmetric);
     if (session->options.use_global)
         return create_static(session, memory, area, size + OSU_GUARD);
@@ -198,7 +183,7 @@ int osu_memory_create(const struct osu_session *session, struct osu_memory *memo
 
 int osu_stage_create(const struct osu_session *session, struct osu_memory *memory, size_t size)
 {
-    *memory = (struct osu_memory){.ops = &device_host};
+    *memory = (struct osu_memory){.device = &device_host};
     return create_heap(session, memory, size);
 }
 
@@ -209,7 +194,7 @@ void osu_memory_destroy(struct osu_memory *memory)
     if (memory->is_prepared)
         osu_release(memory->object);
     if (!memory->is_static)
-        memory->ops->free(memory->object);
+        device_free(memory->device, memory->object);
 }
 
 /* ---- Contents: a pattern of position and seed ------------------------------------------------------------------ */
@@ -226,7 +211,7 @@ static void write_pattern(struct osu_memory *memory, size_t from, size_t to, uns
         size_t n = to - at < CHUNK ? to - at : CHUNK;
         for (size_t i = 0; i < n; i++)
             chunk[i] = (char)(osu_pattern(at + i, seed) ^ flip);
-        memory->ops->write(memory->object, at, chunk, n);
+        plain_write(memory->device, memory->object, at, chunk, n);
     }
 }
 
@@ -249,7 +234,7 @@ bool osu_memory_holds(struct osu_memory *memory, size_t from, size_t to, unsigne
     written = written ? written : nowhere;
     for (size_t at = from; at < to && same; at += CHUNK) {
         size_t n = to - at < CHUNK ? to - at : CHUNK;
-        memory->ops->read(chunk, memory->object, at, n);
+        plain_read(memory->device, chunk, memory->object, at, n);
         for (size_t i = 0; i < n; i++)
             same &= (unsigned char)chunk[i] == (osu_pattern(at + i, seed) ^ (written(at + i) ? 0 : 0xff));
     }

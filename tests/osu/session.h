@@ -5,8 +5,9 @@
 #ifndef OSU_SESSION_H
 #define OSU_SESSION_H
 
-#include "device.h"
 #include "options.h"
+#include "support/plain.h"
+#include "support/util.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,13 +20,14 @@ enum {
 struct osu_session {
     const struct osu_program *program;
     struct osu_options options;
-    const struct device_ops *device; /* kind of the D sides */
+    struct device *device; /* of the D sides; without any, host memory */
+    void *stream;          /* of the device: a CUstream or cl_command_queue; NULL: host memory */
     int me, n_pes;
 };
 
 /* One buffer. */
 struct osu_memory {
-    const struct device_ops *ops;
+    struct device *device;
     void *object;  /* as the user has it: host address, device pointer, cl_mem * */
     void *address; /* as OpenSHMEM calls name it                                */
     bool mapped;
@@ -46,12 +48,12 @@ bool osu_session_start(struct osu_session *session, const struct osu_program *pr
 /* Collective. Returns status. */
 int osu_session_end(int status);
 
-/* The kind of memory of side 0 or 1. */
-const struct device_ops *osu_side_ops(const struct osu_session *session, int side);
+/* The device that side 0 or 1 has its buffer on. */
+struct device *osu_side_device(const struct osu_session *session, int side);
 
 /* Collective: size bytes and the guard behind them. `symmetric` device buffers are mapped. Returns 0, or -1 on every
  * PE after PE 0 has said why. */
-int osu_memory_create(const struct osu_session *session, struct osu_memory *memory, const struct device_ops *ops,
+int osu_memory_create(const struct osu_session *session, struct osu_memory *memory, struct device *device,
                       struct osu_static_area area, size_t size, bool symmetric);
 /* The same for a host buffer on the symmetric heap, whatever the options say, and without a guard. */
 int osu_stage_create(const struct osu_session *session, struct osu_memory *memory, size_t size);
@@ -72,11 +74,5 @@ unsigned char osu_pattern(size_t position, unsigned seed);
  * NULL: none is written. */
 bool osu_memory_holds(struct osu_memory *memory, size_t from, size_t to, unsigned seed,
                       bool (*written)(size_t position));
-
-/* Microseconds of a clock that never goes back. */
-double osu_time(void);
-
-/* One line on standard error, then the job ends. */
-void osu_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 #endif

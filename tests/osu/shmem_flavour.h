@@ -25,7 +25,7 @@
 
 #ifdef OSU_PLAIN_SHMEM
 
-enum { OSU_CAN_MAP = 0, OSU_TYPE_CUDA = 1, OSU_TYPE_OPENCL = 2 };
+enum { OSU_CAN_MAP = 0 };
 
 static inline void *osu_map(void *object, size_t size, int type)
 {
@@ -91,7 +91,7 @@ static inline void osu_wait_on_stream(uint64_t *signal, uint64_t value, int type
 
 #include <shmemx.h>
 
-enum { OSU_CAN_MAP = 1, OSU_TYPE_CUDA = OSHM_MEMTYPE_CUDA, OSU_TYPE_OPENCL = OSHM_MEMTYPE_OPENCL };
+enum { OSU_CAN_MAP = 1 };
 
 static inline void *osu_map(void *object, size_t size, int type)
 {
@@ -131,7 +131,7 @@ static inline int osu_my_device(int type)
 /* In a CUDA stream, or in an OpenCL queue. */
 static inline void osu_put_on_stream(void *dest, const void *source, size_t size, int pe, int type, void *stream)
 {
-    if (type == OSU_TYPE_CUDA)
+    if (type == OSHM_MEMTYPE_CUDA)
         shmemx_putmem_on_stream(dest, source, size, pe, stream);
     else
         shmemx_putmem_on_queue(dest, source, size, pe, stream, 0, NULL, NULL);
@@ -141,7 +141,7 @@ static inline void osu_put_on_stream(void *dest, const void *source, size_t size
 static inline void osu_put_signal_on_stream(void *dest, const void *source, size_t size, uint64_t *signal,
                                             uint64_t value, int pe, int type, void *stream)
 {
-    if (type == OSU_TYPE_CUDA)
+    if (type == OSHM_MEMTYPE_CUDA)
         shmemx_putmem_signal_on_stream(dest, source, size, signal, value, SHMEM_SIGNAL_SET, pe, stream);
     else
         shmemx_putmem_signal_on_queue(dest, source, size, signal, value, SHMEM_SIGNAL_SET, pe, stream, 0, NULL, NULL);
@@ -150,7 +150,7 @@ static inline void osu_put_signal_on_stream(void *dest, const void *source, size
 /* Until the signal is at least the value. */
 static inline void osu_wait_on_stream(uint64_t *signal, uint64_t value, int type, void *stream)
 {
-    if (type == OSU_TYPE_CUDA)
+    if (type == OSHM_MEMTYPE_CUDA)
         shmemx_signal_wait_until_on_stream(signal, SHMEM_CMP_GE, value, stream);
     else
         shmemx_signal_wait_until_on_queue(signal, SHMEM_CMP_GE, value, stream, 0, NULL, NULL);

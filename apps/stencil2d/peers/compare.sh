@@ -127,22 +127,19 @@ print(list(u.find_spec("nvidia.nvshmem").submodule_search_locations)[0])' 2>/dev
 }
 
 build_nvshmem() {
-    local cuda library name objects=() opencl=device_opencl
-    [ -e "$build/apps/common/stencil2d-device_opencl.o" ] || opencl=device_opencl_none
+    local cuda library name objects=()
     cuda=$(dirname -- "$(dirname -- "$(readlink -f -- "$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)")")")
     library=$(find "$nvshmem_home/lib" -name 'libnvshmem_host.so*' | sort | head -n 1)
     [ -n "$library" ] || return
-    for name in common/device_cuda "common/$opencl" common/shape common/util stencil2d/grid stencil2d/halo_mapped \
-        stencil2d/halo_overlapped stencil2d/kernels stencil2d/options stencil2d/picture_none stencil2d/real \
-        stencil2d/report stencil2d/rounds stencil2d/run stencil2d/tiles stencil2d/verify stencil2d/peers/peer \
-        stencil2d/peers/stencil2d_nvshmem; do
+    for name in grid halo_mapped halo_overlapped kernels options picture_none real report rounds run tiles verify peers/peer \
+        peers/stencil2d_nvshmem; do
         objects+=("$out/${name##*/}.o")
-        "${CC:-gcc}" -std=gnu11 -O2 -ffp-contract=off -I"$source/src/shmem" -I"$source/apps/common" \
+        "${CC:-gcc}" -std=gnu11 -O2 -ffp-contract=off -I"$source/src/shmem" -I"$source" \
             -I"$source/apps/stencil2d" -I"$build/apps/stencil2d" -isystem "$cuda/include" -c -o "$out/${name##*/}.o" \
-            "$source/apps/$name.c" || return
+            "$source/apps/stencil2d/$name.c" || return
     done
     "${CXX:-g++}" -std=c++17 -O2 -isystem "$nvshmem_home/include" -isystem "$cuda/include" -o "$out/stencil2d_nvshmem" \
-        "$peers/nvshmem_calls.cc" "${objects[@]}" "$library" -L"$build/.libs" -lmapshmem -L"$cuda/lib64" -lcudart \
+        "$peers/nvshmem_calls.cc" "${objects[@]}" "$build/.libs/libsupport.a" "$library" -L"$build/.libs" -lmapshmem -L"$cuda/lib64" -lcudart \
         -ldl -lm -Wl,-rpath,"$nvshmem_home/lib" -Wl,-rpath,"$build/.libs" -Wl,-rpath,"$cuda/lib64"
 }
 

@@ -23,14 +23,14 @@ void peer_open_device(struct peer *peer, int rank_on_machine)
 {
     int devices;
 
-    peer->ops = strcmp(peer->opt.device, "opencl") == 0 ? &device_opencl : &device_cuda;
-    if (strcmp(peer->opt.device, "auto") == 0 && device_cuda.count() == 0)
-        peer->ops = &device_opencl;
+    peer->ops = strcmp(peer->opt.device, "opencl") == 0 ? &device_opencl_ops : &device_cuda_ops;
+    if (strcmp(peer->opt.device, "auto") == 0 && device_count(&device_cuda_ops, &stencil_kernels) == 0)
+        peer->ops = &device_opencl_ops;
     devices = peer->ops->count();
     peer->tile.device_index = peer->opt.device_index;
     if (peer->tile.device_index < 0)
         peer->tile.device_index = devices > 0 ? rank_on_machine % devices : 0;
-    peer->tile.dev = peer->ops->open(peer->tile.device_index, &stencil_kernels);
+    peer->tile.dev = device_open(peer->ops, peer->tile.device_index, &stencil_kernels);
 }
 
 void peer_close_device(struct peer *peer)

@@ -10,8 +10,6 @@
 
 #include "peer.h"
 
-const char program_name[] = "stencil2d_mpi";
-
 /* ---- The job ----------------------------------------------------------------------------------------------------- */
 
 int job_rank(void)
@@ -62,10 +60,11 @@ struct requests {
     MPI_Request request[2 * DIRECTIONS];
 };
 
-/* memory has the layout of the tile's messages. The tag of a message is the direction in which it goes. */
-static void begin(const struct run *run, char *memory, struct requests *requests)
+/* `messages`, in host or GPU memory, has the layout of the tile's messages. The tag of a message is the direction in which it goes. */
+static void begin(const struct run *run, void *messages, struct requests *requests)
 {
     const struct local_tile *t = &run->tiles[0];
+    char *memory = messages;
 
     requests->n = 0;
     for (int d = 0; d < DIRECTIONS; d++)
@@ -103,17 +102,17 @@ static void step_staged(struct run *run)
     size_t out = (size_t)area_out(run->exchanges) * bytes;
     struct requests requests;
 
-    run->ops->download(t->dev, t->messages, out, run->staging + out, bytes);
+    run->ops->read(t->dev, run->staging + out, t->messages, out, bytes);
     begin(run, run->staging, &requests);
     end(&requests);
-    run->ops->upload(t->dev, t->messages, in, run->staging + in, bytes);
+    run->ops->write(t->dev, t->messages, in, run->staging + in, bytes);
 }
 
 /* GPU memory by MPI. */
 
 static void need_cuda(struct run *run)
 {
-    if (run->ops != &device_cuda)
+    if (run->ops != &device_cuda_ops)
         quit_all("--variant: MPI can be aware of CUDA alone: use -d cuda or --variant naive");
 }
 
@@ -126,7 +125,7 @@ static void step_aware(struct run *run)
 {
     struct requests requests;
 
-    begin(run, run->ops->map_object(run->tiles[0].messages), &requests);
+    begin(run, run->tiles[0].messages, &requests);
     end(&requests);
 }
 
@@ -137,11 +136,11 @@ static void compute_beside(struct run *run, int n)
     const struct local_tile *t = &run->tiles[0];
     struct requests requests;
 
-    run->ops->finish(t->urgent);
-    begin(run, run->ops->map_object(t->messages), &requests);
+    run->ops->gpu.finish(t->urgent);
+    begin(run, t->messages, &requests);
     for (int i = 0; i < n; i++) {
-        run->ops->follow(t->urgent, t->queue);
-        run->ops->follow(t->queue, t->urgent);
+        run->ops->gpu.follow(t->urgent, t->queue);
+        run->ops->gpu.follow(t->queue, t->urgent);
         compute_inside(run, t, t->queue, i, n);
         if (i == 0)
             end(&requests);
@@ -199,6 +198,7 @@ int main(int argc, char **argv)
     };
     struct peer peer = {.failed = false};
 
+    program_name = "stencil2d_mpi";
     MPI_Init(&argc, &argv);
     peer_options(&peer, argc, argv);
     if (!peer.opt.help) {

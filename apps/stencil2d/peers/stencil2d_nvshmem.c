@@ -13,8 +13,6 @@
 #include "nvshmem_calls.h"
 #include "peer.h"
 
-const char program_name[] = "stencil2d_nvshmem";
-
 /* ---- The job ----------------------------------------------------------------------------------------------------- */
 
 static int rank, size;
@@ -54,32 +52,31 @@ void job_leave(void)
 static struct buffer *alloc_symmetric(struct device *dev, size_t bytes)
 {
     (void)dev;
-    return device_cuda.adopt(nv_alloc(bytes));
+    return nv_alloc(bytes);
 }
 
 static void free_symmetric(struct device *dev, struct buffer *buf)
 {
     (void)dev;
-    nv_free(device_cuda.map_object(buf));
-    device_cuda.disown(buf);
+    nv_free(buf);
 }
 
 static void put_signal(struct queue *queue, void *dest, const void *source, size_t bytes, uint64_t *signal,
                        uint64_t value, int pe)
 {
-    nv_put_signal(dest, source, bytes, signal, value, pe, device_cuda.queue_object(queue));
+    nv_put_signal(dest, source, bytes, signal, value, pe, device_cuda_ops.gpu.queue_object(queue));
 }
 
 static void signal_wait(struct queue *queue, uint64_t *signal, uint64_t value)
 {
-    nv_wait(signal, value, device_cuda.queue_object(queue));
+    nv_wait(signal, value, device_cuda_ops.gpu.queue_object(queue));
 }
 
 /* ---- Halo exchange ----------------------------------------------------------------------------------------------- */
 
 static void open_exchange(struct run *run)
 {
-    run->tiles[0].mapped_messages = run->ops->map_object(run->tiles[0].messages);
+    run->tiles[0].mapped_messages = run->tiles[0].messages;
     run->signals = nv_alloc(DIRECTIONS * sizeof(*run->signals));
 }
 
@@ -109,24 +106,25 @@ static void run_variants(struct peer *peer)
 {
     struct exchange in_stream, overlapped;
     const struct exchange *const exchanges[VARIANTS] = {[MAPPED] = &in_stream, [OVERLAPPED] = &overlapped};
-    struct device_ops ops = device_cuda;
+    struct device_ops ops = device_cuda_ops;
 
     ops.alloc = alloc_symmetric;
     ops.free = free_symmetric;
-    ops.put_signal = put_signal;
-    ops.signal_wait = signal_wait;
+    ops.gpu.put_signal = put_signal;
+    ops.gpu.signal_wait = signal_wait;
     peer->ops = &ops;
     set_exchange(&in_stream, &exchange_mapped_queue, "nvshmem");
     in_stream.step = step_in_stream;
     set_exchange(&overlapped, &exchange_overlapped, "nvshmem-overlapped");
     peer_run(peer, exchanges);
-    peer->ops = &device_cuda;
+    peer->ops = &device_cuda_ops;
 }
 
 int main(int argc, char **argv)
 {
     struct peer peer = {.failed = false};
 
+    program_name = "stencil2d_nvshmem";
     if (argc < 4 || sscanf(argv[1], "%d", &rank) != 1 || sscanf(argv[2], "%d", &size) != 1)
         die("usage: stencil2d_nvshmem RANK SIZE FILE [options of stencil2d]");
     peer_options(&peer, argc - 3, argv + 3);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA table of a build without CUDA.
+ * Stands in for CUDA in a build without it.
  */
-#include <shmemx.h>
-
 #include "device.h"
-#include "util.h"
 
 static int count(void)
 {
@@ -16,12 +13,13 @@ static struct device *open_device(int index, const struct kernel_code *code)
 {
     (void)index;
     (void)code;
-    die("built without CUDA: install nvcc and configure again, or use -d opencl");
+    return NULL;
 }
 
-const struct device_ops device_cuda = {
+const struct device_ops device_cuda_ops = {
     .name = "cuda",
-    .memtype = OSHM_MEMTYPE_CUDA,
+    .absent = "built without CUDA: install nvcc and configure again, or use -d opencl",
+    .memtype = DEVICE_TYPE_CUDA,
     .count = count,
     .open = open_device,
 };

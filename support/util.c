@@ -2,13 +2,17 @@
  *
  * Clock, messages, memory.
  */
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include "util.h"
 
+#include <errno.h>
 #include <shmem.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+const char *program_name;
 
 double now(void)
 {
@@ -16,6 +20,19 @@ double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static const char *name(void)
+{
+    return program_name ? program_name : program_invocation_short_name;
 }
 
 void die(const char *format, ...)
@@ -26,7 +43,7 @@ void die(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "%s: PE %d: %s\n", program_name, job_rank(), text);
+    fprintf(stderr, "%s: PE %d: %s\n", name(), job_rank(), text);
     job_abort();
 }
 
@@ -39,7 +56,7 @@ void quit_all(const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (job_rank() == 0) /* at once, so that no launcher breaks the line */
-        fprintf(stderr, "%s: %s\n", program_name, text);
+        fprintf(stderr, "%s: %s\n", name(), text);
     job_leave();
 }
 

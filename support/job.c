@@ -22,18 +22,6 @@ void job_barrier(void)
     shmem_barrier_all();
 }
 
-double job_max(double number)
-{
-    double *numbers = symmetric_alloc(2 * sizeof(*numbers));
-    double largest;
-
-    numbers[0] = number;
-    shmem_double_max_reduce(SHMEM_TEAM_WORLD, &numbers[1], &numbers[0], 1);
-    largest = numbers[1];
-    shmem_free(numbers);
-    return largest;
-}
-
 void job_abort(void)
 {
     shmem_global_exit(EXIT_FAILURE);

@@ -2,8 +2,8 @@
  *
  * For the device tables: how a launch is cut into groups.
  */
-#ifndef APPS_SHAPE_H
-#define APPS_SHAPE_H
+#ifndef SUPPORT_SHAPE_H
+#define SUPPORT_SHAPE_H
 
 #include "device.h"
 

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Clock, messages, the job and symmetric memory, as the applications use them.
+ * Clock, messages, the job and symmetric memory, as the applications, the benchmarks and the tests use them.
  */
-#ifndef APPS_UTIL_H
-#define APPS_UTIL_H
+#ifndef SUPPORT_UTIL_H
+#define SUPPORT_UTIL_H
 
 #include <stddef.h>
 
-/* In front of every message; each application defines it. */
-extern const char program_name[];
+/* In front of every message; a program may set it at its start. NULL: the name of its file. */
+extern const char *program_name;
 
+/* A clock that never goes back. */
 double now(void); /* seconds */
+double now_us(void);
 
 /* Who this process is in the job, of how many. Collective: a barrier; the largest of all processes' numbers. The end of
- * all processes, when this one has failed; and of this one, when all leave. (job.c: over SHMEM.) */
+ * all processes, when this one has failed; and of this one, when all leave. job.c and job_max.c have them over SHMEM; a
+ * program may define all of them itself. */
 int job_rank(void);
 int job_size(void);
 void job_barrier(void);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The OpenCL table of a build without OpenCL.
+ * Stands in for OpenCL in a build without it.
  */
-#include <shmemx.h>
-
 #include "device.h"
-#include "util.h"
 
 static int count(void)
 {
@@ -16,12 +13,13 @@ static struct device *open_device(int index, const struct kernel_code *code)
 {
     (void)index;
     (void)code;
-    die("built without OpenCL: install its headers and configure again, or use -d cuda");
+    return NULL;
 }
 
-const struct device_ops device_opencl = {
+const struct device_ops device_opencl_ops = {
     .name = "opencl",
-    .memtype = OSHM_MEMTYPE_OPENCL,
+    .absent = "built without OpenCL: install its headers and an ICD loader and configure again, or use -d cuda",
+    .memtype = DEVICE_TYPE_OPENCL,
     .count = count,
     .open = open_device,
 };
