@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Lists of small operations that a device carries out all at once: what is in them, and how they are filled. The kind
- * of memory has made the list, with its arrays in memory that the device reads and writes (memory.h, list_take). Host
+ * of memory has made the list, with its arrays in memory that the device reads and writes (memory.h, lists). Host
  * memory takes part through the list's own bytes: sources are copied in when an operation is added, and what is
  * fetched is copied out when the list is complete. Nothing here is locked: a list belongs to whoever has taken it.
  */
 #ifndef SHMEMI_LIST_H
 #define SHMEMI_LIST_H
 
-#include "gpu/cuda/kernels/arguments.h"
+#include "gpu/list_entry.h"
 #include "gpu/memory.h"
 
 #include <string.h>

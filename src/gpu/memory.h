@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kinds of memory: host, cuda, opencl. The only header through which the rest of the library sees a GPU.
+ * Kinds of memory: host, cuda, opencl. The rest of the library sees GPUs through this header. Beside it, other folders
+ * may include list.h, copy_pool.h, placement.h, processor.h and arithmetic.h of src/gpu, which know no vendor, and what
+ * these include; nothing of src/gpu/cuda and src/gpu/opencl.
  *
  * A kind knows its own memory: whether a local address is its own, how to copy to and from host memory and within the
  * kind, how another process of the node can open an allocation. All functions may be called by any thread at the same
@@ -11,8 +13,8 @@
 
 #include "gpu/amo.h"
 #include "gpu/arithmetic.h"
-#include "gpu/cuda/kernels/arguments.h"
 #include "gpu/shape.h"
+#include "gpu/word_step.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,7 +127,7 @@ struct shmemi_stream {
     void **event_p;
 };
 
-/* A step of a stream (gpu/cuda/kernels/arguments.h) at a word. */
+/* A step of a stream (word_step.h) at a word. */
 struct shmemi_word {
     struct shmemi_place place; /* aligned to 8 bytes */
     uint64_t value;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the library and its device kernels (kernels.cu) agree upon. Plain C that both compilers read; addresses are those
- * of the device.
+ * The arguments of the device kernels (kernels.cu). Private to the files of the CUDA kind of memory. Plain C that nvcc
+ * reads too; addresses are those of the device.
  */
 #ifndef SHMEMI_KERNEL_ARGUMENTS_H
 #define SHMEMI_KERNEL_ARGUMENTS_H
 
-#include "gpu/amo.h"
 #include "gpu/arithmetic.h"
+#include "gpu/list_entry.h"
+#include "gpu/word_step.h"
 
 #include <stdint.h>
 
@@ -15,26 +16,10 @@
 #define SHMEMI_FOR_KERNELS(KERNEL)                                                                                     \
     KERNEL(list)                                                                                                       \
     KERNEL(update)                                                                                                     \
-    KERNEL(word_steps) KERNEL(put_step) KERNEL(copy_rows)                                                              \
+    KERNEL(word_steps)                                                                                                 \
+    KERNEL(put_step) KERNEL(copy_rows)                                                                                 \
         SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
 #define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
-
-/* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
-enum {
-    SHMEMI_ENTRY_COPY = 16, /* nbytes from the address source to dest */
-    SHMEMI_ENTRY_STORE,     /* the low nbytes, 8 at most, of source itself */
-};
-
-enum { SHMEMI_ENTRY_BYTES_MAX = UINT16_MAX, SHMEMI_ENTRY_NO_RESULT = UINT32_MAX };
-
-struct shmemi_list_entry {
-    uint64_t dest;    /* address of the first byte, or of the word */
-    uint64_t source;  /* address, bytes, or operand of an atomic operation */
-    uint64_t compare; /* SHMEMI_AMO_COMPARE_SWAP only */
-    uint32_t result;  /* where in the list's bytes the old value of the word goes: 8 bytes; or NO_RESULT */
-    uint16_t nbytes;  /* or size of the word */
-    uint16_t op;
-};
 
 /* The CPU polls done for the ticket. */
 struct shmemi_kernel_end {
@@ -44,8 +29,8 @@ struct shmemi_kernel_end {
 };
 
 /* list: n entries at once, in no order; then, when all of them have taken effect, the n_last ones that stand at the end
- * of the array, from the back; then its end is told. update: an entry, if n is
- * not 0, and then an atomic operation; its answer tells the end. */
+ * of the array, from the back; then its end is told. update: an entry, if n is not 0, and then an atomic operation; its
+ * answer tells the end. */
 struct shmemi_list_run {
     uint64_t entries; /* address of the array */
     uint64_t bytes;   /* address of the bytes that results are relative to */
@@ -77,20 +62,7 @@ struct shmemi_combine_list {
     uint64_t source[SHMEMI_COMBINE_ARRAYS], dest[SHMEMI_COMBINE_ARRAYS];
 };
 
-/* word_steps: what a stream does with words of 8 bytes that others see too, one step after the other. */
-enum shmemi_word_step {
-    SHMEMI_STEP_SET,      /* what came before is visible to whoever sees the new value */
-    SHMEMI_STEP_ADD,      /* the same */
-    SHMEMI_STEP_UNTIL_EQ, /* in the order of SHMEM_CMP_* */
-    SHMEMI_STEP_UNTIL_NE,
-    SHMEMI_STEP_UNTIL_GT,
-    SHMEMI_STEP_UNTIL_GE,
-    SHMEMI_STEP_UNTIL_LT,
-    SHMEMI_STEP_UNTIL_LE,
-};
-
-enum { SHMEMI_STEPS_MAX = 32 };
-
+/* word_steps: steps at words of 8 bytes, one after the other. */
 struct shmemi_word_steps {
     uint32_t n;
     struct {
@@ -105,32 +77,5 @@ struct shmemi_put_step {
     uint64_t address, value; /* of the word */
     uint32_t step;           /* enum shmemi_word_step */
 };
-
-#ifdef __CUDACC__
-#define SHMEMI_HOST_AND_DEVICE __host__ __device__
-#else
-#define SHMEMI_HOST_AND_DEVICE
-#endif
-
-/* Is a wait over? Which of two values is the greater is told by the sign of their difference, as the GPU's own waiting
- * does: it holds for values less than 2^63 apart. */
-SHMEMI_HOST_AND_DEVICE static inline int shmemi_step_is_met(uint32_t step, uint64_t found, uint64_t value)
-{
-    int64_t above = (int64_t)(found - value);
-    switch (step) {
-    case SHMEMI_STEP_UNTIL_EQ:
-        return above == 0;
-    case SHMEMI_STEP_UNTIL_NE:
-        return above != 0;
-    case SHMEMI_STEP_UNTIL_GT:
-        return above > 0;
-    case SHMEMI_STEP_UNTIL_LE:
-        return above <= 0;
-    case SHMEMI_STEP_UNTIL_LT:
-        return above < 0;
-    default:
-        return above >= 0;
-    }
-}
 
 #endif

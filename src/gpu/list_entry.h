@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An entry of a list of small operations (list.h), as the library fills it and the device reads it. Plain C that nvcc
+ * reads too; addresses are those of the device.
+ */
+#ifndef SHMEMI_LIST_ENTRY_H
+#define SHMEMI_LIST_ENTRY_H
+
+#include "gpu/amo.h"
+
+#include <stdint.h>
+
+/* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
+enum {
+    SHMEMI_ENTRY_COPY = 16, /* nbytes from the address source to dest */
+    SHMEMI_ENTRY_STORE,     /* the low nbytes, 8 at most, of source itself */
+};
+
+enum { SHMEMI_ENTRY_BYTES_MAX = UINT16_MAX, SHMEMI_ENTRY_NO_RESULT = UINT32_MAX };
+
+struct shmemi_list_entry {
+    uint64_t dest;    /* address of the first byte, or of the word */
+    uint64_t source;  /* address, bytes, or operand of an atomic operation */
+    uint64_t compare; /* SHMEMI_AMO_COMPARE_SWAP only */
+    uint32_t result;  /* where in the list's bytes the old value of the word goes: 8 bytes; or NO_RESULT */
+    uint16_t nbytes;  /* or size of the word */
+    uint16_t op;
+};
+
+#endif

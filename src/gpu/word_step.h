@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A step of a stream: what it does with a word of 8 bytes that others see too. Plain C that nvcc reads too.
+ */
+#ifndef SHMEMI_WORD_STEP_H
+#define SHMEMI_WORD_STEP_H
+
+#include <stdint.h>
+
+enum shmemi_word_step {
+    SHMEMI_STEP_SET,      /* what came before is visible to whoever sees the new value */
+    SHMEMI_STEP_ADD,      /* the same */
+    SHMEMI_STEP_UNTIL_EQ, /* in the order of SHMEM_CMP_* */
+    SHMEMI_STEP_UNTIL_NE,
+    SHMEMI_STEP_UNTIL_GT,
+    SHMEMI_STEP_UNTIL_GE,
+    SHMEMI_STEP_UNTIL_LT,
+    SHMEMI_STEP_UNTIL_LE,
+};
+
+enum { SHMEMI_STEPS_MAX = 32 };
+
+#ifdef __CUDACC__
+#define SHMEMI_HOST_AND_DEVICE __host__ __device__
+#else
+#define SHMEMI_HOST_AND_DEVICE
+#endif
+
+/* Is a wait over? Which of two values is the greater is told by the sign of their difference, as the GPU's own waiting
+ * does: it holds for values less than 2^63 apart. */
+SHMEMI_HOST_AND_DEVICE static inline int shmemi_step_is_met(uint32_t step, uint64_t found, uint64_t value)
+{
+    int64_t above = (int64_t)(found - value);
+    switch (step) {
+    case SHMEMI_STEP_UNTIL_EQ:
+        return above == 0;
+    case SHMEMI_STEP_UNTIL_NE:
+        return above != 0;
+    case SHMEMI_STEP_UNTIL_GT:
+        return above > 0;
+    case SHMEMI_STEP_UNTIL_LE:
+        return above <= 0;
+    case SHMEMI_STEP_UNTIL_LT:
+        return above < 0;
+    default:
+        return above >= 0;
+    }
+}
+
+#endif
