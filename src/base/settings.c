@@ -332,7 +332,7 @@ void shmemi_settings_print_page(FILE *stream)
 {
     fputs("<!-- Made from src/base/settings.def by `oshinfo --settings-page`: do not edit. -->\n\n# Settings\n\n"
           "MapSHMEM reads its settings from environment variables when a program starts. `oshinfo --settings` prints "
-          "their\npresent values. `oshrun` passes them on to all PEs, on other hosts too. Sizes are bytes, with an "
+          "their\npresent values. `oshrun` passes them on to all PEs, also on other hosts. Sizes are bytes, with an "
           "optional suffix k, m,\ng or t (1k is 1024). An invalid value, or a variable that begins with `SHMEM_` "
           "and is not listed here, ends the\nprogram with a message.\n\n",
           stream);

@@ -110,23 +110,16 @@ static void print_settings(void)
     shmemi_settings_print(stdout);
 }
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-    while (*words && strcmp(word, *words))
-        words++;
-    return *words;
-}
-
 int main(int argc, char **argv)
 {
-    static const char *const known[] = {"", "--settings", "--settings-page", "--routes", "--version", NULL};
     const char *what = argc > 1 ? argv[1] : "";
-    bool all = !*what;
-    if (argc > 2 || !is_one_of(what, known)) {
+    const bool all = !*what, routes = !strcmp(what, "--routes"), settings = !strcmp(what, "--settings");
+    const bool page = !strcmp(what, "--settings-page"), version = !strcmp(what, "--version");
+    if (argc > 2 || !(all || routes || settings || page || version)) {
         fputs(usage, stderr);
         return strcmp(what, "--help") ? 2 : 0;
     }
-    if (!strcmp(what, "--settings-page")) {
+    if (page) {
         shmemi_settings_print_page(stdout);
         return 0;
     }
@@ -135,12 +128,12 @@ int main(int argc, char **argv)
         print_version();
         if (all)
             print_build();
-        if (all || !strcmp(what, "--settings"))
+        if (all || settings)
             print_settings();
         fflush(stdout);
     }
     shmem_barrier_all();
-    if (all || !strcmp(what, "--routes"))
+    if (all || routes)
         print_routes();
     shmem_finalize();
     return 0;
