@@ -7,177 +7,15 @@
  */
 #include "check.h"
 #include "deep_check.h"
+#include "deep_ring.h"
 #include "deep_types.h"
 
 #include <errno.h>
 #include <pthread.h>
 
-enum { AREA = 3 << 20, LARGE = 1 << 20, UNTOUCHED = 0xc3, THREADS = 4, WITH_REFUSALS = 3 };
+enum { AREA = 3 << 20, UNTOUCHED = 0xc3, THREADS = 4, WITH_REFUSALS = 3 };
 
-struct leaf {
-    double value[3];
-};
-
-/* A ring of nodes, each with an array, a name, a shared leaf, the middle of its neighbour's array, and itself. */
-struct node {
-    long key;
-    int n;
-    double *data;
-    struct node *next, *self;
-    char *name;
-    struct leaf *shared;
-    double *middle; /* of next's data */
-    void *weak, *opaque;
-};
-
-static shmemx_type_t node_type, leaf_type;
 static uint64_t *signals; /* symmetric, one for each area */
-
-static void create_types(void)
-{
-    const shmemx_field_t of_leaf[] = {{"value", offsetof(struct leaf, value), SHMEMX_FIELD_VALUE, "double", 3, NULL}};
-    const shmemx_field_t of_node[] = {
-        {"n", offsetof(struct node, n), SHMEMX_FIELD_VALUE, "int", 0, NULL},
-        {"data", offsetof(struct node, data), SHMEMX_FIELD_POINTER, "double", 0, "n"},
-        {"next", offsetof(struct node, next), SHMEMX_FIELD_POINTER, "node", 0, NULL},
-        {"self", offsetof(struct node, self), SHMEMX_FIELD_POINTER, "node", 0, NULL},
-        {"name", offsetof(struct node, name), SHMEMX_FIELD_STRING, "char", 0, NULL},
-        {"shared", offsetof(struct node, shared), SHMEMX_FIELD_POINTER, "leaf", 0, NULL},
-        {"middle", offsetof(struct node, middle), SHMEMX_FIELD_POINTER, "double", 0, NULL},
-        {"weak", offsetof(struct node, weak), SHMEMX_FIELD_WEAK, NULL, 0, NULL},
-        {"opaque", offsetof(struct node, opaque), SHMEMX_FIELD_OPAQUE, NULL, 0, NULL},
-    };
-    leaf_type = shmemx_type_create("leaf", sizeof(struct leaf), 1, of_leaf);
-    node_type = shmemx_type_create("node", sizeof(struct node), 9, of_node);
-    CHECK(leaf_type && node_type);
-}
-
-/* ---- Rings ------------------------------------------------------------------------------------------------------- */
-
-struct ring {
-    int n_nodes, n_data;
-    struct node **nodes;
-    struct leaf *leaf;
-};
-
-static double datum(const struct ring *ring, int node, int i, int seed)
-{
-    return seed * 1e6 + node * 1e3 + i + ring->n_nodes * 0.125;
-}
-
-static void set_data(const struct ring *ring, int seed)
-{
-    for (int k = 0; k < ring->n_nodes; k++) {
-        ring->nodes[k]->key = seed * 100 + k;
-        for (int i = 0; i < ring->n_data; i++)
-            ring->nodes[k]->data[i] = datum(ring, k, i, seed);
-    }
-    for (int i = 0; i < 3; i++)
-        ring->leaf->value[i] = seed + i;
-}
-
-/* Of large arrays every other one is prepared: they may travel without being packed. */
-static bool is_prepared(const struct ring *ring, int node)
-{
-    return node % 2 && ring->n_data * sizeof(double) > LARGE;
-}
-
-static double *make_data(const struct ring *ring, int node)
-{
-    size_t nbytes = (size_t)ring->n_data * sizeof(double);
-    double *data = check_malloc(nbytes);
-    CHECK(!is_prepared(ring, node) || !shmemx_prepare(data, nbytes));
-    return data;
-}
-
-static struct ring make_ring(int n_nodes, int n_data, int seed)
-{
-    struct ring ring = {n_nodes, n_data, check_malloc((size_t)n_nodes * sizeof(struct node *)),
-                        check_malloc(sizeof(struct leaf))};
-    for (int k = 0; k < n_nodes; k++) {
-        ring.nodes[k] = check_malloc(sizeof(struct node));
-        *ring.nodes[k] = (struct node){.n = n_data, .shared = ring.leaf};
-        ring.nodes[k]->data = make_data(&ring, k);
-        ring.nodes[k]->name = check_malloc(32);
-        snprintf(ring.nodes[k]->name, 32, "node %d", k);
-        ring.nodes[k]->opaque = (void *)(uintptr_t)(0x1000 + k);
-    }
-    for (int k = 0; k < n_nodes; k++) {
-        struct node *node = ring.nodes[k];
-        node->next = ring.nodes[(k + 1) % n_nodes];
-        node->self = node;
-        node->middle = n_data ? node->next->data + n_data / 2 : NULL;
-        node->weak = k % 2 ? (void *)&ring : (void *)ring.leaf->value; /* the first is not in the graph */
-    }
-    set_data(&ring, seed);
-    return ring;
-}
-
-static void free_ring(const struct ring *ring)
-{
-    for (int k = 0; k < ring->n_nodes; k++) {
-        CHECK(!is_prepared(ring, k) || !shmemx_release(ring->nodes[k]->data));
-        free(ring->nodes[k]->data);
-        free(ring->nodes[k]->name);
-        free(ring->nodes[k]);
-    }
-    free(ring->nodes);
-    free(ring->leaf);
-}
-
-static struct node *root_of(const struct ring *ring)
-{
-    return ring->nodes[0];
-}
-
-/* Bytes that are here, whose pointers take them to begin at base. */
-struct copy {
-    char *bytes;
-    size_t size;
-    uint64_t base;
-};
-
-static void *at(const struct copy *copy, const void *pointer, size_t nbytes)
-{
-    uint64_t offset = (uint64_t)(uintptr_t)pointer - copy->base;
-    CHECK_THAT(offset < copy->size && nbytes <= copy->size - offset, "pointer %p leaves the image at %#llx", pointer,
-               (unsigned long long)copy->base);
-    return (void *)((uintptr_t)copy->bytes + offset);
-}
-
-static void check_node(const struct ring *like, const struct copy *copy, const struct node *node,
-                       const struct node *address, int k, int seed)
-{
-    char name[32];
-    const struct node *next = at(copy, node->next, sizeof *next);
-    snprintf(name, sizeof name, "node %d", k);
-    CHECK_THAT(node->key == seed * 100 + k && node->n == like->n_data, "node %d: key %ld, n %d", k, node->key, node->n);
-    CHECK_THAT(node->self == address, "node %d: self is %p, not %p", k, (void *)node->self, (const void *)address);
-    CHECK(!strcmp(at(copy, node->name, strlen(name) + 1), name));
-    CHECK(node->opaque == (void *)(uintptr_t)(0x1000 + k));
-    CHECK(node->weak == (k % 2 ? NULL : (void *)node->shared));
-    CHECK(!like->n_data || node->middle == next->data + like->n_data / 2);
-    const double *data = like->n_data ? at(copy, node->data, (size_t)node->n * sizeof *data) : NULL;
-    for (int i = 0; i < like->n_data; i++)
-        CHECK_THAT(data[i] == datum(like, k, i, seed), "node %d: data[%d] is %g, not %g", k, i, data[i],
-                   datum(like, k, i, seed));
-}
-
-/* Is this a copy of the ring that has the shape of like and the data of seed? */
-static void check_ring(const struct ring *like, const struct copy *copy, const struct node *root, int seed)
-{
-    const struct node *address = root, *first = at(copy, root, sizeof *first);
-    const struct leaf *leaf = at(copy, first->shared, sizeof *leaf);
-    for (int k = 0; k < like->n_nodes; k++) {
-        const struct node *node = at(copy, address, sizeof *node);
-        CHECK(node->shared == first->shared);
-        check_node(like, copy, node, address, k, seed);
-        address = node->next;
-    }
-    CHECK_THAT(address == root, "the ring does not close");
-    for (int i = 0; i < 3; i++)
-        CHECK(leaf->value[i] == seed + i);
-}
 
 /* ---- Put --------------------------------------------------------------------------------------------------------- */
 
@@ -188,13 +26,13 @@ static ptrdiff_t put(enum way way, char *dest, size_t capacity, const struct nod
 {
     switch (way) {
     case PUT:
-        return shmemx_put_deep(dest, capacity, root, node_type, 1, pe);
+        return shmemx_put_deep(dest, capacity, root, ring_node_type, 1, pe);
     case PUT_NBI:
-        return shmemx_put_deep_nbi(dest, capacity, root, node_type, 1, pe);
+        return shmemx_put_deep_nbi(dest, capacity, root, ring_node_type, 1, pe);
     case PUT_SIGNAL:
-        return shmemx_put_deep_signal(dest, capacity, root, node_type, 1, signals, 1, SHMEM_SIGNAL_ADD, pe);
+        return shmemx_put_deep_signal(dest, capacity, root, ring_node_type, 1, signals, 1, SHMEM_SIGNAL_ADD, pe);
     default:
-        return shmemx_put_deep_signal_nbi(dest, capacity, root, node_type, 1, signals, 1, SHMEM_SIGNAL_SET, pe);
+        return shmemx_put_deep_signal_nbi(dest, capacity, root, ring_node_type, 1, signals, 1, SHMEM_SIGNAL_SET, pe);
     }
 }
 
@@ -229,13 +67,13 @@ static void check_image(const struct deep_area *area, size_t offset, size_t size
     struct copy copy = read_image(area, offset, size + CHECK_GUARD);
     check_untouched("put_deep", (unsigned char *)copy.bytes + size, CHECK_GUARD, UNTOUCHED);
     copy.size = size;
-    check_ring(like, &copy, (const struct node *)(uintptr_t)(copy.base + SHMEMX_DEEP_HEADER), seed);
+    ring_check_copy(like, &copy, (const struct node *)(uintptr_t)(copy.base + SHMEMX_DEEP_HEADER), seed);
     free(copy.bytes);
 }
 
 static size_t size_of(const struct ring *ring)
 {
-    ptrdiff_t size = shmemx_put_deep(NULL, 0, root_of(ring), node_type, 1, 0);
+    ptrdiff_t size = shmemx_put_deep(NULL, 0, ring_root(ring), ring_node_type, 1, 0);
     CHECK_THAT(size > SHMEMX_DEEP_HEADER, "put_deep with capacity 0: %td", size);
     return (size_t)size;
 }
@@ -246,12 +84,12 @@ static void check_put(const struct deep_area *area, const struct ring *ring, enu
     const int seed = shmem_my_pe() + 1, from = check_origin(distance) + 1;
     if (offset + size + CHECK_GUARD > area->size)
         return;
-    set_data(ring, seed);
+    ring_set_data(ring, seed);
     paint(area, offset + size + CHECK_GUARD);
-    ptrdiff_t result = put(way, area->address + offset, size, root_of(ring), check_target(distance));
+    ptrdiff_t result = put(way, area->address + offset, size, ring_root(ring), check_target(distance));
     CHECK_THAT(result == (ptrdiff_t)size, "%s to %s: %td, not %zu", way_names[way], area->name, result, size);
     if (way == PUT || way == PUT_SIGNAL)
-        set_data(ring, 77);
+        ring_set_data(ring, 77);
     await(way);
     check_image(area, offset, size, ring, from);
     shmem_barrier_all();
@@ -264,9 +102,9 @@ static void check_many(const struct deep_area *area, const struct ring *ring)
     const size_t size = size_of(ring), slot = (size + CHECK_GUARD + 15) / 16 * 16;
     const size_t n = area->size / slot < N ? area->size / slot : N;
     paint(area, n * slot);
-    set_data(ring, shmem_my_pe() + 1);
+    ring_set_data(ring, shmem_my_pe() + 1);
     for (size_t i = 0; i < n; i++)
-        CHECK(put(i % 3 ? PUT_NBI : PUT, area->address + i * slot, slot, root_of(ring), check_target(1)) ==
+        CHECK(put(i % 3 ? PUT_NBI : PUT, area->address + i * slot, slot, ring_root(ring), check_target(1)) ==
               (ptrdiff_t)size);
     shmem_quiet();
     shmem_barrier_all();
@@ -281,10 +119,10 @@ static void check_capacity(const struct deep_area *area, const struct ring *ring
     const int pe = check_target(1);
     paint(area, size + CHECK_GUARD);
     for (int way = PUT; way < WAYS; way++) {
-        CHECK(put(way, area->address, size - 1, root_of(ring), pe) == (ptrdiff_t)size);
-        CHECK(put(way, area->address, SHMEMX_DEEP_HEADER, root_of(ring), pe) == (ptrdiff_t)size);
+        CHECK(put(way, area->address, size - 1, ring_root(ring), pe) == (ptrdiff_t)size);
+        CHECK(put(way, area->address, SHMEMX_DEEP_HEADER, ring_root(ring), pe) == (ptrdiff_t)size);
     }
-    CHECK(put(PUT, area->address + 8, area->size - 8, root_of(ring), pe) == -EINVAL);
+    CHECK(put(PUT, area->address + 8, area->size - 8, ring_root(ring), pe) == -EINVAL);
     shmem_barrier_all();
     CHECK_THAT(*signals == 0, "the signal was sent without an image");
     struct copy copy = read_image(area, 0, size + CHECK_GUARD);
@@ -299,14 +137,14 @@ static void check_capacity(const struct deep_area *area, const struct ring *ring
 static void change_image(const struct deep_area *area, size_t size, const struct ring *like, int seed)
 {
     struct copy copy = read_image(area, 0, size);
-    struct node *node = at(&copy, (void *)(uintptr_t)(copy.base + SHMEMX_DEEP_HEADER), sizeof *node);
-    struct leaf *leaf = at(&copy, node->shared, sizeof *leaf);
+    struct node *node = copy_at(&copy, (void *)(uintptr_t)(copy.base + SHMEMX_DEEP_HEADER), sizeof *node);
+    struct leaf *leaf = copy_at(&copy, node->shared, sizeof *leaf);
     for (int k = 0; k < like->n_nodes; k++) {
         node->key = seed * 100 + k;
-        double *data = like->n_data ? at(&copy, node->data, (size_t)like->n_data * sizeof *data) : NULL;
+        double *data = like->n_data ? copy_at(&copy, node->data, (size_t)like->n_data * sizeof *data) : NULL;
         for (int i = 0; i < like->n_data; i++)
-            data[i] = datum(like, k, i, seed);
-        node = at(&copy, node->next, sizeof *node);
+            data[i] = ring_datum(like, k, i, seed);
+        node = copy_at(&copy, node->next, sizeof *node);
     }
     for (int i = 0; i < 3; i++)
         leaf->value[i] = seed + i;
@@ -314,33 +152,16 @@ static void change_image(const struct deep_area *area, size_t size, const struct
     free(copy.bytes);
 }
 
-static const struct copy everything = {NULL, SIZE_MAX, 0};
-
-/* As check_ring, but these are the very objects: weak pointers outside of the graph stay. */
-static void check_own(const struct ring *ring, int seed)
-{
-    for (int k = 0; k < ring->n_nodes; k++) {
-        const struct node *node = ring->nodes[k];
-        CHECK(node->next == ring->nodes[(k + 1) % ring->n_nodes] && node->self == node);
-        CHECK_THAT(node->weak != NULL, "get_deep has changed a weak pointer");
-        CHECK(node->shared == ring->leaf && node->key == seed * 100 + k);
-        for (int i = 0; i < ring->n_data; i++)
-            CHECK(node->data[i] == datum(ring, k, i, seed));
-    }
-    for (int i = 0; i < 3; i++)
-        CHECK(ring->leaf->value[i] == seed + i);
-}
-
 static void check_get_new(const struct deep_area *area, const struct ring *ring, int pe, int seed)
 {
     size_t nelems = 99;
-    struct node *root = shmemx_get_deep_new(area->address, node_type, &nelems, pe);
+    struct node *root = shmemx_get_deep_new(area->address, ring_node_type, &nelems, pe);
     CHECK_THAT(root && nelems == 1, "get_deep_new from %s", area->name);
-    check_ring(ring, &everything, root, seed);
-    struct node *second = shmemx_get_deep_new(area->address, node_type, NULL, pe);
+    ring_check_copy(ring, &ring_everything, root, seed);
+    struct node *second = shmemx_get_deep_new(area->address, ring_node_type, NULL, pe);
     CHECK(second && second != root);
     shmemx_deep_free(root);
-    check_ring(ring, &everything, second, seed);
+    ring_check_copy(ring, &ring_everything, second, seed);
     shmemx_deep_free(second);
     shmemx_deep_free(NULL);
 }
@@ -352,20 +173,20 @@ static void check_many_gets(const struct deep_area *area)
     const int pe = check_target(1);
     struct ring rings[N];
     for (int i = 0; i < N; i++)
-        rings[i] = make_ring(30, 3000, shmem_my_pe());
+        rings[i] = ring_make(30, 3000, shmem_my_pe());
     const size_t size = size_of(&rings[0]);
     shmem_barrier_all();
     if (size <= area->size)
-        CHECK(put(PUT, area->address, area->size, root_of(&rings[0]), pe) == (ptrdiff_t)size);
+        CHECK(put(PUT, area->address, area->size, ring_root(&rings[0]), pe) == (ptrdiff_t)size);
     shmem_quiet();
     for (int i = 0; i < N && size <= area->size; i++) {
-        set_data(&rings[i], 99);
-        CHECK(shmemx_get_deep_nbi(root_of(&rings[i]), area->address, node_type, 1, pe) == (ptrdiff_t)size);
+        ring_set_data(&rings[i], 99);
+        CHECK(shmemx_get_deep_nbi(ring_root(&rings[i]), area->address, ring_node_type, 1, pe) == (ptrdiff_t)size);
     }
     shmem_quiet();
     for (int i = 0; i < N; i++) {
-        check_own(&rings[i], shmem_my_pe());
-        free_ring(&rings[i]);
+        ring_check(&rings[i], shmem_my_pe());
+        ring_free(&rings[i]);
     }
     shmem_barrier_all();
 }
@@ -374,7 +195,7 @@ static void check_info(const struct deep_area *area, const struct ring *ring, si
 {
     shmemx_deep_info_t info;
     CHECK(shmemx_deep_info(area->address, NULL, &info, pe) == 0);
-    CHECK(shmemx_deep_info(area->address, node_type, &info, pe) == 0);
+    CHECK(shmemx_deep_info(area->address, ring_node_type, &info, pe) == 0);
     CHECK(info.size == size && info.nelems == 1 &&
           info.has_offsets == (area->device->ops->memtype == OSHM_MEMTYPE_OPENCL));
     CHECK_THAT(info.nobjects == (size_t)ring->n_nodes * (ring->n_data ? 3 : 2) + 1, "deep_info: %zu objects",
@@ -389,21 +210,21 @@ static void check_other_shapes(const struct deep_area *area, const struct ring *
     shmemx_deep_info_t info;
     if (ring->n_nodes != WITH_REFUSALS)
         return;
-    struct ring larger = make_ring(ring->n_nodes + 1, ring->n_data, 5);
-    struct ring smaller = make_ring(ring->n_nodes, 1, 5);
-    CHECK(shmemx_get_deep(root_of(&larger), area->address, node_type, 1, pe) == -ESTALE);
-    CHECK(shmemx_get_deep(root_of(&smaller), area->address, node_type, 1, pe) == -ESTALE);
-    check_own(&larger, 5);
-    check_own(&smaller, 5);
-    free_ring(&larger);
-    larger = make_ring(ring->n_nodes, ring->n_data, 5);
+    struct ring larger = ring_make(ring->n_nodes + 1, ring->n_data, 5);
+    struct ring smaller = ring_make(ring->n_nodes, 1, 5);
+    CHECK(shmemx_get_deep(ring_root(&larger), area->address, ring_node_type, 1, pe) == -ESTALE);
+    CHECK(shmemx_get_deep(ring_root(&smaller), area->address, ring_node_type, 1, pe) == -ESTALE);
+    ring_check(&larger, 5);
+    ring_check(&smaller, 5);
+    ring_free(&larger);
+    larger = ring_make(ring->n_nodes, ring->n_data, 5);
     larger.nodes[1]->self = larger.nodes[0]; /* as large, but linked otherwise */
-    CHECK(shmemx_get_deep(root_of(&larger), area->address, node_type, 1, pe) == -ESTALE);
-    CHECK(shmemx_get_deep(root_of(&larger), area->address, leaf_type, 1, pe) == -EBADMSG);
-    CHECK(shmemx_deep_info(area->address, leaf_type, &info, pe) == -EBADMSG);
+    CHECK(shmemx_get_deep(ring_root(&larger), area->address, ring_node_type, 1, pe) == -ESTALE);
+    CHECK(shmemx_get_deep(ring_root(&larger), area->address, ring_leaf_type, 1, pe) == -EBADMSG);
+    CHECK(shmemx_deep_info(area->address, ring_leaf_type, &info, pe) == -EBADMSG);
     CHECK(larger.nodes[0]->key == 500 && larger.leaf->value[0] == 5);
-    free_ring(&larger);
-    free_ring(&smaller);
+    ring_free(&larger);
+    ring_free(&smaller);
 }
 
 static void check_get(const struct deep_area *area, const struct ring *ring, int distance)
@@ -412,18 +233,18 @@ static void check_get(const struct deep_area *area, const struct ring *ring, int
     const int seed = 20 + shmem_my_pe(), pe = check_target(distance);
     if (size > area->size)
         return;
-    set_data(ring, shmem_my_pe());
+    ring_set_data(ring, shmem_my_pe());
     shmem_barrier_all();
-    CHECK(put(PUT, area->address, area->size, root_of(ring), pe) == (ptrdiff_t)size);
+    CHECK(put(PUT, area->address, area->size, ring_root(ring), pe) == (ptrdiff_t)size);
     shmem_barrier_all();
     change_image(area, size, ring, seed);
     shmem_barrier_all();
-    CHECK(shmemx_get_deep(root_of(ring), area->address, node_type, 1, pe) == (ptrdiff_t)size);
-    check_own(ring, 20 + pe);
-    set_data(ring, 3);
-    CHECK(shmemx_get_deep_nbi(root_of(ring), area->address, node_type, 1, pe) == (ptrdiff_t)size);
+    CHECK(shmemx_get_deep(ring_root(ring), area->address, ring_node_type, 1, pe) == (ptrdiff_t)size);
+    ring_check(ring, 20 + pe);
+    ring_set_data(ring, 3);
+    CHECK(shmemx_get_deep_nbi(ring_root(ring), area->address, ring_node_type, 1, pe) == (ptrdiff_t)size);
     shmem_quiet();
-    check_own(ring, 20 + pe);
+    ring_check(ring, 20 + pe);
     check_get_new(area, ring, pe, 20 + pe);
     check_info(area, ring, size, pe);
     check_other_shapes(area, ring, pe);
@@ -438,12 +259,12 @@ static void check_nothing(const struct deep_area *area)
     size_t nelems = 5;
     const int pe = check_target(1);
     shmem_barrier_all();
-    CHECK(shmemx_put_deep(area->address, area->size, NULL, node_type, 1, pe) == SHMEMX_DEEP_HEADER);
-    CHECK(shmemx_put_deep(area->address, area->size, &info, node_type, 0, pe) == SHMEMX_DEEP_HEADER);
+    CHECK(shmemx_put_deep(area->address, area->size, NULL, ring_node_type, 1, pe) == SHMEMX_DEEP_HEADER);
+    CHECK(shmemx_put_deep(area->address, area->size, &info, ring_node_type, 0, pe) == SHMEMX_DEEP_HEADER);
     CHECK(shmemx_put_deep(area->address, area->size, &info, NULL, 1, pe) == -EINVAL);
     shmem_barrier_all();
-    CHECK(shmemx_deep_info(area->address, node_type, &info, pe) == 0 && info.nobjects == 0 && info.nelems == 0);
-    void *none = shmemx_get_deep_new(area->address, node_type, &nelems, pe);
+    CHECK(shmemx_deep_info(area->address, ring_node_type, &info, pe) == 0 && info.nobjects == 0 && info.nelems == 0);
+    void *none = shmemx_get_deep_new(area->address, ring_node_type, &nelems, pe);
     CHECK(none && nelems == 0);
     shmemx_deep_free(none);
     shmem_barrier_all();
@@ -457,7 +278,7 @@ static void check_array(const struct deep_area *area)
     for (int i = 0; i < N; i++)
         leaves[i] = (struct leaf){{i, i + 0.25, shmem_my_pe()}};
     shmem_barrier_all();
-    CHECK(shmemx_put_deep(area->address, area->size, leaves, leaf_type, N, check_target(1)) ==
+    CHECK(shmemx_put_deep(area->address, area->size, leaves, ring_leaf_type, N, check_target(1)) ==
           SHMEMX_DEEP_HEADER + sizeof leaves);
     shmem_barrier_all();
     struct copy copy = read_image(area, SHMEMX_DEEP_HEADER, sizeof leaves);
@@ -471,7 +292,7 @@ static void check_array(const struct deep_area *area)
 static void check_of_mapped(const struct deep_area *area)
 {
     if (area->device != &device_host)
-        CHECK(shmemx_put_deep(area->address, area->size, area->address, node_type, 1, 0) == -EINVAL);
+        CHECK(shmemx_put_deep(area->address, area->size, area->address, ring_node_type, 1, 0) == -EINVAL);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
@@ -485,18 +306,18 @@ static void *put_and_get(void *argument)
 {
     const struct thread_work *work = argument;
     const int pe = check_target(1), seed = 10 * shmem_my_pe() + work->number;
-    struct ring ring = make_ring(3 + 17 * work->number, 40, seed);
+    struct ring ring = ring_make(3 + 17 * work->number, 40, seed);
     char *slot = work->area->address + work->area->size / THREADS / 16 * 16 * (size_t)work->number;
     for (int round = 0; round < 8; round++) {
-        set_data(&ring, seed + round);
-        CHECK(put(round % 2 ? PUT : PUT_NBI, slot, work->area->size / THREADS, root_of(&ring), pe) > 0);
+        ring_set_data(&ring, seed + round);
+        CHECK(put(round % 2 ? PUT : PUT_NBI, slot, work->area->size / THREADS, ring_root(&ring), pe) > 0);
         shmem_quiet();
-        set_data(&ring, 0);
-        CHECK(shmemx_get_deep(root_of(&ring), slot, node_type, 1, pe) > 0);
-        check_own(&ring, seed + round);
+        ring_set_data(&ring, 0);
+        CHECK(shmemx_get_deep(ring_root(&ring), slot, ring_node_type, 1, pe) > 0);
+        ring_check(&ring, seed + round);
         check_get_new(&(struct deep_area){.name = "a thread's", .address = slot}, &ring, pe, seed + round);
     }
-    free_ring(&ring);
+    ring_free(&ring);
     return NULL;
 }
 
@@ -518,11 +339,11 @@ static void check_threads(const struct deep_area *area)
 
 static void check_shape(const struct deep_area *area, int n_nodes, int n_data)
 {
-    struct ring ring = make_ring(n_nodes, n_data, 1);
+    struct ring ring = ring_make(n_nodes, n_data, 1);
     for (int way = PUT; way < WAYS; way++)
         check_put(area, &ring, way, way % 2);
     check_get(area, &ring, 1);
-    free_ring(&ring);
+    ring_free(&ring);
 }
 
 static void check_area(const struct deep_area *area)
@@ -532,12 +353,12 @@ static void check_area(const struct deep_area *area)
     } shapes[] = {{2, 0}, {3, 5}, {120, 40}, {7, 30000}, {2, 140000}};
     for (int s = 0; s < 5; s++)
         check_shape(area, shapes[s].n_nodes, shapes[s].n_data);
-    struct ring ring = make_ring(20, 12, 1);
+    struct ring ring = ring_make(20, 12, 1);
     check_many(area, &ring);
     check_many_gets(area);
     check_capacity(area, &ring);
     check_get(area, &ring, 0);
-    free_ring(&ring);
+    ring_free(&ring);
     check_nothing(area);
     check_array(area);
     check_of_mapped(area);
@@ -550,7 +371,7 @@ int main(int argc, char **argv)
     int provided, n_nodes = argc > 2 ? atoi(argv[1]) : 0, n_data = argc > 2 ? atoi(argv[2]) : 0;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     signals = check_shmem_malloc(sizeof *signals);
-    create_types();
+    ring_create_types();
     int n = deep_open_areas(areas, AREA + (size_t)n_nodes * ((size_t)n_data * sizeof(double) + 200));
     for (int i = 0; i < n && !n_nodes; i++)
         check_area(&areas[i]);

@@ -34,7 +34,7 @@ struct class
 
 static bool make_plain(CUdeviceptr *pointer_p)
 {
-    return user.cuMemAlloc(pointer_p, BYTES) == CUDA_SUCCESS;
+    return cuda.cuMemAlloc(pointer_p, BYTES) == CUDA_SUCCESS;
 }
 
 static bool make_managed(CUdeviceptr *pointer_p)
@@ -44,7 +44,7 @@ static bool make_managed(CUdeviceptr *pointer_p)
 
 static void drop_plain(CUdeviceptr pointer)
 {
-    USE(user.cuMemFree(pointer));
+    USE(cuda.cuMemFree(pointer));
 }
 
 static bool make_from_default_pool(CUdeviceptr *pointer_p)
@@ -167,7 +167,7 @@ static unsigned seed_of(int pe, size_t nbytes)
 static void write_device(CUdeviceptr pointer, size_t nbytes, unsigned seed)
 {
     fill(expected, nbytes, seed);
-    USE(user.cuMemcpyHtoD(pointer, expected, nbytes));
+    USE(cuda.cuMemcpyHtoD(pointer, expected, nbytes));
     USE(shmemi_cuda.cuStreamSynchronize(CU_STREAM_LEGACY)); /* the call may return before the data is there */
 }
 
@@ -175,7 +175,7 @@ static void check_device(const char *what, CUdeviceptr pointer, size_t nbytes, u
 {
     fill(expected, nbytes, seed);
     memset(found, 0, nbytes);
-    USE(user.cuMemcpyDtoH(found, pointer, nbytes));
+    USE(cuda.cuMemcpyDtoH(found, pointer, nbytes));
     if (!memcmp(found, expected, nbytes))
         return;
     n_failures++;
@@ -406,7 +406,7 @@ static bool open_device(void)
     load_user_functions();
     USE(shmemi_cuda.cuDeviceGet(&device, ordinal));
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, device));
-    USE(user.cuCtxSetCurrent(primary));
+    USE(cuda.cuCtxSetCurrent(primary));
     return true;
 }
 
@@ -421,7 +421,7 @@ int main(void)
     }
     expected = malloc(BYTES);
     found = malloc(BYTES);
-    local = device_alloc(BYTES);
+    local = user_alloc(BYTES);
     for (int pe = 0; pe < shmem_n_pes(); pe++)
         relation[pe] = relation_to(pe);
     if (shmemi_settings.gpu_strict) {
@@ -433,7 +433,7 @@ int main(void)
             check_poor();
         }
     }
-    USE(user.cuMemFree(local));
+    USE(cuda.cuMemFree(local));
     if (!holds_everywhere(!n_failures)) {
         fprintf(stderr, "PE %d: %d failures\n", shmem_my_pe(), n_failures);
         shmem_global_exit(1);

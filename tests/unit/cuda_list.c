@@ -41,12 +41,12 @@ static void run(struct shmemi_list *list)
 
 static void read_box(const struct shmemi_place *box, void *into)
 {
-    USE(user.cuMemcpyDtoH(into, box->address, BOX));
+    USE(cuda.cuMemcpyDtoH(into, box->address, BOX));
 }
 
 static void write_box(const struct shmemi_place *box, const void *from)
 {
-    USE(user.cuMemcpyHtoD(box->address, from, BOX));
+    USE(cuda.cuMemcpyHtoD(box->address, from, BOX));
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
@@ -263,12 +263,12 @@ static void check_threads(int n)
     pthread_t thread[THREADS];
     uint64_t sum = 0;
     adds_per_thread = n;
-    USE(user.cuMemcpyHtoD(there.address, &sum, sizeof sum));
+    USE(cuda.cuMemcpyHtoD(there.address, &sum, sizeof sum));
     for (int i = 0; i < THREADS; i++)
         CHECK(!pthread_create(&thread[i], NULL, add_many, NULL));
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
-    USE(user.cuMemcpyDtoH(&sum, there.address, sizeof sum));
+    USE(cuda.cuMemcpyDtoH(&sum, there.address, sizeof sum));
     CHECK(sum == (uint64_t)n * THREADS);
 }
 
@@ -287,7 +287,7 @@ static void check_order_of_lists(void)
         CHECK(!await(list[i]));
         memory->lists->give(list[i]);
     }
-    USE(user.cuMemcpyDtoH(&found, there.address, sizeof found));
+    USE(cuda.cuMemcpyDtoH(&found, there.address, sizeof found));
     CHECK(found == value);
 }
 
@@ -316,7 +316,7 @@ static void open_boxes(void)
 {
     struct shmemi_allocation a, b;
     char reason[160];
-    CHECK(!open_object(device_alloc(BOX), BOX, &a, reason) && !open_object(device_alloc(BOX), BOX, &b, reason));
+    CHECK(!open_object(user_alloc(BOX), BOX, &a, reason) && !open_object(user_alloc(BOX), BOX, &b, reason));
     here = a.place;
     there = b.place;
     fill(host_a, BOX, 1);
@@ -332,7 +332,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "short"))
         thinning = 41;
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
-    USE(user.cuCtxSetCurrent(primary));
+    USE(cuda.cuCtxSetCurrent(primary));
     open_boxes();
     if (!shmemi_cuda_has_kernels(here.object)) {
         printf("# no kernels in this build: skipped\n");

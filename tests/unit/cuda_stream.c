@@ -23,7 +23,7 @@ static void finish(void)
 static uint64_t word_at(size_t offset)
 {
     uint64_t word = 0;
-    USE(user.cuMemcpyDtoH(&word, box.address + offset, sizeof word));
+    USE(cuda.cuMemcpyDtoH(&word, box.address + offset, sizeof word));
     return word;
 }
 
@@ -52,7 +52,7 @@ static void check_copies(void)
     CHECK(!streams->commands->copy(&stream, &low, &host, 4096));
     CHECK(!streams->commands->copy(&stream, &high, &low, 4096));
     finish();
-    USE(user.cuMemcpyDtoH(host_b, high.address, 4096));
+    USE(cuda.cuMemcpyDtoH(host_b, high.address, 4096));
     CHECK(!memcmp(host_b, locked, 4096));
     memset(locked, 0, 4096);
     CHECK(!streams->commands->copy(&stream, &host, &high, 4096));
@@ -68,11 +68,11 @@ static void check_put_of(size_t nbytes, size_t from, size_t to, struct shmemi_pl
     const struct shmemi_word set = {word, value, SHMEMI_STEP_SET};
     const struct shmemi_place source = at(BOX / 2 + from), dest = at(4096 + to);
     fill(host_a, nbytes + 2, (unsigned)value);
-    USE(user.cuMemcpyHtoD(source.address - 1, host_a, nbytes + 2));
+    USE(cuda.cuMemcpyHtoD(source.address - 1, host_a, nbytes + 2));
     USE(shmemi_cuda.cuMemsetD8(dest.address - 1, 0x5a, nbytes + 2));
     CHECK(!streams->commands->copy_and_step(&stream, &dest, &source, nbytes, &set));
     finish();
-    USE(user.cuMemcpyDtoH(host_b, dest.address - 1, nbytes + 2));
+    USE(cuda.cuMemcpyDtoH(host_b, dest.address - 1, nbytes + 2));
     CHECK(!memcmp(host_a + 1, host_b + 1, nbytes));
     CHECK(host_b[0] == 0x5a && host_b[nbytes + 1] == 0x5a);
 }
@@ -188,8 +188,8 @@ int main(void)
     }
     load_user_functions();
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
-    USE(user.cuCtxSetCurrent(primary));
-    CHECK(!open_object(device_alloc(BOX), BOX, &allocation, reason));
+    USE(cuda.cuCtxSetCurrent(primary));
+    CHECK(!open_object(user_alloc(BOX), BOX, &allocation, reason));
     box = allocation.place;
     USE(user.cuMemAllocHost((void **)&locked, BOX));
     if (!shmemi_cuda_has_kernels(box.object)) {

@@ -7,12 +7,13 @@
 #define CUDA_USER_H
 
 #include "gpu/cuda/context.h"
+#include "support/cuda_driver.h"
+#include "support/util.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SKIP = 77, BOX = 1 << 20 };
 
@@ -27,13 +28,11 @@ static int n_failures;
     } while (0)
 #define USE(_call) CHECK((_call) == CUDA_SUCCESS)
 
-/* What a user's program calls, next to what the library calls. */
+/* What a user's program calls of the driver, and neither the library nor support does: the calls for the classes of
+ * memory that they have no need of. */
 #define USER_FUNCTIONS(X)                                                                                              \
-    X(cuCtxSetCurrent)                                                                                                 \
     X(cuCtxDestroy)                                                                                                    \
     X(cuDevicePrimaryCtxReset)                                                                                         \
-    X(cuMemAlloc)                                                                                                      \
-    X(cuMemFree)                                                                                                       \
     X(cuMemAllocManaged)                                                                                               \
     X(cuMemAllocAsync)                                                                                                 \
     X(cuMemAllocFromPoolAsync)                                                                                         \
@@ -47,9 +46,7 @@ static int n_failures;
     X(cuMemMap)                                                                                                        \
     X(cuMemUnmap)                                                                                                      \
     X(cuMemSetAccess)                                                                                                  \
-    X(cuMemGetAllocationGranularity)                                                                                   \
-    X(cuMemcpyHtoD)                                                                                                    \
-    X(cuMemcpyDtoH)
+    X(cuMemGetAllocationGranularity)
 #define STRING(_text) #_text
 #define LOAD(_name) *(void **)&user._name = dlsym(library, STRING(_name));
 
@@ -65,6 +62,7 @@ static char host_a[BOX] __attribute__((unused)), host_b[BOX] __attribute__((unus
 static inline void load_user_functions(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY);
+    CHECK(cuda_load());
     USER_FUNCTIONS(LOAD)
     *(void **)&user.create_context = dlsym(library, "cuCtxCreate_v2");
     CHECK(user.create_context);
@@ -76,10 +74,10 @@ static inline void fill(char *bytes, size_t size, unsigned seed)
         bytes[i] = (char)((i * 2654435761u + seed * 40503u) >> 15);
 }
 
-static inline CUdeviceptr device_alloc(size_t size)
+static inline CUdeviceptr user_alloc(size_t size)
 {
     CUdeviceptr pointer = 0;
-    USE(user.cuMemAlloc(&pointer, size));
+    USE(cuda.cuMemAlloc(&pointer, size));
     return pointer;
 }
 
@@ -92,17 +90,10 @@ static inline CUdeviceptr allocate_on_peer(CUcontext mine, size_t size)
     *(void **)&enable = dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuCtxEnablePeerAccess");
     if (memory->device_count() < 2 || shmemi_cuda.cuDevicePrimaryCtxRetain(&theirs, 1) != CUDA_SUCCESS)
         return 0;
-    USE(user.cuCtxSetCurrent(theirs));
-    USE(user.cuMemAlloc(&pointer, size));
-    USE(user.cuCtxSetCurrent(mine));
+    USE(cuda.cuCtxSetCurrent(theirs));
+    USE(cuda.cuMemAlloc(&pointer, size));
+    USE(cuda.cuCtxSetCurrent(mine));
     return enable && enable(theirs, 0) == CUDA_SUCCESS ? pointer : 0;
-}
-
-static inline double clock_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
 static inline int open_object(CUdeviceptr pointer, size_t size, struct shmemi_allocation *allocation_p, char *reason)

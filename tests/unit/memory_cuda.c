@@ -61,7 +61,7 @@ static void check_refused(void *pointer, const char *why)
 
 static void check_classes(void)
 {
-    CUdeviceptr plain = device_alloc(BOX), small = device_alloc(512), other;
+    CUdeviceptr plain = user_alloc(BOX), small = user_alloc(512), other;
     void *locked = NULL, *heap = malloc(64);
     struct shmemi_allocation a, b;
     char reason[160];
@@ -76,7 +76,7 @@ static void check_classes(void)
         check_class(other, BOX, SHMEMI_CLASS_CUDA_MANAGED);
         memset((void *)other, 1, BOX); /* now it lies on the host, and is still ours */
         check_class(other, BOX, SHMEMI_CLASS_CUDA_MANAGED);
-        USE(user.cuMemFree(other));
+        USE(cuda.cuMemFree(other));
     }
     if (user.cuMemAllocAsync(&other, BOX, NULL) == CUDA_SUCCESS) {
         USE(shmemi_cuda.cuStreamSynchronize(NULL));
@@ -84,9 +84,9 @@ static void check_classes(void)
         USE(user.cuMemFreeAsync(other, NULL));
     }
     USE(user.cuMemFreeHost(locked));
-    USE(user.cuMemFree(plain));
+    USE(cuda.cuMemFree(plain));
     CHECK(!memory->addresses->owns((void *)plain));
-    USE(user.cuMemFree(small));
+    USE(cuda.cuMemFree(small));
     free(heap);
 }
 
@@ -145,7 +145,7 @@ static void load_box(const struct box *box, unsigned seed)
 {
     fill(box->model, BOX, seed);
     if (box->place.memory == memory)
-        USE(user.cuMemcpyHtoD(box->place.address, box->model, BOX));
+        USE(cuda.cuMemcpyHtoD(box->place.address, box->model, BOX));
     else
         memcpy((void *)box->place.address, box->model, BOX);
 }
@@ -155,7 +155,7 @@ static bool box_is_right(const struct box *box)
     static char now[BOX];
     if (box->place.memory != memory)
         return !memcmp((void *)box->place.address, box->model, BOX);
-    USE(user.cuMemcpyDtoH(now, box->place.address, BOX));
+    USE(cuda.cuMemcpyDtoH(now, box->place.address, BOX));
     return !memcmp(now, box->model, BOX);
 }
 
@@ -215,7 +215,7 @@ static void check_pair(const struct box *dest, const struct box *source, const c
 static void check_copies(const struct shmemi_place *extra)
 {
     enum { N_BOXES = 5 };
-    CUdeviceptr a = device_alloc(BOX), b = device_alloc(BOX);
+    CUdeviceptr a = user_alloc(BOX), b = user_alloc(BOX);
     struct shmemi_allocation object_a, object_b;
     struct box box[N_BOXES];
     char reason[160];
@@ -241,8 +241,8 @@ static void check_copies(const struct shmemi_place *extra)
     for (int i = 0; i < N_BOXES - !extra; i++)
         free(box[i].model);
     USE(user.cuMemFreeHost(locked));
-    USE(user.cuMemFree(a));
-    USE(user.cuMemFree(b));
+    USE(cuda.cuMemFree(a));
+    USE(cuda.cuMemFree(b));
 }
 
 /* Rows more than 2 GiB apart, which the driver's 2-D copy refuses. Needs no more memory than it touches on the host. */
@@ -250,7 +250,7 @@ static void check_far_rows(void)
 {
     size_t pitch = (size_t)2200 << 20;
     char *far = mmap(NULL, pitch + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    struct shmemi_place dest = {memory, NULL, device_alloc(4096)}, source = shmemi_place_host(far);
+    struct shmemi_place dest = {memory, NULL, user_alloc(4096)}, source = shmemi_place_host(far);
     struct shmemi_shape shape = {8, 2, 16, pitch};
     char back[24];
     if (far == MAP_FAILED)
@@ -258,9 +258,9 @@ static void check_far_rows(void)
     memcpy(far, "one-row", 8);
     memcpy(far + pitch, "two-row", 8);
     CHECK(!memory->copy(&dest, &source, &shape));
-    USE(user.cuMemcpyDtoH(back, dest.address, sizeof back));
+    USE(cuda.cuMemcpyDtoH(back, dest.address, sizeof back));
     CHECK(!strcmp(back, "one-row") && !strcmp(back + 16, "two-row"));
-    USE(user.cuMemFree(dest.address));
+    USE(cuda.cuMemFree(dest.address));
     munmap(far, pitch + 4096);
 }
 
@@ -285,7 +285,7 @@ static void check_order(const struct shmemi_place *x, const struct shmemi_place 
 
 static void check_events(void)
 {
-    CUdeviceptr x = device_alloc(64), y = device_alloc(64);
+    CUdeviceptr x = user_alloc(64), y = user_alloc(64);
     struct shmemi_allocation object_x, object_y;
     struct shmemi_event event;
     struct shmemi_shape none = {0, 1, 0, 0};
@@ -294,8 +294,8 @@ static void check_events(void)
     check_order(&object_x.place, &object_y.place);
     CHECK(!memory->copy_start(&object_x.place, &object_y.place, &none, &event));
     CHECK(!event.handle && !memory->event_test(&event) && !memory->event_wait(&event));
-    USE(user.cuMemFree(x));
-    USE(user.cuMemFree(y));
+    USE(cuda.cuMemFree(x));
+    USE(cuda.cuMemFree(y));
 }
 
 /* A thread without a context copies as well, and has none afterwards. */
@@ -318,14 +318,14 @@ static void *copy_without_context(void *argument)
 
 static void check_thread(void)
 {
-    CUdeviceptr x = device_alloc(BOX);
+    CUdeviceptr x = user_alloc(BOX);
     struct shmemi_allocation object;
     char reason[160];
     pthread_t thread;
     CHECK(!open_object(x, BOX, &object, reason));
     CHECK(!pthread_create(&thread, NULL, copy_without_context, &object.place));
     pthread_join(thread, NULL);
-    USE(user.cuMemFree(x));
+    USE(cuda.cuMemFree(x));
 }
 
 /* Memory of a context that the user made, together with memory of the primary one. The user then destroys it, while
@@ -337,9 +337,9 @@ static void check_own_context(void)
     char reason[160];
     if (!user.create_context || user.create_context(&own, 0, 0) != CUDA_SUCCESS)
         return;
-    CUdeviceptr x = device_alloc(BOX);
-    USE(user.cuCtxSetCurrent(primary));
-    CUdeviceptr y = device_alloc(BOX);
+    CUdeviceptr x = user_alloc(BOX);
+    USE(cuda.cuCtxSetCurrent(primary));
+    CUdeviceptr y = user_alloc(BOX);
     CHECK(!open_object(x, BOX, &object, reason) && !open_object(y, BOX, &other, reason));
     CHECK(object.place.object != other.place.object);
     check_order(&object.place, &other.place);
@@ -347,10 +347,10 @@ static void check_own_context(void)
     check_copies(&object.place);
     USE(shmemi_cuda.cuCtxGetCurrent(&current));
     CHECK(current == primary);
-    USE(user.cuMemFree(x));
-    USE(user.cuMemFree(y));
+    USE(cuda.cuMemFree(x));
+    USE(cuda.cuMemFree(y));
     USE(user.cuCtxDestroy(own));
-    USE(user.cuCtxSetCurrent(primary));
+    USE(cuda.cuCtxSetCurrent(primary));
 }
 
 /* ---- Page-locked memory ------------------------------------------------------------------------------------------ */
@@ -406,7 +406,7 @@ static void after_shutdown(void)
 /* Closed and opened again; and closed after the program has reset its device. */
 static void check_reopen(void)
 {
-    CUdeviceptr x = device_alloc(BOX);
+    CUdeviceptr x = user_alloc(BOX);
     struct shmemi_allocation object;
     char reason[160];
     memory->close();
@@ -419,8 +419,8 @@ static void check_reopen(void)
     memory->close();
     CHECK(!memory->addresses->owns((void *)x));
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
-    USE(user.cuCtxSetCurrent(primary));
-    x = device_alloc(BOX);
+    USE(cuda.cuCtxSetCurrent(primary));
+    x = user_alloc(BOX);
     CHECK(!memory->open() && !open_object(x, BOX, &object, reason));
     left_over = object.place;
 }
@@ -428,12 +428,12 @@ static void check_reopen(void)
 static void find_out_sharing(void)
 {
     struct shmemi_allocation object;
-    CUdeviceptr x = device_alloc(BOX);
+    CUdeviceptr x = user_alloc(BOX);
     char reason[160];
     if (!open_object(x, BOX, &object, reason))
         malloc_class = object.class == SHMEMI_CLASS_CUDA_OTHER ? SHMEMI_CLASS_CUDA_OTHER : SHMEMI_CLASS_CUDA_MALLOC;
     printf("# cudaMalloc: class %s\n", shmemi_memory_class_name(malloc_class));
-    USE(user.cuMemFree(x));
+    USE(cuda.cuMemFree(x));
 }
 
 int main(void)
@@ -451,7 +451,7 @@ int main(void)
         return SKIP;
     }
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
-    USE(user.cuCtxSetCurrent(primary));
+    USE(cuda.cuCtxSetCurrent(primary));
     find_out_sharing();
     check_devices();
     check_classes();

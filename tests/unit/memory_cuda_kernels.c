@@ -28,7 +28,7 @@ static void load_arrays(enum shmemi_kind kind, unsigned seed)
 {
     for (int i = 0; i <= ARRAYS; i++) {
         fill_numbers(model[i], kind, seed + (unsigned)i);
-        USE(user.cuMemcpyHtoD(array[i].address, model[i], AREA));
+        USE(cuda.cuMemcpyHtoD(array[i].address, model[i], AREA));
     }
 }
 
@@ -36,7 +36,7 @@ static bool arrays_are_right(void)
 {
     bool right = true;
     for (int i = 0; i <= ARRAYS; i++) {
-        USE(user.cuMemcpyDtoH(found, array[i].address, AREA));
+        USE(cuda.cuMemcpyDtoH(found, array[i].address, AREA));
         right = right && !memcmp(found, model[i], AREA);
     }
     return right;
@@ -151,9 +151,9 @@ static double time_combine(const struct shmemi_combination *combination)
 {
     double best = 1e30;
     for (int i = 0; i < 30; i++) {
-        double start = clock_us();
+        double start = now_us();
         CHECK(!memory->combine(combination, NULL));
-        double took = clock_us() - start;
+        double took = now_us() - start;
         best = took < best ? took : best;
     }
     return best;
@@ -171,8 +171,8 @@ static void print_sum_times(const struct shmemi_place *place, const char *where)
 static void print_times(CUcontext context)
 {
     const size_t most = (size_t)2 << 30;
-    struct shmemi_place here[2] = {{memory, array[0].object, device_alloc(most)},
-                                   {memory, array[0].object, device_alloc(most)}};
+    struct shmemi_place here[2] = {{memory, array[0].object, user_alloc(most)},
+                                   {memory, array[0].object, user_alloc(most)}};
     struct shmemi_place pair[2] = {here[0], {memory, array[0].object, allocate_on_peer(context, most)}};
     print_sum_times(here, "one device");
     if (!pair[1].address)
@@ -185,7 +185,7 @@ static void make_arrays(void)
     for (int i = 0; i <= ARRAYS; i++) {
         struct shmemi_allocation allocation;
         char reason[160];
-        CHECK(!open_object(device_alloc(AREA), AREA, &allocation, reason));
+        CHECK(!open_object(user_alloc(AREA), AREA, &allocation, reason));
         array[i] = allocation.place;
     }
 }
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     }
     load_user_functions();
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
-    USE(user.cuCtxSetCurrent(primary));
+    USE(cuda.cuCtxSetCurrent(primary));
     make_arrays();
     if (!shmemi_cuda_has_kernels(array[0].object)) {
         printf("# no kernels for this CUDA device: skipped\n");

@@ -31,13 +31,13 @@ static void make_room(struct room *room)
     room->host = malloc(ROOM);
     room->back = malloc(ROOM);
     CHECK(room->host && room->back);
-    CHECK(!open_object(device_alloc(ROOM), ROOM, &object, reason));
+    CHECK(!open_object(user_alloc(ROOM), ROOM, &object, reason));
     room->gpu = object.place;
 }
 
 static void free_room(struct room *room)
 {
-    USE(user.cuMemFree(room->gpu.address));
+    USE(cuda.cuMemFree(room->gpu.address));
     free(room->host);
     free(room->back);
 }
@@ -125,7 +125,7 @@ static void *use_as_well(void *argument)
 {
     struct room room;
     (void)argument;
-    USE(user.cuCtxSetCurrent(primary));
+    USE(cuda.cuCtxSetCurrent(primary));
     make_room(&room);
     for (int i = 0; i < 20; i++)
         check_size(&room, (size_t)(1 + i) << 20, i % 3);
@@ -234,7 +234,7 @@ int main(void)
     load_user_functions();
     USE(shmemi_cuda.cuDeviceGet(&device, 0));
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, device));
-    USE(user.cuCtxSetCurrent(primary));
+    USE(cuda.cuCtxSetCurrent(primary));
     make_room(&room);
     check_all(&room); /* by the driver */
     CHECK(thread_count() == 0);

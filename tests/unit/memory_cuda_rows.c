@@ -106,10 +106,10 @@ static void check_way(const struct way *way, const struct pair *pair, const stru
     size_t i = 0;
     dest.address += layout->dest_at;
     source.address += layout->source_at;
-    USE(user.cuMemcpyHtoD(pair->dest.address, dest_bytes, end));
-    USE(user.cuMemcpyDtoH(found, pair->dest.address, end)); /* else the copy's end may still be on its way */
+    USE(cuda.cuMemcpyHtoD(pair->dest.address, dest_bytes, end));
+    USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end)); /* else the copy's end may still be on its way */
     int rc = way->copy(&dest, &source, shape);
-    USE(user.cuMemcpyDtoH(found, pair->dest.address, end));
+    USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end));
     while (i < end && found[i] == expected[i])
         i++;
     if (rc || i < end)
@@ -243,9 +243,9 @@ static double time_of(copy_func_t copy_rows, const struct pair *pair, const stru
     for (int i = 0; i < RUNS; i++) {
         if (work.stream)
             start_work(&work);
-        double start = clock_us(), t;
+        double start = now_us(), t;
         CHECK(!copy_rows(&pair->dest, &pair->source, shape));
-        t = clock_us() - start;
+        t = now_us() - start;
         if (work.stream)
             USE(shmemi_cuda.cuStreamSynchronize(work.stream));
         int at = i;
@@ -310,13 +310,13 @@ static void print_host_times(const struct shmemi_place *device)
 
 static void check_pair(struct pair pair)
 {
-    USE(user.cuMemcpyHtoD(pair.source.address, source_bytes, AREA));
+    USE(cuda.cuMemcpyHtoD(pair.source.address, source_bytes, AREA));
     check_widths(&pair);
     check_far_apart(&pair);
     check_overlapping_source(&pair);
     check_refusals(&pair);
     check_without_lists(&pair);
-    USE(user.cuMemcpyDtoH(found, pair.source.address, AREA));
+    USE(cuda.cuMemcpyDtoH(found, pair.source.address, AREA));
     CHECK(!memcmp(found, source_bytes, AREA));
 }
 
@@ -372,10 +372,10 @@ int main(int argc, char **argv)
     }
     load_user_functions();
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
-    USE(user.cuCtxSetCurrent(primary));
-    CUdeviceptr address = device_alloc(size);
+    USE(cuda.cuCtxSetCurrent(primary));
+    CUdeviceptr address = user_alloc(size);
     CHECK(!open_object(address, size, &allocation, reason));
-    struct shmemi_place here = allocation.place, there = {memory, here.object, device_alloc(size)},
+    struct shmemi_place here = allocation.place, there = {memory, here.object, user_alloc(size)},
                         peer = {memory, here.object, allocate_on_peer(primary, size)};
     if (!shmemi_cuda_has_kernels(here.object)) {
         printf("# no kernels for this CUDA device: skipped\n");
