@@ -25,17 +25,16 @@ struct shmemi_link;
 
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
-    const struct shmemi_driver
-        *driver;               /* may be one that measures, in front of the one that is named (instrument/measure.h) */
-    char *mapped;              /* host address of the peer's copy for short ways; NULL: the driver has to be asked */
-    struct shmemi_place place; /* shm, ipc: the peer's first byte as this process sees it */
-    void *data;                /* the driver's own */
-    const struct shmemi_link *link; /* how requests travel to this PE (request.h); set before drivers are asked */
+    const struct shmemi_driver *driver; /* may be a measuring one in front of the real one (drivers/measured.h) */
+    char *mapped;                   /* host address at which the API itself may load and store; NULL: ask the driver */
+    struct shmemi_place place;      /* drivers that copy by themselves: the peer's first byte as seen from here */
+    void *data;                     /* private to the driver */
+    const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
-    bool by_agent;   /* atomic operations are those of the memory's agent, by lists of this process (gpu/list.h) */
-    uint32_t region; /* its number, the same on every PE */
+    bool by_agent;                  /* this process has the memory's agent do atomic operations (gpu/list.h) */
+    uint32_t region;                /* its number, the same on every PE */
     int pe;
-    _Atomic uint64_t owner_base; /* what points to the copy there, once asked for (shmmap/owner.h) */
+    _Atomic uint64_t owner_base; /* address of the copy in its owner, once it has been asked for (shmmap/owner.h) */
 };
 #define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX
 
@@ -51,57 +50,57 @@ struct shmemi_share {
     struct shmemi_mailbox_label label; /* of the mailbox through which descriptors come and go */
     /* Filled in by the PE that attaches. */
     int32_t my_device;                            /* the device of its own copy */
-    const struct shmemi_descriptors *descriptors; /* that came with the handle */
+    const struct shmemi_descriptors *descriptors; /* file descriptors that came with the handle */
 };
 
 struct shmemi_batch;
 struct shmemi_copy;
 
-/* Operations issued and not known to be complete. Every operation belongs to a context [9.5], and any number of threads
- * may issue operations on one and complete them. A context is zeroed before its first operation and stays where it is
- * until quiet has returned. */
+/* Operations that have been issued and are not known to be complete. Every operation belongs to a context [9.5]; any
+ * number of threads may issue operations on the same context and complete them. A context is zeroed before its first
+ * operation and must not move before quiet has returned. */
 struct shmemi_context {
     struct shmemi_pending pending;
 
-    /* The drivers' own. */
-    struct shmemi_ucx_batch network; /* ucx: nonblocking transfers and atomics */
+    /* Private to the drivers. */
+    struct shmemi_ucx_batch network; /* ucx: nonblocking transfers and atomic operations */
     struct {
         struct shmemi_copy *oldest, *newest;
-        struct shmemi_burst unmarked; /* copies whose end no event tells yet */
+        struct shmemi_burst unmarked; /* copies that no event follows yet */
         unsigned n_unmarked;
         uint64_t started;
         int failed; /* first error, reported at the next quiet */
     } copies;       /* direct: nonblocking copies; under the lock of transport/direct/transfers.c */
     struct {
         atomic_bool is_locked;
-        atomic_bool is_patient;              /* lists are started when they are full; a hint of the program */
+        atomic_bool is_patient;              /* start lists only when they are full: the program has asked for it */
         struct shmemi_list *collecting;      /* not yet started; NULL: none */
         struct shmemi_list *oldest, *newest; /* started */
         uint64_t started, finished;
-        uint32_t patience;      /* operations to collect when nothing is under way; grows with each list */
+        uint32_t patience;      /* operations to collect while nothing is under way; grows with each list */
         int failed;             /* first error, reported at the next quiet */
-    } lists;                    /* direct: small operations; locked, is_patient excepted (transport/direct/list.c) */
+    } lists;                    /* direct: small operations; all but is_patient under is_locked (direct/list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
     struct shmemi_batch *batch; /* staged: gathers small puts (transport/staged/batch.h); NULL: none */
 };
 
-/* May quiet have something to do? False as long as all went by load and store. */
+/* May quiet have something to do? False as long as every operation was a load or store. */
 static inline bool shmemi_context_has_pending(const struct shmemi_context *context)
 {
     return shmemi_pending_any(&context->pending);
 }
 
-/* An atomic operation on a word of a PE's memory: what a put with signal does after the put. */
+/* An atomic operation on a word of a PE's memory: the signal of a put with signal. */
 struct shmemi_word_update {
     const struct shmemi_view *view;
     size_t offset;
     struct shmemi_amo amo;
 };
 
-/* Small operations that are only noted down, to be carried out together with others. Each may refuse without having
- * done anything; the caller then takes the usual way. */
+/* Small operations that the driver only notes down, to carry them out together with others. Each of these functions may
+ * refuse, without having done anything; the caller then uses the driver's ordinary operation. */
 struct shmemi_collecting {
-    /* put from host memory or put_nbi, and get_nbi: the quickest way. -EAGAIN: refused. */
+    /* Instead of put from host memory, put_nbi and get_nbi. -EAGAIN: refused. */
     int (*put)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *source,
                size_t nbytes);
     int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
@@ -145,17 +144,17 @@ struct shmemi_driver {
     int (*get_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
                    size_t nbytes);
 
-    /* Rows with a pitch on either side; blocking as put and get are. dest and source in the shape are meant literally:
-     * for put the peer is dest, for get it is source. */
+    /* Rows with a pitch on either side; blocking as put and get are. In the shape, dest is the peer's side for a
+     * put, and this PE's side for a get. */
     int (*put_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                        const struct shmemi_place *source, const struct shmemi_shape *shape);
     int (*get_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                        const struct shmemi_place *dest, const struct shmemi_shape *shape);
-    /* The source stays as it is until quiet. */
+    /* The program leaves the source unchanged until quiet. */
     int (*put_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                            const struct shmemi_place *source, const struct shmemi_shape *shape);
 
-    /* fetch_p is NULL when no old value is wanted; such an operation may still be under way on return. */
+    /* fetch_p is NULL when the old value is not wanted; such an operation may still be under way on return. */
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                void *fetch_p);
 
@@ -209,7 +208,8 @@ static inline void shmemi_nothing_to_detach(struct shmemi_view *view)
     (void)view;
 }
 
-/* Where the peer's copy lies in this process as host memory, for accesses that are not counted as transfers; NULL: nowhere. */
+/* The host address of the peer's copy in this process, for accesses that are not counted as transfers; NULL: it has
+ * none. */
 static inline char *shmemi_view_host(const struct shmemi_view *view)
 {
     return view->place.memory == &shmemi_memory_host && view->driver->is_direct ? (char *)view->place.address : NULL;

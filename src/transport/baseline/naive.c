@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Driver "naive": staged without overlap, after copying the whole source out: the baseline of the paper.
+ * Driver "naive": the paper's baseline. It copies the whole source into host memory first and then sends it piece by
+ * piece, so that nothing overlaps; gets likewise.
  */
 #include "base/settings.h"
 #include "transport/driver.h"
@@ -16,7 +17,7 @@ static int naive_attach(struct shmemi_view *view, const struct shmemi_share *sha
     return shmemi_driver_staged.attach(view, share);
 }
 
-/* Copy the whole source out, put it piece by piece, waiting for each. */
+/* Copy the whole source into host memory, then put it piece by piece, waiting for each. */
 static int naive_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
@@ -48,7 +49,7 @@ static int naive_put(struct shmemi_context *context, const struct shmemi_view *v
     return naive_put_strided(context, view, offset, source, &shape);
 }
 
-/* Fetch everything into host memory piece by piece, waiting for each, then copy in. */
+/* Fetch everything into host memory piece by piece, waiting for each, then copy it to its destination. */
 static int naive_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic operations on GPU memory that this process has an address for. One agent works on each word: the atomic unit
- * at the memory, where the owner's GPU has kernels of this library and this PE's kernels get there; otherwise the
- * owner, who asks that unit too or, without kernels, loads, modifies and stores for everybody.
+ * Atomic operations on GPU memory that this process has an address for. All PEs use the same agent for a word. Where
+ * kernels of this library run on the owner's GPU and kernels of this PE can access the memory, that is the GPU's atomic
+ * unit. Otherwise it is the owner, who uses that unit too or, without kernels, loads, modifies and stores for all.
  */
 #include "transport/direct/direct.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Drivers for GPU memory that this process reaches by an address of its own:
- *   "local"     this PE's own mapped objects
- *   "cuda-ipc"  objects of other PEs of the node, whose allocation this process has opened
- *   "cuda-shadow"  the same for a GPU that this PE's own cannot reach: the allocation is open in a context of this
+ *   "local"        this PE's own mapped objects
+ *   "cuda-ipc"     objects of other PEs of the node, whose allocation this process has opened
+ *   "cuda-shadow"  the same for a GPU that this PE's own GPU cannot access: the allocation is open in a context of this
  *                  process on the owner's GPU, and the memory kind copies between the two contexts
- * What they do with it: transport/direct/transfers.c, transport/direct/amo.c.
+ * transfers.c and amo.c have their operations.
  */
 #include "transport/direct/direct.h"
 
@@ -44,7 +44,7 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
     return 0;
 }
 
-/* Is the route free, or forced to be this one? gdr is a matter of other nodes. */
+/* Does SHMEM_GPU_ROUTE allow this route? gdr concerns other nodes only. */
 static bool is_allowed(enum shmemi_gpu_route route)
 {
     return shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO || shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR ||

@@ -28,7 +28,7 @@ static bool try_lock(struct shmemi_context *context)
     return !atomic_exchange_explicit(&context->lists.is_locked, true, memory_order_acquire);
 }
 
-/* Held for some instructions, or a launch. */
+/* Held for a few instructions, or for the launch of a kernel. */
 static inline void lock(struct shmemi_context *context)
 {
     for (unsigned spins = 1; !try_lock(context); spins++)
@@ -126,7 +126,7 @@ static int start(struct shmemi_context *context)
     return launch(context);
 }
 
-/* Take those that are complete off the context. */
+/* Take the lists that are complete off the context. */
 static void collect(struct shmemi_context *context)
 {
     struct shmemi_list *list;
@@ -152,7 +152,7 @@ static bool is_idle(struct shmemi_context *context)
     return !context->lists.oldest;
 }
 
-/* Start what the contexts have collected, as far as no other thread is using them. */
+/* Start what the contexts have collected, except for those that another thread is using. */
 static void flush_waiting(bool old_ones)
 {
     pthread_mutex_lock(&waiting.lock);
@@ -296,7 +296,7 @@ int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_
     return rc;
 }
 
-/* Somebody else's list comes back when it has been started and is complete. */
+/* Wait for a free list: those of other contexts become free once they have been started and are complete. */
 static struct shmemi_list *await_list(struct shmemi_context *context, const struct shmemi_place *place, size_t nbytes,
                                       int *rc_p)
 {
@@ -465,7 +465,7 @@ static int sleep_ms(void)
     return atomic_load(&waiting.is_watched) ? SWEEP_MS : -1;
 }
 
-/* The service thread only sweeps. */
+/* The service thread only looks for lists that have waited for long. */
 static bool has_waiting(enum shmemi_turn turn)
 {
     return turn == SHMEMI_TURN_TO_FLUSH && atomic_load_explicit(&shmemi_direct_list_waiting, memory_order_relaxed);

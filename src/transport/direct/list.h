@@ -3,13 +3,16 @@
  * Small operations on GPU memory that this process has an address for, collected into lists that a kernel carries out
  * all at once (gpu/list.h).
  *
- * A context collects into one list at a time. The list is started when nothing else of the context is under way and
- * it has reached a length that grows from 1, so that a single operation leaves at once and many of them share
- * kernels; when it is full; before other operations of the context on GPU memory; when a thread begins to wait in the
- * library; and after some milliseconds, by the service thread. Operations of a list take effect in no order, lists
- * one after the other. Quiet waits for all of them.
+ * A context collects into one list at a time. The list is started
+ *   - when nothing else of the context is under way and it has reached a length that grows from 1, so that a single
+ *     operation leaves at once and many of them share kernels,
+ *   - when it is full,
+ *   - before other operations of the context on GPU memory,
+ *   - when a thread begins to wait in the library,
+ *   - after some milliseconds, by the service thread. Operations of one list take effect in no particular order; lists
+ * take effect one after the other. Quiet waits for all.
  *
- * Any thread. 0 or -errno, logged; -EAGAIN: nothing was done, the caller has to do without a list.
+ * Any thread. 0 or -errno, logged; -EAGAIN: nothing was done, the caller must do without a list.
  */
 #ifndef SHMEMI_DIRECT_LIST_H
 #define SHMEMI_DIRECT_LIST_H

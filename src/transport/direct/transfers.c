@@ -17,15 +17,15 @@ enum {
     IN_FLIGHT_MAX = 256, /* copies of a context, and marks */
 };
 
-/* A copy under way, or the mark behind several: with an event behind each copy, bursts took up to 2.7 times as long as
- * those of raw copies. */
+/* A copy under way with an event of its own, or the mark (an event) behind several copies. With an event behind each
+ * copy, bursts took up to 2.7 times as long as bare copies. */
 struct shmemi_copy {
     struct shmemi_copy *next; /* of its context */
     uint64_t number;          /* from 1, by context */
     struct shmemi_event event;
 };
 
-/* The lock of all contexts' lists; held for a few instructions and a look at an event, never for a wait. */
+/* For the copies of all contexts; held for a few instructions and the test of an event, never during a wait. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Copies under way -------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static uint64_t mark_all(struct shmemi_context *context)
     return number;
 }
 
-/* Is the oldest copy of the context complete? Then it is not among them any more. With the lock held. */
+/* Take the oldest copy off the context if it is complete; false: it is not. With the lock held. */
 static bool collect_oldest(struct shmemi_context *context)
 {
     struct shmemi_copy *copy = context->copies.oldest;
@@ -131,7 +131,7 @@ static void complete(struct shmemi_context *context, uint64_t number)
         shmemi_progress(&spins);
 }
 
-/* A copy that one kind can start alone: the other side is host memory or of the same kind. */
+/* Can the kind of memory start the copy alone? The other side must be host memory or of the same kind. */
 static bool can_start(const struct shmemi_place *dest, const struct shmemi_place *source)
 {
     return dest->memory == source->memory || dest->memory == &shmemi_memory_host ||
@@ -191,7 +191,7 @@ static int start_or_collect(struct shmemi_context *context, const struct shmemi_
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-/* What the context has collected starts first: on this thread's stream, so that it comes before the copy. */
+/* What the context has collected is started first, on this thread's stream, so that it precedes the copy. */
 static int copy_now(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
                     const struct shmemi_shape *shape)
 {
@@ -285,7 +285,7 @@ static int quiet(struct shmemi_context *context)
     return rc ? rc : rc_lists;
 }
 
-/* Failures come out at quiet. */
+/* Quiet reports failures. */
 static int poll(struct shmemi_context *context)
 {
     return are_complete(context, mark_all(context)) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
@@ -301,7 +301,7 @@ const struct shmemi_completion shmemi_completion_direct = {
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 
-/* A copy and a list that one thread starts for one object are in order. */
+/* A copy and a list that the same thread starts for the same object are carried out in that order. */
 static int put_signal(struct shmemi_context *context, const struct shmemi_place *dest,
                       const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
                       const struct shmemi_amo *amo)

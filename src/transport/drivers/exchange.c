@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Barrier, agreement and exchange of records for the runtime (exchange.h): inside the node by the node segment, between
+ * the nodes by words and records that their leaders write into each other's heaps.
+ */
 #include "transport/drivers/exchange.h"
 
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Driver "cma": host memory of this node that is not in the node segment (static data), by process_vm_readv and
- * process_vm_writev. Atomics, and transfers with GPU memory on this side, go through the owner.
+ * process_vm_writev. Atomic operations, and transfers with GPU memory on this side, are requests to the owner.
  */
 #define _GNU_SOURCE
 #include "base/log.h"
@@ -18,7 +18,7 @@ struct cma_peer {
     uint64_t address;
 };
 
-/* Rows of a system call, and bytes: the kernel moves at most about 2 GiB in one. */
+/* Rows, and bytes, of one system call: the kernel moves at most about 2 GiB in one. */
 enum { ROWS_PER_CALL = 256, BYTES_PER_CALL = 1 << 30 };
 
 enum { WRITE, READ };
@@ -31,7 +31,7 @@ static const struct direction {
     [READ] = {process_vm_readv, "read"},
 };
 
-/* May this process read the other, and is it the PE that we think? */
+/* May this process read the other one, and is that one the PE? Its pid may have been given to another process. */
 static int verify(const struct shmemi_share *share)
 {
     uint64_t token = 0;

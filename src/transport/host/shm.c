@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The heap is in the node segment; a PE's own copy of anything is simply its memory. */
+/* Other PEs' heaps are mapped with the node segment. This PE's own memory needs no mapping, whatever the region. */
 static int shm_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     if (!share || view->place.memory != &shmemi_memory_host)

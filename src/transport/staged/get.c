@@ -65,7 +65,7 @@ static int take_oldest(const struct shmemi_view *view, struct asking *asking)
     return rc ? rc : rc_land;
 }
 
-/* A free slot; while there is none, bring home what was asked for. */
+/* A free slot; while there is none, take answers that have arrived, so that their slots become free. */
 static int claim_for_answer(struct shmemi_context *context, const struct shmemi_view *view, struct asking *asking,
                             unsigned *slot_p)
 {
@@ -159,7 +159,7 @@ int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *
     return shmemi_staged_get_strided(context, view, offset, dest, &shape);
 }
 
-/* Returns when all is asked for. */
+/* Returns when all requests have been sent. */
 int shmemi_staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *dest, size_t nbytes)
 {

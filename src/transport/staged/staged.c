@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Driver "staged": memory that this PE cannot reach, through staging and the owner's service thread (request.h has the
- * protocol).
+ * Driver "staged": memory that this PE cannot access itself, by requests to the owner's service thread, whose data goes
+ * through staging slots (request.h has the protocol). Puts, atomic operations and completion; get.c has the gets.
  *
- * A transfer is cut into pieces of at most one staging slot (piece_costs.h chooses). For a put, later pieces are being
- * copied out of the source while piece k travels and piece k-1 is copied in by the owner; a get keeps as many requests
- * in flight as there are slots, and copies in while it waits for the next answer.
+ * A transfer is cut into pieces that fit a staging slot (piece_costs.h chooses their size). During a put, the owner
+ * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
+ * many requests under way as there are slots, and copies answers to their destination while it waits for the next.
  */
 #include "base/log.h"
 #include "base/settings.h"
@@ -24,14 +24,14 @@
 
 enum { LOOKAHEAD = SHMEMI_STAGED_LOOKAHEAD };
 
-/* Does the user insist on another route to GPU memory? */
+/* Does SHMEM_GPU_ROUTE insist on another route to GPU memory? */
 static bool is_forbidden(bool same_node)
 {
     return shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC || shmemi_settings.gpu_route == SHMEMI_ROUTE_SHADOW ||
            (shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR && !same_node);
 }
 
-/* Takes everything, unless the user insists on a direct route to GPU memory. */
+/* Accepts everything, unless the user insists on another route to GPU memory. */
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     (void)share;
@@ -69,7 +69,7 @@ struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum
     };
 }
 
-/* After requests of this context were sent that quiet has to ask for. */
+/* Called after requests of this context have been sent whose completion quiet has to wait for. */
 void shmemi_staged_note_pending(struct shmemi_context *context)
 {
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_STAGED);
@@ -80,7 +80,7 @@ int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_reque
     return view->link->send(view->pe, request);
 }
 
-/* A free slot, waiting for nothing of this thread's own. */
+/* Wait for a free slot; the caller has no pieces of its own under way that could free one. */
 unsigned shmemi_staged_await_slot(struct shmemi_context *context)
 {
     unsigned spins = 0;
@@ -90,7 +90,7 @@ unsigned shmemi_staged_await_slot(struct shmemi_context *context)
     return (unsigned)slot;
 }
 
-/* Send a request whose answer, if any, quiet brings to its place, or whoever needs the slot. */
+/* Send a request. Its answer, if any, is copied to its place by quiet, or by a thread that needs the slot. */
 int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
@@ -103,7 +103,7 @@ int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct sh
 
 /* ---- put --------------------------------------------------------------------------------------------------------- */
 
-/* Pieces whose copy into the slot is under way, oldest first. */
+/* Pieces that are being copied into their slots, oldest first. */
 struct loading {
     struct {
         struct shmemi_event event;
@@ -128,7 +128,7 @@ static int send_oldest(const struct shmemi_view *view, struct loading *loading)
     return rc;
 }
 
-/* A free slot; while there is none, send what is loaded, so that slots come back. */
+/* A free slot; while there is none, send pieces that lie in theirs, so that slots become free. */
 static int claim_slot(struct shmemi_context *context, const struct shmemi_view *view, struct loading *loading,
                       unsigned *slot_p)
 {
@@ -186,7 +186,7 @@ static int send_slotless(const struct shmemi_view *view, struct shmemi_request *
     return rc;
 }
 
-/* Copy a few bytes out. A GPU copies into a slot faster than into memory that is not page-locked. */
+/* Copy a few bytes from the source. A GPU copies faster into a slot than into memory that is not page-locked. */
 static int copy_out(struct shmemi_context *context, void *bytes, const struct shmemi_place *source,
                     const struct shmemi_shape *shape)
 {
@@ -217,7 +217,7 @@ static int put_inline(struct shmemi_context *context, const struct shmemi_view *
     return send_slotless(view, &request);
 }
 
-/* A transfer that fits one slot: nothing overlaps, so the copy need not be watched by an event. */
+/* A transfer that fits one slot: nothing overlaps, so the copy needs no event. */
 static int put_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                      const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
@@ -271,7 +271,7 @@ int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shm
     return rc;
 }
 
-/* Returns when the source has been copied out; the owner's part is collected by quiet. */
+/* Returns when the source has been copied to slots; quiet waits for the owner's part. */
 static int staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
@@ -300,7 +300,7 @@ static int staged_put(struct shmemi_context *context, const struct shmemi_view *
     return staged_put_strided(context, view, offset, source, &shape);
 }
 
-/* Start to copy a piece out; who makes progress sends it. */
+/* Start to copy a piece into a slot; whichever thread makes progress sends it. */
 static int load_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *source, const struct shmemi_shape *whole,
                           const struct shmemi_piece *piece)
@@ -321,7 +321,7 @@ static int load_and_leave(struct shmemi_context *context, const struct shmemi_vi
     return 0;
 }
 
-/* Returns when all is being copied out, that is, when the last pieces have found slots. */
+/* Returns when all pieces have slots and are being copied into them. */
 static int staged_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *source, size_t nbytes)
 {
@@ -393,13 +393,14 @@ int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
     return rc;
 }
 
-/* Owners work on requests in the order of arrival but copies may overtake atomics: ordering is completion. */
+/* An owner starts requests in the order of arrival, but copies may finish after later atomic operations. So a fence
+ * has to complete what came before it. */
 static int staged_quiet(struct shmemi_context *context)
 {
     return shmemi_slots_complete(context);
 }
 
-/* What is put has been copied out on return, or is being copied. */
+/* The source of a put is free once it has been copied into slots. */
 static int staged_poll(struct shmemi_context *context)
 {
     return shmemi_slots_poll(context);

@@ -22,14 +22,14 @@ struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum
                                             size_t offset, const struct shmemi_piece *piece, size_t peer_pitch,
                                             unsigned slot);
 int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request);
-/* Send a request whose answer, if any, quiet brings to its place, or whoever needs the slot. */
+/* Send a request. Its answer, if any, is copied to its place by quiet, or by a thread that needs the slot. */
 int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
-/* A free slot, waiting for nothing of this thread's own. */
+/* Wait for a free slot; the caller has no pieces of its own under way that could free one. */
 unsigned shmemi_staged_await_slot(struct shmemi_context *context);
 /* Wait for the answer of a slot that this thread holds. */
 int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot);
-/* After requests of this context were sent that quiet has to ask for. */
+/* Called after requests of this context have been sent whose completion quiet has to wait for. */
 void shmemi_staged_note_pending(struct shmemi_context *context);
 
 int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The agent's thread: a list of works that streams wait for, each of which is advanced in turn until it is done.
+ */
 #define _GNU_SOURCE
 #include "transport/stream/agent.h"
 
@@ -20,7 +23,7 @@
 
 struct shmemi_context shmemi_stream_context;
 
-/* Work that sends to a PE: counted when posted, when done, and when known to be complete. */
+/* Works that send to a PE: how many were posted, are done, and are known to be complete. */
 struct sends {
     _Atomic uint64_t posted, settled;
     uint64_t done; /* the agent's own */
@@ -45,7 +48,8 @@ static struct sends *sends_of(const struct shmemi_stream_work *work)
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
-/* Is it done? The program's own failures before the stream comes end no job: the stream tells of them. */
+/* Advance a work; true when it is done. An error that the program's own work has left in the stream does not end the
+ * job: the program learns of it from the stream. */
 static bool advance(struct shmemi_stream_work *work)
 {
     int rc = work->has_come ? 0 : work->kind->turn_state(work->turn);
@@ -67,7 +71,7 @@ static bool advance(struct shmemi_stream_work *work)
     return true;
 }
 
-/* Look at each work once. The number of those done, which are not in the list any more. */
+/* Advance each work once, and take those that are done off the list. How many were. */
 static unsigned advance_all(struct shmemi_stream_work **list)
 {
     unsigned n_done = 0;
@@ -85,7 +89,7 @@ static unsigned advance_all(struct shmemi_stream_work **list)
     return n_done;
 }
 
-/* Move what has been posted to the end of the agent's list, oldest first. With the lock held. */
+/* Move posted works to the end of the agent's list, oldest first. With the lock held. */
 static void take_posted(struct shmemi_stream_work **list)
 {
     struct shmemi_stream_work *oldest = NULL;
@@ -100,8 +104,8 @@ static void take_posted(struct shmemi_stream_work **list)
     *list = oldest;
 }
 
-/* Between two looks at work that cannot go on. Sleeps rather than yields: a thread of the program that waits for its
- * stream spins, and when both have but one core a yield costs a slice of time. */
+/* The pause while no work can be advanced. It sleeps rather than yields: a thread of the program that waits for its
+ * stream spins, and if the two share a core, each yield costs a time slice. */
 static void rest(unsigned *turns)
 {
     enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
@@ -142,8 +146,8 @@ static void *agent_main(void *argument)
     return NULL;
 }
 
-/* A PE that its launcher has bound to a single core has its own thread spin there while it waits for the stream: the
- * agent is not held to that core. The kernel leaves out what the PE may not use at all. */
+/* If the launcher has bound the PE to a single core, the program's thread spins there while it waits for the stream, so
+ * the agent may run on others. The kernel leaves out cores that the PE may not use at all. */
 static void leave_single_core(pthread_attr_t *attributes)
 {
     enum { CPUS_OF_A_CORE = 2 };
@@ -173,10 +177,10 @@ static int start(void)
     agent.stops = false;
     pthread_attr_init(&attributes);
     leave_single_core(&attributes);
-    sigfillset(&all); /* the program's signals are not for this thread */
+    sigfillset(&all); /* signals are handled by the program's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&agent.thread, &attributes, agent_main, NULL);
-    if (rc == EINVAL) /* none of these processors */
+    if (rc == EINVAL) /* the PE may use none of these cores */
         rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);

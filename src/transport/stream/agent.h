@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The agent: does the operations for which streams take a turn. It looks at all of them in turns, so that none that
- * waits holds up another.
+ * The agent: a thread of the library that carries out operations while the program's streams wait for them. It
+ * advances all of them in turn, so that none holds up another.
  */
 #ifndef SHMEMI_STREAM_AGENT_H
 #define SHMEMI_STREAM_AGENT_H
@@ -9,7 +9,7 @@
 #include "transport/stream/stream.h"
 
 struct shmemi_stream_work {
-    /* Called by the agent once the stream has come, again and again while it returns -EAGAIN. */
+    /* Called by the agent once the stream has reached the operation, repeatedly as long as it returns -EAGAIN. */
     int (*advance)(struct shmemi_stream_work *work);
     struct shmemi_stream_transfer transfer; /* nbytes 0: none */
     struct shmemi_stream_signal signal;
@@ -25,13 +25,13 @@ struct shmemi_stream_work {
     struct shmemi_stream_work *next;
 };
 
-/* The context of what the agent does; for advance only. */
+/* The context of the agent's operations; for advance only. */
 extern struct shmemi_context shmemi_stream_context;
 
-/* Enqueue a turn for a copy of the work. */
+/* Make the stream wait, from here on, until the agent has done the work, which is copied. */
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work);
 
-/* Has work been posted that sends to the PE, or to any, and is not known to be complete? */
+/* Has a work been posted that sends to the PE, or to any PE, and is not known to be complete? */
 bool shmemi_stream_agent_owes(int pe);
 bool shmemi_stream_agent_owes_any(void);
 /* Complete all that was sent before; called by advance. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Barriers in streams: dissemination over words at the start of every PE's heap, which streams or agents set and wait
- * for; a PE need not know which of the two another one uses. Barriers are numbered as they are enqueued, which is the
- * same on all PEs. A PE begins one after it has completed the one before, in whichever stream that was: so words only
- * grow, and a word that has reached a number tells that its writer has come to that barrier's round.
+ * for; a PE need not know which of the two another one uses. Barriers are numbered in the order in which they are
+ * enqueued, which is the same on all PEs. A PE begins a barrier after it has completed the one before, in whichever
+ * stream that was. So words only grow, and a word that holds a number shows that its writer has reached that round of
+ * the barrier with that number.
  */
 #include "transport/stream/internal.h"
 
@@ -92,7 +93,7 @@ static int announce(int round, uint64_t number)
     return view->driver->amo(&shmemi_stream_context, view, SHMEMI_STREAM_WORDS_OFFSET + reached(round), &set, NULL);
 }
 
-/* work->round: the one that has been announced, from 1; 0 before the first. */
+/* work->round is the last round that has been announced, from 1; 0: none. */
 static int advance(struct shmemi_stream_work *work)
 {
     int rc = work->completes ? shmemi_stream_agent_quiet() : 0;

@@ -7,10 +7,11 @@
 
 #include "transport/stream/stream.h"
 
-/* Steps of the stream at words; -ENOTSUP, with nothing enqueued, when it cannot do them alone (stream.c). */
+/* Let the stream itself update words, or wait for them; -ENOTSUP, with nothing enqueued, when it cannot (stream.c). */
 int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n);
 
-/* -EBUSY, after a line, when the stream is being captured: each execution of the graph would be the same operation. */
+/* Refuse, with a message and -EBUSY, a stream that is being captured into a graph: whatever is enqueued would belong to
+ * a single operation, but the graph may be executed many times. */
 int shmemi_stream_refuse_recording(const struct shmemi_stream *stream);
 
 /* Forget the barriers so far (transport/stream/barrier.c). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations in streams: what the stream can do alone, and what the agent does for it.
+ * Operations in streams: those that the stream can carry out itself, and those that it waits for while the agent does
+ * them.
  */
 #include "transport/stream/stream.h"
 
@@ -49,7 +50,7 @@ int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
 
 /* ---- What the stream does alone ---------------------------------------------------------------------------------- */
 
-/* Host memory of a view that streams reach once it has been page-locked for them. */
+/* Page-lock the host memory of a view, so that streams can access it. */
 static bool lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view)
 {
     static atomic_bool failed;
@@ -120,7 +121,7 @@ static int do_get(struct shmemi_stream_work *work)
     return get->view->driver->get(&shmemi_stream_context, get->view, get->offset, &get->local, get->nbytes);
 }
 
-/* Payload and signal may take different routes: the fence makes the payload arrive first. */
+/* Payload and signal may take different routes; the fence makes the payload arrive first. */
 static int do_signal(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_signal *signal = &work->signal;
@@ -184,14 +185,14 @@ int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_st
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
 }
 
-/* Additions by the stream are atomic with the others' where the GPU adds at the memory for those, too. */
+/* Is an update by the stream atomic? Additions are where other PEs also have the GPU add to the word. */
 static bool is_atomic(const struct shmemi_stream_signal *signal)
 {
     return signal->step == SHMEMI_STEP_SET || signal->view->by_agent ||
            signal->view->place.memory == &shmemi_memory_host;
 }
 
-/* -ENOTSUP: one after the other. */
+/* Enqueue both as one step. -ENOTSUP: they have to be enqueued one after the other. */
 static int put_and_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                           const struct shmemi_stream_signal *signal)
 {
@@ -207,7 +208,8 @@ static int put_and_signal(const struct shmemi_stream *stream, const struct shmem
     return rc;
 }
 
-/* After a put of the agent to that PE that may be under way, the stream itself cannot tell when the signal may go. */
+/* If the agent may have a put to that PE under way, the stream cannot know when the signal may follow: the agent does
+ * both then. */
 int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                          const struct shmemi_stream_signal *signal)
 {
@@ -242,7 +244,7 @@ int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_s
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_wait, .signal = *signal});
 }
 
-/* What streams do alone is complete when they go on. A queue's events are due even so. */
+/* What a stream does itself is complete when it goes on. A queue's events are due even so. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream)
 {
     if (!shmemi_stream_agent_owes_any() && !stream->n_events && !stream->event_p)

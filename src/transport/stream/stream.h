@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Operations in the order of streams (CUDA) and queues (OpenCL) of the program. All return when the operation has been
- * enqueued: 0, or -errno after a line.
+ * enqueued: 0, or -errno, logged.
  *
- * What the GPU can do alone is enqueued in the stream itself. For all else the stream takes a turn: it waits while the
- * agent, a thread of the library that is made when first needed, does the operation by the usual drivers.
+ * What the GPU can do alone is enqueued in the stream itself. For everything else the stream waits while the agent, a
+ * thread of the library that is made when it is first needed, does the operation with the ordinary drivers.
  */
 #ifndef SHMEMI_STREAM_H
 #define SHMEMI_STREAM_H
@@ -18,7 +18,7 @@ struct shmemi_stream_transfer {
     size_t nbytes;
 };
 
-/* A signal word, and what is done with it, or waited for: then the view is this PE's own. */
+/* A signal word and its update, or the value to wait for; the view is this PE's own in the latter case. */
 struct shmemi_stream_signal {
     const struct shmemi_view *view;
     size_t offset;
@@ -26,10 +26,11 @@ struct shmemi_stream_signal {
     enum shmemi_word_step step;
 };
 
-/* The stream of a kind of memory; handle as the program has it. -errno, with a cause in reason, when there is none. */
+/* The stream behind the program's handle, for a kind of memory. -errno, with a cause in reason, when it cannot be
+ * used. */
 int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, char *reason, size_t reason_size);
 
-/* The stream goes on when the source of a put may be reused, or the data of a get are there. */
+/* The stream goes on when the source of a put may be reused, or the data of a get has arrived. */
 int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put);
 int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get);
 
@@ -41,8 +42,8 @@ int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_s
 /* Complete the puts and signals of the stream. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream);
 
-/* Meet all PEs, after a quiet if it completes. Calls come in the same order on all PEs, and take place one after the
- * other, in whichever streams (transport/stream/barrier.c). */
+/* Wait for all PEs; before that complete the stream's operations, if `completes`. All PEs call it in the same order,
+ * and the barriers take place one after the other, whichever streams they are in (barrier.c). */
 int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes);
 
 /* Wait until all that was enqueued in streams is complete. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic operations of the driver "ucx", by those of UCX. Operations that nobody waits for at once have their operands
- * in memory that is kept for the next ones.
+ * Atomic operations of the driver "ucx", by those of UCX. UCX reads the operands of an operation until it is complete;
+ * where nobody waits for that, they lie in records that are used again.
  */
 #include "base/log.h"
 #include "transport/ucx/internal.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* UCX's operation for ours. All but the first four kinds deliver the old value in any case. */
+/* UCX's operation for each of ours. All but the first four kinds deliver the old value, wanted or not. */
 static const struct {
     ucp_atomic_op_t op;
     bool always_fetches;
@@ -19,13 +19,13 @@ static const struct {
     [SHMEMI_AMO_AND] = {UCP_ATOMIC_OP_AND, false},
     [SHMEMI_AMO_OR] = {UCP_ATOMIC_OP_OR, false},
     [SHMEMI_AMO_XOR] = {UCP_ATOMIC_OP_XOR, false},
-    [SHMEMI_AMO_FETCH] = {UCP_ATOMIC_OP_ADD, true}, /* of 0 */
+    [SHMEMI_AMO_FETCH] = {UCP_ATOMIC_OP_ADD, true}, /* adds 0 */
     [SHMEMI_AMO_SET] = {UCP_ATOMIC_OP_SWAP, true},
     [SHMEMI_AMO_SWAP] = {UCP_ATOMIC_OP_SWAP, true},
     [SHMEMI_AMO_COMPARE_SWAP] = {UCP_ATOMIC_OP_CSWAP, true},
 };
 
-/* An atomic operation's operands, which have to stay until it is complete. */
+/* An atomic operation's operands, which must stay where they are until it is complete. */
 struct word_operation {
     struct word_operation *next;
     uint64_t operand; /* COMPARE_SWAP: the value to compare with */

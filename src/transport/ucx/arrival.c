@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Link "ucx", the owner's end (transport/ucx/request.c has the messages): takes requests in and sends the answers.
+ * Link "ucx", the owner's end (request.c describes the messages): receives requests and sends the answers.
  *
- * What comes in small is taken as UCX delivers it; what UCX sends by rendezvous, and the answer of a GET, needs one of
- * the receive slots of the staging area and waits in a queue while none is free.
+ * A small payload stays in UCX's buffer. A payload that UCX sends by rendezvous, and the answer of a GET, need one of
+ * the receive slots of the staging area; their requests wait in a queue while none is free.
  */
 #include "transport/request.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Eager payloads from this size on are worth a receive slot, which is page-locked for the GPU. */
+/* Eager payloads from this size on are copied into a receive slot, because it is page-locked for the GPU. */
 enum { SLOT_THRESHOLD = 4 << 10 };
 
 struct list {
@@ -35,7 +35,7 @@ struct incoming {
     void *copied;       /* our copy of the payload */
     unsigned slot;      /* receive slot, SHMEMI_SLOT_NONE */
     uint64_t old_value; /* answer of an AMO */
-    int refusal;        /* -errno: do not accept, answer so */
+    int refusal;        /* -errno: answer with this instead of accepting it */
     struct shmemi_ucx_answer answer;
 };
 
@@ -88,7 +88,8 @@ static bool take_slot(struct incoming *incoming)
     return true;
 }
 
-/* Give back what the request holds of memory: after the answer is sent, or at once when its data is not needed. */
+/* Give back the memory that the request holds: after its answer has been sent, or at once when its data is not
+ * needed. */
 static void release_payload(struct incoming *incoming)
 {
     if (incoming->slot != SHMEMI_SLOT_NONE)
@@ -175,7 +176,7 @@ static bool is_valid(const struct shmemi_request *request, size_t length)
            (request->type != SHMEMI_REQUEST_AMO || fits_word);
 }
 
-/* Inside progress of the service worker: only queues; shmemi_ucx_request_deliver does the rest. */
+/* Called by UCX while the service worker is progressed, so it only queues; shmemi_ucx_request_deliver does the rest. */
 static ucs_status_t on_request(void *user_data, const void *header, size_t header_length, void *data, size_t length,
                                const ucp_am_recv_param_t *param)
 {
@@ -238,7 +239,7 @@ static void start_receive(struct incoming *incoming)
         finish_receive(incoming, UCS_PTR_STATUS(request));
 }
 
-/* Is it the turn of the first that waits? */
+/* May the payload be received now, beside those that are being received? */
 static bool is_turn(const struct incoming *incoming)
 {
     return !incoming->rendezvous || shmemi_ucx_may_receive(&owner.receiving, incoming->size);

@@ -74,7 +74,7 @@ static struct lane *make_lane(const struct shmemi_memory *memory)
     return lane;
 }
 
-/* A free lane, best one that is pinned for this kind of memory. With the pool's lock held. */
+/* A free lane, preferably one whose buffers are page-locked for this kind of memory. With the pool's lock held. */
 static struct lane *find_lane(const struct shmemi_memory *memory)
 {
     struct lane *other = NULL;
@@ -190,7 +190,7 @@ static int copy_in(struct buffer *buffer, const struct shmemi_place *dest, size_
     return start_copy(buffer, dest->memory, &gpu, &host, &shape);
 }
 
-/* Leave nothing under way, whatever has happened. */
+/* Wait for everything that is under way, also after an error. */
 static int drain(struct lane *lane, int rc)
 {
     for (int i = 0; i < DEPTH; i++) {

@@ -3,12 +3,13 @@
  * Driver "gdr": GPU memory of PEs of other nodes by UCX's one-sided operations, without the owner's staging. Each PE
  * registers its mapped objects with UCX as memory of their type; a peer's key is fetched when it is first needed.
  *
- * It is used where that is native: the GPU's driver lets network adapters into its memory, which the kernel's modules
- * tell, and the connection to the peer is RDMA, which UCX tells. Otherwise UCX would copy through host memory, and less
- * well than "staged" does; with UCX 1.22 over tcp, processes crashed on it. So SHMEM_GPU_ROUTE=gdr is refused there.
+ * It is used only where network adapters access GPU memory themselves: the GPU's driver must allow it, which is seen
+ * from the kernel's modules, and the connection to the peer must be RDMA, which UCX tells. Elsewhere UCX would copy
+ * through host memory, more slowly than "staged" does; with UCX 1.22 over tcp, processes crashed on it. So
+ * SHMEM_GPU_ROUTE=gdr is refused there.
  *
- * Atomic operations are the owner's, by requests, and so are many short rows. When a peer turns out to be out of reach,
- * everything goes by requests, or fails if gdr is forced.
+ * Atomic operations, and transfers of many short rows, are requests to the owner. If a peer turns out to be out of
+ * reach, everything is a request, or an error if the user has asked for gdr.
  */
 #include "base/log.h"
 #include "base/settings.h"
@@ -40,13 +41,7 @@ bool shmemi_gdr_is_wanted(void)
     return is_forced() || (shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO && has_peer_memory());
 }
 
-static bool knows_type(ucs_memory_type_t type)
-{
-    ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
-    return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK && attributes.memory_types >> type & 1;
-}
-
-/* Is the connection RDMA? Who forces gdr is believed when UCX does not tell. */
+/* Is the connection RDMA? If UCX does not tell, a user who has asked for gdr is believed. */
 static bool is_native(ucp_ep_h endpoint)
 {
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
@@ -55,7 +50,7 @@ static bool is_native(ucp_ep_h endpoint)
     return rdma == SHMEMI_UCX_RDMA || (rdma == SHMEMI_UCX_RDMA_UNKNOWN && is_forced());
 }
 
-/* The first PE of another node stands for all. */
+/* The connection to the first PE of another node is taken as an example of all. */
 static bool is_connected_natively(void)
 {
     ucp_ep_h endpoint;
@@ -65,12 +60,12 @@ static bool is_connected_natively(void)
     return pe < shmemi_job.n_pes && !shmemi_ucx_endpoint(pe, &endpoint) && is_native(endpoint);
 }
 
-/* Why not; NULL: it can be used. */
+/* Why gdr cannot be used for this kind of memory; NULL: it can. */
 static const char *hindrance(const struct shmemi_memory *memory)
 {
     if (memory->type != SHMEMI_MEMTYPE_CUDA)
         return "SHMEM_GPU_ROUTE=gdr is for CUDA memory only";
-    if (!knows_type(UCS_MEMORY_TYPE_CUDA))
+    if (!shmemi_ucx_supports(UCS_MEMORY_TYPE_CUDA))
         return "SHMEM_GPU_ROUTE=gdr needs a UCX with CUDA support, and UCX_TLS must not exclude it";
     if (!has_peer_memory())
         return "SHMEM_GPU_ROUTE=gdr needs a kernel module that lets adapters into the GPU, as nvidia_peermem";
@@ -108,7 +103,7 @@ static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share
     return shmemi_ucx_attach_view(view);
 }
 
-/* -ENOTSUP: the operation has to go by request. */
+/* The target of a view. -ENOTSUP: the operation has to be a request. */
 static int reach(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
 {
     struct shmemi_ucx_target *target = view->data;

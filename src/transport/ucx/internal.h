@@ -50,8 +50,8 @@ struct shmemi_ucx {
     ucp_worker_h initiator;
     pthread_mutex_t service_lock; /* recursive: settle is called with and without it */
     pthread_mutex_t initiator_lock;
-    struct shmemi_count operations; /* that only a flush is known to complete */
-    struct shmemi_count fences;     /* settled: a flush has come after it */
+    struct shmemi_count operations; /* that are complete only after a flush */
+    struct shmemi_count fences;     /* settled: a flush has followed */
 };
 
 extern struct shmemi_ucx shmemi_ucx;
@@ -76,9 +76,11 @@ int shmemi_ucx_report(ucs_status_t status, const char *what);
 /* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
 int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
 bool shmemi_ucx_peer_is_lost(int pe);
+/* Does UCX support memory of this type? */
+bool shmemi_ucx_supports(ucs_memory_type_t type);
 int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t handler);
 
-/* Parameters of an operation on host memory that counts in a batch. */
+/* Parameters of an operation on host memory that is counted in a batch. */
 void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p);
 /* Take what an nbx function returned into the batch; with the initiator lock held. 0, or -errno, logged. */
 int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what);
@@ -88,13 +90,13 @@ int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed);
 int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
 /* Wait for older operations when too many are under way. */
 void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch);
-/* One turn of a wait loop. No lock may be held. */
+/* The body of a wait loop. The caller holds no lock. */
 void shmemi_ucx_turn(unsigned *spins);
 
 /* ---- progress.c -------------------------------------------------------------------------------------------------- */
 
-/* Progress of this PE's own operations, by any thread, and of what other PEs ask for, under the service lock or when the
- * service thread has stopped. The number of events handled. Both take their UCX worker's lock by trying. */
+/* Progress of this PE's own operations, by any thread, and of what other PEs ask for, under the service lock or when
+ * the service thread has stopped. The number of events handled. Both take their UCX worker's lock by trying. */
 unsigned shmemi_ucx_progress(void);
 unsigned shmemi_ucx_service_progress(void);
 
@@ -130,8 +132,8 @@ struct shmemi_ucx_local {
     ucs_memory_type_t type;
 };
 
-/* Rows in memory that UCX reaches, host memory if not said otherwise, and in the peer's copy. Pitches are ignored when
- * there is one row. */
+/* Rows in memory of this PE that UCX reaches, host memory by default, and in the peer's copy. The pitches do not matter
+ * when there is one row. */
 struct shmemi_ucx_rows {
     size_t width;
     size_t rows;
@@ -145,7 +147,7 @@ struct shmemi_ucx_rows {
 /* A view of a PE of another node with a target as its data; -ENOTSUP for PEs of this one. */
 int shmemi_ucx_attach_view(struct shmemi_view *view);
 void shmemi_ucx_detach_view(struct shmemi_view *view);
-/* Many short rows cost less as a request, which the owner unpacks. */
+/* Do the rows cost less as one request, which the owner unpacks, than as messages of their own? */
 bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape);
 
 /* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. */
@@ -155,7 +157,7 @@ int shmemi_ucx_start_get(const struct shmemi_ucx_target *target, size_t offset, 
                          size_t nbytes, struct shmemi_ucx_batch *batch);
 /* Wait for the batch; the first error of the two. */
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
-/* After an operation that is not complete on return. */
+/* Called after an operation has been started that may still be under way. */
 void shmemi_ucx_note_pending(struct shmemi_context *context);
 
 /* Start to transfer rows; they are complete (put: locally) when the batch is. */
@@ -194,8 +196,8 @@ void shmemi_ucx_bounce_close(void);
 
 /* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */
 
-/* Payloads that a worker receives by rendezvous at a time. All take part in the same bandwidth, so one after the other,
- * or nearly so, the first arrive earlier and are copied on while others travel. */
+/* How many payloads a worker receives by rendezvous at a time. They share the bandwidth, so with few at a time the
+ * first ones arrive earlier, and are copied to their destination while others travel. */
 enum { SHMEMI_UCX_RECEIVING_MIN = 2, SHMEMI_UCX_RECEIVING_BYTES = 1 << 20 };
 
 struct shmemi_ucx_receiving {

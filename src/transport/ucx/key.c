@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Remote keys of UCX. A PE exposes its copy of a region by mapping it and packing a key; another PE asks for the key
- * with a message when it first reaches for that copy, so that nothing is exchanged for pairs that never talk.
+ * Remote keys of UCX. A PE exposes its copy of a region by registering it and packing a key. Another PE asks for the
+ * key with a message when it first accesses that copy, so PEs that never communicate exchange nothing.
  *
  *      origin                                   owner
  *      KEY_REQUEST {region, token}   ------->   looks the region up

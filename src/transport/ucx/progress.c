@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-enum { BURST = 16 }; /* rounds of progress under one lock while there are events */
+enum { BURST = 16 }; /* calls of UCX's progress under one lock, as long as there are events */
 
 static bool service_is_inside; /* a thread is in progress of the service worker; under its lock */
 

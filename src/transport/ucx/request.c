@@ -7,12 +7,12 @@
  *      REQUEST {struct shmemi_request} + payload of PUT -->  receive slot or UCX's buffer -> shmemi_arrival_accept
  *      slot's memory, shmemi_request_settle             <--  ANSWER {slot, status} + data of GET or AMO
  *
- * Both ends of a rendezvous are staging slots, which are registered with UCX once: no copy beside the network's own.
- * Requests may overtake each other.
+ * Both ends of a rendezvous are staging slots, which are registered with UCX once, so there is no copy besides the
+ * network's own. Requests may overtake each other.
  *
- * Credits. What an origin may have under way bounds what its owners hold for it: as many requests with a payload as it
- * has slots, UNANSWERED_MAX without. Payloads from UCX_RNDV_THRESH on stay with the origin until it is their turn for a
- * receive slot; turns are in the order of arrival, so no origin waits for ever.
+ * Credits. An origin may have as many requests with a payload under way as it has slots, and UNANSWERED_MAX without;
+ * this bounds the memory that owners need for it. Payloads from UCX_RNDV_THRESH on stay with the origin until they get
+ * a receive slot; these are given in the order of arrival, so no origin waits for ever.
  */
 #include "transport/request.h"
 
@@ -29,13 +29,13 @@
 /* Requests without slot that a PE may have under way. */
 enum { UNANSWERED_MAX = 1024 };
 
-/* What this PE expects for one of its slots. */
+/* The answer that this PE expects for one of its slots. */
 struct expectation {
     bool waiting;
     uint8_t type;
     uint32_t pe;
     size_t size;
-    void *descriptor;         /* of UCX, of an answer that has come and is to be received */
+    void *descriptor;         /* UCX's, of an answer that has arrived and is still to be received */
     struct expectation *next; /* of those */
 };
 
@@ -75,7 +75,7 @@ static uint32_t *slotless(uint32_t pe, uint16_t slot)
     return &origin.slotless[pe * SHMEMI_SLOTLESS_SETS + shmemi_slotless_set(slot)];
 }
 
-/* Note that an answer has to come; undone by settle_own or expect_nothing. */
+/* Note that an answer is expected; undone by settle_own or expect_nothing. */
 static void expect(uint32_t pe, const struct shmemi_request *request)
 {
     atomic_fetch_add_explicit(&origin.unanswered, 1, memory_order_relaxed);
@@ -95,7 +95,7 @@ static void expect(uint32_t pe, const struct shmemi_request *request)
     };
 }
 
-/* Is this the answer of a request that waits? Then it does not any more. */
+/* Is this an answer that is expected? Of a request without slot, one fewer is from now on. */
 static bool is_expected(uint16_t slot, uint32_t pe)
 {
     if (pe >= (uint32_t)shmemi_job.n_pes)
@@ -183,7 +183,8 @@ static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *r
     return rc;
 }
 
-/* A fence orders requests after one-sided operations too, which the network does not: they are completed first. */
+/* After a fence, a request must not overtake earlier one-sided operations. The network does not see to that, so they
+ * are completed first. */
 static int keep_order(const struct shmemi_request *request)
 {
     bool is_ordered = request->type != SHMEMI_REQUEST_GET;

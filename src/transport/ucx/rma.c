@@ -49,7 +49,8 @@ static int ucx_attach(struct shmemi_view *view, const struct shmemi_share *share
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-/* After an operation that is not complete on return. The service thread looks after it if nobody else does. */
+/* Called after an operation has been started that may still be under way. The service thread makes progress with it
+ * unless other threads do. */
 void shmemi_ucx_note_pending(struct shmemi_context *context)
 {
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_UCX);
@@ -58,8 +59,8 @@ void shmemi_ucx_note_pending(struct shmemi_context *context)
         shmemi_service_notice();
 }
 
-/* Parameters of a transfer between a peer's copy and these bytes. What the program has prepared need not be registered
- * again. */
+/* Parameters of a transfer between a peer's copy and these bytes. Memory that the program has prepared
+ * (shmemx_prepare) is registered already. */
 static void transfer_param(struct shmemi_ucx_batch *batch, const struct shmemi_ucx_local *local_end, size_t nbytes,
                            ucp_request_param_t *param_p)
 {
@@ -260,7 +261,7 @@ static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view 
 
 /* ---- Order and completion ---------------------------------------------------------------------------------------- */
 
-/* Orders UCX's one-sided operations among themselves; a request that follows waits for them (shmemi_ucx_flush). */
+/* Orders UCX's one-sided operations among themselves; a request that follows waits for them first (request.c). */
 static int ucx_fence(struct shmemi_context *context)
 {
     (void)context;
@@ -273,7 +274,7 @@ static int ucx_fence(struct shmemi_context *context)
     return shmemi_ucx_errno(status);
 }
 
-/* Other threads may go on issuing: only what was counted before is known to be complete after it. */
+/* Other threads may issue operations meanwhile: only what was counted before the flush is complete after it. */
 int shmemi_ucx_flush(void)
 {
     struct shmemi_ucx_batch batch = {0};
@@ -292,8 +293,8 @@ int shmemi_ucx_flush(void)
     return 0;
 }
 
-/* The flush completes what was posted, in whatever order, so the count of completed operations reaches the count that
- * was issued. */
+/* After the flush, all operations that were issued before it are complete, in whatever order; the wait is for their
+ * callbacks, which count them. */
 static int ucx_quiet(struct shmemi_context *context)
 {
     struct shmemi_ucx_batch *batch = &context->network;
@@ -305,7 +306,7 @@ static int ucx_quiet(struct shmemi_context *context)
     return rc ? rc : waited;
 }
 
-/* Who waits makes progress. */
+/* Makes no progress itself: a thread that waits does. */
 static int ucx_poll(struct shmemi_context *context)
 {
     const struct shmemi_ucx_batch *batch = &context->network;

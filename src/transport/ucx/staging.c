@@ -5,7 +5,8 @@
 #include "transport/request.h"
 #include "transport/ucx/internal.h"
 
-/* The staging area as UCX knows it; NULL when it could not be registered, which UCX then does by parts. */
+/* UCX's handle of the staging area; NULL when it could not be registered as a whole: UCX then registers each
+ * transfer. */
 static struct {
     pthread_once_t once;
     ucp_mem_h handle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The transports that an endpoint uses, as UCX tells.
+ * Asks UCX which transports an endpoint uses.
  */
 #include "transport/ucx/internal.h"
 

@@ -76,7 +76,7 @@ static void note_failure(struct shmemi_ucx_batch *batch, ucs_status_t status)
     atomic_store_explicit(&batch->status, shmemi_ucx_errno(status), memory_order_relaxed);
 }
 
-/* The counter comes last: a waiting thread may drop the batch as soon as it sees it. */
+/* The counter is raised last: a waiting thread may let go of the batch as soon as it sees the new value. */
 void shmemi_ucx_batch_done(struct shmemi_ucx_batch *batch, ucs_status_t status)
 {
     if (status != UCS_OK)
@@ -145,8 +145,8 @@ static void address_key(char *key, size_t size)
     snprintf(key, size, "mapshmem-ucx-%u", shmemi_job.generation);
 }
 
-/* UCX has found that a peer does not answer any more. Inside progress of the initiator worker. A peer that has ended
- * in good order is no error: the message comes with the first operation that fails. */
+/* Called by UCX, while the initiator worker is progressed, when a peer no longer answers. That is no error if the peer
+ * has ended in good order, so nothing is logged as one until an operation fails. */
 static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t status)
 {
     (void)endpoint;
@@ -217,16 +217,16 @@ bool shmemi_ucx_peer_is_lost(int pe)
 
 /* ---- Open -------------------------------------------------------------------------------------------------------- */
 
-/* Defaults that we need different from UCX's. The variables are only there while UCX opens, so that other users of UCX
- * in this process do not see them; what the user has set wins.
+/* Settings of UCX that differ from its defaults, unless the user has set them. The variables are in the environment
+ * only while UCX is opened, so that other users of UCX in this process do not see them.
  * TCP_PUT_ENABLE: with UCX's own put over tcp a put is locally complete only when the target has made progress.
  * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead.
- * RNDV_THRESH: what is longer comes to a staging slot without further copies, and waits at its origin for it.
- * TLS: not through shared memory, which is ours to use. Of nodes that are one machine (SHMEM_NODE_SIZE, containers) UCX
- * would use it, but there its messages can overtake those that wait for room, and a flush does not know of these (seen
- * with 1.13: an atomic operation arrives after the barrier). Nor does it look after GPU memory, unless gdr may need that:
- * what it does with host memory would otherwise go through the GPU's driver too (page-locking, for one), which waits for
- * streams that wait for this transfer.
+ * RNDV_THRESH: longer messages wait at their origin for a staging slot and reach it without further copies.
+ * TLS: no shared memory, which this library uses itself. Between nodes that are one machine (SHMEM_NODE_SIZE,
+ * containers) UCX would use it, but there its messages can overtake those that wait for room, and a flush does not wait
+ * for these (seen with 1.13: an atomic operation arrives after the barrier). No GPU memory either, unless gdr may need
+ * it: UCX would otherwise use the GPU's driver for host memory too (to page-lock it, for one), and the driver waits for
+ * streams that wait for this very transfer.
  * ATOMIC_MODE: the PEs of a node use the CPU's atomic operations on the same words; a network adapter's would not be
  * atomic with those. */
 enum { DEFAULT_TLS };
@@ -241,7 +241,7 @@ static struct {
 };
 enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
-/* UCX complains of variables that it does not use, such as those of tcp when tcp is not; it must not of ours. */
+/* UCX warns of variables that it does not use, such as those of tcp when there is no tcp. It must not warn of these. */
 static void set_defaults(void)
 {
     ucs_global_opts_set_value("WARN_UNUSED_ENV_VARS", "n");
@@ -279,18 +279,17 @@ static int init_context(void)
     return shmemi_ucx_report(status, "starting (check UCX_TLS and UCX_NET_DEVICES)");
 }
 
-static bool lets_ucx_see_gpu_memory(void)
+bool shmemi_ucx_supports(ucs_memory_type_t type)
 {
     ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
-    return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK &&
-           attributes.memory_types >> UCS_MEMORY_TYPE_CUDA & 1;
+    return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK && attributes.memory_types >> type & 1;
 }
 
-/* UCX complains when it is told to leave out what it does not have, so it is asked first. */
+/* UCX is told to ignore GPU memory only if it supports it: otherwise it would warn that there is nothing to ignore. */
 static int open_context(void)
 {
     int rc = init_context();
-    if (rc || !defaults[DEFAULT_TLS].is_ours || shmemi_gdr_is_wanted() || !lets_ucx_see_gpu_memory())
+    if (rc || !defaults[DEFAULT_TLS].is_ours || shmemi_gdr_is_wanted() || !shmemi_ucx_supports(UCS_MEMORY_TYPE_CUDA))
         return rc;
     ucp_cleanup(shmemi_ucx.context);
     setenv(defaults[DEFAULT_TLS].name, TLS_WITHOUT_CUDA, 1);
@@ -415,8 +414,8 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Wait for a batch, but not for ever: a peer may have ended without us. Both workers are progressed, since the peers
- * do the same at this moment. */
+/* Wait for a batch, but not for ever: a peer may have died. Both workers are progressed, since the peers are closing
+ * their endpoints at the same time. */
 static void wait_until(struct shmemi_ucx_batch *batch, double deadline)
 {
     while (atomic_load(&batch->completed) < atomic_load(&batch->issued) && now() < deadline)
@@ -440,12 +439,12 @@ static void close_endpoint(int pe, struct shmemi_ucx_batch *batch)
         return;
     atomic_store(&endpoints.of_pe[pe], NULL);
     if (shmemi_ucx_peer_is_lost(pe))
-        return; /* nobody to flush to: the worker destroys it */
+        return; /* nobody answers a flush: the endpoint is destroyed with its worker */
     ucp_request_param_t param;
     shmemi_ucx_batch_param(batch, &param);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &param);
-    if (!UCS_PTR_IS_ERR(request)) /* an error says that the peer was first */
+    if (!UCS_PTR_IS_ERR(request)) /* an error means that the peer has closed it first */
         shmemi_ucx_batch_add(batch, request, "closing an endpoint");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
 }
@@ -459,8 +458,8 @@ static bool is_any_lost(void)
     return is_lost;
 }
 
-/* All that is under way is the leaders' farewell (shmemi_leaders_part), to peers that may have gone after it. UCX would
- * report those as errors of this worker's flush and of the flush that goes with every close. */
+/* Only the leaders' last messages (shmemi_leaders_part) can still be under way, and their receivers may have ended. UCX
+ * would report those as errors of this worker's flush and of the flush in every close, so its log is silenced. */
 static void log_at_most(const char *level)
 {
     if (!getenv("UCX_LOG_LEVEL"))
