@@ -119,14 +119,6 @@ static int parse_choice(const struct setting *setting, const char *text, void *v
     return -EINVAL;
 }
 
-static int parse_flag(const struct setting *setting, const char *text, void *value_p)
-{
-    int position, rc = parse_choice(setting, text, &position);
-    if (!rc)
-        *(bool *)value_p = position;
-    return rc;
-}
-
 /* The code that uses the setting checks the text. */
 static int parse_text(const struct setting *setting, const char *text, void *value_p)
 {
@@ -144,7 +136,7 @@ static int parse_present(const struct setting *setting, const char *text, void *
 
 static const struct type type_size = {parse_size, "bytes with an optional suffix k, m, g or t, "};
 static const struct type type_count = {parse_count, "a whole number, "};
-static const struct type type_flag = {parse_flag, ""};
+static const struct type type_flag = {parse_choice, ""};
 static const struct type type_choice = {parse_choice, ""};
 static const struct type type_text = {parse_text, ""};
 static const struct type type_present = {parse_present, ""};
@@ -245,7 +237,8 @@ static int check_unknown(void)
         if (is_known(name))
             continue;
         shmemi_log_write(SHMEMI_LOG_ERROR, "unknown variable %s in the environment; did you mean %s?%s", name,
-                         nearest_name(name), shmemi_settings.strict ? " (SHMEM_STRICT=0 carries on)" : "");
+                         nearest_name(name),
+                         shmemi_settings.strict ? " (with SHMEM_STRICT=0 it is only reported)" : "");
         rc = shmemi_settings.strict ? -EINVAL : rc;
     }
     return rc;

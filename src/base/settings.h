@@ -14,7 +14,7 @@
 
 typedef size_t shmemi_setting_size_t;
 typedef size_t shmemi_setting_count_t;
-typedef bool shmemi_setting_flag_t;
+typedef int shmemi_setting_flag_t;
 typedef bool shmemi_setting_present_t;
 typedef int shmemi_setting_choice_t;
 typedef const char *shmemi_setting_text_t;

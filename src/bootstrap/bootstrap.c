@@ -113,8 +113,7 @@ static int open_chosen(const struct shmemi_bootstrap *bootstrap, int *pe_p, int 
 {
     int rc = bootstrap->open(pe_p, n_pes_p);
     if (rc == -ENODEV)
-        shmemi_error("SHMEM_BOOTSTRAP=%s: there is no such thing here; leave the variable away to use what there is",
-                     bootstrap->name);
+        shmemi_error("SHMEM_BOOTSTRAP=%s is not possible here; unset the variable to use what is", bootstrap->name);
     return rc ? rc : use(bootstrap, *pe_p, *n_pes_p);
 }
 

@@ -264,7 +264,7 @@ static void check_choices(void)
     check_choice("SHMEM_STREAM_PUT", &shmemi_settings.stream_put, "auto|engine|kernel", SHMEMI_STREAM_PUT_KERNEL);
 }
 
-static void check_flag(const char *name, const bool *field)
+static void check_flag(const char *name, const int *field)
 {
     static const char *const wrong[] = {"", "2", "01", "yes", "0|1"};
     for (int i = 0; i < 2; i++) {
