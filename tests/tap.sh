@@ -24,7 +24,8 @@ not_ok() {
     tap_count=$((tap_count + 1))
     echo "not ok $tap_count - $1"
     [ $# -gt 1 ] && echo "# ${*:2}"
-    [ -s "$tap_output" ] && head -n 60 "$tap_output" | sed -e 's/^/# /' -e '$a\' # the last line gets its end, too
+    # shellcheck disable=SC1003 # $a\ ends the last line, too
+    [ -s "$tap_output" ] && head -n 60 "$tap_output" | sed -e 's/^/# /' -e '$a\'
 }
 
 # check NAME CONDITION...: the command after the name decides

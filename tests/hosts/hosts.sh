@@ -32,6 +32,7 @@ can_make_hosts() {
     kind=$(launcher_kind)
     out="not with this launcher"
     [ -n "$kind" ] || return
+    # shellcheck disable=SC2034 # for the caller
     out="they need root, network namespaces, ip and nsenter"
     # shellcheck disable=SC2154 # of tap.sh
     [ "$(id -u)" = 0 ] && command -v ip unshare nsenter setpriv >/dev/null && "$VHOSTS" up 1 >"$tap_output" 2>&1 &&
