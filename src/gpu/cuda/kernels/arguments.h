@@ -17,8 +17,8 @@
     KERNEL(list)                                                                                                       \
     KERNEL(update)                                                                                                     \
     KERNEL(word_steps)                                                                                                 \
-    KERNEL(put_step) KERNEL(copy_rows)                                                                                 \
-        SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
+    KERNEL(put_step)                                                                                                   \
+    KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
 #define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
 
 /* The CPU polls done for the ticket. */
