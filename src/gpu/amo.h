@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An atomic operation, as all who can carry one out know it. Plain C that nvcc reads too.
+ * An atomic operation, as all who carry one out see it. Plain C that nvcc reads too.
  */
 #ifndef SHMEMI_AMO_H
 #define SHMEMI_AMO_H

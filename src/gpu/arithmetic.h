@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kinds of numbers and what reductions do with two of them. Plain C that the compiler of the device kernels reads too.
+ * Kinds of numbers, and what reductions do with two of them. Plain C that nvcc reads too.
  */
 #ifndef SHMEMI_ARITHMETIC_H
 #define SHMEMI_ARITHMETIC_H
 
-/* KIND(name, ...): types of the same representation are one kind. F80, which is x86's, is unknown to devices. */
+/* KIND(name, ...): types with the same representation are one kind. Devices do not know F80, which is x86's long
+ * double. */
 #define SHMEMI_FOR_DEVICE_KINDS(KIND, ...)                                                                             \
     KIND(I8, __VA_ARGS__)                                                                                              \
     KIND(I16, __VA_ARGS__)                                                                                             \
@@ -41,7 +42,7 @@ enum shmemi_operation {
     SHMEMI_OPS
 };
 
-/* What becomes of arrays a, b, c, ... combined from left to right. */
+/* What is stored of the arrays a, b, c, ..., which are combined from left to right. */
 enum shmemi_combine_form {
     SHMEMI_COMBINE_ALL,       /* a op b op c to every dest */
     SHMEMI_COMBINE_INCLUSIVE, /* prefixes: a to the first dest, a op b to the second, ... */

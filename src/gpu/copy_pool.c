@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pool is held for the whole of a transfer: a second one would only share the bus. Small buffers are taken with one
- * atomic operation.
+ * The process's copy threads and page-locked buffers. The threads are taken for a whole transfer, since a second one
+ * would only share the bus. Small buffers are taken by one atomic operation.
  */
 #include "gpu/copy_pool.h"
 
@@ -21,8 +21,8 @@ enum { ALIGNMENT = 1 << 21, PAGE = 4096, BUFFER_DEFAULT = 1 << 20 };
 struct locked {
     char *bytes; /* NULL: none */
     size_t size;
-    unsigned tried; /* bit of each OSHM_MEMTYPE_* */
-    const struct shmemi_memory *done[SHMEMI_MEMTYPES];
+    unsigned tried;                                    /* for which kinds: a bit for each OSHM_MEMTYPE_* */
+    const struct shmemi_memory *done[SHMEMI_MEMTYPES]; /* the kinds for which it is locked */
 };
 
 static struct {
@@ -31,16 +31,16 @@ static struct {
     bool is_taken;
     enum shmemi_copy_pool_use use;
     pthread_t holder;
-    bool is_useless; /* to copies: not tried again */
+    bool is_useless; /* for copies, which do not try again */
     struct locked memory;
     struct shmemi_copy_pool pool;
-} big = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
 
 static struct {
     pthread_mutex_t lock; /* of memory */
     struct locked memory;
-    atomic_uint locked_for; /* memory.tried, to be looked at without the lock */
-    atomic_uint free;       /* bit of each buffer */
+    atomic_uint locked_for; /* memory.tried, to be read without the lock */
+    atomic_uint free;       /* a bit for each buffer */
 } small = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
@@ -57,7 +57,7 @@ static int make(struct locked *memory, size_t size)
     return 0;
 }
 
-/* Buffers of kinds that have no such thing count as locked. A kind that is not in use yet is tried again. */
+/* For kinds that do not page-lock, buffers count as locked. A kind that is not in use yet is tried again later. */
 static bool lock_for(struct locked *memory, const struct shmemi_memory *kind)
 {
     unsigned bit = 1u << kind->type;
@@ -93,14 +93,14 @@ static unsigned choose_threads(const struct shmemi_memory *memory, int device, s
 
 static int open_with(unsigned threads, const struct shmemi_copy_cores *cores)
 {
-    struct shmemi_copy_pool *pool = &big.pool;
+    struct shmemi_copy_pool *pool = &shared.pool;
     size_t chunk = shmemi_settings.copy_chunk ? shmemi_settings.copy_chunk : BUFFER_DEFAULT;
     pool->buffer_size = (chunk + PAGE - 1) / PAGE * PAGE;
     pool->n_buffers = threads ? threads * SHMEMI_COPY_BUFFERS_PER_THREAD : SHMEMI_COPY_BUFFERS_ALONE;
-    int rc = make(&big.memory, pool->n_buffers * pool->buffer_size);
+    int rc = make(&shared.memory, pool->n_buffers * pool->buffer_size);
     if (rc)
         return rc;
-    pool->buffers = big.memory.bytes;
+    pool->buffers = shared.memory.bytes;
     struct shmemi_double_queue_config config = {
         .threads = threads,
         .buffer_size = pool->buffer_size,
@@ -111,18 +111,18 @@ static int open_with(unsigned threads, const struct shmemi_copy_cores *cores)
     rc = shmemi_double_queue_open(&config, &pool->queue);
     if (rc) {
         pool->queue = NULL;
-        destroy(&big.memory);
+        destroy(&shared.memory);
         return rc;
     }
     shmemi_debug("%u copy threads, %zu bytes a buffer", shmemi_double_queue_threads(pool->queue), pool->buffer_size);
     return 0;
 }
 
-/* Copies do without the pool when there would be no threads; nothing is made for them then. */
+/* For copies the pool is not made when it would have no threads. */
 static int open_pool(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use)
 {
     struct shmemi_copy_cores cores = {0};
-    if (big.pool.queue)
+    if (shared.pool.queue)
         return 0;
     unsigned threads = choose_threads(memory, device, &cores);
     return !threads && use == SHMEMI_POOL_FOR_COPIES ? -ENOTSUP : open_with(threads, &cores);
@@ -130,10 +130,10 @@ static int open_pool(const struct shmemi_memory *memory, int device, enum shmemi
 
 static int prepare_for_copies(const struct shmemi_memory *memory, int device)
 {
-    if (!big.is_useless)
-        big.is_useless = open_pool(memory, device, SHMEMI_POOL_FOR_COPIES) || !lock_for(&big.memory, memory) ||
-                         !shmemi_double_queue_threads(big.pool.queue);
-    return big.is_useless ? -ENOTSUP : 0;
+    if (!shared.is_useless)
+        shared.is_useless = open_pool(memory, device, SHMEMI_POOL_FOR_COPIES) || !lock_for(&shared.memory, memory) ||
+                            !shmemi_double_queue_threads(shared.pool.queue);
+    return shared.is_useless ? -ENOTSUP : 0;
 }
 
 static int prepare(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use)
@@ -142,18 +142,18 @@ static int prepare(const struct shmemi_memory *memory, int device, enum shmemi_c
         return prepare_for_copies(memory, device);
     int rc = open_pool(memory, device, use);
     if (!rc)
-        lock_for(&big.memory, memory);
+        lock_for(&shared.memory, memory);
     return rc;
 }
 
 /* With the lock held. */
 static int await_pool(enum shmemi_copy_pool_use use)
 {
-    while (big.is_taken) {
-        bool is_useless = big.use == SHMEMI_POOL_FOR_TRANSFERS || pthread_equal(big.holder, pthread_self());
+    while (shared.is_taken) {
+        bool is_useless = shared.use == SHMEMI_POOL_FOR_TRANSFERS || pthread_equal(shared.holder, pthread_self());
         if (use == SHMEMI_POOL_FOR_COPIES && is_useless)
             return -ENOTSUP;
-        pthread_cond_wait(&big.given, &big.lock);
+        pthread_cond_wait(&shared.given, &shared.lock);
     }
     return 0;
 }
@@ -161,30 +161,30 @@ static int await_pool(enum shmemi_copy_pool_use use)
 int shmemi_copy_pool_take(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use,
                           const struct shmemi_copy_pool **pool_p)
 {
-    pthread_mutex_lock(&big.lock);
+    pthread_mutex_lock(&shared.lock);
     int rc = await_pool(use);
     if (!rc) {
-        big.is_taken = true; /* also while it is being made: a kind's pin may copy */
-        big.use = use;
-        big.holder = pthread_self();
+        shared.is_taken = true; /* also while it is being made, since a kind may copy while it pins */
+        shared.use = use;
+        shared.holder = pthread_self();
     }
-    pthread_mutex_unlock(&big.lock);
+    pthread_mutex_unlock(&shared.lock);
     if (rc)
         return rc;
     rc = prepare(memory, device, use);
     if (rc)
         shmemi_copy_pool_give();
     else
-        *pool_p = &big.pool;
+        *pool_p = &shared.pool;
     return rc;
 }
 
 void shmemi_copy_pool_give(void)
 {
-    pthread_mutex_lock(&big.lock);
-    big.is_taken = false;
-    pthread_cond_broadcast(&big.given);
-    pthread_mutex_unlock(&big.lock);
+    pthread_mutex_lock(&shared.lock);
+    shared.is_taken = false;
+    pthread_cond_broadcast(&shared.given);
+    pthread_mutex_unlock(&shared.lock);
 }
 
 /* ---- Small buffers ----------------------------------------------------------------------------------------------- */
@@ -226,11 +226,11 @@ void shmemi_small_buffer_give(char *buffer)
 
 void shmemi_copy_pool_close(void)
 {
-    if (big.pool.queue)
-        shmemi_double_queue_close(big.pool.queue);
-    destroy(&big.memory);
-    big.pool = (struct shmemi_copy_pool){0};
-    big.is_useless = false;
+    if (shared.pool.queue)
+        shmemi_double_queue_close(shared.pool.queue);
+    destroy(&shared.memory);
+    shared.pool = (struct shmemi_copy_pool){0};
+    shared.is_useless = false;
     destroy(&small.memory);
     atomic_store(&small.free, 0);
     atomic_store(&small.locked_for, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copy threads with their page-locked buffers, of which a process has one set, and small page-locked buffers. Made when
- * first taken; for copies of pageable memory and for deep copy.
+ * Copy threads with their page-locked buffers, of which a process has one set, and small page-locked buffers. For
+ * copies of pageable memory (gpu/cuda/pageable.c) and for deep copy. Made when first taken.
  */
 #ifndef SHMEMI_COPY_POOL_H
 #define SHMEMI_COPY_POOL_H
@@ -16,13 +16,14 @@ struct shmemi_copy_pool {
     unsigned n_buffers;
 };
 
-/* Who waits for other PEs while it has the pool must say so: nobody in a service thread may wait for it then. */
+/* TRANSFERS: the holder waits for other PEs while it has the pool. Service threads, which only take it for COPIES, must
+ * not wait for the pool then. */
 enum shmemi_copy_pool_use { SHMEMI_POOL_FOR_COPIES, SHMEMI_POOL_FOR_TRANSFERS };
 
-/* Take the pool, waiting for whoever has it. Its buffers are page-locked for the memory's kind, if that is possible.
- * device: an ordinal near whose cores threads are placed when there are none yet; -1: not known, this PE's own.
- * COPIES: -ENOTSUP, quietly, when there are no threads, the buffers are not page-locked, or the pool is taken for
- * transfers, or by this thread. TRANSFERS: -ENOMEM, logged; there need not be threads. */
+/* Take the pool, waiting until nobody has it. Its buffers are page-locked for the memory's kind, if that is possible.
+ * device: threads that are made now run on cores near the device with this ordinal; -1: near this PE's own.
+ * COPIES: -ENOTSUP, quietly, when there are no threads, when the buffers are not page-locked, or when the pool is taken
+ * for transfers or by this thread. TRANSFERS: -ENOMEM, logged; there may be no threads. */
 int shmemi_copy_pool_take(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use,
                           const struct shmemi_copy_pool **pool_p);
 void shmemi_copy_pool_give(void);
@@ -32,7 +33,7 @@ enum { SHMEMI_SMALL_BUFFER = 256 << 10, SHMEMI_SMALL_BUFFERS = 16 };
 char *shmemi_small_buffer_take(const struct shmemi_memory *memory);
 void shmemi_small_buffer_give(char *buffer);
 
-/* End the threads and free everything; nothing is taken. Before a kind for which buffers are page-locked is closed. */
+/* End the threads and free everything, while nothing is taken; before a kind is closed for which buffers are pinned. */
 void shmemi_copy_pool_close(void);
 
 #endif

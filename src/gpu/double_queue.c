@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The queues, the threads, and the caller's loop. One lock protects all of them; it is held for a few instructions per
- * piece, and pieces are large.
+ * Multithreaded double queuing: the queues, the threads, and the caller's loop. One lock protects all of them; it is
+ * held for a few instructions for each piece, and pieces are large.
  */
 #define _GNU_SOURCE
 #include "gpu/double_queue.h"
@@ -20,19 +20,19 @@
 enum {
     BUFFERS_MAX = SHMEMI_COPY_BUFFERS_MAX,
     PAGE = 4096,
-    PIECE_MIN = 128 << 10,  /* below it a DMA copy costs more to start than to do */
-    HELP_MAX = 256 << 10,   /* pieces that the caller copies itself when it has nothing to start */
-    ALONE_MAX = 1 << 20,    /* the caller copies less itself: it would be done before a thread is awake */
-    WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for each of so many bytes */
-    LINGER = 4000,          /* looks for another copy before a thread sleeps */
-    SPINS = 2000,           /* looks before one asks, with the lock, whether there is still something to come */
-    YIELD_MASK = 127,       /* after so many looks and one others may have the core */
+    PIECE_MIN = 128 << 10,  /* a smaller DMA copy costs more to start than to do */
+    HELP_MAX = 256 << 10,   /* size of pieces that the caller copies itself when it has nothing to start */
+    ALONE_MAX = 1 << 20,    /* less than this the caller copies alone: it is done before a thread would be awake */
+    WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for every so many bytes */
+    LINGER = 4000,          /* how often a thread looks for another copy before it sleeps */
+    SPINS = 2000,           /* how often to look without the lock, before asking with it what is still to come */
+    YIELD_MASK = 127,       /* others may have the core after every 128 looks */
     STACK = 256 << 10,
 };
 
 struct fifo {
     unsigned first;
-    atomic_uint count; /* written under the lock; looked at without it by who spins */
+    atomic_uint count; /* written under the lock; threads that spin read it without */
     unsigned buffer[BUFFERS_MAX];
 };
 
@@ -53,11 +53,11 @@ struct shmemi_double_queue {
     const struct shmemi_queued_copy *copy; /* NULL: none */
     size_t assigned;                       /* bytes */
     bool is_alone;                         /* the caller does it all */
-    unsigned copying;                      /* threads that are at it */
+    unsigned copying;                      /* threads that copy a piece */
     int rc;                                /* its first error */
     struct fifo to_copy;                   /* buffers that wait for a thread: empty to the device, full from it */
     struct fifo to_move;                   /* buffers that wait for the caller */
-    struct fifo moving;                    /* the caller's own: DMA has been started */
+    struct fifo moving;                    /* buffers whose DMA has been started; only the caller uses it */
     struct shmemi_piece piece[BUFFERS_MAX];
 };
 
@@ -96,7 +96,7 @@ static size_t size_of(const struct shmemi_piece *piece)
     return piece->width * piece->rows;
 }
 
-/* Small ones first, so that the other side can begin, and small ones last, so that it has little left to do. */
+/* The first pieces are small, so that the other side can begin, and so are the last, so that little is left to do. */
 static size_t piece_limit(const struct shmemi_double_queue *queue)
 {
     size_t left = queue->copy->nbytes - queue->assigned;
@@ -134,7 +134,7 @@ static bool work_may_come(const struct shmemi_double_queue *queue)
     return queue->copy && !queue->rc && !(queue->copy->to_device && all_assigned(queue));
 }
 
-static void look(const struct fifo *fifo)
+static void spin_until_filled(const struct fifo *fifo)
 {
     for (int i = 1; i <= SPINS && !count_of(fifo); i++) {
         shmemi_pause();
@@ -143,15 +143,15 @@ static void look(const struct fifo *fifo)
     }
 }
 
-/* During a copy nobody sleeps: to wake a thread costs the caller more than to start a DMA copy. */
+/* Nobody sleeps during a copy: waking a thread costs the caller more than starting a DMA copy. */
 static void await_buffer(struct shmemi_double_queue *queue)
 {
     pthread_mutex_unlock(&queue->lock);
-    look(&queue->to_copy);
+    spin_until_filled(&queue->to_copy);
     pthread_mutex_lock(&queue->lock);
 }
 
-/* Look whether another copy begins soon. With the lock held. */
+/* Spin for a while; true if another copy has begun. With the lock held. */
 static bool await_copy(struct shmemi_double_queue *queue)
 {
     unsigned begun = atomic_load_explicit(&queue->begun, memory_order_relaxed);
@@ -184,9 +184,9 @@ static bool await_work(struct shmemi_double_queue *queue)
     return !queue->closing;
 }
 
-/* Copy one piece. With the lock held, which is let go meanwhile. Threads wake others if there is more to do; the caller
- * has no time for it. */
-static void work(struct shmemi_double_queue *queue, bool is_caller)
+/* Copy one piece. With the lock held, which is released during the copy. A thread wakes another one if there is more to
+ * do; the caller has no time for it. */
+static void copy_next_piece(struct shmemi_double_queue *queue, bool is_caller)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
     unsigned buffer = pop(&queue->to_copy);
@@ -208,10 +208,10 @@ static void work(struct shmemi_double_queue *queue, bool is_caller)
 static void *run(void *argument)
 {
     struct shmemi_double_queue *queue = argument;
-    pthread_setname_np(pthread_self(), "shmem-copy"); /* as tools show it */
+    pthread_setname_np(pthread_self(), "shmem-copy"); /* shown by tools */
     pthread_mutex_lock(&queue->lock);
     while (await_work(queue))
-        work(queue, false);
+        copy_next_piece(queue, false);
     pthread_mutex_unlock(&queue->lock);
     return NULL;
 }
@@ -241,7 +241,7 @@ static bool take_to_move(struct shmemi_double_queue *queue, unsigned *buffer_p)
     return taken;
 }
 
-/* Start to move what can be moved; true if there was something. */
+/* Start all moves that can be started; true if there was one. */
 static bool start_moves(struct shmemi_double_queue *queue)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
@@ -260,10 +260,10 @@ static bool start_moves(struct shmemi_double_queue *queue)
 }
 
 /* Hand the buffers that have been moved to the threads; true if there was one. */
-static bool settle_moves(struct shmemi_double_queue *queue)
+static bool collect_moves(struct shmemi_double_queue *queue)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
-    bool settled = false;
+    bool collected = false;
     while (count_of(&queue->moving)) {
         unsigned buffer = queue->moving.buffer[queue->moving.first];
         int rc = copy->dma->test(copy->device, buffer);
@@ -275,9 +275,9 @@ static bool settle_moves(struct shmemi_double_queue *queue)
         pthread_mutex_lock(&queue->lock);
         push(&queue->to_copy, buffer);
         pthread_mutex_unlock(&queue->lock);
-        settled = true;
+        collected = true;
     }
-    return settled;
+    return collected;
 }
 
 static size_t next_size(const struct shmemi_double_queue *queue)
@@ -287,14 +287,14 @@ static size_t next_size(const struct shmemi_double_queue *queue)
     return size_of(&queue->piece[queue->to_copy.buffer[queue->to_copy.first]]);
 }
 
-/* Copy a piece in a thread's place, if it is small: at the beginning, while the threads wake up, and at the end. During
- * a large one the device would be left without work. */
+/* Copy a piece in place of a thread, if it is small: at the beginning, while the threads wake up, and at the end. With
+ * a large one, the device would run out of work meanwhile. */
 static bool help(struct shmemi_double_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     bool helps = has_work(queue) && (queue->is_alone || next_size(queue) <= HELP_MAX);
     if (helps)
-        work(queue, true);
+        copy_next_piece(queue, true);
     pthread_mutex_unlock(&queue->lock);
     return helps;
 }
@@ -314,11 +314,11 @@ static bool is_idle(const struct shmemi_double_queue *queue)
     return !can_move && !is_over(queue);
 }
 
-/* For a thread's work the caller may sleep, but first it looks for it. With the lock held. */
+/* Wait for a thread: spin for a while, then sleep. With the lock held. */
 static void await_thread(struct shmemi_double_queue *queue)
 {
     pthread_mutex_unlock(&queue->lock);
-    look(&queue->to_move);
+    spin_until_filled(&queue->to_move);
     pthread_mutex_lock(&queue->lock);
     while (is_idle(queue)) {
         queue->caller_sleeps = true;
@@ -327,7 +327,8 @@ static void await_thread(struct shmemi_double_queue *queue)
     }
 }
 
-/* Moves under way are looked after by looking. True when all is over. */
+/* Wait a little: for moves by returning, so that the caller looks again, for threads by sleeping. True when all is
+ * over. */
 static bool await_progress(struct shmemi_double_queue *queue)
 {
     shmemi_pause();
@@ -375,7 +376,7 @@ int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shm
     bool over = false;
     begin(queue, copy);
     while (!over) {
-        bool moved = settle_moves(queue);
+        bool moved = collect_moves(queue);
         moved |= start_moves(queue);
         if (!moved)
             moved = count_of(&queue->to_copy) && help(queue);
@@ -387,7 +388,7 @@ int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shm
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-/* A thread that may run where the configuration says, and, where the system does not allow that, where it may. */
+/* The thread runs on these cores if the system allows that, or else wherever the system lets it run. */
 static int create_thread(pthread_t *thread_p, struct shmemi_double_queue *queue, const cpu_set_t *cpus)
 {
     pthread_attr_t attributes;
@@ -400,7 +401,7 @@ static int create_thread(pthread_t *thread_p, struct shmemi_double_queue *queue,
     return error && cpus ? create_thread(thread_p, queue, NULL) : error;
 }
 
-/* Signals of the program are for its own threads. */
+/* The threads block all signals, since signals are for the threads of the program. */
 static int create_threads(struct shmemi_double_queue *queue, const struct shmemi_double_queue_config *config)
 {
     sigset_t all, before;
@@ -415,7 +416,7 @@ static int create_threads(struct shmemi_double_queue *queue, const struct shmemi
     return config->threads && !queue->n_threads ? error : 0;
 }
 
-/* It is held so shortly that who finds it taken had better look again than sleep. */
+/* Adaptive: the lock is held so briefly that spinning is better than sleeping. */
 static void init_lock(struct shmemi_double_queue *queue)
 {
     pthread_mutexattr_t attributes;

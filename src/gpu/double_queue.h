@@ -5,10 +5,10 @@
  *      to the device     host --threads--> buffer --DMA--> device      threads produce, the caller consumes
  *      from the device   device --DMA--> buffer --threads--> host      the caller produces, threads consume
  *
- * One thread copies host memory more slowly than DMA moves it, so several do, into twice as many buffers. One queue
+ * DMA is faster than one thread that copies host memory, so several threads copy, with twice as many buffers. One queue
  * holds the buffers that wait for a thread, the other those that wait for the caller, who starts all DMA copies. This
- * file knows neither the host side nor the device: how a buffer is filled or emptied, and how it is moved, are the
- * caller's, as functions.
+ * file knows neither the host side nor the device: the caller passes the functions that fill or empty a buffer, and
+ * that move it.
  *
  * Source: Cho, Hong, Choi, Han, "Multithreaded Double Queuing for Balanced CPU-GPU Memory Copying", SAC 2019.
  */
@@ -26,17 +26,17 @@ enum { SHMEMI_COPY_BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_P
 
 /* What lies in host memory, and in which pieces it is copied. A buffer holds one piece, the rows densely. */
 struct shmemi_host_side {
-    /* The next piece, of 1 to limit bytes; there is one. One thread at a time, quickly. */
+    /* The next piece, of 1 to limit bytes; there is one. Called by one thread at a time; must be quick. */
     void (*cut)(void *host, size_t limit, struct shmemi_piece *piece_p);
-    /* Fill the buffer with a piece, or empty it. Several threads at once. */
+    /* Fill the buffer with a piece, or empty it. Called by several threads at once. */
     void (*copy)(const void *host, const struct shmemi_piece *piece, char *buffer);
 };
 
 struct shmemi_dma {
     /* Start to move a piece between a buffer and the device. 0 or -errno. */
     int (*start)(void *device, unsigned buffer, const struct shmemi_piece *piece);
-    /* Is the move that was last started with the buffer complete? 0, -EAGAIN: not yet, other -errno: it has failed and
-     * touches the buffer no more. Moves complete in the order in which they were started. */
+    /* Is the move that was last started with the buffer complete? 0: yes; -EAGAIN: not yet; another -errno: it has
+     * failed and does not touch the buffer any more. Moves complete in the order in which they were started. */
     int (*test)(void *device, unsigned buffer);
 };
 
@@ -59,14 +59,15 @@ struct shmemi_double_queue_config {
     const cpu_set_t *cpus; /* that the threads may use; NULL: those of the caller */
 };
 
-/* Start the threads, which sleep until there is a copy. Maybe fewer than asked for; -errno, logged, for none of them. */
+/* Start the threads, which sleep until there is a copy. There may be fewer than asked for. -errno, logged, when
+ * none could be started. */
 int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, struct shmemi_double_queue **queue_p);
 /* End the threads. No copy is under way. */
 void shmemi_double_queue_close(struct shmemi_double_queue *queue);
 unsigned shmemi_double_queue_threads(const struct shmemi_double_queue *queue);
 
-/* Copy, and return when all is in place. One copy at a time: the caller sees to it. On an error, which is the first of
- * the DMA functions' errors, nothing is under way any more. */
+/* Copy, and return when all is in place. The caller sees to it that there is one copy at a time. On an error, which is
+ * the first one of the DMA functions, nothing is under way any more. */
 int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy);
 
 #endif

@@ -60,7 +60,7 @@ const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *alloca
 
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
-/* What no other kind owns is host memory. */
+/* An address that no other kind owns is host memory. */
 static bool host_owns(const void *address)
 {
     (void)address;
@@ -85,7 +85,7 @@ static const struct shmemi_addresses host_addresses = {
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* Inlined with a constant width, a row becomes a load and a store. */
+/* Where width is a constant, the compiler makes a load and a store of each row. */
 static inline __attribute__((always_inline)) void copy_rows(char *dest, const char *source, size_t width,
                                                             const struct shmemi_shape *shape)
 {

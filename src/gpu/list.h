@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Lists of small operations that a device carries out all at once: what is in them, and how they are filled. The kind
- * of memory has made the list, with its arrays in memory that the device reads and writes (memory.h, lists). Host
- * memory takes part through the list's own bytes: sources are copied in when an operation is added, and what is
- * fetched is copied out when the list is complete. Nothing here is locked: a list belongs to whoever has taken it.
+ * of memory makes a list, with its arrays in memory that the device reads and writes (memory.h, lists). Host memory
+ * takes part through the list's own bytes: sources are copied there when an operation is added, and what is fetched is
+ * copied out when the list is complete. Nothing here is locked: a list belongs to the thread that has taken it.
  */
 #ifndef SHMEMI_LIST_H
 #define SHMEMI_LIST_H
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Bytes of the list that go to the program's memory in the end. */
+/* Bytes of the list that are copied to the program's memory in the end. */
 struct shmemi_delivery {
     void *dest;
     uint32_t from, nbytes;
@@ -28,15 +28,16 @@ struct shmemi_list {
     char *bytes;
     uint32_t capacity, bytes_capacity;
 
-    uint32_t n, n_last; /* entries: in no order, and after all of those; the latter stand at the end, from the back */
+    uint32_t n,
+        n_last; /* entries that run in no order; entries that run after these, at the array's end, from the back */
     uint32_t n_bytes, n_deliveries;
     uint64_t copied; /* bytes of all copies */
 
-    /* Of whoever has taken it. */
-    struct shmemi_list *next; /* of the same context, started later; NULL: none */
+    /* Set by whoever has taken the list. */
+    struct shmemi_list *next; /* the list of the same context that was started next; NULL: none */
     struct shmemi_list *next_waiting, **link_waiting;
     struct shmemi_context *context;
-    uint32_t look_at; /* entries up to which more are only added; at most capacity */
+    uint32_t look_at; /* up to so many entries, more are added without a look at the list; at most capacity */
     bool was_seen;
 };
 
@@ -54,7 +55,8 @@ static inline bool shmemi_list_has_room(const struct shmemi_list *list, size_t n
            nbytes + SHMEMI_LIST_ALIGNMENT <= list->bytes_capacity - list->n_bytes;
 }
 
-/* The adding functions want room. Bytes lie as the other side does within 16, so that they are copied in long words. */
+/* Functions that add need room. The bytes have the alignment of the other side within 16 bytes, so that they are copied
+ * in long words. */
 static inline uint32_t shmemi_list_reserve(struct shmemi_list *list, uintptr_t other_side, size_t nbytes)
 {
     uint32_t at = list->n_bytes + (uint32_t)((other_side - list->n_bytes) % SHMEMI_LIST_ALIGNMENT);
@@ -136,7 +138,7 @@ static inline void shmemi_list_amo(struct shmemi_list *list, uintptr_t word, con
     shmemi_list_deliver_to(list, fetch_p, entry->result, amo->size);
 }
 
-/* After everything else in the list, such operations excepted. */
+/* To run after everything else in the list, except for other operations of this sort. */
 static inline void shmemi_list_amo_last(struct shmemi_list *list, uintptr_t word, const struct shmemi_amo *amo)
 {
     list->entries[list->capacity - 1 - list->n_last++] = shmemi_list_amo_entry(word, amo);

@@ -22,7 +22,7 @@ struct shmemi_list_entry {
     uint64_t dest;    /* address of the first byte, or of the word */
     uint64_t source;  /* address, bytes, or operand of an atomic operation */
     uint64_t compare; /* SHMEMI_AMO_COMPARE_SWAP only */
-    uint32_t result;  /* where in the list's bytes the old value of the word goes: 8 bytes; or NO_RESULT */
+    uint32_t result;  /* where in the list's bytes the old value of the word goes (8 bytes), or NO_RESULT */
     uint16_t nbytes;  /* or size of the word */
     uint16_t op;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kinds of memory: opened when first needed, found by type or by address, and copies between any two of them.
+ * The kinds of memory: opens them when they are first needed, finds them by type or by address, and copies between any
+ * two of them.
  */
 #include "gpu/memory.h"
 
@@ -94,8 +95,8 @@ void shmemi_descriptors_close(struct shmemi_descriptors *descriptors)
         close(descriptors->fd[--descriptors->count]);
 }
 
-/* Opening a kind whose memory has addresses only loads its library. That is done at once: the program may use the GPU
- * for the first time at any later moment, and there is no cheaper way to know that it cannot. */
+/* A kind whose memory has addresses is opened at once, since the program may use the GPU for the first time at any
+ * later moment. Opening only loads the vendor's library, and there is no cheaper way to know that there is none. */
 void shmemi_memory_discover(void)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
@@ -137,8 +138,8 @@ void shmemi_memory_unpin(void *address, size_t size)
 }
 
 /* ---- Between two kinds of GPU memory -----------------------------------------------------------------------------
- * Two buffers of page-locked host memory, so that one is filled while the other is emptied. The pieces shrink with
- * the copy: a copy in few pieces overlaps little. */
+ * They go through two buffers of page-locked host memory, of which one is filled while the other is emptied. Small
+ * copies have small pieces, since a copy in few pieces overlaps little. */
 
 enum { N_BUFFERS = 2, PIECE_MAX = 4 << 20, PIECE_MIN = 256 << 10, PIECES_WANTED = 4, BUFFER_ALIGNMENT = 1 << 21 };
 

@@ -4,9 +4,9 @@
  * may include list.h, copy_pool.h, placement.h, processor.h and arithmetic.h of src/gpu, which know no vendor, and what
  * these include; nothing of src/gpu/cuda and src/gpu/opencl.
  *
- * A kind knows its own memory: whether a local address is its own, how to copy to and from host memory and within the
- * kind, how another process of the node can open an allocation. All functions may be called by any thread at the same
- * time (user threads and the service thread).
+ * A kind knows its own memory: whether a local address belongs to it, how to copy to and from host memory and within
+ * the kind, how another process of the node can open an allocation. All functions may be called by several threads at
+ * the same time (user threads and the service thread).
  */
 #ifndef SHMEMI_MEMORY_H
 #define SHMEMI_MEMORY_H
@@ -34,9 +34,9 @@ enum shmemi_memory_class {
     SHMEMI_MEMORY_CLASSES
 };
 
-/* Bytes that this process can reach: an offset into an object of some kind.
- * host: object NULL, address is the pointer. cuda: object is the kind's record of the device, NULL to look it up;
- * address is the device pointer. opencl: object is the kind's record of the cl_mem; address is the byte offset in it. */
+/* Bytes that this process can reach: an offset into an object of some kind. host: object NULL, address is the pointer.
+ * cuda: object is the kind's record of the device, NULL to look it up; address is the device pointer. opencl: object is
+ * the kind's record of the cl_mem; address is the byte offset in it. */
 struct shmemi_place {
     const struct shmemi_memory *memory;
     void *object;
@@ -74,7 +74,7 @@ struct shmemi_combination {
     int n_sources, n_dests; /* 1 to SHMEMI_COMBINE_ARRAYS */
 };
 
-/* What one GPU buffer is, as seen by its owner. Filled by open_object. */
+/* What a GPU buffer is, as its owner sees it. Filled by open_object. */
 struct shmemi_allocation {
     struct shmemi_place place; /* of the first mapped byte */
     uintptr_t base;            /* start of the whole allocation: device pointer; opencl: 0 */
@@ -96,32 +96,32 @@ struct shmemi_memory_handle {
     uint8_t opaque[128];
 };
 
-/* File descriptors that belong to a handle, in the order of the memory that they stand for. */
+/* File descriptors that belong to a handle, in the order of the addresses of the memory that they stand for. */
 enum { SHMEMI_DESCRIPTORS_MAX = 64 };
 struct shmemi_descriptors {
     unsigned count;
     int fd[SHMEMI_DESCRIPTORS_MAX];
-    uint64_t size[SHMEMI_DESCRIPTORS_MAX]; /* of the memory, in bytes; 0 when that means nothing */
+    uint64_t size[SHMEMI_DESCRIPTORS_MAX]; /* of the memory, in bytes; 0 when it does not matter */
 };
 void shmemi_descriptors_close(struct shmemi_descriptors *descriptors);
 
-/* As the device of import_handle: that of the owner, whether or not this PE's own can reach it. */
+/* As the device of import_handle: the owner's device, whether or not this PE's own can reach it. */
 enum { SHMEMI_DEVICE_OF_OWNER = -2 };
 
-/* Who carries out the atomic operations on a GPU's memory: its own unit, at the memory. Operations of one agent are
- * atomic with each other, whichever process asks for them. Travels between the PEs of a node. */
+/* Who carries out the atomic operations on a GPU's memory: a unit of that GPU, at the memory. Operations of one agent
+ * are atomic with each other, whichever process asks for them. Travels between the PEs of a node. */
 struct shmemi_agent {
-    int32_t exists;     /* 0: none; the owner's load, modify and store, one at a time, serves everybody */
+    int32_t exists;     /* 0: none; the owner loads, modifies and stores for everybody, one operation at a time */
     uint8_t device[16]; /* the same device in all processes */
 };
 
-/* A stream (CUDA) or queue (OpenCL) of the program's, for the length of a call. */
+/* A stream (CUDA) or queue (OpenCL) of the program, for the length of a call. */
 struct shmemi_stream {
     const struct shmemi_memory *memory;
     void *handle; /* CUstream; cl_command_queue */
     void *object; /* the kind's record of the context */
 
-    /* Queues: the events that come first, and where the event of what is enqueued goes, unless NULL. */
+    /* Queues only: the events to wait for, and where to put the event of what is enqueued, unless NULL. */
     unsigned n_events;
     void *const *events;
     void **event_p;
@@ -134,10 +134,10 @@ struct shmemi_word {
     enum shmemi_word_step step;
 };
 
-/* ---- The table of a kind ---------------------------------------------------------------------------------------------
- * All slots of a kind that opens are filled. What not every kind has is in tables of its own, of which all slots are
- * filled, too: the kind has a pointer to each, which is NULL when it has no such thing. A build without a kind has its
- * name, its type, and an open that refuses; nothing else of such a kind is ever called.
+/* ---- The table of a kind ------------------------------------------------------------------------------------------
+ * A kind fills all slots of its table. What only some kinds have is in tables of its own, all slots of which are
+ * filled, too; the kind's pointer to such a table is NULL when it has no such thing. In a build without a kind, its
+ * table has the name, the type, and an open that refuses; nothing else of it is ever called.
  *
  * There are four ways to copy. They differ in who waits, and for what:
  *
@@ -153,12 +153,12 @@ struct shmemi_addresses {
      * the kind. */
     bool (*owns)(const void *address);
 
-    /* A local address of the kind that nobody mapped takes part in a transfer: fill in the place's object, and wait
-     * until what the program has written there by synchronous calls is there. */
+    /* Prepare the place of such an address for a transfer: fill in its object, and wait until synchronous calls of the
+     * program that write there (cudaMemset) have taken effect. */
     void (*adopt)(struct shmemi_place *place);
 
-    /* Make a context of this memory current in a thread that has none, so that other libraries can work with the memory
-     * there. For threads of the library's own. */
+    /* Make a context of this memory current in a thread of the library that has none, so that other libraries (UCX) can
+     * use the memory there. */
     void (*make_current)(const struct shmemi_place *place);
 };
 
@@ -171,7 +171,7 @@ struct shmemi_bursts {
     int (*mark)(const struct shmemi_burst *burst, struct shmemi_event *event_p);
 };
 
-/* Many copies between host memory and the object of a place: context and stream are looked up once, not for each. */
+/* Many copies between host memory and the object of a place: context and stream are looked up once for all. */
 struct shmemi_channels {
     int (*open)(const struct shmemi_place *place, struct shmemi_channel *channel_p);
     /* Start a copy, in order with those before; host memory stays until wait. */
@@ -184,10 +184,10 @@ struct shmemi_channels {
 
 /* Lists of small operations (list.h), which the device carries out at once. */
 struct shmemi_lists {
-    /* An empty list for memory with the object of this place; NULL when all are in use, or this build or device has
-     * none: copies serve then. */
+    /* An empty list for memory with the object of this place; NULL when all are in use, or when this build or device
+     * has none: then the caller copies. */
     struct shmemi_list *(*take)(const struct shmemi_place *place);
-    /* Returns at once. The list comes after what the thread that has taken it has started for the object before. */
+    /* Returns at once. The list runs after all that the thread that has taken it has started for the object before. */
     int (*start)(struct shmemi_list *list);
     /* 0 when all is in place, -EAGAIN when it is not yet, or another -errno. After 0 or an error the list is given
      * back, or filled and started again. */
@@ -199,12 +199,12 @@ struct shmemi_lists {
 struct shmemi_agents {
     /* The agent of this process's own memory. */
     void (*find)(const struct shmemi_place *own, struct shmemi_agent *agent_p);
-    /* Are atomic operations in lists for this place, which is memory of another PE, carried out by its agent? */
+    /* Do lists for this place, which is memory of another PE, leave atomic operations to that memory's agent? */
     bool (*reaches)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
 };
 
 /* Other processes of the node open this process's allocations. On failure reason says in a phrase what stands in the
- * way, if it is something that a user could mend; otherwise it is left empty. */
+ * way, if a user can do something about it; otherwise it is left empty. */
 struct shmemi_sharing {
     /* The caller closes the descriptors when they have been passed on. */
     int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
@@ -212,7 +212,7 @@ struct shmemi_sharing {
     /* Maps the allocation once per process and counts its users; the place is that of the mapped object. The
      * descriptors stay the caller's. device is the one from which the memory will be used: this PE's own, or
      * SHMEMI_DEVICE_OF_OWNER, for copies by a context of this process there. -ENOTSUP when this process cannot open it
-     * (no peer access): another route serves then. */
+     * (no peer access): then the memory takes another route. */
     int (*import_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
                          int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
     void (*release_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
@@ -222,7 +222,7 @@ struct shmemi_sharing {
 struct shmemi_pinning {
     int (*pin)(void *address, size_t size); /* failure is not fatal: copies are only slower */
     void (*unpin)(void *address, size_t size);
-    bool (*is_pinned)(const void *address, size_t size); /* all of it, in one range, by whomever */
+    bool (*is_pinned)(const void *address, size_t size); /* all of it, in one range, whoever has pinned it */
 };
 
 /* What a stream of the program does alone, without a thread of the library. A function returns -ENOTSUP, quietly and
@@ -242,18 +242,20 @@ struct shmemi_stream_commands {
     void (*drain)(void);
 };
 
-/* What a kind does in the order of the program's streams. All return at once: nothing waits for the stream. */
+/* What a kind does in the order of the program's streams. All functions return at once: they do not wait for the
+ * stream. */
 struct shmemi_streams {
-    /* See what stream->handle is. -errno, and a cause in reason, when nothing can be enqueued there. */
+    /* Find out what stream->handle is. -errno, and a cause in reason, when nothing can be enqueued there. */
     int (*open)(struct shmemi_stream *stream, char *reason, size_t reason_size);
 
-    /* A turn: the stream comes to it, and goes on when it has been ended. turn_state: 0 when the stream has come,
-     * -EAGAIN before, other -errno when it never will. status 0, or the -errno of what was to be done. */
+    /* A turn: the stream stops there until the turn is ended. turn_state: 0 when the stream has come to the turn,
+     * -EAGAIN before, another -errno when it never will. status: 0, or the -errno of what was to be done during the
+     * turn. */
     int (*turn_begin)(const struct shmemi_stream *stream, void **turn_p);
     int (*turn_state)(void *turn);
     void (*turn_end)(void *turn, int status);
 
-    const struct shmemi_stream_commands *commands; /* optional: turns are all there is without */
+    const struct shmemi_stream_commands *commands; /* optional: NULL when turns are all that the kind has */
 };
 
 struct shmemi_memory {
@@ -269,7 +271,8 @@ struct shmemi_memory {
     int (*device_pci)(int device, char *text, size_t size);
     int (*device_name)(int device, char *text, size_t size);
 
-    /* A buffer on a device for the library's own programs, as a user would make one: *object_p is what shmmap takes. */
+    /* A buffer on a device for the library's own programs, made as a user would make it; *object_p is what shmmap
+     * takes. */
     int (*allocate)(int device, size_t size, void **object_p);
     void (*deallocate)(void *object);
 
@@ -279,8 +282,8 @@ struct shmemi_memory {
                        size_t reason_size);
     void (*close_object)(struct shmemi_allocation *allocation);
 
-    /* What makes operations on all memory of the kind slower than need be, as a phrase that says what to do about it;
-     * NULL when nothing does. */
+    /* What makes operations on this memory slower than they need be, as a phrase that says what to do about it; NULL
+     * when nothing does. */
     const char *(*handicap)(const struct shmemi_allocation *allocation);
 
     /* Copy between two places of which at least one is of this kind and the other is of this kind or host memory.
@@ -297,12 +300,12 @@ struct shmemi_memory {
      * value is there on return. -ENOTSUP when the memory has no agent. */
     int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
 
-    /* Combine arrays of this kind on a device. Returns when the result is there; with event_p at once. -ENOTSUP, and
-     * nothing has been done, when one device does not reach all arrays, or cannot compute with this kind of number: the
-     * CPU does it then. */
+    /* Combine arrays of this kind on a device. Returns when the result is there; with event_p at once. -ENOTSUP, with
+     * nothing done, when one device does not reach all arrays, or cannot compute with this kind of number: then the CPU
+     * does it. */
     int (*combine)(const struct shmemi_combination *combination, struct shmemi_event *event_p);
 
-    /* Tell shmemi_copy_observer of the copies that are complete, if the kind knows when they began and ended. */
+    /* Report to shmemi_copy_observer the copies that are complete, if the kind knows when they began and ended. */
     void (*report_copies)(void);
 
     /* Optional: NULL when the kind has no such thing. */
@@ -342,32 +345,34 @@ struct shmemi_device_copy {
     uint64_t nbytes, begin, end;
 };
 
-/* Told of each copy of GPU memory of which the kind knows when the device began and ended it; set while nothing is
- * under way, NULL: nobody wants to know. Called by any thread, some time after the end. */
+/* Called for each copy of GPU memory of which the kind knows when the device began and ended it, by any thread, some
+ * time after the end. NULL: nobody wants to know. Set while nothing is under way. */
 extern void (*shmemi_copy_observer)(const struct shmemi_device_copy *copy);
-/* Tell it of what is complete by now. */
+/* Report to it the copies that are complete by now. */
 void shmemi_memory_report_copies(void);
 
 /* Close all opened kinds. */
 void shmemi_memory_close(void);
 
-/* True when some kind may own addresses that nobody mapped, so that shmemi_memory_of must ask. Read on the fast path. */
+/* True when some kind may own addresses that nobody mapped, so that shmemi_memory_locate must ask. Read on the fast
+ * path. */
 extern bool shmemi_memory_probe;
-/* Find out which kinds are present without starting them; sets shmemi_memory_probe. Cheap. */
+/* Find out which kinds are present, without starting them; sets shmemi_memory_probe. Cheap. */
 void shmemi_memory_discover(void);
 
-/* Page-lock host memory for all kinds that are open, as far as they can, and undo it. Again for the same range: nothing
- * is done for kinds that have it. */
+/* Page-lock host memory for all kinds that are open, as far as they can, and undo it. Nothing happens for kinds that
+ * have page-locked this range already. */
 void shmemi_memory_pin(void *address, size_t size);
 void shmemi_memory_unpin(void *address, size_t size);
 
-/* PEs among which the cores and devices of this machine are divided, at least 1, and this one's number. Set at start. */
+/* PEs among which the cores and devices of this machine are divided, at least 1, and this one's number. Set at
+ * start. */
 extern int shmemi_memory_node_pes, shmemi_memory_node_rank;
 
 /* The place of a local address that is neither symmetric nor known to be host memory. */
 void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
-/* The same for what takes place in the order of a stream: synchronous calls of the program are not waited for, since
- * they may wait for the stream. */
+/* The same for operations in the order of a stream, without waiting for synchronous calls of the program: these may
+ * wait for the stream. */
 void shmemi_memory_find(const void *address, struct shmemi_place *place_p);
 
 /* Copy between any two places, of any kinds, and return when the data is in place. Between two GPU kinds it goes
@@ -378,7 +383,6 @@ int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_plac
 /* The CPU's atomic operations on a word that it reaches by an address; the old value. */
 uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo);
 
-/* Pack rows of host memory densely, and the reverse, are what copies between host places do. */
 static inline struct shmemi_place shmemi_place_host(const void *pointer)
 {
     return (struct shmemi_place){.memory = &shmemi_memory_host, .address = (uintptr_t)pointer};

@@ -21,8 +21,8 @@ struct shmemi_copy_cores {
     cpu_set_t cpus; /* where they may run */
 };
 
-/* The cores near the device. A PE that its launcher has bound to a single core is not held to it: the threads may use
- * those of the others too. Bound to several, it stays within them. Each PE's share is what its node has for each. */
+/* The cores near the device. If the launcher has bound the PE to a single core, the threads may use other cores too; if
+ * it has bound it to several, they stay within these. The cores are shared evenly by the PEs of the node. */
 void shmemi_placement_copy_cores(const struct shmemi_memory *memory, int device, struct shmemi_copy_cores *cores_p);
 
 #endif

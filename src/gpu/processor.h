@@ -9,11 +9,12 @@
 
 typedef void (*shmemi_streaming_copy_t)(void *dest, const void *source, size_t nbytes);
 
-/* This processor's best way to copy what no core looks at soon. The ranges do not overlap. Whoever is then handed the
- * destination, by a lock or an atomic store, sees the copy. */
+/* This processor's best way to copy what no core will look at soon. The ranges do not overlap. A thread that is then
+ * told of the copy by a lock or an atomic store sees it. */
 shmemi_streaming_copy_t shmemi_streaming_copy(void);
 
-/* In each turn of a loop that waits for another thread: tens of nanoseconds that leave the core to its sibling. */
+/* To be called in each turn of a loop that waits for another thread: for some tens of nanoseconds, it leaves the core
+ * to the sibling thread. */
 void shmemi_pause(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processors for which there is no file of its own: the C library copies as it knows best.
+ * Processors that have no file of their own: the C library copies.
  */
 #include "gpu/processor.h"
 

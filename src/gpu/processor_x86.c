@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * x86-64. Streaming copies are non-temporal stores, which do not read the destination's lines first. They are weakly
- * ordered, so each copy ends with a store fence.
+ * x86-64 processors. Streaming copies use non-temporal stores, which do not read the cache lines of the destination
+ * first. These stores are weakly ordered, so each copy ends with a store fence.
  */
 #include "gpu/processor.h"
 
@@ -18,7 +18,7 @@ static size_t head_of(const char *dest, size_t alignment, size_t nbytes)
     return head < nbytes ? head : nbytes;
 }
 
-/* The processor's own prefetching stops at the end of each page. */
+/* The processor itself does not prefetch beyond the end of a page. */
 static inline void prefetch_block(const char *source)
 {
     for (int i = 0; i < BLOCK; i += LINE)

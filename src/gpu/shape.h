@@ -28,7 +28,8 @@ struct shmemi_cutter {
     size_t row, column;
 };
 
-/* The next piece, of at most so many bytes: as many whole rows as fit, or a part of a row if none does. False at the end. */
+/* The next piece, of at most so many bytes: as many whole rows as fit, or a part of a row if none does. False at the
+ * end. */
 bool shmemi_cut(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *piece_p);
 
 /* The same pieces from the last to the first. row is the number of rows before the first call. most stays the same. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum shmemi_word_step {
-    SHMEMI_STEP_SET,      /* what came before is visible to whoever sees the new value */
+    SHMEMI_STEP_SET,      /* whoever sees the new value sees what the stream has done before */
     SHMEMI_STEP_ADD,      /* the same */
     SHMEMI_STEP_UNTIL_EQ, /* in the order of SHMEM_CMP_* */
     SHMEMI_STEP_UNTIL_NE,
@@ -26,8 +26,8 @@ enum { SHMEMI_STEPS_MAX = 32 };
 #define SHMEMI_HOST_AND_DEVICE
 #endif
 
-/* Is a wait over? Which of two values is the greater is told by the sign of their difference, as the GPU's own waiting
- * does: it holds for values less than 2^63 apart. */
+/* Is a wait over? Values are compared by the sign of their difference, as the GPU's own waits do; this is right for
+ * values less than 2^63 apart. */
 SHMEMI_HOST_AND_DEVICE static inline int shmemi_step_is_met(uint32_t step, uint64_t found, uint64_t value)
 {
     int64_t above = (int64_t)(found - value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arrays combined by a device kernel: this PE's memory and that of its peers which this process has opened in the same
- * context, each element read and written in place, over NVLink or PCIe. One launch and its completion.
+ * Combines arrays by a device kernel: this PE's memory, and memory of its peers that this process has opened in the
+ * same context. Each element is read and written in place, over NVLink or PCIe, by one launch.
  */
 #include "gpu/cuda/context.h"
 #include "gpu/cuda/timing.h"
@@ -83,7 +83,7 @@ static unsigned blocks_for(const struct shmemi_combine_list *list)
     return blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX;
 }
 
-/* Waits for what was launched, or gives an event for it; with the context current. */
+/* Wait for what was launched, or make an event for it; with the context current. */
 static int complete(struct shmemi_cuda_context *context, CUstream stream, struct shmemi_event *event_p)
 {
     CUevent event = NULL;

@@ -2,9 +2,9 @@
  *
  * Records of CUDA contexts, their streams and events.
  *
- * Memory from the runtime (cudaMalloc) belongs to the primary context of its device; a program that made a context of
- * its own gets a record for that one. Memory of a pool or mapped by cuMemMap belongs to none: the primary context
- * serves it. Primary contexts are retained, so that they outlive the last user of the runtime in this process.
+ * Memory of the runtime (cudaMalloc) belongs to the primary context of its device; a context that the program has made
+ * itself gets a record of its own. Memory of a pool or of cuMemMap belongs to no context: the primary context serves
+ * it. Primary contexts are retained, so that they outlive the last user of the runtime in this process.
  */
 #include "gpu/cuda/context.h"
 
@@ -21,7 +21,7 @@ static struct shmemi_cuda_context *contexts;
 
 /* ---- Streams and events ------------------------------------------------------------------------------------------ */
 
-/* Number of this thread's stream. The first threads (main thread, service thread) get one each, later ones share. */
+/* Number of this thread's stream. The first threads (main thread, service thread) get one each; later ones share. */
 static unsigned stream_index(void)
 {
     static atomic_uint n_threads;
@@ -31,8 +31,8 @@ static unsigned stream_index(void)
     return number - 1;
 }
 
-/* Non-blocking: not ordered with the default stream, whose kernels the user orders by synchronising. Of the highest
- * priority: what the library's kernels wait for is the next block of the user's kernels that ends, not the last one. */
+/* Non-blocking: the stream does not wait for the default stream; users order their kernels by synchronising. Highest
+ * priority: the library's kernels start when the next block of a user's kernel ends, not when the last one does. */
 static int open_stream(CUstream *stream_p)
 {
     int lowest, highest;
@@ -107,8 +107,8 @@ static struct shmemi_cuda_context *look_up(CUcontext context, int device, bool i
     return record;
 }
 
-/* Put the context into the record and hold it if it is a primary one. A primary context that nobody uses is not
- * brought to life for the comparison: it takes hundreds of megabytes. */
+/* Put the context into the record, and retain it if it is a primary one. If the primary context is not active, context
+ * cannot be it: it is not activated just for the comparison, since it takes hundreds of megabytes. */
 static int hold(struct shmemi_cuda_context *record, CUcontext context)
 {
     unsigned flags;
@@ -192,7 +192,7 @@ static void destroy_handles(struct shmemi_cuda_context *record)
         shmemi_cuda.cuMemFreeHost(record->witness);
 }
 
-/* All of it quietly: the program may have shut CUDA down. */
+/* Quietly, since the program may have shut CUDA down. */
 static void destroy(struct shmemi_cuda_context *record)
 {
     bool pushed;

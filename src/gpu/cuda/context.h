@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * CUDA contexts in which this process copies: the context that owns an allocation, with streams and events of ours.
- * place.object of CUDA memory points to one of these. Private to the files of the CUDA kind of memory.
+ * The CUDA contexts in which this process copies, with streams and events of the library, and what the files of the
+ * CUDA kind of memory share. place.object of CUDA memory points to the record of its context. Private to these files.
  */
 #ifndef SHMEMI_CUDA_CONTEXT_H
 #define SHMEMI_CUDA_CONTEXT_H
@@ -24,22 +24,22 @@ struct shmemi_cuda_context {
     CUcontext context;
     int device;      /* ordinal */
     CUdevice handle; /* of the device */
-    bool is_primary; /* then we hold a reference on it */
-    bool is_shadow;  /* opened for other PEs' memory: between it and other contexts there is no direct copy */
-    bool is_gone;    /* the program has destroyed it; none of its handles may be used, the driver would crash */
-    void *witness;   /* host memory of the context: while the driver knows it, the context is there */
+    bool is_primary; /* the library holds a reference to it */
+    bool is_shadow;  /* opened for the memory of other PEs: no direct copies between it and other contexts */
+    bool is_gone;    /* the program has destroyed it: the driver would crash if a handle of it was used */
+    void *witness;   /* host memory of the context: as long as the driver knows it, the context exists */
     uint64_t witness_id;
     pthread_mutex_t lock;                          /* protects creation of streams, and the events */
-    _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread uses the same one always, so its copies are in order */
-    CUevent free_event[SHMEMI_CUDA_EVENTS];        /* recycled: creating one costs more than a small copy */
+    _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread always uses the same one: its copies are in order */
+    CUevent free_event[SHMEMI_CUDA_EVENTS];        /* to be used again: a new one costs more than a small copy */
     unsigned n_free_events;
     struct {
-        bool is_tried;
+        bool is_tried;   /* loading them */
         CUmodule module; /* NULL: there are none */
         _Atomic(CUfunction) function[SHMEMI_KERNELS];
-    } kernels; /* under lock; a function that is there may be read without */
+    } kernels; /* under lock; a function that is not NULL may be read without */
     struct {
-        bool is_tried;                            /* under lock */
+        bool is_tried;                            /* making them; under lock */
         _Atomic(struct shmemi_cuda_lists *) pool; /* NULL: there are none */
     } lists;
     struct {
@@ -58,16 +58,17 @@ struct shmemi_cuda_context {
 
 /* The record of a context; NULL stands for the primary context of the device. Made when first asked for. */
 int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p);
-/* A record of this process's primary context on a device that belongs to another PE, for copies there to and from
- * memory that this PE's own device does not reach. It takes hundreds of megabytes of that device; made when first asked
- * for, destroyed with the others. */
+/* A record of this process's primary context on another PE's device, for copies to and from memory that this PE's own
+ * device does not reach. It takes hundreds of megabytes of that device. Made when first asked for, destroyed with the
+ * others. */
 int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_p);
 /* The record of the context that owns this address. */
 int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
-/* Any record there is, or NULL; a primary context if possible, since the program may destroy its own. */
+/* Any record, or NULL if there is none; a primary context if possible, since the program may destroy its own
+ * contexts. */
 struct shmemi_cuda_context *shmemi_cuda_context_any(void);
-/* Find out which contexts the program has destroyed: cudaDeviceReset does, whoever holds them. Before handles are used
- * at a time when the program may have done so. */
+/* Find out which contexts the program has destroyed: cudaDeviceReset destroys them, whoever holds references. To be
+ * called before handles are used at a time when the program may have done so. */
 void shmemi_cuda_contexts_check(void);
 /* Destroy all records; nothing may be under way. */
 void shmemi_cuda_contexts_close(void);
@@ -79,8 +80,8 @@ int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p);
 int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p);
 void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event);
 
-/* Make the context current in this thread; leave restores what the thread had. A thread of the user mostly has it
- * already, the service thread has none. */
+/* Make the context current in this thread; leave restores the one before. In the program's threads it mostly is current
+ * already; the service thread has none. */
 static inline int shmemi_cuda_enter(const struct shmemi_cuda_context *context, bool *pushed_p)
 {
     CUcontext current;
@@ -135,9 +136,9 @@ bool shmemi_cuda_is_for_kernel(const struct shmemi_place *dest, const struct shm
                                const struct shmemi_shape *shape);
 
 /* gpu/cuda/pageable.c: large copies between pageable host memory and this kind, by copy threads */
-enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* below it the driver is done before the threads are awake */
-/* The copy is complete on return. -ENOTSUP, quietly, when it is none of these, or no threads can be had: the driver
- * copies then. Copies of several threads come one after the other. The context is current. */
+enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* for less, the driver is done before the threads are awake */
+/* The copy is complete on return. -ENOTSUP, quietly, when it is no such copy or there are no copy threads: the driver
+ * copies then. The copies of several threads take turns. The context is current. */
 int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
                               const struct shmemi_place *source, const struct shmemi_shape *shape);
 /* Host memory of which a part is page-locked and a part is not; complete on return. The context is current. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of CUDA memory: one driver call for the copy, one for its completion, and nothing else on the way.
+ * Copies of CUDA memory: one driver call for the copy and one for its completion.
  *
- * A copy runs on the calling thread's stream of the context that the GPU side names (the source's, when both do), so
- * copies of one thread to and from one object are in order. An imported object of another PE names a context of this
- * process: a copy between it and memory of the same context is a plain device to device copy over NVLink or PCIe.
- * When both sides name a context and they differ, the streams of the two are made to wait for each other; contiguous
- * copies to and from a shadow context are gpu/cuda/relay.c's.
+ * A copy runs on the calling thread's stream of the context that its GPU side names (its source, if both sides do), so
+ * the copies of one thread to and from one object are in order. An object imported from another PE names a context of
+ * this process: a copy between it and memory of the same context is a plain device-to-device copy over NVLink or PCIe.
+ * If the two sides name different contexts, the streams of both are made to wait for each other; contiguous copies to
+ * and from a shadow context are made by gpu/cuda/relay.c.
  */
 #include "base/likely.h"
 #include "gpu/cuda/relay.h"
@@ -52,7 +52,7 @@ static int wait_for(struct shmemi_cuda_context *context, CUevent event)
     return rc;
 }
 
-/* What this thread enqueues in follower from now on comes after what it has enqueued in leader. */
+/* Make what this thread enqueues in follower from now on wait for what it has enqueued in leader. */
 static int order(struct shmemi_cuda_context *leader, struct shmemi_cuda_context *follower)
 {
     CUevent event;
@@ -60,7 +60,7 @@ static int order(struct shmemi_cuda_context *leader, struct shmemi_cuda_context 
     if (rc)
         return rc;
     rc = wait_for(follower, event);
-    shmemi_cuda_event_give(leader, event); /* the wait has taken its state */
+    shmemi_cuda_event_give(leader, event); /* the wait keeps the state that the event had */
     return rc;
 }
 
@@ -120,7 +120,7 @@ static int enqueue_untimed(const struct queue *queue, const struct shmemi_place 
     int rc = shmemi_unlikely(shmemi_cuda_crosses_contexts(dest, source))
                  ? copy_across(dest, source, shape, queue->stream)
                  : shmemi_cuda_enqueue(dest, source, shape, queue->stream);
-    if (rc) /* what was enqueued before the failure must not touch the memory after we return */
+    if (rc) /* what was enqueued before the failure must not touch the memory after this function has returned */
         shmemi_cuda.cuStreamSynchronize(queue->stream);
     return rc;
 }
@@ -247,7 +247,7 @@ static int burst_copy(const struct shmemi_place *dest, const struct shmemi_place
     return rc;
 }
 
-/* A stream that cannot be marked is waited for, so that nothing is under way when this fails. */
+/* If no event can be recorded, the stream is waited for, so that nothing is under way when this function fails. */
 static int burst_mark(const struct shmemi_burst *burst, struct shmemi_event *event_p)
 {
     struct shmemi_cuda_context *context = burst->object;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA kind of memory: devices, what a user's pointer is, and the table of the kind. Page-locked host memory is in
- * gpu/cuda/pinned.c, copies are in gpu/cuda/copy.c, sharing between processes in gpu/cuda/ipc/ipc.c, contexts and streams in
- * gpu/cuda/context.c.
+ * The CUDA kind of memory: devices, what a user's pointer is, and the table of the kind.
  *
- * Loading the driver does not start CUDA. A program that never uses it pays for a library call or two; one that
- * does has started it before it can hold a device pointer.
+ * Loading the driver does not start CUDA: a program that never uses CUDA pays for a library call or two. A program that
+ * holds a device pointer has started CUDA itself.
  */
 #include "base/log.h"
 #include "gpu/copy_pool.h"
@@ -18,9 +16,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- Is it ours? ------------------------------------------------------------------------------------------------- */
+/* ---- Whose memory is an address? --------------------------------------------------------------------------------- */
 
-/* Host memory that CUDA knows is page-locked, or managed: the latter counts as device memory wherever it is now. */
+/* Host memory that CUDA knows is page-locked or managed. Managed memory counts as device memory, wherever it is now. */
 static bool is_managed(CUdeviceptr address)
 {
     uint64_t managed = 0;
@@ -28,7 +26,7 @@ static bool is_managed(CUdeviceptr address)
     return result == CUDA_SUCCESS && managed;
 }
 
-/* Every error means no: unknown to CUDA, CUDA not started, CUDA shut down. */
+/* Every error means no: CUDA does not know the address, has not been started, or has been shut down. */
 static bool cuda_owns(const void *address)
 {
     CUmemorytype type = 0;
@@ -40,10 +38,10 @@ static bool cuda_owns(const void *address)
 }
 
 /* ---- Order with the program's own synchronous calls ---------------------------------------------------------------
- * cudaMemcpy of up to 64 KiB from pageable memory, and cudaMemset, return before the GPU has done them. Our streams do
- * not wait for the default stream (a kernel that waits for a put would block for ever), so a put could send what was
- * there before. The attribute makes such calls synchronous for an allocation; what was issued earlier is waited for
- * once. Memory that does not have the attribute (pools, cuMemMap) is waited for at each use. */
+ * cudaMemcpy of up to 64 KiB from pageable memory, and cudaMemset, return before the GPU has carried them out. The
+ * library's streams do not wait for the default stream (a kernel that waits for a put would block for ever), so a put
+ * could send the old contents. The attribute SYNC_MEMOPS makes such calls on an allocation synchronous; calls made
+ * before are waited for once. Memory that cannot have the attribute (pools, cuMemMap) is waited for at each use. */
 
 enum { KNOWN_BUFFERS = 256 };
 
@@ -53,7 +51,7 @@ struct known_buffer {
 };
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known_buffer known_buffers[KNOWN_BUFFERS]; /* synchronous ones, by id */
+static struct known_buffer known_buffers[KNOWN_BUFFERS]; /* those with the attribute, by id */
 
 static struct shmemi_cuda_context *known_context(uint64_t id)
 {
@@ -79,7 +77,7 @@ static void forget_buffers(void)
     pthread_mutex_unlock(&known_lock);
 }
 
-/* True when the program's synchronous calls on this allocation are synchronous from now on. */
+/* True when the program's cudaMemcpy and cudaMemset on this allocation are synchronous from now on. */
 static bool make_synchronous(CUdeviceptr pointer, struct shmemi_cuda_context *context)
 {
     bool pushed;
@@ -173,7 +171,7 @@ static void cuda_deallocate(void *object)
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* What the driver says of a pointer. Flags have the width of the widest type that any driver writes. */
+/* What the driver says about a pointer. Flags are as wide as the widest type that any driver writes. */
 struct pointer_facts {
     CUmemorytype type;
     CUcontext context; /* NULL: memory of a pool, or mapped by cuMemMap */
@@ -207,7 +205,7 @@ static CUresult query(CUdeviceptr pointer, struct pointer_facts *facts_p)
     return result;
 }
 
-/* Was this address made by cuMemCreate and cuMemMap? */
+/* Is this memory of cuMemCreate, mapped by cuMemMap? */
 static bool is_vmm(CUdeviceptr pointer)
 {
     CUmemGenericAllocationHandle handle;
@@ -229,7 +227,7 @@ static enum shmemi_memory_class vmm_class(CUdeviceptr pointer)
     return result == CUDA_SUCCESS && has_descriptor ? SHMEMI_CLASS_CUDA_VMM : SHMEMI_CLASS_CUDA_VMM_PRIVATE;
 }
 
-/* The driver does not tell a pool's handle types; it gives a descriptor or does not. */
+/* The driver does not say which handle types a pool has: ask it for a descriptor. */
 static enum shmemi_memory_class pool_class(CUmemoryPool pool)
 {
     int fd = -1;
@@ -241,7 +239,7 @@ static enum shmemi_memory_class pool_class(CUmemoryPool pool)
     return SHMEMI_CLASS_CUDA_POOL;
 }
 
-/* A range of addresses reserved for cuMemMap is filled piece by piece; adjacent pieces serve as one object. */
+/* Programs fill a range of addresses piece by piece with cuMemMap; adjacent pieces serve as one object. */
 static void join_pieces(struct pointer_facts *facts, CUdeviceptr reserved_end, CUdeviceptr wanted_end)
 {
     CUdeviceptr start, end = facts->start + facts->size;
@@ -252,8 +250,8 @@ static void join_pieces(struct pointer_facts *facts, CUdeviceptr reserved_end, C
     facts->size = end - facts->start;
 }
 
-/* Name the class of the allocation, and correct its extent where the range attributes mean reserved addresses. Memory
- * that none of the known calls made was, for example, imported from another process or interface. */
+/* Name the class of the allocation, and correct its extent where the driver reports the reserved addresses instead.
+ * Memory of class OTHER came from another process or interface, for example. */
 static enum shmemi_memory_class classify(struct pointer_facts *facts, CUdeviceptr pointer, size_t wanted)
 {
     if (facts->is_managed)
@@ -268,7 +266,7 @@ static enum shmemi_memory_class classify(struct pointer_facts *facts, CUdevicept
     if (!is_vmm(pointer))
         return SHMEMI_CLASS_CUDA_OTHER;
     join_pieces(facts, reserved_end, pointer + wanted);
-    facts->buffer_id = 0; /* that of one piece only */
+    facts->buffer_id = 0; /* it was that of one piece only */
     return vmm_class(pointer);
 }
 
@@ -329,7 +327,7 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
 
 static void cuda_close_object(struct shmemi_allocation *allocation)
 {
-    (void)allocation; /* the record of the context stays until the kind is closed */
+    (void)allocation; /* its record, the context's, stays until the kind is closed */
 }
 
 static const char *cuda_handicap(const struct shmemi_allocation *allocation)

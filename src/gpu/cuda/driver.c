@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opening the CUDA driver at run time, and what its errors mean to us.
+ * Opens the CUDA driver at run time, and translates its errors.
  */
 #include "gpu/cuda/driver.h"
 
@@ -54,7 +54,7 @@ int shmemi_cuda_load(void)
     return 0;
 }
 
-/* What the user can do about an error that the driver's own text does not explain. */
+/* What the user can do about errors that the driver's own text does not explain. */
 static const char *hint(CUresult result)
 {
     switch ((int)result) {

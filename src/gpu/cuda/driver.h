@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA driver, opened at run time: one build runs with and without a GPU. Private to the files of the CUDA kind
- * of memory: nothing else includes cuda.h, and nothing links libcuda.
+ * The CUDA driver, opened at run time, so that one build runs with and without a GPU. Private to the files of the
+ * CUDA kind of memory: nothing else includes cuda.h, and nothing links libcuda.
  *
- * A function that is needed is added to the list; its type comes from cuda.h. cuda.h renames many functions to their
- * newest version by macros, and the list is expanded with them: field, call and looked up symbol agree.
+ * To use another function of the driver, add it to the list; its type comes from cuda.h. By macros, cuda.h renames many
+ * functions to their newest version. The list is expanded with these macros, so that field, call and symbol agree.
  */
 #ifndef SHMEMI_CUDA_DRIVER_H
 #define SHMEMI_CUDA_DRIVER_H
@@ -101,23 +101,23 @@ struct shmemi_cuda {
 };
 extern struct shmemi_cuda shmemi_cuda;
 
-/* cuFuncLoad; NULL where the driver is older, which loads a function when it is looked up. */
+/* cuFuncLoad; NULL with older drivers, which load a function when it is looked up. */
 extern CUresult (*shmemi_cuda_load_function)(CUfunction function);
 
 /* The process is ending and the driver may be gone: calling it could crash. */
 extern bool shmemi_cuda_is_over;
 
-/* Open libcuda and look up all functions. -ENODEV when there is none (quiet) or it is too old (logged). Does not
- * start CUDA. The library stays open for good. */
+/* Open libcuda and look up all functions. -ENODEV when there is no libcuda (quiet) or it is too old (logged). Does not
+ * start CUDA. libcuda stays open for good. */
 int shmemi_cuda_load(void);
 
-/* Start CUDA if nobody has: 0, or -ENODEV after one line, once, unless there is simply no device. */
+/* Start CUDA if nobody has done so. -ENODEV when it cannot be used: logged once, unless there simply is no device. */
 int shmemi_cuda_start(void);
 
 const char *shmemi_cuda_error_text(CUresult result);
 int shmemi_cuda_errno(CUresult result); /* 0 or -errno; logs nothing */
 
-/* Log a failed call, and return its -errno. Quiet when CUDA has been shut down: that is how programs end. */
+/* Log a failed call, and return its -errno. Quiet when CUDA has been shut down, as it is when programs end. */
 int shmemi_cuda_failed(CUresult result, const char *call) __attribute__((cold));
 
 static inline int shmemi_cuda_check(CUresult result, const char *call)

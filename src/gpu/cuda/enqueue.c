@@ -18,7 +18,7 @@ static inline CUresult copy_host_once(const struct shmemi_place *dest, const str
     return shmemi_cuda.cuMemcpyDtoHAsync((void *)dest->address, source->address, nbytes, stream);
 }
 
-/* The driver refuses host memory that begins in a page-locked range and goes on behind its end. */
+/* The driver refuses host memory that begins in a page-locked range and ends outside of it. */
 static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, CUstream stream)
 {
     CUresult result = copy_host_once(dest, source, nbytes, stream);
@@ -41,11 +41,12 @@ int shmemi_cuda_enqueue_bytes(const struct shmemi_place *dest, const struct shme
         CUcontext from = ((const struct shmemi_cuda_context *)source->object)->context;
         return CUDA_CALL(cuMemcpyPeerAsync, dest->address, to, source->address, from, nbytes, stream);
     }
-    /* the context of one side is not known: the driver finds out */
+    /* the context of one side is not known here; the driver finds it */
     return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
 }
 
-/* Rows that the driver does not take as a rectangle, one by one: they overlap, or lie 2 GiB apart, and then are few. */
+/* Copy row by row what the driver does not accept as a rectangle: rows that overlap, or that lie 2 GiB apart (there are
+ * few of them then). */
 static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
                      CUstream stream)
 {
@@ -82,7 +83,7 @@ static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place 
     };
     CUresult result = shmemi_cuda.cuMemcpy2DAsync(&rect, stream);
     if (result == CUDA_ERROR_INVALID_VALUE && (!shmemi_place_is_cuda(dest) || !shmemi_place_is_cuda(source)))
-        return copy_rows(*dest, *source, shape, stream); /* page-locked in part */
+        return copy_rows(*dest, *source, shape, stream); /* host memory that is page-locked in part */
     return shmemi_cuda_check(result, "cuMemcpy2DAsync(&rect, stream)");
 }
 

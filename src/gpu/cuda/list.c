@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of small operations on CUDA memory. Each context has a pool of them in one piece of page-locked memory, which
- * kernels read and write by the same addresses as the CPU. A kernel's last store is the list's ticket: the CPU polls
- * that word, and asks the driver only now and then whether the kernel has failed. A single transfer is quicker as a
- * copy, and the old value of a single atomic operation brings the ticket along.
+ * Lists of small operations on CUDA memory. Each context has a pool of lists in one block of page-locked memory, which
+ * kernels read and write at the same addresses as the CPU. The last store of a kernel writes the list's ticket: the CPU
+ * polls that word, and asks the driver only now and then whether the kernel has failed. A single transfer is quicker as
+ * a copy of the driver; a single atomic operation stores the ticket together with the old value.
  */
 #include "gpu/cuda/list.h"
 
@@ -19,19 +19,19 @@ enum {
     LISTS = 16,
     ENTRIES = 4096,
     BYTES = 128 << 10,
-    LINE = 128, /* words of different lists do not share one */
+    LINE = 128, /* bytes of a cache line: words of different lists do not share one */
     BLOCK_THREADS = 128,
     BLOCKS_MAX = 64,
     POLLS_PER_QUERY = 4096,
 };
 
-/* What the device writes at the end; page-locked. */
+/* What the device writes at the end of a list; in page-locked memory. */
 struct ending {
     uint32_t done;
     _Alignas(16) uint64_t answer[2]; /* halves of an old value below, the ticket above */
 };
 
-/* How the end is seen: the ticket in done, or in the answer, or by the stream alone. */
+/* How the end of a list shows: by the ticket in done, by the ticket in the answer, or only by the stream. */
 enum way { WAY_LIST, WAY_UPDATE, WAY_COPY };
 
 struct cuda_list {
@@ -185,7 +185,7 @@ void shmemi_cuda_list_give(struct shmemi_list *list)
 
 /* ---- Running a list ---------------------------------------------------------------------------------------------- */
 
-/* Threads that share an entry: about one for 16 bytes. */
+/* Threads that share an entry: about one for each 16 bytes. */
 static uint32_t lanes_for(const struct shmemi_list *list)
 {
     uint64_t mean = list->n ? list->copied / list->n : 0;
@@ -218,7 +218,7 @@ static unsigned threads_for(const struct shmemi_list_entry *entry)
     return entry->op == SHMEMI_ENTRY_COPY && entry->nbytes > 512 ? BLOCK_THREADS : 32;
 }
 
-/* The atomic operation is the last entry, or else the only one. */
+/* The atomic operation is the last entry, or the only one. */
 static int launch_update(struct cuda_list *member, struct shmemi_list_run *run)
 {
     CUfunction function;
@@ -238,7 +238,7 @@ static bool is_in_bytes(const struct shmemi_list *list, uint64_t address)
     return address - (uintptr_t)list->bytes < list->bytes_capacity;
 }
 
-/* Of host memory the list's own bytes take part. */
+/* The only host memory that takes part is the list's own bytes. */
 static int copy_entry(struct cuda_list *member)
 {
     struct shmemi_list_entry *entry = &member->list.entries[0];
@@ -305,7 +305,7 @@ static int list_start(struct shmemi_list *list)
     return rc;
 }
 
-/* The old value is in both halves, or not yet. */
+/* Both halves of the old value carry the ticket once it is there. */
 static bool is_answered(const struct cuda_list *member)
 {
     uint64_t low = __atomic_load_n(&member->ending->answer[0], __ATOMIC_ACQUIRE);
@@ -331,14 +331,14 @@ static bool is_done(const struct cuda_list *member)
     return false;
 }
 
-/* The list that its context has started next came after it on the same stream, and has ended. */
+/* The list that was started next in the same context ran behind this one on the same stream, and has ended. */
 static bool is_outlived(const struct cuda_list *member)
 {
     const struct cuda_list *next = (const struct cuda_list *)member->list.next;
     return next && next->list.memory == &shmemi_memory_cuda && next->stream == member->stream && is_done(next);
 }
 
-/* A kernel may have failed. When the stream is done the ticket is there, or never will be. */
+/* The kernel may have failed. When the stream is done, the ticket is there or never will be. */
 static int ask_driver(const struct cuda_list *member)
 {
     bool pushed;

@@ -15,8 +15,8 @@ struct shmemi_cuda_lists;
 struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
 void shmemi_cuda_list_give(struct shmemi_list *list);
 int shmemi_cuda_list_wait(struct shmemi_list *list);
-/* For a kernel that the caller launches instead of the list, which is empty, on the thread's own stream: it tells its
- * end there, so that the list's functions see it. */
+/* Lend an empty list to a kernel that the caller launches on the thread's own stream: the kernel writes its end there,
+ * so that list_wait sees it. */
 struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list);
 
 int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Large copies between pageable host memory and CUDA memory. The driver has one thread and little memory for them, and
- * reaches a fifth of what the bus can do; copy threads with page-locked buffers of ours fill it (double_queue.h).
+ * reaches a fifth of the bus's bandwidth; several copy threads with page-locked buffers reach all of it
+ * (double_queue.h).
  *
  * Threads and buffers are those of the copy pool, shared by all devices. All DMA copies run on the calling thread's
  * stream, so they are in order with its other copies. Nonblocking copies are complete on return, too, as the driver's
- * own of pageable memory are: going on in the background would take buffers and cores from the program at times that it
- * cannot see, and the next such copy would have to wait in any case.
+ * own copies of pageable memory are. Otherwise they would take cores from the program at times that it cannot see, and
+ * the next such copy would have to wait in any case.
  */
 #include "base/log.h"
 #include "base/settings.h"
@@ -81,7 +82,7 @@ static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued
     return rc;
 }
 
-/* Rows that are shorter, or overlap, are left to the driver. */
+/* Shorter rows, and rows that overlap, are left to the driver. */
 enum { ROW_MIN = 4096 };
 
 static bool is_for_threads(const struct shmemi_place *host, size_t pitch, const struct shmemi_shape *shape)
@@ -132,7 +133,7 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
 }
 
 /* ---- Host memory that is page-locked in part ---------------------------------------------------------------------
- * Rare, and seldom large: through memory that is pageable as a whole. */
+ * It is rare, and seldom large: it is copied through memory that is pageable as a whole. */
 
 enum { MIXED_BYTES = 64 << 10 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Page-locked host memory. What the program registered itself stays its own, so the ranges that we registered are
- * remembered.
+ * Page-locks host memory for CUDA. The ranges that the library has registered are remembered, since those that the
+ * program has registered itself must stay registered.
  */
 #include "base/log.h"
 #include "gpu/cuda/context.h"
@@ -61,7 +61,7 @@ static int register_range(void *address, size_t size)
     return shmemi_cuda_errno(result);
 }
 
-/* Some context: one in which we copy, else the caller's. None is created for this. */
+/* Enter any context: one in which the library copies, or else the caller's. None is created for this. */
 static int enter_any(bool *pushed_p)
 {
     const struct shmemi_cuda_context *context = shmemi_cuda_context_any();

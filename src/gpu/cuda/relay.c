@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A copy is cut into pieces. The copy engine of one GPU copies a piece out to page-locked memory, that of the other
- * copies it in as soon as an event says that it has come, while the next one is on its way out. The pieces lie in slots,
- * of which each shadow context has a few.
+ * Copies between two GPUs without peer access, through page-locked host memory. A copy is cut into pieces. The copy
+ * engine of one GPU copies a piece out; that of the other copies it in as soon as an event says that it is there, while
+ * the next piece is on its way out. The pieces lie in slots, of which each shadow context has a few.
  */
 #include "gpu/cuda/relay.h"
 
@@ -20,7 +20,7 @@ enum {
 struct slot {
     char *memory;    /* page-locked */
     bool is_claimed; /* by a thread that enqueues copies, or waits for them */
-    CUevent emptied; /* NULL: it is empty, or will be when it is not claimed any more; else when this has come */
+    CUevent emptied; /* the slot is empty after this event; NULL: as soon as it is not claimed */
     struct shmemi_cuda_context *emptied_in;
 };
 
@@ -58,7 +58,7 @@ static struct shmemi_cuda_relay *create(void)
     return relay;
 }
 
-/* NULL when there is no memory for it; then it is not tried again. */
+/* NULL when there is no memory for the slots; then it is not tried again. */
 static struct shmemi_cuda_relay *relay_of(struct shmemi_cuda_context *shadow)
 {
     bool pushed;
@@ -123,17 +123,17 @@ static void give_back(struct shmemi_cuda_relay *relay, struct slot *slot)
     pthread_mutex_unlock(&relay->lock);
 }
 
-/* What this thread enqueues next in the source's stream comes after what fills the slot now. */
+/* Make the stream wait until the slot is empty. */
 static int await_empty(struct slot *slot, CUstream stream)
 {
     if (!slot->emptied)
         return 0;
-    if (shmemi_cuda.cuEventQuery(slot->emptied) != CUDA_SUCCESS) { /* GPUs take longer to find that out */
+    if (shmemi_cuda.cuEventQuery(slot->emptied) != CUDA_SUCCESS) { /* a GPU takes longer to find that out */
         int rc = CUDA_CALL(cuStreamWaitEvent, stream, slot->emptied, 0);
         if (rc)
             return rc;
     }
-    shmemi_cuda_event_give(slot->emptied_in, slot->emptied); /* the wait has taken its state */
+    shmemi_cuda_event_give(slot->emptied_in, slot->emptied); /* the wait keeps the state that the event had */
     slot->emptied = NULL;
     return 0;
 }
@@ -193,7 +193,7 @@ static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintp
     return rc;
 }
 
-/* A piece whose end the caller waits for keeps its slot claimed: *awaited_p, which is NULL for others. */
+/* awaited_p: the caller waits for the end of the piece, whose slot stays claimed until then. NULL for other pieces. */
 static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
                       struct slot **awaited_p)
 {
@@ -211,8 +211,8 @@ static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t s
     return rc;
 }
 
-/* Small pieces cost calls and gaps, of large ones the first and the last are not overlapped. Where the gap is as long
- * as 256 KiB take, the best size is the geometric mean of these and the whole. */
+/* Small pieces cost calls, and gaps between them; with large pieces, the first and the last one overlap with nothing.
+ * If a gap is as long as the copy of 256 KiB, the best size is the geometric mean of 256 KiB and the whole copy. */
 static size_t piece_of(size_t nbytes)
 {
     size_t piece = PIECE_MIN;
@@ -235,7 +235,7 @@ static int synchronize(struct shmemi_cuda_context *context)
     return rc;
 }
 
-/* On failure nothing of it is under way any more. */
+/* On failure nothing is under way any more. */
 static int enqueue_pieces(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
                           struct slot **awaited_p)
 {

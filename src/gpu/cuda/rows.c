@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Strided copies within one context, a peer's memory that it reaches included, by a kernel that loads and stores the
+ * Strided copies within one context, including a peer's memory that it reaches, by a kernel that loads and stores the
  * elements. The copy engines, which carry out the driver's 2-D copy, take as long for a short row as for a longer one.
- * In the memory of another process they cut what is spread over many pages into pieces of 7 us each: on an H200 rows
- * 32 KiB apart take 8 us for 512, 15 for 1024, 36 for 4096 and 122 for 16384. A kernel takes 10 to 12 us for all of
- * these, so it pays from a second piece on, or where there are very many rows. Over NVLink it is slower when rows are
- * long.
+ * In the memory of another process they cut what is spread over many pages into pieces of 7 us each: on an H200, rows
+ * that lie 32 KiB apart take 8 us for 512 rows, 15 us for 1024, 36 us for 4096 and 122 us for 16384. A kernel takes 10
+ * to 12 us for all of these. So it is quicker from a second piece on, or where there are very many rows. Over NVLink it
+ * is slower when rows are long.
  *
- * A caller that waits polls for the kernel's own last store, which is there before the driver says that the stream is
- * done.
+ * A caller that waits polls for the last store of the kernel, which arrives before the driver reports that the stream
+ * is done.
  */
 #include "gpu/cuda/rows.h"
 

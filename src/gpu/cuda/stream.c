@@ -19,7 +19,7 @@
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t used_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shmemi_cuda_context *used; /* contexts with streams that we have enqueued something in */
+static struct shmemi_cuda_context *used; /* contexts in whose streams the library has enqueued something */
 static atomic_uint n_times_closed;
 
 static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_attribute attribute)
@@ -28,8 +28,8 @@ static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_at
     return shmemi_cuda.cuDeviceGetAttribute(&value, attribute, context->handle) == CUDA_SUCCESS && value;
 }
 
-/* What is made when first used is made now: the driver may wait for all streams then, and one could be waiting for what
- * this thread enqueues next. With the context current. */
+/* Make what would otherwise be made at its first use: the driver may wait for all streams then, and one of them could
+ * be waiting for what this thread enqueues next. With the context current. */
 static void prepare(struct shmemi_cuda_context *context)
 {
     CUfunction function;
@@ -64,7 +64,7 @@ static int look_up_record(CUcontext context, struct shmemi_cuda_context **record
     return rc;
 }
 
-/* This thread's last answer serves as long as the records live. */
+/* The last record that this thread has asked for is remembered, as long as the records live. */
 static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
 {
     static _Thread_local struct {
@@ -111,13 +111,14 @@ static bool stream_is_recording(const struct shmemi_stream *stream)
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* Where the current context reaches host memory; false when that is not page-locked for CUDA. */
+/* The address at which the current context reaches host memory; false when the memory is not page-locked for CUDA. */
 static bool device_address(uintptr_t address, CUdeviceptr *address_p)
 {
     return shmemi_cuda.cuPointerGetAttribute(address_p, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address) == CUDA_SUCCESS;
 }
 
-/* The driver reads other host memory at once, not when the stream gets there, and may wait for the stream. */
+/* Host memory must be page-locked: other memory the driver reads at once, not in the order of the stream, and it may
+ * wait for the stream. */
 static bool stream_can_copy(const struct shmemi_place *place, size_t nbytes)
 {
     CUdeviceptr ignored;
@@ -126,7 +127,8 @@ static bool stream_can_copy(const struct shmemi_place *place, size_t nbytes)
             device_address(place->address + nbytes - 1, &ignored));
 }
 
-/* As the streams of a context see a place: the driver finds out about other contexts. */
+/* The place as the streams of a context see it: memory of another context has no record there, and the driver finds its
+ * context. */
 static struct shmemi_place seen_from(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
 {
     struct shmemi_place seen = *place;
@@ -159,7 +161,7 @@ static int stream_copy(const struct shmemi_stream *stream, const struct shmemi_p
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
-/* Which operation of the driver does a step; false when none does. */
+/* The driver's operation for a step; false when there is none. */
 static bool operation_of(uint32_t step, uint64_t address, uint64_t value, CUstreamBatchMemOpParams *operation)
 {
     unsigned flags = 0;
@@ -219,8 +221,8 @@ static int take_by_kernel(const struct shmemi_stream *stream, struct shmemi_word
     return rc ? rc : shmemi_cuda_launch(function, 1, 1, stream->handle, arguments);
 }
 
-/* Where the stream's GPU reaches a word; false when it does not, or not as the step needs: an addition over PCIe is
- * not atomic with those of CPUs. Words in other contexts are left to a turn. */
+/* The address at which the stream's GPU reaches a word; false when it does not reach it, or not as the step needs: an
+ * addition over PCIe is not atomic with those of CPUs. Words in other contexts are left to a turn. */
 static bool reach(const struct shmemi_cuda_context *context, const struct shmemi_word *word, CUdeviceptr *address_p)
 {
     if (word->place.memory == &shmemi_memory_host)
@@ -256,9 +258,9 @@ int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const stru
 }
 
 /* ---- A copy and a word -------------------------------------------------------------------------------------------
- * The copy engine runs beside the program's kernels, but the stream gets to it and on from it in microseconds each, and
- * to the word in some more. A kernel does both right behind a kernel of the program; it needs room on the GPU, which a
- * stream of high priority gets before the others. */
+ * The copy engine runs beside the program's kernels. But the stream takes microseconds to get to it, some more to leave
+ * it, and some more for the word. A kernel does both right behind a kernel of the program; it needs room on the GPU,
+ * which a stream of high priority gets before the others. */
 
 enum { BY_KERNEL_MAX = 32 << 10, BY_KERNEL_THREADS = 256 };
 

@@ -12,7 +12,7 @@ extern const struct shmemi_streams shmemi_cuda_streams;
 /* take_steps of the table. */
 int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
 
-/* gpu/cuda/turn.c. What fails in reserve is told when a turn begins. */
+/* gpu/cuda/turn.c. If reserve fails, turn_begin reports it. */
 void shmemi_cuda_turns_reserve(void);
 void shmemi_cuda_turns_close(void);
 int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p);

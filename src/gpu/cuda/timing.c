@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Events tell times relative to each other, so each context has one whose time on the host's clock is known, its
- * origin. Differences are floats in milliseconds: an origin that is too old would make them coarse, and is replaced when no
- * copy refers to it.
+ * Times of copies on the GPU, by the host's clock. CUDA only tells the time between two events, so each context has an
+ * event whose host time is known, its origin. Such differences are floats in milliseconds: if the origin was too old
+ * they would be coarse, so it is replaced as soon as no copy refers to it.
  */
 #include "gpu/cuda/timing.h"
 
@@ -39,7 +39,7 @@ static struct {
     struct shmemi_cuda_timing *oldest, *newest; /* whose copies are enqueued */
     struct shmemi_cuda_timing *unused;
     unsigned n_under_way;
-    CUstream queue[64]; /* their numbers in what is told */
+    CUstream queue[64]; /* the stream of each queue number in reports */
     unsigned n_queues;
 } timings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -57,7 +57,7 @@ static bool succeeds(CUresult result)
 
 /* ---- Origins ----------------------------------------------------------------------------------------------------- */
 
-/* The event lies between the two looks at the clock, a few microseconds apart. */
+/* The event happens between two readings of the clock, a few microseconds apart. */
 static bool set_origin(struct origin *origin)
 {
     uint64_t before = host_time();
@@ -117,7 +117,7 @@ static unsigned queue_number(CUstream stream)
     return number < most ? number : most - 1;
 }
 
-static void tell(const struct shmemi_cuda_timing *timing)
+static void observe(const struct shmemi_cuda_timing *timing)
 {
     float since_origin, duration;
     if (!succeeds(shmemi_cuda.cuEventElapsedTime(&since_origin, timing->origin->event, timing->begin)) ||
@@ -145,7 +145,8 @@ static void retire(struct shmemi_cuda_timing *timing)
     timings.unused = timing;
 }
 
-/* Copies of one stream end in their order; a later one of another stream waits its turn. With the lock held. */
+/* Report the copies that are complete, in the order in which they were enqueued: one that another stream completes
+ * early is reported later. With the lock held. */
 static void report(bool wait)
 {
     bool pushed;
@@ -155,7 +156,7 @@ static void report(bool wait)
             return;
         CUresult result = wait ? shmemi_cuda.cuEventSynchronize(timing->end) : shmemi_cuda.cuEventQuery(timing->end);
         if (result == CUDA_SUCCESS && shmemi_copy_observer)
-            tell(timing);
+            observe(timing);
         shmemi_cuda_leave(pushed);
         if (result == CUDA_ERROR_NOT_READY)
             return;
@@ -293,7 +294,7 @@ void shmemi_cuda_timings_close(void)
     report(true);
     destroy_events();
     destroy_origins();
-    timings.oldest = timings.newest = NULL; /* of contexts that the program has destroyed */
+    timings.oldest = timings.newest = NULL; /* those left are of contexts that the program has destroyed */
     timings.n_under_way = timings.n_origins = timings.n_queues = 0;
     pthread_mutex_unlock(&timings.lock);
 }

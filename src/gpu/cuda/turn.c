@@ -62,7 +62,6 @@ static int add_block(void)
     return 0;
 }
 
-/* What fails is told when a turn is taken. */
 void shmemi_cuda_turns_reserve(void)
 {
     pthread_mutex_lock(&turns_lock);
@@ -116,7 +115,7 @@ int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p)
     return rc;
 }
 
-/* A kernel of the program that failed leaves its context dead: no stream of it comes anywhere any more. */
+/* After a kernel of the program has failed, its context is dead: none of its streams goes on. */
 static int look_for_failure(const struct shmemi_cuda_context *context)
 {
     bool pushed;
@@ -144,7 +143,7 @@ int shmemi_cuda_turn_state(void *argument)
     return rc ? rc : -EAGAIN;
 }
 
-/* The status of what was done is told by whoever did it. */
+/* Whoever has done the work reports its status. */
 void shmemi_cuda_turn_end(void *argument, int status)
 {
     struct turn *turn = argument;

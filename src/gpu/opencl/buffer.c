@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a user's OpenCL buffer is: found, checked, and recorded while it is mapped.
+ * Users' OpenCL buffers: finds out what a user has passed, checks it, and keeps a record while it is mapped.
  *
- * Places: address counts from the start of the root buffer, so that ranges of a buffer and of its sub-buffers compare.
+ * The address of a place is an offset in the root buffer, so that ranges of a buffer and of its sub-buffers can be
+ * compared.
  */
 #include "gpu/opencl/buffer.h"
 
@@ -31,8 +32,9 @@ __attribute__((format(printf, 3, 4))) static int refuse(char *reason, size_t rea
     return -EINVAL;
 }
 
-/* OpenCL cannot tell a cl_mem from another pointer: calling it with one ends the process. What can be found out without
- * a call is refused here: unreadable addresses, and the frequent slip of passing the cl_mem in place of its address. */
+/* OpenCL cannot tell a cl_mem from another pointer, and crashes if it gets one. What can be found out without a call
+ * is refused here: addresses that cannot be read, and the frequent mistake of passing the cl_mem instead of its
+ * address. */
 static int find_buffer(void *object, cl_mem *buffer_p, char *reason, size_t reason_size)
 {
     uintptr_t handle, first_word;
@@ -85,7 +87,7 @@ static int validate(const struct buffer_info *info, size_t size, char *reason, s
     return 0;
 }
 
-/* Index of the device in the list, or of the one that it is a part of; -1 when the list lacks both. */
+/* Index in the list of the device, or of the device that it is a part of; -1 when the list has neither. */
 static int device_index(cl_device_id device)
 {
     int index = shmemi_opencl_device_index(device);

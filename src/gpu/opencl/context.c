@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts, their queues, and the proof that a CPU's buffers can be copied by load and store.
+ * Contexts, their queues, and the test whether a CPU's buffers can be copied by load and store.
  */
 #include "gpu/opencl/context.h"
 
@@ -70,7 +70,7 @@ char *shmemi_opencl_map_address(cl_command_queue queue, cl_mem buffer, size_t si
     return status == CL_SUCCESS ? address : NULL;
 }
 
-/* What the device writes is at the address, and what is stored at the address the device reads. */
+/* Does the address show what the device writes, and does the device read what is stored at the address? */
 static bool is_storage(cl_command_queue queue, cl_mem buffer, char *address)
 {
     char pattern[PROOF_BYTES], seen[PROOF_BYTES];
@@ -84,7 +84,7 @@ static bool is_storage(cl_command_queue queue, cl_mem buffer, char *address)
            memcmp(seen, pattern, sizeof seen) == 0;
 }
 
-/* Prove on a buffer of our own that maps of the context return the device's storage, the same one every time. */
+/* Test on a new buffer whether maps in this context return the device's storage, the same every time. */
 static bool prove_direct(const struct shmemi_opencl_context *context, cl_mem_flags flags, void *host)
 {
     cl_int status;
@@ -99,7 +99,7 @@ static bool prove_direct(const struct shmemi_opencl_context *context, cl_mem_fla
     return proved;
 }
 
-/* Is this a CPU, which has no memory but the host's? */
+/* Is this a CPU, whose memory is the host's? */
 static bool is_host_device(cl_device_id device)
 {
     cl_device_type type = 0;
@@ -109,7 +109,8 @@ static bool is_host_device(cl_device_id device)
     return (type & CL_DEVICE_TYPE_CPU) && unified;
 }
 
-/* Only with a single device: a buffer of several moves between their memories. Users' memory may be badly aligned. */
+/* Only with a single device: a buffer of several devices moves between their memories. Memory of users may be badly
+ * aligned, so such memory is tested, too. */
 static void choose_direct(struct shmemi_opencl_context *context, size_t n_devices)
 {
     if (!shmemi_opencl_direct || n_devices != 1 || !is_host_device(context->device))
@@ -120,7 +121,7 @@ static void choose_direct(struct shmemi_opencl_context *context, size_t n_device
     shmemi_debug("OpenCL buffers of this context are copied %s", context->direct ? "by load and store" : "by queues");
 }
 
-/* Queues on the first of the context's devices that gives some. */
+/* Make queues on the first of the context's devices that can have some. */
 static cl_int choose_device(struct shmemi_opencl_context *context)
 {
     size_t nbytes = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The users' OpenCL contexts, and the command queues that we make on them next to the users' own. Private to the
- * OpenCL kind of memory.
+ * The users' OpenCL contexts, and the command queues that the library makes on them beside the users' own. Private to
+ * the OpenCL kind of memory.
  *
- * The buffers of a context share a few queues. All are in order and a thread keeps to one of them, so that the copies
- * of one thread take effect in order, and a large copy of one thread seldom holds up another.
+ * The buffers of a context share a few queues. All queues are in order, and a thread always uses the same one. So the
+ * copies of one thread take effect in order, and a large copy of one thread seldom holds up another thread.
  *
- * On a CPU a command costs tens of microseconds, since it runs on a worker thread and waits behind the kernels there.
- * Such a device keeps buffers in host memory, so copies can go by load and store at the address that a map returned.
- * OpenCL does not promise that this address stays the buffer's storage after the unmap: it is proved once per context,
- * on buffers of our own, and where the proof fails the queues serve.
+ * On a CPU, a command costs tens of microseconds, since it runs on a worker thread and waits behind the kernels there.
+ * Such a device keeps buffers in host memory, so copies can load and store at the address that a map has returned.
+ * OpenCL does not promise that this address remains the buffer's storage after the unmap. So it is tested once for each
+ * context, on buffers of the library; where the test fails, copies go through the queues.
  */
 #ifndef SHMEMI_OPENCL_CONTEXT_H
 #define SHMEMI_OPENCL_CONTEXT_H
@@ -31,19 +31,19 @@ struct shmemi_opencl_context {
     struct shmemi_opencl_context *next;
 };
 
-/* CPU devices: copy by load and store where that is proved to work. On; the test turns it off to reach the queues. Read
- * when the first buffer of a context is opened. */
+/* CPU devices: copy by load and store where that has been found to work. True; the unit test sets it to false to reach
+ * the queues. Read when the first buffer of a context is opened. */
 extern bool shmemi_opencl_direct;
 
-/* The record of a user's context, counted. Made on first use, with queues on the first of its devices that gives some;
- * NULL, and *status_p, when none does. */
+/* The record of a user's context, whose references are counted. Made on first use, with queues on the first of its
+ * devices that can have some; NULL, and *status_p, when none can. */
 struct shmemi_opencl_context *shmemi_opencl_context_get(cl_context user, cl_int *status_p);
 void shmemi_opencl_context_put(struct shmemi_opencl_context *context);
 
 /* The queue for the calling thread. */
 cl_command_queue shmemi_opencl_queue(const struct shmemi_opencl_context *context);
 
-/* Where a buffer's first byte lies in host memory, as a map says; NULL when it cannot be mapped. */
+/* Where a buffer's first byte lies in host memory, according to a map; NULL when it cannot be mapped. */
 char *shmemi_opencl_map_address(cl_command_queue queue, cl_mem buffer, size_t size);
 
 #endif

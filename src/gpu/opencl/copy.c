@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of OpenCL memory: a command in a queue of our own on the buffer's context, or, for a buffer of a CPU, a load
- * and a store (gpu/opencl/context.h says why and when).
+ * Copies of OpenCL memory: by a command in a queue that the library has made on the buffer's context, or, for buffers
+ * of a CPU, by load and store (gpu/opencl/context.h says why and when).
  */
 #include "base/log.h"
 #include "gpu/opencl/buffer.h"
@@ -45,7 +45,8 @@ static struct end advance(const struct end *end, size_t nbytes)
 
 /* ---- By load and store ------------------------------------------------------------------------------------------- */
 
-/* A word is copied whole, so that a flag or a pointer is never seen half written, and after what was copied before. */
+/* Words are copied whole and in order: nobody sees a flag or pointer half written, or before what was copied before
+ * it. */
 static void copy_row(char *dest, const char *source, size_t width)
 {
     uintptr_t alignment = (uintptr_t)dest | (uintptr_t)source;
@@ -75,8 +76,8 @@ static void set_origin(size_t origin[3], size_t offset, size_t pitch)
     origin[2] = 0;
 }
 
-/* Row by row, for implementations that do not take a rectangle whose rows run over a multiple of the pitch. The queue
- * is in order, so the last row's event or completion is that of all. */
+/* Row by row, for implementations that refuse a rectangle whose rows cross a multiple of the pitch. The queue is in
+ * order, so all rows are done when the last one is. */
 static cl_int write_rows(cl_command_queue queue, const struct end *dest, const struct end *source,
                          const struct shmemi_shape *shape, cl_event *event_p)
 {
@@ -147,7 +148,7 @@ static int enqueue_read(const struct end *dest, const struct end *source, const 
     return shmemi_opencl_check(status, "clEnqueueReadBufferRect");
 }
 
-/* Waits for an event and releases it. */
+/* Wait for an event and release it. */
 static int finish_event(cl_event event)
 {
     int rc = shmemi_opencl_check(cl->clWaitForEvents(1, &event), "clWaitForEvents");
@@ -157,7 +158,7 @@ static int finish_event(cl_event event)
 
 /* ---- Between two buffers ----------------------------------------------------------------------------------------- */
 
-/* Between two buffers, by the host, in pieces; from the end backwards when that is what overlapping ranges need. */
+/* Between two buffers, by the host, in pieces; from the end backwards where overlapping ranges need that. */
 static int copy_through_host(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
 {
     size_t nbytes = shape->width * shape->rows;
@@ -184,7 +185,7 @@ static int copy_through_host(const struct end *dest, const struct end *source, c
     return rc;
 }
 
-/* May the device copy between these itself? In one context, disjoint ranges, in one buffer equal pitches. */
+/* Can the device copy by itself? It needs one context and, within one buffer, disjoint ranges with equal pitches. */
 static bool device_can_copy(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
 {
     if (dest->buffer->context != source->buffer->context)
@@ -212,8 +213,8 @@ static cl_int enqueue_copy(const struct end *dest, const struct end *source, con
                                        shape->source_pitch, 0, shape->dest_pitch, 0, 0, NULL, event_p);
 }
 
-/* Some implementations see an overlap in disjoint rectangles of one buffer, or do not take a rectangle whose last row
- * ends with the buffer; then the host copies. */
+/* Some implementations claim that disjoint rectangles of one buffer overlap, or refuse a rectangle whose last row ends
+ * with the buffer; then the host copies. */
 static int copy_buffers(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                         cl_event *event_p)
 {
@@ -243,7 +244,7 @@ static int copy_ends(const struct end *dest, const struct end *source, const str
     return copy_buffers(dest, source, shape, event_p);
 }
 
-/* Rows that overlap each other are not a rectangle to OpenCL: one at a time, in order. */
+/* To OpenCL, rows that overlap each other are not a rectangle: copy them one at a time, in order. */
 static int copy_overlapping_rows(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
 {
     int rc = 0;
@@ -254,7 +255,7 @@ static int copy_overlapping_rows(const struct end *dest, const struct end *sourc
     return rc;
 }
 
-/* Without event_p the data is in place on return; with it, when it is left NULL. */
+/* The data is in place on return without event_p, and with it if *event_p is still NULL. */
 static int copy(const struct shmemi_place *dest_place, const struct shmemi_place *source_place,
                 const struct shmemi_shape *user_shape, cl_event *event_p)
 {
@@ -268,7 +269,7 @@ static int copy(const struct shmemi_place *dest_place, const struct shmemi_place
         copy_rows(&dest, &source, &shape);
         return 0;
     }
-    /* What follows on a buffer with storage does not wait for a queue, so the queue must not lag behind. */
+    /* Later copies of a buffer with storage do not wait for a queue, so this one must be complete on return. */
     bool mixed = (dest.buffer && dest.pointer) || (source.buffer && source.pointer);
     if (shape.rows > 1 && (shape.dest_pitch < shape.width || shape.source_pitch < shape.width))
         return copy_overlapping_rows(&dest, &source, &shape);
@@ -281,7 +282,7 @@ int shmemi_opencl_copy(const struct shmemi_place *dest, const struct shmemi_plac
     return copy(dest, source, shape, NULL);
 }
 
-/* The queue that copy() used for these places. */
+/* The queue that copy has used for these places. */
 static cl_command_queue queue_of_places(const struct shmemi_place *dest, const struct shmemi_place *source)
 {
     const struct shmemi_opencl_buffer *buffer = dest->memory == &shmemi_memory_opencl ? dest->object : source->object;

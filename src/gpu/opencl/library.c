@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opening libOpenCL, listing its devices, and the names of its errors.
+ * Opens libOpenCL, lists its devices, and names its errors.
  */
 #define _GNU_SOURCE
 #include "gpu/opencl/library.h"
@@ -120,7 +120,7 @@ static int list_platforms(void)
     return 0;
 }
 
-/* Add one platform's devices of a type to the list; a platform may well have none. */
+/* Add the devices of a type to the list; a platform may have none. */
 static int add_devices(cl_platform_id platform, cl_device_type type)
 {
     cl_uint found = 0;
@@ -210,6 +210,6 @@ int shmemi_opencl_peek(const void *address, uintptr_t *value_p)
         return 0;
     if (got >= 0 || errno == EFAULT)
         return -EFAULT;
-    *value_p = *(const uintptr_t *)address; /* the kernel forbids the call: trust the caller */
+    *value_p = *(const uintptr_t *)address; /* the system forbids process_vm_readv: trust the caller */
     return 0;
 }

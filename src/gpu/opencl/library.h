@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The vendor's OpenCL library, opened at run time, and the devices it lists. Private to the OpenCL kind of memory and
- * its test: nothing else includes cl.h, and nothing links libOpenCL.
+ * The vendor's OpenCL library, opened at run time, and its devices. Private to the OpenCL kind of memory and its unit
+ * test: nothing else includes cl.h, and nothing links libOpenCL.
  */
 #ifndef SHMEMI_OPENCL_LIBRARY_H
 #define SHMEMI_OPENCL_LIBRARY_H
@@ -62,11 +62,11 @@ int shmemi_opencl_device_count(void);
 cl_device_id shmemi_opencl_device(int index);        /* NULL when there is none with this index */
 int shmemi_opencl_device_index(cl_device_id device); /* -1 when it is not in the list */
 
-/* Every OpenCL object of a platform starts with the address of the platform's table of functions, when the platform
- * is reached through an ICD loader. True when this is the address of such a table. */
+/* When a platform is reached through an ICD loader, each of its objects starts with the address of the platform's table
+ * of functions. True when this is the address of such a table. */
 bool shmemi_opencl_is_dispatch(uintptr_t address);
 
-/* Read a word that may not be there: 0, or -EFAULT where a load would have ended the process. */
+/* Read a word at an address that may be invalid: 0, or -EFAULT where a load would have crashed. */
 int shmemi_opencl_peek(const void *address, uintptr_t *value_p);
 
 const char *shmemi_opencl_error_name(cl_int status);

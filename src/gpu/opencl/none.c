@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * OpenCL memory in a build without CL/cl.h: there is none. open refuses, so that nothing else of the kind is ever called.
+ * OpenCL memory in a build without CL/cl.h: there is none. open refuses, so that nothing else of the kind is ever
+ * called.
  */
 #include "gpu/memory.h"
 

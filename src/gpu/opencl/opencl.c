@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * OpenCL memory, buffers (cl_mem) that the user made in a context of his own: devices, and the table of the kind. Users'
- * buffers are in gpu/opencl/buffer.c, copies in gpu/opencl/copy.c, turns of queues in gpu/opencl/queue.c.
+ * The OpenCL kind of memory, which are buffers (cl_mem) of the user's contexts: devices, and the table of the kind.
  */
 #include "gpu/opencl/buffer.h"
 #include "gpu/opencl/queue.h"
@@ -96,7 +95,7 @@ static void opencl_deallocate(void *object)
 
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
-/* OpenCL has no command for them. */
+/* OpenCL has no command for atomic operations. */
 static int opencl_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
 {
     (void)word, (void)amo, (void)old_p;

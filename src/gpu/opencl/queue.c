@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Queues of the program: turns, in which a queue waits until a thread of ours has done something. A marker tells that
- * the queue has come, and a second one, which waits for an event of ours, holds up what follows: all of it in a queue
- * that works in order, else what waits for the marker's event.
+ * Turns of the program's command queues, in which a queue waits until a thread of the library has done something. A
+ * marker shows that the queue has come to the turn. A second marker, which waits for an event of the library, holds up
+ * what follows: everything in a queue that works in order, otherwise what waits for the marker's event.
  */
 #include "gpu/opencl/queue.h"
 
@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COMING = 1, COME = 0 }; /* below: the error that kept the queue from coming */
+enum { COMING = 1, COME = 0 }; /* negative: the error because of which the queue never comes */
 
 struct turn {
     atomic_int state;
-    cl_event gone; /* ours */
+    cl_event gone; /* of the library: set when the turn ends */
 };
 
 static struct shmemi_opencl *const cl = &shmemi_opencl;
@@ -36,7 +36,7 @@ static int queue_open(struct shmemi_stream *stream, char *reason, size_t reason_
     return shmemi_opencl_errno(status);
 }
 
-/* On a thread of OpenCL's, which must not wait. */
+/* Runs on a thread of OpenCL, which must not wait. */
 static void CL_CALLBACK note_coming(cl_event event, cl_int status, void *argument)
 {
     struct turn *turn = argument;
@@ -44,7 +44,8 @@ static void CL_CALLBACK note_coming(cl_event event, cl_int status, void *argumen
     atomic_store_explicit(&turn->state, status < 0 ? status : COME, memory_order_release);
 }
 
-/* Both markers, and the call when the first is complete. After that the turn is the callback's too. */
+/* Enqueue both markers, and a callback for the completion of the first. From then on the callback uses the turn,
+ * too. */
 static int enqueue(const struct shmemi_stream *stream, struct turn *turn)
 {
     cl_event come, gone_here;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ways in which another process opens a CUDA allocation; each is a file with a const table. Which way serves an
- * allocation follows from its class. gpu/cuda/ipc/ipc.c keeps account of what is open. Private to the files of the CUDA kind.
+ * The ways in which another process opens a CUDA allocation; each way is a file with a const table. The class of an
+ * allocation decides which way serves it. gpu/cuda/ipc/ipc.c keeps account of what is open. Private to the files of the
+ * CUDA kind of memory.
  */
 #ifndef SHMEMI_CUDA_HANDLE_H
 #define SHMEMI_CUDA_HANDLE_H
@@ -29,21 +30,21 @@ struct shmemi_cuda_import {
     struct shmemi_cuda_ticket ticket;
     uint64_t base, size, buffer_id;      /* as the owner says */
     struct shmemi_cuda_context *context; /* that it is open in */
-    CUdeviceptr mapped;                  /* where base is here; 0 when it was closed because its owner has freed it */
+    CUdeviceptr mapped;                  /* address of base here; 0: closed, since its owner has freed it */
     void *extra;                         /* the way's own */
     unsigned users;
     struct shmemi_cuda_import *next;
 };
 
-/* The context of the allocation, or of the import, is current. What fails returns the driver's error, logs nothing and
- * leaves nothing open. */
+/* The context of the allocation, or of the import, is current. A function that fails returns the driver's error, logs
+ * nothing and leaves nothing open. */
 struct shmemi_cuda_way {
     /* Fill in the ticket's part, the handle's buffer_id if another than the allocation's, and the descriptors. */
     CUresult (*export)(const struct shmemi_allocation *allocation, struct shmemi_cuda_ticket *ticket,
                        struct shmemi_memory_handle *handle, struct shmemi_descriptors *descriptors);
     CUresult (*map)(struct shmemi_cuda_import *import, const struct shmemi_descriptors *descriptors);
     CUresult (*unmap)(struct shmemi_cuda_import *import);
-    bool is_whole; /* base and size are those of all that the driver allocated in one piece */
+    bool is_whole; /* base and size are those of a whole allocation of the driver */
 };
 
 extern const struct shmemi_cuda_way shmemi_cuda_way_legacy, shmemi_cuda_way_vmm, shmemi_cuda_way_pool;

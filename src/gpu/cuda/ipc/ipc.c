@@ -2,11 +2,11 @@
  *
  * CUDA memory of other processes of the node, open in this one.
  *
- * An allocation is opened once in a context, however many mapped objects lie in it, so what is open is kept in a list
- * and counts its users. How it is opened depends on what made it (gpu/cuda/ipc/handle.h). The handle carries the UUID of the
- * owner's device: ordinals differ between processes that see different devices (CUDA_VISIBLE_DEVICES). It also carries
- * a number of the owning process, which tells two processes that have allocations at the same address apart, without
- * relying on process ids, which containers repeat.
+ * An allocation is opened once in a context, however many mapped objects lie in it; a list has those that are open and
+ * counts their users. How one is opened depends on what made it (gpu/cuda/ipc/handle.h). The handle carries the UUID of
+ * the owner's device, because ordinals differ between processes that see different devices (CUDA_VISIBLE_DEVICES). It
+ * also carries a random number of the owning process, which tells apart two processes that have allocations at the same
+ * address. Process ids would not do: they repeat in containers.
  */
 #include "gpu/cuda/ipc/handle.h"
 #include "gpu/cuda/list.h"
@@ -130,7 +130,7 @@ static bool find_device(const CUuuid *uuid, int *ordinal_p, CUdevice *device_p)
     return false;
 }
 
-/* A device that this process does not see cannot be asked about; opening the handle tells then. */
+/* Nothing can be found out about a device that this process does not see; opening the handle shows whether it works. */
 static int check_peer_access(const struct shmemi_cuda_context *context, const CUuuid *owner)
 {
     CUdevice device;
@@ -145,7 +145,7 @@ static int check_peer_access(const struct shmemi_cuda_context *context, const CU
     return can_access ? 0 : -ENOTSUP;
 }
 
-/* A process never gives the same buffer id to two allocations; 0 means that it does not know. */
+/* A process never gives the same buffer id to two allocations; 0 means that the id is not known. */
 static bool is_same(const struct shmemi_cuda_import *import, const struct shmemi_memory_handle *handle,
                     const struct shmemi_cuda_ticket *ticket, const struct shmemi_cuda_context *context)
 {
@@ -165,8 +165,8 @@ static void unmap(struct shmemi_cuda_import *import)
     import->mapped = 0;
 }
 
-/* The owner has allocated anew where an allocation was that we still have open: that one is gone, and the driver
- * would take the two for one. */
+/* The owner has a new allocation where an old one was that is still open here. The old one does not exist any more, and
+ * the driver would take the two for the same. */
 static void unmap_stale(const struct shmemi_cuda_import *fresh)
 {
     if (!way_of(fresh->ticket.class)->is_whole)
@@ -227,7 +227,7 @@ static void remove_unused(struct shmemi_cuda_import *import)
     free(import);
 }
 
-/* Take a use of the allocation, opening it if need be. Called with the lock held. */
+/* Add a user to the allocation, and open it if it is not open yet. With the lock held. */
 static int acquire(const struct shmemi_memory_handle *handle, const struct shmemi_cuda_ticket *ticket,
                    const struct shmemi_descriptors *descriptors, struct shmemi_cuda_context *context,
                    CUdeviceptr *mapped_p, char *reason, size_t reason_size)
@@ -273,8 +273,9 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
     return rc ? -ENOTSUP : 0;
 }
 
-/* Make what the first copies would: the driver waits for all streams of a context when it loads a kernel there, and a
- * stream of the program may by then wait for this very copy. A shadow context may be one in which the program works. */
+/* Make now what the first copies would make: the driver waits for all streams of a context when it loads a kernel
+ * there, and a stream of the program may then be waiting for this very copy. A shadow context may be one that the
+ * program uses as well. */
 static void prepare_shadow(const struct shmemi_place *place)
 {
     bool pushed;
@@ -325,7 +326,7 @@ static void release_handle(const struct shmemi_memory_handle *handle, const stru
     shmemi_cuda_contexts_check();
     pthread_mutex_lock(&imports_lock);
     struct shmemi_cuda_import *import = imports;
-    /* known by its number; by its address where it has none */
+    /* found by its buffer id, or by its address if it has none */
     while (import && !is_same(import, handle, &ticket, place->object) &&
            (handle->buffer_id || import->context != place->object || import->mapped + handle->offset != place->address))
         import = import->next;

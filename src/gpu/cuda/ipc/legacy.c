@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of cudaMalloc: a handle of the driver's own, without descriptor. A process may open it once.
+ * Memory of cudaMalloc: the driver makes a handle, which needs no file descriptor. A process may open it only once.
  */
 #include "gpu/cuda/ipc/handle.h"
 

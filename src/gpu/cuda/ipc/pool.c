@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of a pool that gives descriptors: the descriptor stands for the pool, which is opened once in each context
- * however many of its allocations are; each of these has a handle of its own.
+ * Memory of a pool that can be exported as a file descriptor. The descriptor stands for the pool, which is opened once
+ * in each context, however many of its allocations are open; each of these has a handle of its own.
  *
- * Pools are known by the owner's address of them, which another pool may get later. So one stays open as long as one of
- * its allocations is, and no longer.
+ * A pool is identified by its address in the owner, which another pool may have later. So it stays open as long as one
+ * of its allocations is open, and no longer.
  */
 #include "gpu/cuda/ipc/handle.h"
 
@@ -29,7 +29,7 @@ static CUresult pool_export(const struct shmemi_allocation *allocation, struct s
     return CUDA_SUCCESS;
 }
 
-/* A pool of another process, open in this one. Under the lock of gpu/cuda/ipc/ipc.c. */
+/* A pool of another process, open in this one. Protected by the lock of gpu/cuda/ipc/ipc.c. */
 struct pool {
     uint64_t owner, number;
     const struct shmemi_cuda_context *context;

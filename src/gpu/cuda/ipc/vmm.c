@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of cuMemCreate and cuMemMap: a descriptor for each piece that was mapped, in the order of the addresses. All
- * pieces of an object are passed on, or none. Here they are mapped side by side again.
+ * Memory of cuMemCreate and cuMemMap: there is a file descriptor for each piece that the owner has mapped, in the order
+ * of the addresses. All pieces of an object are passed on, or none. The other process maps them side by side again.
  */
 #include "gpu/cuda/ipc/handle.h"
 
@@ -30,7 +30,7 @@ static CUresult export_piece(CUdeviceptr address, CUdeviceptr *end_p, unsigned l
     return result;
 }
 
-/* One number for the numbers of all pieces (FNV-1a), kept as long as all of them stay. 0: not known. */
+/* One number made of the ids of all pieces (FNV-1a): it changes when a piece does. 0: not known. */
 static uint64_t combine(uint64_t sum, unsigned long long id)
 {
     return sum && id ? (sum ^ id) * 0x100000001b3u : 0;

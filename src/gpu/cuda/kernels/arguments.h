@@ -21,10 +21,10 @@
     KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
 #define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
 
-/* The CPU polls done for the ticket. */
+/* The end of a kernel: the CPU polls done until it holds the ticket. */
 struct shmemi_kernel_end {
     uint64_t done;     /* address of a uint32_t; 0: nobody polls */
-    uint64_t arrivals; /* address of a uint32_t of the device, 0 before and after */
+    uint64_t arrivals; /* address of a uint32_t of the device, which is 0 before and after */
     uint32_t ticket;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arrays of several PEs combined element by element: reductions and scans of mapped memory. A kernel per kind of number
- * chooses the operation when it runs. Integers come out as on the CPU, real numbers too: no multiplication is
- * fused with an addition. Products of infinite complex numbers may be NaN where C gives an infinity.
+ * Arrays of several PEs combined element by element: reductions and scans of mapped memory. There is a kernel for each
+ * kind of number, which chooses the operation when it runs. Results are those of the CPU, also for real numbers: no
+ * multiplication is fused with an addition. Products of infinite complex numbers may be NaN where C gives an infinity.
  */
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the blocks of a kernel see that all of them are done, and how the CPU sees it (struct shmemi_kernel_end).
+ * The end of a kernel: how its blocks see that all of them are done, and how the CPU sees it (struct
+ * shmemi_kernel_end).
  */
 
-/* What the threads of the block have written is seen before what this thread writes from now on. */
+/* Everybody sees what the threads of the block have written before what this thread writes from now on. */
 static __device__ void order_after_block(void)
 {
     __syncthreads();
@@ -11,7 +12,7 @@ static __device__ void order_after_block(void)
         __threadfence_system();
 }
 
-/* True in the block that gets here as the last one: then what all blocks have done has taken effect. */
+/* True in the block that gets here last: then everything that the blocks have done has taken effect. */
 static __device__ bool is_last_block(uint64_t arrivals)
 {
     __shared__ bool is_last;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The library's device kernels; one fat binary, embedded in the library (gpu/cuda/kernels/load.c). Each kind of kernel is a file
- * of its own.
+ * The library's device kernels: one fat binary, embedded in the library (image.c) and loaded by load.c. Each kind of
+ * kernel has a file of its own.
  */
 #include "gpu/cuda/kernels/arguments.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many small transfers and atomic operations by one kernel: a launch costs as much as one copy.
+ * Many small transfers and atomic operations by one kernel, since a launch costs as much as one copy.
  *
- * Addresses lead to memory of this device, of another one, or of the host. Transfers bypass the caches that are not
- * coherent with other devices; words that are aligned are read and written whole.
+ * Addresses are those of memory of this device, of another device, or of the host. Transfers bypass the caches that are
+ * not coherent with other devices. Aligned words are read and written whole.
  */
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
@@ -141,9 +141,9 @@ extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
         tell_end(run.end);
 }
 
-/* One block: a transfer, if any, and after it an atomic operation. They come with the launch, so that nothing has to be
- * read from the host's memory first. The old value is the answer: once it is there the operation has taken effect. It
- * needs no fence, since each of its halves brings the ticket along. */
+/* One block: a transfer, if any, and after it an atomic operation. Both are arguments of the launch, so that nothing
+ * has to be read from host memory first. The old value is the answer: once it is there the operation has taken effect.
+ * It needs no fence, since each of its halves brings the ticket along. */
 extern "C" __global__ void shmemi_kernel_update(const struct shmemi_list_run run, const struct shmemi_list_entry first,
                                                 const struct shmemi_list_entry update)
 {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Loads the library's device kernels into a CUDA context, and launches them.
+ */
 #include "gpu/cuda/kernels/load.h"
 
 #include "base/log.h"

@@ -22,11 +22,11 @@ extern const unsigned char shmemi_kernels_image[];
 extern const size_t shmemi_kernels_image_size;
 
 /* A kernel, loaded into the context when first asked for; the context is current. -ENOTSUP when this build has no
- * kernels, or none that this device can run (then there was one warning): the caller does without. */
+ * kernels, or none that this device can run (one warning says so): the caller does without. */
 int shmemi_cuda_kernel(struct shmemi_cuda_context *context, enum shmemi_kernel kernel, CUfunction *function_p);
 
-/* Load all of them into the current context. The driver may wait for every stream of the context when it loads one:
- * once a stream waits for what a kernel of ours will do, that would be too late. */
+/* Load all of them into the current context, early: the driver may wait for every stream of the context when it loads a
+ * kernel, and would wait for ever once a stream waits for what that kernel will do. */
 void shmemi_cuda_kernels_load(struct shmemi_cuda_context *context);
 
 /* Can kernels be used in this context? Loads them; the context need not be current. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A build without nvcc has no device kernels.
+ * The image of the device kernels in a build without nvcc: there is none.
  */
 #include "gpu/cuda/kernels/load.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Strided copies that the driver's own 2-D copy refuses, or is slow at (gpu/cuda/rows.c): a thread for each unit of a row.
+ * Strided copies that the driver's own 2-D copy refuses, or is slow at (gpu/cuda/rows.c): one thread for each unit of a
+ * row.
  */
 
 template <typename Unit> static __device__ void copy_rows(const struct shmemi_row_copy &copy)

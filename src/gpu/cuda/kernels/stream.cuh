@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Words that a stream updates or waits for, where the driver's own operations on streams do not serve; small puts
- * together with the update that tells of them.
+ * Words that a stream updates or waits for, where the driver's own operations on streams cannot do it; small puts
+ * together with the signal that announces them.
  */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-#define REST() __nanosleep(100)
+#define PAUSE() __nanosleep(100)
 #else
-#define REST() (void)0
+#define PAUSE() (void)0
 #endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 600
-#define ADD_FOR_ALL atomicAdd
+#define ADD_SYSTEM_WIDE atomicAdd
 #else
-#define ADD_FOR_ALL atomicAdd_system
+#define ADD_SYSTEM_WIDE atomicAdd_system
 #endif
 
 static __device__ void take_step(uint64_t address, uint64_t value, uint32_t step)
@@ -22,10 +22,10 @@ static __device__ void take_step(uint64_t address, uint64_t value, uint32_t step
     if (step == SHMEMI_STEP_SET)
         *word = value;
     else if (step == SHMEMI_STEP_ADD)
-        ADD_FOR_ALL((unsigned long long *)address, (unsigned long long)value);
+        ADD_SYSTEM_WIDE((unsigned long long *)address, (unsigned long long)value);
     else
         while (!shmemi_step_is_met(step, *word, value))
-            REST();
+            PAUSE();
     __threadfence_system();
 }
 
