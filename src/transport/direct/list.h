@@ -9,8 +9,10 @@
  *   - when it is full,
  *   - before other operations of the context on GPU memory,
  *   - when a thread begins to wait in the library,
- *   - after some milliseconds, by the service thread. Operations of one list take effect in no particular order; lists
- * take effect one after the other. Quiet waits for all.
+ *   - after some milliseconds, by the service thread.
+ *
+ * Operations of one list take effect in no particular order; lists take effect one after the other. Quiet waits for
+ * all.
  *
  * Any thread. 0 or -errno, logged; -EAGAIN: nothing was done, the caller must do without a list.
  */

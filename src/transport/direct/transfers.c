@@ -67,8 +67,8 @@ static void mark(struct shmemi_context *context)
     note_failure(context, rc);
 }
 
-/* Is a mark needed before a copy of this burst is counted? */
-static bool is_elsewhere(const struct shmemi_context *context, const struct shmemi_burst *burst)
+/* Does the copy belong to another burst than the unmarked ones? Those need a mark first then. */
+static bool is_other_burst(const struct shmemi_context *context, const struct shmemi_burst *burst)
 {
     const struct shmemi_burst *last = &context->copies.unmarked;
     return last->memory != burst->memory || last->object != burst->object || last->handle != burst->handle;
@@ -78,7 +78,7 @@ static bool is_elsewhere(const struct shmemi_context *context, const struct shme
 static uint64_t count_unmarked(struct shmemi_context *context, const struct shmemi_burst *burst)
 {
     pthread_mutex_lock(&lock);
-    if (is_elsewhere(context, burst))
+    if (is_other_burst(context, burst))
         mark(context);
     context->copies.unmarked = *burst;
     if (++context->copies.n_unmarked == COPIES_PER_MARK)

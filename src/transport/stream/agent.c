@@ -106,7 +106,7 @@ static void take_posted(struct shmemi_stream_work **list)
 
 /* The pause while no work can be advanced. It sleeps rather than yields: a thread of the program that waits for its
  * stream spins, and if the two share a core, each yield costs a time slice. */
-static void rest(unsigned *turns)
+static void take_nap(unsigned *turns)
 {
     enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
     const unsigned spins = shmemi_cores_are_shared() ? SPINS_ON_SHARED_CORES : SPINS;
@@ -136,7 +136,7 @@ static void *agent_main(void *argument)
         if (n_done)
             turns = 0;
         else
-            rest(&turns);
+            take_nap(&turns);
         pthread_mutex_lock(&agent.lock);
         agent.n_posted -= n_done;
         if (n_done)
@@ -148,7 +148,7 @@ static void *agent_main(void *argument)
 
 /* If the launcher has bound the PE to a single core, the program's thread spins there while it waits for the stream, so
  * the agent may run on others. The kernel leaves out cores that the PE may not use at all. */
-static void leave_single_core(pthread_attr_t *attributes)
+static void use_any_core(pthread_attr_t *attributes)
 {
     enum { CPUS_OF_A_CORE = 2 };
     cpu_set_t cpus;
@@ -176,7 +176,7 @@ static int start(void)
     pthread_attr_t attributes;
     agent.stops = false;
     pthread_attr_init(&attributes);
-    leave_single_core(&attributes);
+    use_any_core(&attributes);
     sigfillset(&all); /* signals are handled by the program's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&agent.thread, &attributes, agent_main, NULL);
@@ -237,16 +237,16 @@ int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct sh
     return rc;
 }
 
-bool shmemi_stream_agent_owes(int pe)
+bool shmemi_stream_agent_sends_to(int pe)
 {
     struct sends *sends = atomic_load(&agent.sends);
     return sends && atomic_load(&sends[pe].posted) != atomic_load(&sends[pe].settled);
 }
 
-bool shmemi_stream_agent_owes_any(void)
+bool shmemi_stream_agent_has_sends(void)
 {
     for (int pe = 0; pe < shmemi_job.n_pes && atomic_load(&agent.sends); pe++)
-        if (shmemi_stream_agent_owes(pe))
+        if (shmemi_stream_agent_sends_to(pe))
             return true;
     return false;
 }

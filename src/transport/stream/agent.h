@@ -32,8 +32,8 @@ extern struct shmemi_context shmemi_stream_context;
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work);
 
 /* Has a work been posted that sends to the PE, or to any PE, and is not known to be complete? */
-bool shmemi_stream_agent_owes(int pe);
-bool shmemi_stream_agent_owes_any(void);
+bool shmemi_stream_agent_sends_to(int pe);
+bool shmemi_stream_agent_has_sends(void);
 /* Complete all that was sent before; called by advance. */
 int shmemi_stream_agent_quiet(void);
 

@@ -124,7 +124,7 @@ int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
     rc = -ENOTSUP;
     pthread_mutex_lock(&lock);
     struct shmemi_stream_work work = {.advance = advance, .number = n_barriers + 1, .completes = completes};
-    if (!completes || !shmemi_stream_agent_owes_any())
+    if (!completes || !shmemi_stream_agent_has_sends())
         rc = by_stream(stream, work.number);
     if (rc == -ENOTSUP)
         rc = shmemi_stream_agent_post(stream, &work);

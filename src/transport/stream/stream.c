@@ -197,7 +197,7 @@ static int put_and_signal(const struct shmemi_stream *stream, const struct shmem
                           const struct shmemi_stream_signal *signal)
 {
     if (!stream->memory->streams->commands || !payload->view->driver->is_direct || !signal->view->driver->is_direct ||
-        !is_atomic(signal) || shmemi_stream_agent_owes(signal->view->pe))
+        !is_atomic(signal) || shmemi_stream_agent_sends_to(signal->view->pe))
         return -ENOTSUP;
     uint64_t begin = shmemi_measure_begin();
     struct shmemi_place dest = place_at(payload->view, payload->offset);
@@ -228,7 +228,7 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
         else
             shmemi_measure_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     }
-    if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_owes(signal->view->pe)) {
+    if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_sends_to(signal->view->pe)) {
         int rc = shmemi_stream_steps(stream, signal, 1);
         if (rc != -ENOTSUP)
             return rc;
@@ -247,7 +247,7 @@ int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_s
 /* What a stream does itself is complete when it goes on. A queue's events are due even so. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream)
 {
-    if (!shmemi_stream_agent_owes_any() && !stream->n_events && !stream->event_p)
+    if (!shmemi_stream_agent_has_sends() && !stream->n_events && !stream->event_p)
         return 0;
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_quiet});
 }

@@ -240,14 +240,14 @@ static void start_receive(struct incoming *incoming)
 }
 
 /* May the payload be received now, beside those that are being received? */
-static bool is_turn(const struct incoming *incoming)
+static bool may_be_served(const struct incoming *incoming)
 {
     return !incoming->rendezvous || shmemi_ucx_may_receive(&owner.receiving, incoming->size);
 }
 
 static void serve_waiting(void)
 {
-    while (owner.waiting.first && is_turn(owner.waiting.first) && take_slot(owner.waiting.first)) {
+    while (owner.waiting.first && may_be_served(owner.waiting.first) && take_slot(owner.waiting.first)) {
         struct incoming *incoming = remove_first(&owner.waiting);
         incoming->arrival.payload = shmemi_staging_slot(incoming->slot);
         if (incoming->rendezvous)

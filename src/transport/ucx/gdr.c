@@ -104,7 +104,7 @@ static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share
 }
 
 /* The target of a view. -ENOTSUP: the operation has to be a request. */
-static int reach(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
+static int find_target(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
 {
     struct shmemi_ucx_target *target = view->data;
     if (atomic_load_explicit(&target->by_request, memory_order_relaxed))
@@ -165,7 +165,7 @@ static int gdr_put_strided(struct shmemi_context *context, const struct shmemi_v
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
-    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : reach(view, &target);
+    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : find_target(view, &target);
     if (rc)
         return rc == -ENOTSUP ? shmemi_driver_staged.put_strided(context, view, offset, source, shape) : rc;
     if (is_reached_here(source)) {
@@ -185,7 +185,7 @@ static int gdr_get_strided(struct shmemi_context *context, const struct shmemi_v
     struct shmemi_ucx_batch batch = {0};
     if (!shape->width || !shape->rows)
         return 0;
-    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : reach(view, &target);
+    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : find_target(view, &target);
     if (rc)
         return rc == -ENOTSUP ? shmemi_driver_staged.get_strided(context, view, offset, dest, shape) : rc;
     if (!is_reached_here(dest))
@@ -214,7 +214,8 @@ static int gdr_put_nbi(struct shmemi_context *context, const struct shmemi_view 
                        const struct shmemi_place *source, size_t nbytes)
 {
     const struct shmemi_ucx_target *target;
-    if (!nbytes || shmemi_batch_takes(context, source, nbytes) || !is_reached_here(source) || reach(view, &target))
+    if (!nbytes || shmemi_batch_takes(context, source, nbytes) || !is_reached_here(source) ||
+        find_target(view, &target))
         return gdr_put(context, view, offset, source, nbytes);
     int rc = shmemi_ucx_start_put(target, offset, local_end(source), nbytes, &context->network);
     shmemi_ucx_note_pending(context);
@@ -225,7 +226,7 @@ static int gdr_get_nbi(struct shmemi_context *context, const struct shmemi_view 
                        const struct shmemi_place *dest, size_t nbytes)
 {
     const struct shmemi_ucx_target *target;
-    if (!nbytes || !is_reached_here(dest) || reach(view, &target))
+    if (!nbytes || !is_reached_here(dest) || find_target(view, &target))
         return gdr_get(context, view, offset, dest, nbytes);
     int rc = shmemi_ucx_start_get(target, offset, local_end(dest), nbytes, &context->network);
     shmemi_ucx_note_pending(context);
