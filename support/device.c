@@ -20,9 +20,9 @@ const struct device_ops *device_find(const char *name)
 
 int device_count(const struct device_ops *ops, const struct kernel_code *code)
 {
-    const void *kernels = ops == &device_cuda_ops ? (const void *)code->fatbin : code->opencl;
+    bool is_built = ops == &device_cuda_ops ? code->fatbin != NULL : code->opencl != NULL;
 
-    return kernels ? ops->count() : 0;
+    return is_built ? ops->count() : 0;
 }
 
 struct device *device_open(const struct device_ops *ops, int index, const struct kernel_code *code)
