@@ -11,6 +11,11 @@
 
 enum { HOPS = 24, TRAIL = 4096, ADDS = 15, BARRIERS = 24, SECONDS = 50 };
 
+struct device *on_device;
+struct buffer *on_buffer;
+struct queue *on_queues[ON_LANES];
+void *on_lanes[ON_LANES];
+
 static const struct on_ops *on;
 static char *map;
 static uint64_t *words;          /* mapped */
@@ -18,6 +23,41 @@ static uint64_t *heap_words;     /* symmetric heap */
 static uint64_t static_words[2]; /* static data */
 static char *heap, *heap_target; /* of ON_BYTES */
 static int me, n_pes, next, previous;
+
+bool on_open(const struct device_ops *kind)
+{
+    on_device = map_open_device(kind);
+    if (!on_device)
+        return false;
+    on_queues[0] = kind->gpu.queue_open(on_device);
+    on_queues[1] = kind->gpu.urgent_queue_open(on_device);
+    for (int i = 0; i < ON_LANES; i++)
+        on_lanes[i] = kind->gpu.queue_object(on_queues[i]);
+    on_buffer = device_alloc(on_device, ON_BYTES);
+    return true;
+}
+
+void on_fill(int lane, size_t offset, uint32_t value, size_t n_words)
+{
+    on_device->ops->gpu.fill(on_queues[lane], on_buffer, offset, value, n_words);
+}
+
+void on_copy(int lane, size_t to, size_t from, size_t nbytes)
+{
+    on_device->ops->gpu.copy(on_queues[lane], on_buffer, to, on_buffer, from, nbytes);
+}
+
+void on_finish(int lane)
+{
+    on_device->ops->gpu.finish(on_queues[lane]);
+}
+
+uint32_t on_word(size_t offset)
+{
+    uint32_t word;
+    device_read(on_device, &word, on_buffer, offset, sizeof word);
+    return word;
+}
 
 /* ---- A step that hangs ------------------------------------------------------------------------------------------- */
 
@@ -60,13 +100,6 @@ static void tell_time(double since)
         tell_time(_since);                                                                                             \
     } while (0)
 
-static uint32_t word_at(size_t offset)
-{
-    uint32_t word;
-    on->read(&word, offset, sizeof word);
-    return word;
-}
-
 static void nap(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
@@ -76,7 +109,7 @@ static void clear(void)
 {
     static char zeros[ON_DATA];
     shmem_barrier_all();
-    on->write(0, zeros, ON_DATA);
+    device_write(on_device, on_buffer, 0, zeros, ON_DATA);
     memset(heap_words, 0, 2 * sizeof *heap_words);
     static_words[0] = static_words[1] = 0;
     shmem_barrier_all();
@@ -91,26 +124,26 @@ static void check_ring(int lane, uint64_t *arrived, uint64_t *taken, size_t nbyt
 {
     size_t out = ON_DATA, in[2] = {ON_DATA + nbytes, ON_DATA + 2 * nbytes};
     clear();
-    on->fill(lane, out, 0xffffffffu, nbytes / 4);
+    on_fill(lane, out, 0xffffffffu, nbytes / 4);
     for (int i = 1; i <= HOPS; i++) {
-        on->fill(lane, out + 4 * (size_t)i, (uint32_t)me, 1);
+        on_fill(lane, out + 4 * (size_t)i, (uint32_t)me, 1);
         if (i > 2)
             on->wait(lane, taken, SHMEM_CMP_GE, (uint64_t)i - 2);
         on->put_signal(lane, map + in[i % 2], map + out, nbytes, arrived, (uint64_t)i, SHMEM_SIGNAL_SET, next);
         on->wait(lane, arrived, SHMEM_CMP_GE, (uint64_t)i);
-        on->copy(lane, out, in[i % 2], nbytes);
+        on_copy(lane, out, in[i % 2], nbytes);
         on->signal_op(lane, taken, (uint64_t)i, SHMEM_SIGNAL_SET, previous);
     }
-    on->finish(lane);
+    on_finish(lane);
     for (int i = 0; i <= HOPS + 1; i++) {
-        uint32_t found = word_at(out + 4 * (size_t)i);
+        uint32_t found = on_word(out + 4 * (size_t)i);
         uint32_t expected = (uint32_t)(((me - (HOPS - i) - 1) % n_pes + n_pes) % n_pes);
         if (i == 0 || i > HOPS)
             expected = 0xffffffffu;
         CHECK_THAT(found == expected, "chain of %zu bytes: step %d was taken by PE %u, expected %u", nbytes, i, found,
                    expected);
     }
-    CHECK(word_at(out + nbytes - 4) == 0xffffffffu);
+    CHECK(on_word(out + nbytes - 4) == 0xffffffffu);
 }
 
 /* ---- Waits ------------------------------------------------------------------------------------------------------- */
@@ -123,18 +156,18 @@ static void check_wait(int lane, uint64_t *word, int cmp, uint64_t before, uint6
     shmem_quiet();
     shmem_barrier_all();
     on->wait(lane, word, cmp, value);
-    on->fill(lane, ON_DATA, 77, 1);
+    on_fill(lane, ON_DATA, 77, 1);
     on->mark(lane);
     nap();
     CHECK_THAT(!on->has_passed(lane), "a wait (comparison %d with %llu) is over while the word is %llu", cmp,
                (unsigned long long)value, (unsigned long long)before);
     shmem_barrier_all();
     on->signal_op(1 - lane, target, after, SHMEM_SIGNAL_SET, next);
-    on->finish(lane);
-    on->finish(1 - lane);
-    CHECK(word_at(ON_DATA) == 77);
-    on->fill(lane, ON_DATA, 0, 1);
-    on->finish(lane);
+    on_finish(lane);
+    on_finish(1 - lane);
+    CHECK(on_word(ON_DATA) == 77);
+    on_fill(lane, ON_DATA, 0, 1);
+    on_finish(lane);
     shmem_barrier_all();
 }
 
@@ -167,10 +200,10 @@ static void check_adds(uint64_t *word)
     }
     if (me == 0) {
         on->wait(0, word, SHMEM_CMP_EQ, total);
-        on->finish(0);
+        on_finish(0);
     }
-    on->finish(0);
-    on->finish(1);
+    on_finish(0);
+    on_finish(1);
     shmem_barrier_all();
     if (me == 0) {
         uint64_t found = shmem_signal_fetch(word);
@@ -189,14 +222,14 @@ static void check_transfer(char *target, const char *source, size_t nbytes, unsi
     shmem_barrier_all();
     on->put(0, target, source, nbytes, next);
     on->quiet(0);
-    on->finish(0);
+    on_finish(0);
     shmem_barrier_all();
     on->get(1, back, target, nbytes, me);
-    on->finish(1);
+    on_finish(1);
     check_bytes("put on a lane, then get", back, nbytes, seed + (unsigned)previous);
     memset(back, 0, nbytes);
     on->get(0, back, target, nbytes, next);
-    on->finish(0);
+    on_finish(0);
     check_bytes("get on a lane", back, nbytes, seed + (unsigned)me);
     free(back);
     shmem_barrier_all();
@@ -210,7 +243,7 @@ static void check_transfers(size_t nbytes)
     check_fill(private, nbytes, seed + (unsigned)me);
     check_fill(heap, nbytes, seed + (unsigned)me);
     shmem_barrier_all();
-    on->write(ON_DATA, private, nbytes);
+    device_write(on_device, on_buffer, ON_DATA, private, nbytes);
     check_transfer(map + ON_DATA + ON_BYTES / 2, map + ON_DATA, nbytes, seed);
     check_transfer(map + ON_DATA + ON_BYTES / 2, heap, nbytes, seed);
     check_transfer(map + ON_DATA + ON_BYTES / 2, private, nbytes, seed);
@@ -233,20 +266,20 @@ static void check_barriers(int lane_of_second)
     size_t slots = ON_DATA, kept = ON_DATA + 4096;
     clear();
     for (int i = 1; i <= BARRIERS; i++) {
-        on->fill(0, slots + 4 * (size_t)n_pes, (uint32_t)(i * 100 + me), 1);
+        on_fill(0, slots + 4 * (size_t)n_pes, (uint32_t)(i * 100 + me), 1);
         for (int pe = 0; pe < n_pes; pe++)
             on->put(0, map + slots + 4 * (size_t)me, map + slots + 4 * (size_t)n_pes, 4, pe);
         on->barrier(0);
-        on->copy(0, kept + (size_t)i * 4 * (size_t)n_pes, slots, 4 * (size_t)n_pes);
+        on_copy(0, kept + (size_t)i * 4 * (size_t)n_pes, slots, 4 * (size_t)n_pes);
         on->sync(lane_of_second);
         if (lane_of_second)
             on->sync(0); /* after it in the order of all barriers */
     }
-    on->finish(0);
-    on->finish(1);
+    on_finish(0);
+    on_finish(1);
     for (int i = 1; i <= BARRIERS; i++)
         for (int pe = 0; pe < n_pes; pe++) {
-            uint32_t found = word_at(kept + ((size_t)i * (size_t)n_pes + (size_t)pe) * 4);
+            uint32_t found = on_word(kept + ((size_t)i * (size_t)n_pes + (size_t)pe) * 4);
             CHECK_THAT(found == (uint32_t)(i * 100 + pe), "after barrier %d the word of PE %d is %u", i, pe, found);
         }
 }
@@ -259,8 +292,8 @@ static void check_storm(void)
         if (i % 5 == 0)
             on->sync(1);
     }
-    on->finish(0);
-    on->finish(1);
+    on_finish(0);
+    on_finish(1);
     shmem_barrier_all();
 }
 
@@ -279,7 +312,7 @@ static void check_barrier_waits(void)
         shmem_signal_wait_until(heap_words, SHMEM_CMP_EQ, (uint64_t)last);
         on->barrier(0);
     }
-    on->finish(0);
+    on_finish(0);
     shmem_barrier_all();
 }
 
@@ -306,12 +339,12 @@ static void check_mixed(void)
     shmem_barrier_all();
     on->signal_op(1, heap_words, 3, SHMEM_SIGNAL_SET, next);
     shmem_signal_wait_until(heap_words + 1, SHMEM_CMP_EQ, 1);
-    on->finish(0);
-    on->finish(1);
+    on_finish(0);
+    on_finish(1);
     shmem_barrier_all();
 }
 
-char *on_check(const struct on_ops *ops, void *object)
+char *on_check(const struct on_ops *ops)
 {
     on = ops;
     me = shmem_my_pe();
@@ -319,7 +352,7 @@ char *on_check(const struct on_ops *ops, void *object)
     next = (me + 1) % n_pes;
     previous = (me + n_pes - 1) % n_pes;
     watch();
-    map = shmmap(object, ON_BYTES, ops->type);
+    map = shmmap(on_buffer, ON_BYTES, on_device->ops->memtype);
     CHECK_THAT(map, "shmmap: %s", shmemx_strerror());
     words = (uint64_t *)map;
     heap_words = check_shmem_malloc(2 * sizeof *heap_words);
