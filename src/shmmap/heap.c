@@ -128,8 +128,7 @@ static struct block *find_free(const struct shmemi_heap *heap, size_t size, size
 {
     struct block *best = NULL, *block;
     for (unsigned c = class_of(size); c < CLASSES && !best; c++) {
-        DL_FOREACH(heap->free_blocks[c], block)
-        {
+        DL_FOREACH (heap->free_blocks[c], block) {
             if (!fits(block, size, alignment))
                 continue;
             if (!best || block->size < best->size || (block->size == best->size && block->offset < best->offset))

@@ -444,8 +444,8 @@ int main(void)
         printf("# no CUDA driver: skipped\n");
         return SKIP;
     }
-    load_user_functions();
     check_before_start();
+    load_user_functions(); /* starts CUDA */
     if (memory->device_count() == 0) {
         printf("# no CUDA device: skipped\n");
         return SKIP;

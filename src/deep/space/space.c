@@ -116,8 +116,8 @@ void shmemi_space_close(struct shmemi_space *space)
     forget(space);
     for (size_t i = 0; i < space->n_mappings; i++)
         shmemi_mapping_close(space->mappings[i]);
-    DL_FOREACH_SAFE(space->batches, batch, next)
-    free_batch(space, batch);
+    DL_FOREACH_SAFE (space->batches, batch, next)
+        free_batch(space, batch);
     shmemi_batch_free_spare(space);
     free(space->scratch);
     shmemi_index_close(&space->index);
