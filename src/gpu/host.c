@@ -211,9 +211,9 @@ static int host_amo(const struct shmemi_place *word, const struct shmemi_amo *am
 
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
-int shmemi_memory_does_not_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p)
+int shmemi_memory_does_not_combine(const struct shmemi_combination *combination)
 {
-    (void)combination, (void)event_p;
+    (void)combination;
     return -ENOTSUP;
 }
 

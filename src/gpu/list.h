@@ -28,8 +28,8 @@ struct shmemi_list {
     char *bytes;
     uint32_t capacity, bytes_capacity;
 
-    uint32_t n,
-        n_last; /* entries that run in no order; entries that run after these, at the array's end, from the back */
+    uint32_t n;      /* entries, which run in no order */
+    uint32_t n_last; /* entries that run after them; they stand at the array's end, from the back */
     uint32_t n_bytes, n_deliveries;
     uint64_t copied; /* bytes of all copies */
 

@@ -300,10 +300,10 @@ struct shmemi_memory {
      * value is there on return. -ENOTSUP when the memory has no agent. */
     int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
 
-    /* Combine arrays of this kind on a device. Returns when the result is there; with event_p at once. -ENOTSUP, with
+    /* Combine arrays of this kind on a device. Returns when the result is there. -ENOTSUP, with
      * nothing done, when one device does not reach all arrays, or cannot compute with this kind of number: then the CPU
      * does it. */
-    int (*combine)(const struct shmemi_combination *combination, struct shmemi_event *event_p);
+    int (*combine)(const struct shmemi_combination *combination);
 
     /* Report to shmemi_copy_observer the copies that are complete, if the kind knows when they began and ended. */
     void (*report_copies)(void);
@@ -321,7 +321,7 @@ struct shmemi_memory {
 
 /* For the tables of kinds to which these slots mean nothing. */
 const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *allocation);
-int shmemi_memory_does_not_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p);
+int shmemi_memory_does_not_combine(const struct shmemi_combination *combination);
 void shmemi_memory_reports_nothing(void);
 
 extern const struct shmemi_memory shmemi_memory_host;

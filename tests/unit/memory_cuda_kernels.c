@@ -67,10 +67,9 @@ static void combine_models(const struct shmemi_op *op, enum shmemi_combine_form 
 
 /* Sources: all but the last array; dests: prefixes in place, else from first_dest to the last. */
 static int combine(const struct shmemi_op *op, enum shmemi_combine_form form, const struct layout *layout,
-                   int first_dest, size_t nelems, bool with_event)
+                   int first_dest, size_t nelems)
 {
     struct shmemi_place source[ARRAYS], dest[ARRAYS + 1];
-    struct shmemi_event event;
     int n_dests = form == SHMEMI_COMBINE_ALL ? ARRAYS + 1 - first_dest : ARRAYS;
     for (int i = 0; i < ARRAYS; i++) {
         source[i] = array[i];
@@ -83,15 +82,14 @@ static int combine(const struct shmemi_op *op, enum shmemi_combine_form form, co
     }
     struct shmemi_combination combination = {
         shmemi_operation_of(op), shmemi_kind_of(op), form, op->size, nelems, source, dest, ARRAYS, n_dests};
-    int rc = memory->combine(&combination, with_event ? &event : NULL);
-    return rc || !with_event ? rc : memory->event_wait(&event);
+    return memory->combine(&combination);
 }
 
 static void check_case(const struct shmemi_op *op, enum shmemi_combine_form form, const struct layout *layout,
                        int first_dest, size_t nelems)
 {
     load_arrays(shmemi_kind_of(op), (unsigned)(nelems + layout->at[1]));
-    int rc = combine(op, form, layout, first_dest, nelems, nelems % 2);
+    int rc = combine(op, form, layout, first_dest, nelems);
     combine_models(op, form, layout, first_dest, nelems * op->size);
     bool right = arrays_are_right();
     if (rc || !right)
@@ -134,12 +132,12 @@ static void check_refusals(void)
     const struct layout halves = {{8, 8, 8, 8, 8}}, odd = {{0, 1, 0, 0, 0}}, whole = {{0}};
     check_case(complex_sum, SHMEMI_COMBINE_ALL, &halves, 0, 99);
     load_arrays(SHMEMI_KIND_U8, 1);
-    CHECK(combine(&shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_I32], SHMEMI_COMBINE_ALL, &odd, 0, 9, false) == -ENOTSUP);
-    CHECK(combine(&shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_F80], SHMEMI_COMBINE_ALL, &whole, 0, 9, false) == -ENOTSUP);
-    CHECK(combine(complex_sum, SHMEMI_COMBINE_ALL, &whole, 0, 0, false) == 0);
+    CHECK(combine(&shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_I32], SHMEMI_COMBINE_ALL, &odd, 0, 9) == -ENOTSUP);
+    CHECK(combine(&shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_F80], SHMEMI_COMBINE_ALL, &whole, 0, 9) == -ENOTSUP);
+    CHECK(combine(complex_sum, SHMEMI_COMBINE_ALL, &whole, 0, 0) == 0);
     struct shmemi_place kept = array[1];
     array[1] = shmemi_place_host(found);
-    CHECK(combine(complex_sum, SHMEMI_COMBINE_ALL, &whole, 0, 9, false) == -ENOTSUP);
+    CHECK(combine(complex_sum, SHMEMI_COMBINE_ALL, &whole, 0, 9) == -ENOTSUP);
     array[1] = kept;
     CHECK(arrays_are_right());
 }
@@ -152,7 +150,7 @@ static double time_combine(const struct shmemi_combination *combination)
     double best = 1e30;
     for (int i = 0; i < 30; i++) {
         double start = now_us();
-        CHECK(!memory->combine(combination, NULL));
+        CHECK(!memory->combine(combination));
         double took = now_us() - start;
         best = took < best ? took : best;
     }

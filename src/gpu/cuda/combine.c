@@ -83,27 +83,7 @@ static unsigned blocks_for(const struct shmemi_combine_list *list)
     return blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX;
 }
 
-/* Wait for what was launched, or make an event for it; with the context current. */
-static int complete(struct shmemi_cuda_context *context, CUstream stream, struct shmemi_event *event_p)
-{
-    CUevent event = NULL;
-    if (!event_p)
-        return CUDA_CALL(cuStreamSynchronize, stream);
-    int rc = shmemi_cuda_event_take(context, &event);
-    if (!rc)
-        rc = CUDA_CALL(cuEventRecord, event, stream);
-    if (!rc) {
-        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = context, .handle = event};
-        return 0;
-    }
-    if (event)
-        shmemi_cuda_event_give(context, event);
-    shmemi_cuda.cuStreamSynchronize(stream);
-    return rc;
-}
-
-static int launch(struct shmemi_cuda_context *context, const struct shmemi_combination *combination,
-                  struct shmemi_event *event_p)
+static int launch(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)
 {
     struct shmemi_combine_list list = {0};
     void *arguments[] = {&list};
@@ -118,23 +98,21 @@ static int launch(struct shmemi_cuda_context *context, const struct shmemi_combi
     struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
     rc = shmemi_cuda_launch(function, blocks_for(&list), THREADS, stream, arguments);
     shmemi_cuda_timing_end(timing, rc, "combination", 0);
-    return rc ? rc : complete(context, stream, event_p);
+    return rc ? rc : CUDA_CALL(cuStreamSynchronize, stream);
 }
 
-int shmemi_cuda_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p)
+int shmemi_cuda_combine(const struct shmemi_combination *combination)
 {
     struct shmemi_cuda_context *context = context_of(combination);
     bool pushed;
     if (!context || combination->kind == SHMEMI_KIND_F80 || !is_aligned(combination))
         return -ENOTSUP;
-    if (event_p)
-        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda};
     if (!combination->nelems)
         return 0;
     int rc = shmemi_cuda_enter(context, &pushed);
     if (rc)
         return rc;
-    rc = launch(context, combination, event_p);
+    rc = launch(context, combination);
     shmemi_cuda_leave(pushed);
     return rc;
 }

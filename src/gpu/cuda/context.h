@@ -154,7 +154,7 @@ extern const struct shmemi_pinning shmemi_cuda_pinning;
 void shmemi_cuda_pinned_close(void);
 
 /* gpu/cuda/combine.c */
-int shmemi_cuda_combine(const struct shmemi_combination *combination, struct shmemi_event *event_p);
+int shmemi_cuda_combine(const struct shmemi_combination *combination);
 
 /* gpu/cuda/ipc/ipc.c */
 extern const struct shmemi_sharing shmemi_cuda_sharing;

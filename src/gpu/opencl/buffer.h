@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The users' OpenCL buffers, and the copies between them. Private to the OpenCL kind of memory; what the functions do:
- * memory.h.
+ * The users' OpenCL buffers, and what the files of the OpenCL kind of memory share. Private to these; what the functions
+ * do: memory.h.
  */
 #ifndef SHMEMI_OPENCL_BUFFER_H
 #define SHMEMI_OPENCL_BUFFER_H
@@ -30,5 +30,8 @@ int shmemi_opencl_copy_start(const struct shmemi_place *dest, const struct shmem
                              const struct shmemi_shape *shape, struct shmemi_event *event_p);
 int shmemi_opencl_event_test(struct shmemi_event *event);
 int shmemi_opencl_event_wait(struct shmemi_event *event);
+
+/* gpu/opencl/queue.c: operations in queues of the program */
+extern const struct shmemi_streams shmemi_opencl_queues;
 
 #endif

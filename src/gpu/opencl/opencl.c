@@ -3,7 +3,6 @@
  * The OpenCL kind of memory, which are buffers (cl_mem) of the user's contexts: devices, and the table of the kind.
  */
 #include "gpu/opencl/buffer.h"
-#include "gpu/opencl/queue.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,10 +4,9 @@
  * marker shows that the queue has come to the turn. A second marker, which waits for an event of the library, holds up
  * what follows: everything in a queue that works in order, otherwise what waits for the marker's event.
  */
-#include "gpu/opencl/queue.h"
+#include "gpu/opencl/buffer.h"
 
 #include "base/log.h"
-#include "gpu/opencl/library.h"
 
 #include <errno.h>
 #include <stdatomic.h>
