@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Asks the bootstrap at start-up how many PEs there are and on which hosts, and groups them into nodes.
+ */
 #include "bootstrap/job.h"
 
 #include "base/cores.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Writes the events of a trace, and names the processes and threads in it.
+ */
 #include "instrument/trace.h"
 
 #include "base/log.h"

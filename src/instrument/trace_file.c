@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Writes the trace of one PE so that the file is complete JSON at any time, and joins the files of all PEs.
+ */
 #include "instrument/trace_file.h"
 
 #include "base/log.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Finds the calls of this process that have waited for longer than SHMEM_WATCHDOG says, and reports them.
+ */
 #include "instrument/watch.h"
 
 #include "base/log.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sends and receives the letters: file descriptors over a datagram socket of each PE.
+ */
 #define _GNU_SOURCE
 #include "transport/mailbox.h"
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Makes, shares and maps the node segment; the doorbells of the PEs and the barrier of a node are in it.
+ */
 #define _GNU_SOURCE
 #include "transport/node.h"
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of routes as text, and a list of the causes of slow routes that were reported already.
+ */
 #include "transport/routes.h"
 
 #include "base/log.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Measures copies and requests, each kind once, and remembers what they cost.
+ */
 #define _GNU_SOURCE
 #include "transport/staged/piece_costs.h"
 
