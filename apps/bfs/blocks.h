@@ -7,7 +7,7 @@
 
 #include "text.h"
 
-/* Calls end all PEs with a line when the file can not be read. All but sample are collective. */
+/* Calls end all PEs with a line when the file cannot be read. All but sample are collective. */
 struct block_source {
     /* Whether files that begin with these bytes are for it. PE 0. */
     bool (*recognise)(const unsigned char *bytes, size_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Numbers and verdicts of all PEs.
+ * Combines numbers and verdicts of all PEs.
  */
 #include <shmemx.h>
 #include <string.h>

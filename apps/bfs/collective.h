@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Numbers and verdicts of all PEs. Every function is collective.
+ * Combines numbers and verdicts of all PEs. Every function is collective.
  */
 #ifndef BFS_COLLECTIVE_H
 #define BFS_COLLECTIVE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of edges: a PE's share of a generated graph.
+ * Makes a PE's share of a generated graph as a list of edges.
  */
 #include <shmem.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * Kronecker graphs as Graph500 defines them: for each bit of the two vertices of an edge, one of four quadrants of the
  * adjacency matrix is drawn with the probabilities A, B, C and D; then vertices get other numbers by a bijection, so
- * that their degree can not be told from them.
+ * that their degree cannot be told from them.
  *
  * Source: Graph500 specification, section "Generating the edge list".
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * From GPU to GPU as in exchange_mapped.c, but into inboxes without boxes: a mapped word beside each counts the pairs
- * for which room is reserved, and a sender reserves room for its own by a fetching addition. Each level so takes one
- * more way there and back, to all PEs at once.
+ * for which room is reserved, and a sender reserves room for its own by a fetching addition. Each level therefore
+ * takes one more round trip, to all PEs at once.
  */
 #include <shmemx.h>
 

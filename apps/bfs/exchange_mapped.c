@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * From GPU to GPU: outboxes, inboxes and frontiers are mapped, nonblocking puts go from one to the other, one quiet
- * completes those to all PEs. Then each gets its report with a signal. An inbox has a box for each sender, so that this
- * knows where to put without asking.
+ * completes those to all PEs. Then each gets its report with a signal. An inbox has a box for each sender, so that the
+ * sender knows where to put without asking.
  */
 #include <shmemx.h>
 

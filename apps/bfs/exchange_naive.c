@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The way of a program without mapped buffers: copy out to the symmetric heap, put, barrier, copy in.
+ * The exchange of a program without mapped buffers: copy out to the symmetric heap, put, barrier, copy in.
  *
  * Boxes are used once in a search, and a barrier begins the next. The words of frontiers go to two halves in turns: a
  * PE that is ahead fills one while another still copies in the other, and the barrier between keeps it from the third.

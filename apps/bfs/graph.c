@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a list of edges to the graph, whose vertices are spread over the PEs.
+ * Makes the graph, whose vertices are spread over the PEs, from a list of edges.
  */
 #include <shmem.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From what a file calls its vertices to numbers from 0 on. Labels that leave few gaps keep them: those numbers are
+ * Turns the names that a file gives its vertices into numbers from 0 on. Labels that leave few gaps keep them: those numbers are
  * vertices without edges. Others are numbered in their order, so that the numbers are the same on any number of PEs.
  */
 #include <inttypes.h>

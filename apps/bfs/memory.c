@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a graph needs on each PE, and whether there is so much. PEs of a machine share its host memory, and those that
+ * How much memory a graph needs on each PE, and whether that much is there. PEs of a machine share its host memory, and those that
  * use the same device its memory.
  */
 #include "memory.h"

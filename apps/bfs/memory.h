@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a graph needs on each PE, and whether there is so much.
+ * How much memory a graph needs on each PE, and whether that much is there.
  */
 #ifndef BFS_MEMORY_H
 #define BFS_MEMORY_H

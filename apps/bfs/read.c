@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Graphs from files: PE 0 looks which format a file has, and reads its header; then each PE reads its blocks of lines,
+ * Graphs from files: PE 0 finds out which format a file has, and reads its header; then each PE reads its blocks of lines,
  * in as many threads as it has.
  */
 #include "read.h"

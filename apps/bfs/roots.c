@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From which vertices to search: drawn, without repetition, from those that have neighbours. The same ones for any
+ * Chooses the vertices from which to search: drawn, without repetition, from those that have neighbours. The same ones for any
  * number of PEs.
  */
 #include <inttypes.h>

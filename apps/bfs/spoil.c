@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Breaking a rule at one vertex, so that the check must fail.
+ * Breaks a rule at one vertex of a correct tree, to test that the check finds it.
  */
 #include "collective.h"
 #include "validate.h"

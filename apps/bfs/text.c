@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lines and numbers of a text.
+ * Reads a text line by line, and the numbers in a line.
  */
 #include "text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Threads that build and check the graph.
+ * Runs a function in several threads, which build and check the graph.
  */
 #ifndef BFS_THREADS_H
 #define BFS_THREADS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values of all vertices, seen one piece after the other: each PE shows a piece of its own in the symmetric heap, and
+ * Values of all vertices, read one piece after the other: each PE shows a piece of its own in the symmetric heap, and
  * gets those of the others.
  */
 #include <shmem.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A tree is built on PE 0's CPU, goes to PE 1's GPU in one piece, and a kernel looks up keys there. OpenCL, whose
- * buffers have no addresses: the pointers in the tree are offsets from the start of the buffer.
+ * buffers have no addresses: the pointers in the tree are offsets from the start of the buffer. An example to be copied:
+ * it calls OpenCL itself and needs nothing but the library.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "tree.h"

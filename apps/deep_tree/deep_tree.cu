@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A tree is built on PE 0's CPU, goes to PE 1's GPU in one piece, and a kernel looks up keys there. CUDA.
+ * An example to be copied: it calls the CUDA runtime itself and needs nothing but the library.
  */
 #include "tree.h"
 

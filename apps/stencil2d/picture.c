@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A picture of the field. Every PE adds up its own cells for the pixels that they lie in, and PE 0 gets the sums, one
- * band of pixels after the other.
+ * A picture of the field. Every PE adds up its own cells for the pixels that they lie in, and PE 0 fetches the sums,
+ * one band of pixels after the other.
  *
  * Why any decomposition gives the same bytes: cells are rounded to multiples of one unit, the same for all, and
  * integers have the same sum in any order.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A build without libpng.
+ * Stands in for picture_png.c in a build without libpng: pictures are refused.
  */
 #include "picture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pictures by libpng.
+ * Writes pictures as PNG files by libpng.
  */
 #include <errno.h>
 #include <png.h>

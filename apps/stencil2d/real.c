@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The tables for float and double. Compile with -ffp-contract=off: a fused multiply-add rounds once where the
+ * The tables of functions for float and double. Compile with -ffp-contract=off: a fused multiply-add rounds once where the
  * kernels round twice.
  */
 #include "real.h"

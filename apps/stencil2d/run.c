@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One run: rounds and their times.
+ * Carries out one run and measures the time of its rounds.
  */
 #include "stencil2d.h"
 

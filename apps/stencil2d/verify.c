@@ -2,7 +2,7 @@
  *
  * Check against a serial reference: PE 0 computes the whole matrix on one CPU core and compares it with the tiles,
  * which it fetches piece by piece through a small buffer in the symmetric heap. No mapped buffer is involved in
- * that, so a fault of a mapping can not hide itself.
+ * that, so a fault of a mapping cannot hide itself.
  */
 #include <math.h>
 #include <shmem.h>

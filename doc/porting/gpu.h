@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs of doc/porting.md ask of a GPU: the same few names over the CUDA runtime, when nvcc compiles, and
- * over OpenCL otherwise. Each is one or two calls of either, so that the programs read as those that a user has.
+ * What the programs of doc/porting.md use of a GPU. It is not taken from support/, because a reader copies a program and
+ * its headers and compiles them with oshcc or mpicc alone: the same few names over the CUDA runtime, when nvcc compiles,
+ * and over OpenCL otherwise. Each is one or two calls of either, so that the programs look like a user's own.
  *
  *   KERNELS(...)                  the kernels of a program, each beginning with KERNEL; pointers to device memory are
  *                                 GLOBAL, INDEX is the number of the work-item

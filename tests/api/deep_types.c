@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Checks of the routines that describe types to deep copy: which descriptions are accepted, which are refused, and when.
+ */
 #include "deep_types.h"
 
 #include "check.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The transfers of the hybrid tests: by SHMEM and by MPI between the same processes, each checked by the other.
+ */
 #include "traffic.h"
 
 #include "check.h"

@@ -86,7 +86,7 @@ bool collective_validate(const struct collective_run *run, size_t size, collecti
     return osu_gather(!right).sum == 0;
 }
 
-/* What a PE has put to its neighbour before a barrier is there after it. */
+/* After a barrier a PE sees what its neighbour put to it before the barrier. */
 bool collective_validate_barrier(const struct collective_run *run)
 {
     volatile long *word = &neighbours_round;

@@ -15,7 +15,7 @@ static bool is_device(const struct osu_memory *memory)
     return memory->device->ops->memtype != 0;
 }
 
-/* Consecutive bytes. */
+/* The layout of consecutive bytes: a size is a number of bytes. */
 static size_t same_size(size_t size)
 {
     return size;
@@ -93,7 +93,7 @@ double compare_locked(const struct latency_test *test, const struct latency_buff
 }
 
 /* The naive way: the source's owner copies to host memory, one host transfer, a barrier, and the destination's owner
- * copies in. Timed is one such sequence as a chain: for a put, what PE 0 does up to and including the barrier, plus
+ * copies in. The time is that of one such sequence from end to end: for a put, what PE 0 does up to and including the barrier, plus
  * PE 1's copy in; for a get, PE 0 sees all of it, since it waits in the barrier for PE 1's copy out. The second barrier
  * only lets the next round begin and is not timed. */
 

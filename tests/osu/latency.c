@@ -46,7 +46,7 @@ double latency_transfer(const struct latency_run *run, size_t size, long count)
     return now_us() - start;
 }
 
-/* Transfers of which one latency is told. */
+/* How many transfers are timed together. */
 static double crossings(const struct latency_run *run)
 {
     return run->test->answer ? 2 : 1;

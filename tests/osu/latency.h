@@ -9,7 +9,7 @@
 
 struct osu_row;
 
-/* PE 0 puts to PE 1, or gets from it: who has the source decides. */
+/* The PE that has the source: PE 0 for a put to PE 1, PE 1 for a get by PE 0. */
 enum { OSU_PUT_SOURCE = 0, OSU_GET_SOURCE = 1 };
 
 /* The two buffers: PE 0 works on local, PE 1 owns remote. */
@@ -50,7 +50,7 @@ struct latency_test {
     /* Transfer size bytes count times; this is what is timed. For a put, dest is symmetric; for a get, source is. */
     void (*repeat)(void *dest, const void *source, size_t size, long count);
 
-    /* The rest may be left out. */
+    /* The members from here on are optional. */
     const struct latency_layout *layout;
     /* Looks at the options. False, after PE 0 has said why, ends the program with an error. */
     bool (*set_up)(const struct osu_session *session);
@@ -75,7 +75,7 @@ struct latency_test {
 
 int latency_main(const struct latency_test *test, int argc, char **argv);
 
-/* For tests with hooks of their own. PE `source_pe` fills its buffer, the other one clears its; a barrier follows. */
+/* For programs with functions of their own above. PE `source_pe` fills its buffer, the other one clears its; a barrier follows. */
 void latency_prepare(const struct latency_run *run, int source_pe, size_t size, unsigned seed);
 /* This PE's buffer. */
 struct osu_memory *latency_memory(const struct latency_run *run);
@@ -85,7 +85,7 @@ enum { LATENCY_VALIDATION_ROUNDS = 5 }; /* transfers of -c */
 
 /* PE 0: the plain copy that is equal to a transfer; false where the peer's memory has no address here (compare.c). */
 bool compare_copy(const struct latency_test *test, const struct latency_buffers *buffers, struct device_copy *copy);
-/* The kind whose calls make it. */
+/* The device whose calls make that copy. */
 struct device *compare_device(const struct latency_buffers *buffers);
 
 /* PE 0: microseconds that count plain copies take, or NAN where there are none; 0 on PE 1. */

@@ -20,7 +20,7 @@ enum { BUFFER_SIZE = MESSAGE_RATE_LARGEST * MESSAGE_RATE_LARGE_COUNT };
 
 static char global_buffer[BUFFER_SIZE + OSU_GUARD] __attribute__((aligned(4096)));
 
-/* For the one host buffer that there is: two host sides share it. */
+/* For host memory: when both sides are the host's, they share this one buffer. */
 static const struct osu_static_area area = {global_buffer, sizeof global_buffer};
 
 struct rate_run {

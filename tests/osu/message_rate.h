@@ -18,7 +18,7 @@ struct message_series {
 
 struct message_rate_test {
     struct osu_program program;
-    bool gets;  /* the second half of the PEs has the source         */
+    bool gets;  /* the source is on the second half of the PEs       */
     bool waits; /* each message is complete before the next one begins */
     /* All messages of the series, without a quiet; this is what is timed. */
     void (*repeat)(const struct message_series *series);

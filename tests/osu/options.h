@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What buffers a program has: each is host memory of either kind, or a device's. What the two letters stand for: */
+/* What the two letters of the command line stand for. Each names the memory of one buffer: H or P (host) or D (device). */
 enum osu_placement {
     OSU_ANY_MEMORY,        /* the sides of PE 0 and PE 1                                                    */
     OSU_SYMMETRIC_MEMORY,  /* the same where PE 0's buffer has to be symmetric, too                         */
@@ -77,10 +77,10 @@ enum osu_parse osu_options_parse(struct osu_options *options, const struct osu_p
 
 void osu_options_help(const struct osu_program *program);
 
-/* Does this program have a table of sizes? */
+/* Does the program print a line for each of several message sizes? */
 bool osu_has_sizes(const struct osu_program *program);
 
-/* Counts for messages of one size. */
+/* How many operations are measured, and how many come before them, for messages of one size. */
 long osu_iterations(const struct osu_options *options, const struct osu_program *program, size_t size);
 long osu_warmup(const struct osu_options *options, const struct osu_program *program, size_t size);
 

@@ -28,7 +28,7 @@ struct routes {
     size_t host_size, private_size;
     char *pageable, *pinned; /* private host memory; NULL: none           */
     long *fetched;           /* static data: results of fetching atomics  */
-    char *peer;              /* PE 0: PE 1's object as a pointer of this process */
+    char *peer;              /* on PE 0: PE 1's object as a pointer of this process */
     bool has_peer;           /* there is one; both PEs know               */
     size_t stride;           /* of the strided put, in elements           */
     int n_devices;           /* 1: both PEs use the same                  */
@@ -45,7 +45,8 @@ struct routes_way {
     bool (*possible)(const struct routes *routes, size_t size); /* the same answer on both PEs */
 };
 
-/* Contents before an operation; and are they right after it? Each on both PEs, the answer is PE 0's. */
+/* `prepare` sets the contents before an operation, `right` compares them after it. Both PEs call both; the answer on PE
+ * 0 counts. */
 struct routes_check {
     void (*prepare)(struct routes *routes, size_t size);
     bool (*right)(struct routes *routes, size_t size);
@@ -85,10 +86,10 @@ struct routes_result {
 extern const struct routes_line routes_lines[];
 extern const size_t routes_n_lines;
 
-/* Both PEs; the result is PE 0's. */
+/* Called by both PEs; the result on PE 0 counts. */
 struct routes_result routes_measure(struct routes *routes, const struct routes_line *line);
 
-/* PE 0: the table, and the same as CSV behind what the file has, unless it is NULL. */
+/* Called by PE 0: print the table, and append the same as CSV to the file unless it is NULL. */
 void routes_report_title(FILE *csv, const struct routes *routes);
 void routes_report_line(FILE *csv, const struct routes *routes, const struct routes_line *line,
                         const struct routes_result *result);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 enum {
-    OSU_EXIT_SKIP = 77, /* the asked device is not here */
+    OSU_EXIT_SKIP = 77, /* there is no device of the kind that was asked for */
     OSU_GUARD = 64,     /* bytes behind a message that validation expects untouched */
 };
 
@@ -28,7 +28,7 @@ struct osu_session {
 /* One buffer. */
 struct osu_memory {
     struct device *device;
-    void *object;  /* as the user has it: host address, device pointer, cl_mem * */
+    void *object;  /* what shmmap takes: host address, device pointer, cl_mem * */
     void *address; /* as OpenSHMEM calls name it                                */
     bool mapped;
     bool is_static;
@@ -55,12 +55,13 @@ struct device *osu_side_device(const struct osu_session *session, int side);
  * PE after PE 0 has said why. */
 int osu_memory_create(const struct osu_session *session, struct osu_memory *memory, struct device *device,
                       struct osu_static_area area, size_t size, bool symmetric);
-/* The same for a host buffer on the symmetric heap, whatever the options say, and without a guard. */
+/* The same for a host buffer on the symmetric heap, independent of the options, and without a guard. */
 int osu_stage_create(const struct osu_session *session, struct osu_memory *memory, size_t size);
 
 void osu_memory_destroy(struct osu_memory *memory);
 
-/* Set size bytes to the pattern of seed; or those and the guard to what the pattern has nowhere. */
+/* osu_memory_fill sets size bytes to the pattern of seed; osu_memory_clear sets them and the guard to bytes that differ
+ * from the pattern everywhere. */
 void osu_memory_fill(struct osu_memory *memory, size_t size, unsigned seed);
 void osu_memory_clear(struct osu_memory *memory, size_t size, unsigned seed);
 
