@@ -49,7 +49,7 @@ static int fetch(const struct shmemi_region *region, int pe, struct entry *entry
 
 int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
 {
-    _Atomic uint64_t *known = &region->view[pe].owner_base;
+    _Atomic uint64_t *known = &region->owner_base[pe];
     struct entry entry;
     *base_p = atomic_load_explicit(known, memory_order_relaxed);
     if (*base_p != SHMEMI_OWNER_BASE_UNKNOWN)

@@ -36,6 +36,7 @@ struct shmemi_region {
     struct shmemi_allocation allocation; /* mapped objects */
     bool is_reached_directly;            /* every PE has mapped all copies of its node */
     struct shmemi_view *view;            /* one per PE; this PE's own included */
+    _Atomic uint64_t *owner_base;        /* one per PE: its address of its own copy, once asked for (owner.h) */
 };
 
 struct shmemi_window {

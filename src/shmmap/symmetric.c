@@ -64,11 +64,8 @@ static int attach_view(struct shmemi_region *region, int pe, const struct shmemi
     struct shmemi_view *view = &region->view[pe];
     struct shmemi_share share;
     const struct shmemi_share *theirs = share_of(pe, mine);
-    *view = (struct shmemi_view){.place = region->place,
-                                 .size = region->size,
-                                 .region = region->id,
-                                 .pe = pe,
-                                 .owner_base = SHMEMI_OWNER_BASE_UNKNOWN};
+    *view = (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe};
+    region->owner_base[pe] = SHMEMI_OWNER_BASE_UNKNOWN;
     if (theirs) {
         share = *theirs;
         share.my_device = region->allocation.device;
@@ -129,7 +126,8 @@ int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *shar
         share->label.n_enclosed = descriptors->count;
     }
     region->view = calloc((size_t)shmemi_job.n_pes, sizeof *region->view);
-    int rc = region->view ? 0 : -ENOMEM;
+    region->owner_base = calloc((size_t)shmemi_job.n_pes, sizeof *region->owner_base);
+    int rc = region->view && region->owner_base ? 0 : -ENOMEM;
     shmemi_exchange_publish(share, sizeof *share);
     if (has_mailbox)
         received = exchange_descriptors(descriptors);
@@ -149,7 +147,9 @@ void shmemi_region_detach(struct shmemi_region *region)
     for (int pe = 0; region->view && pe < shmemi_job.n_pes; pe++)
         shmemi_view_detach(&region->view[pe]);
     free(region->view);
+    free(region->owner_base);
     region->view = NULL;
+    region->owner_base = NULL;
 }
 
 static int open_heap(void)

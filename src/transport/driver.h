@@ -34,9 +34,7 @@ struct shmemi_view {
     bool by_agent;                  /* this process has the memory's agent do atomic operations (gpu/list.h) */
     uint32_t region;                /* its number, the same on every PE */
     int pe;
-    _Atomic uint64_t owner_base; /* address of the copy in its owner, once it has been asked for (shmmap/owner.h) */
 };
-#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX
 
 /* What a PE tells the other PEs of its node about its copy of a region. */
 struct shmemi_share {
