@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Finds the direct ranges of an image: the runs between pointers, extent by extent.
+ */
 #include "deep/direct_ranges.h"
 
 #include <stdlib.h>
@@ -7,7 +10,7 @@ struct search {
     struct shmemi_direct_ranges *found;
     size_t room;
     const struct shmemi_far_side *far;
-    size_t begin, end; /* of what travels */
+    size_t begin, end; /* of the part of the image that is transferred */
 };
 
 static bool add(struct search *search, struct shmemi_direct_range range)
@@ -25,7 +28,7 @@ static bool add(struct search *search, struct shmemi_direct_range range)
     return true;
 }
 
-/* Bytes [at, end) of the image, which are in this extent and hold no pointer. */
+/* Add bytes [at, end) of the image, which lie in this extent and hold no pointer, if that is worth it. */
 static bool add_run(struct search *search, const struct shmemi_extent *extent, size_t at, size_t end)
 {
     char *bytes = (char *)extent->address + (at - extent->at);
@@ -34,7 +37,7 @@ static bool add_run(struct search *search, const struct shmemi_extent *extent, s
     return add(search, (struct shmemi_direct_range){at - search->begin, end - at, bytes});
 }
 
-/* The runs between an extent's pointers, which may overlap. */
+/* Add the runs between an extent's pointers. Pointers may overlap. */
 static bool add_extent(struct search *search, const struct shmemi_graph *graph, const struct shmemi_extent *extent)
 {
     const size_t extent_end = extent->at + extent->size;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Images in pieces: what a piece needs is found by bisection, so that pieces can be made in any order and at once.
+ * Fills and unpacks images piece by piece. The extents and links of a piece are found by bisection, so pieces can be
+ * processed in any order and at the same time.
  */
 #include "deep/image.h"
 
@@ -65,9 +66,9 @@ int shmemi_image_check_header(const struct shmemi_image_header *header, size_t c
              header->n_links > header->size / SHMEMI_LINK_BYTES || header->n_elems > header->size ||
              header->base % 16 || header->base > UINT64_MAX - header->size ||
              (header->flags & ~(uint32_t)SHMEMI_IMAGE_OFFSETS))
-        *cause_p = "its header makes no sense";
+        *cause_p = "its header is inconsistent";
     else if (type && header->layout != type->layout)
-        *cause_p = "it was made of objects of another type, or with another layout";
+        *cause_p = "it was made from objects of another type or layout";
     else
         return 0;
     return -EBADMSG;
@@ -75,7 +76,7 @@ int shmemi_image_check_header(const struct shmemi_image_header *header, size_t c
 
 /* ---- pieces ---- */
 
-/* Objects are rarely next to each other: ask for those that come soon. */
+/* Prefetch the extents that follow soon, since objects are rarely next to each other in memory. */
 static inline void prefetch_extent(const struct shmemi_graph *graph, size_t number)
 {
     if (number >= graph->n_extents)
@@ -86,7 +87,7 @@ static inline void prefetch_extent(const struct shmemi_graph *graph, size_t numb
         __builtin_prefetch(bytes + i * LINE);
 }
 
-/* Buffers that DMA reads next had better be in the caches (host_rows.c has figures): streaming is NULL then. */
+/* streaming is NULL for buffers that a device reads next, which should be in the caches (figures in host_rows.c). */
 static inline void copy(char *dest, const char *source, size_t nbytes, shmemi_streaming_copy_t streaming)
 {
     if (nbytes < STREAMING_FROM || !streaming)
@@ -169,7 +170,7 @@ void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const cha
             scatter_run(extent, at, graph->links[link].at, bytes + (at - start), streaming);
             at = graph->links[link].at + SHMEMI_LINK_BYTES;
             if (at > to)
-                break; /* cut in two: its rest is in the next piece */
+                break; /* the pointer continues in the next piece */
         }
         if (at < to)
             scatter_run(extent, at, to, bytes + (at - start), streaming);

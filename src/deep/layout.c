@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From what the walk has found to places in an image. Items that overlap make one extent; extents follow each other in
- * the order in which the first item of each was discovered: equal graphs at other addresses are laid out equally.
+ * Gives the items that the walk has found their places in the image. Items that overlap form one extent. Extents follow
+ * each other in the order in which the first item of each was discovered, so equal graphs at different addresses have
+ * equal layouts.
  */
 #include "deep/walk.h"
 
@@ -23,19 +24,19 @@ struct group {
     uint32_t extent;
 };
 
-/* What is needed where items overlap, or are not in the order of their addresses. */
+/* Work memory for items that overlap or are not in the order of their addresses. */
 struct layout {
     struct shmemi_graph_work *work;
-    struct shmemi_pair *order, *other; /* items by address: address, item; and room to sort them */
+    struct shmemi_pair *order, *other; /* pairs of address and item, by address; and room to sort them */
     struct group *groups;              /* by address */
     size_t n_groups;
-    uint32_t *place_of_item;       /* group, later extent */
-    struct shmemi_extent *extents; /* of groups */
+    uint32_t *place_of_item;       /* number of its group, later of its extent */
+    struct shmemi_extent *extents; /* of the groups */
 };
 
 /* ---- order ---- */
 
-/* Most often the allocator has given addresses in the order of discovery. */
+/* Whether items are in the order of their addresses, as allocators often place them. */
 static bool is_in_order(const struct shmemi_graph_work *work)
 {
     uintptr_t end = 0;
@@ -72,7 +73,8 @@ static struct group group_of(const struct shmemi_extent *extent, const struct sh
     return (struct group){extent->address, end, end, (uint32_t)type->alignment, UINT32_MAX};
 }
 
-/* Objects in the middle of another keep their alignment if the larger one has it; its own type may promise less. */
+/* An object inside another keeps its alignment only if the larger one is aligned as well, which its type need not
+ * promise. */
 static void join_group(struct group *group, const struct shmemi_extent *extent, const struct shmemi_type *type)
 {
     uintptr_t end = extent->address + extent->size, distance = extent->address - group->start;
@@ -105,8 +107,8 @@ static void make_groups(struct layout *layout)
 
 /* ---- extents ---- */
 
-/* The first place from at on for a group. When no object covers the whole of it, only the addresses tell what its parts
- * need. */
+/* The first suitable offset for a group from `at` on. If no object covers the whole group, only the addresses show what
+ * alignment its parts need. */
 static size_t place_group(const struct group *group, size_t at)
 {
     size_t alignment = shmemi_walk_alignment(group->end - group->start, group->alignment), phase = 0;
@@ -117,7 +119,7 @@ static size_t place_group(const struct group *group, size_t at)
     return at + ((phase - at) & (alignment - 1));
 }
 
-/* There is room for all: the walk has placed more. */
+/* There is room for all extents, since the walk has made at least as many. */
 static void make_extents(struct layout *layout, struct shmemi_graph *graph)
 {
     size_t at = layout->work->options->header;
@@ -140,7 +142,7 @@ static void make_extents(struct layout *layout, struct shmemi_graph *graph)
 
 /* ---- links ---- */
 
-/* Where the byte is that the walk has placed here. */
+/* The final offset of a byte that the walk has placed at this offset. */
 static size_t new_place(const struct layout *layout, size_t at)
 {
     const struct shmemi_graph_work *work = layout->work;
@@ -157,7 +159,7 @@ static size_t new_place(const struct layout *layout, size_t at)
     return extent->at + (old->address - extent->address) + (at - old->at);
 }
 
-/* The owners of pointers follow each other as the items do. */
+/* Links are in the order of the items that they belong to. */
 static void move_links(const struct layout *layout)
 {
     const struct shmemi_graph_work *work = layout->work;
@@ -187,16 +189,16 @@ static void find_weak_targets(const struct shmemi_graph_work *work, const struct
 static int pointers_overlap(const struct shmemi_graph_work *work)
 {
     bool image = shmemi_walk_is_image(work);
-    shmemi_error("%s: %spointers overlap: two objects of different types are at the same place", work->options->routine,
-                 image ? "damaged image: " : "");
+    shmemi_error("%s: %spointers overlap: two objects of different types are at the same address",
+                 work->options->routine, image ? "damaged image: " : "");
     return image ? -EBADMSG : -EINVAL;
 }
 
-/* Bring links into order. A pointer that belongs to several objects is one; where one of them follows it, it is
- * followed, so that of different targets the least counts. */
+/* Sort the links. Several links at one place become one; if any of them is followed the result is, so the least target
+ * is kept. */
 static int sort_links(struct shmemi_graph *graph, const struct shmemi_graph_work *work)
 {
-    _Static_assert(sizeof(struct shmemi_pair) == sizeof(struct shmemi_graph_link), "the same two numbers");
+    _Static_assert(sizeof(struct shmemi_pair) == sizeof(struct shmemi_graph_link), "both are two numbers");
     struct shmemi_pair *other = malloc((graph->n_links + 1) * sizeof *other);
     if (!other)
         return -ENOMEM;
@@ -218,7 +220,7 @@ static int sort_links(struct shmemi_graph *graph, const struct shmemi_graph_work
 
 /* ---- shape ---- */
 
-/* A sum, since both lists are sorted and have no place twice. */
+/* The order of a sum does not matter; both lists are sorted and hold each place once. */
 static uint64_t shape_of(const struct shmemi_graph *graph)
 {
     const uint64_t of_all = 0x9e3779b97f4a7c15u, of_extents = 0xa0761d6478bd642fu, of_links = 0x8ebc6af09c88c6e3u;
@@ -232,7 +234,7 @@ static uint64_t shape_of(const struct shmemi_graph *graph)
 
 /* ---- all ---- */
 
-/* All scratch memory in one piece, by descending alignment. */
+/* Divides one allocation among all arrays, by descending alignment. */
 static int open_layout(struct layout *layout, struct shmemi_graph_work *work)
 {
     size_t n = work->n_items;
@@ -263,7 +265,7 @@ static void join_items(struct layout *layout, struct shmemi_graph *graph)
     memcpy(layout->work->result.extents, layout->extents, graph->n_extents * sizeof *layout->extents);
 }
 
-/* Extents are right as the walk has placed them, unless items overlap. */
+/* Keeps the extents that the walk has placed, unless items overlap. */
 static int order_extents(struct shmemi_graph *graph, struct shmemi_graph_work *work, bool *overlap_p)
 {
     struct layout layout;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One queue of pieces (double_queue.h), whose host side packs or unpacks and whose moves are copies to a place or
- * transfers with a view. Each buffer has an event, or a context of its own, so that its moves can be asked for one by
- * one. Ranges that need no packing leave when the piece behind them does, so that all is in order on the bus.
+ * Runs one queue of pieces (double_queue.h): the host side packs or unpacks, and the moves are copies to a place or
+ * transfers with a view. Each buffer has its own event or context, so that its moves can be tested separately. Ranges
+ * that need no packing are started together with the piece after them, so that all data cross the bus in order.
  */
 #include "deep/pipeline.h"
 
@@ -19,9 +19,9 @@
 
 enum { IN_PLACE_ALONE = 4 << 20, DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
 
-_Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "the same buffers");
+_Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "must be the size of the buffers");
 
-/* The data, and how far it has been cut. */
+/* The data, and how far it has been cut into pieces. */
 struct data {
     size_t size;
     shmemi_pack_t pack;
@@ -30,35 +30,36 @@ struct data {
     const struct shmemi_direct_range *direct;
     size_t n_direct;
 
-    size_t at, direct_cut; /* the next piece begins here, or behind the direct ranges from here on */
-    char *in_place;        /* where it is packed or unpacked without buffers; NULL: there are buffers */
+    size_t at, direct_cut; /* where the next piece begins; where the next direct range does */
+    char *in_place;        /* where it is packed or unpacked without buffers, or NULL */
 };
 
 struct moves;
 
-/* A transfer, as its moves see it. */
+/* A transfer, the argument of its moves. */
 struct transfer {
     const struct moves *moves;
     const struct shmemi_far_side *far;
     struct data *data;
     bool is_send;
     const struct shmemi_copy_pool *pool;
-    struct shmemi_event event[SHMEMI_COPY_BUFFERS_MAX]; /* of buffers, to and from places */
+    struct shmemi_event event[SHMEMI_COPY_BUFFERS_MAX]; /* for each buffer, if the far side is a place */
     struct shmemi_event *direct_event;
     size_t direct_started;
     unsigned spins;
 };
 
-/* Moves to and from a kind of far side. Number: of a buffer, or SHMEMI_COPY_BUFFERS_MAX and more: of a direct range. */
+/* Moves to and from one kind of far side. number: below SHMEMI_COPY_BUFFERS_MAX a buffer, from there on a direct range.
+ * */
 struct moves {
     int (*start)(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes);
     int (*test)(struct transfer *transfer, unsigned buffer);
-    int (*finish)(struct transfer *transfer); /* wait for all that is still under way */
+    int (*finish)(struct transfer *transfer); /* wait for all moves that are still in progress */
 };
 
 /* ---- Far sides --------------------------------------------------------------------------------------------------- */
 
-/* The kind that touches the buffers. */
+/* The kind of memory whose device accesses the buffers. */
 static const struct shmemi_memory *memory_of(const struct shmemi_far_side *far)
 {
     if (!far->view)
@@ -66,7 +67,7 @@ static const struct shmemi_memory *memory_of(const struct shmemi_far_side *far)
     return far->view->driver->copies_itself ? far->view->place.memory : &shmemi_memory_host;
 }
 
-/* Where the far side lies in this process as host memory; NULL: nowhere. */
+/* Where the far side is mapped into this process as host memory, or NULL. */
 static char *host_address(const struct shmemi_far_side *far)
 {
     if (!far->view)
@@ -120,7 +121,7 @@ static int place_finish(struct transfer *transfer)
     int rc = 0;
     for (size_t i = 0; i < transfer->direct_started; i++) {
         struct shmemi_event *event = &transfer->direct_event[i];
-        int waited = event->memory ? event->memory->event_wait(event) : 0; /* else it was empty */
+        int waited = event->memory ? event->memory->event_wait(event) : 0; /* no memory: nothing was started */
         rc = rc ? rc : waited;
     }
     return rc;
@@ -130,7 +131,7 @@ static const struct moves place_moves = {place_start, place_test, place_finish};
 
 /* ---- Moves to and from views ------------------------------------------------------------------------------------- */
 
-/* Of the buffers, and of all direct ranges; whoever has the pool has them. */
+/* One for each buffer, and one for all direct ranges. Used by the thread that has the copy pool. */
 static struct shmemi_context contexts[CONTEXTS];
 
 static int start_transfer(struct shmemi_context *context, const struct shmemi_far_side *far, bool is_send, char *bytes,
@@ -171,7 +172,7 @@ static int view_finish(struct transfer *transfer)
 
 static const struct moves view_moves = {view_start, view_test, view_finish};
 
-/* The network knows the buffers from the first transfer on. */
+/* The buffers once they are registered with the network, which the first transfer does. */
 static char *registered;
 
 static void register_buffers(const struct shmemi_copy_pool *pool, const struct shmemi_view *view)
@@ -191,7 +192,7 @@ void shmemi_pipeline_close(void)
 
 /* ---- The near side ----------------------------------------------------------------------------------------------- */
 
-/* What lies between direct ranges. */
+/* Cuts pieces from the data between direct ranges. */
 static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 {
     struct data *data = host;
@@ -271,7 +272,7 @@ static int copy_in_place(struct data *data)
 
 /* ---- One small buffer -------------------------------------------------------------------------------------------- */
 
-/* Blocking. */
+/* Moves the bytes of one small buffer and waits for them. */
 static int move_small(const struct shmemi_far_side *far, bool is_send, char *bytes, size_t nbytes)
 {
     struct shmemi_place near_place = shmemi_place_host(bytes);

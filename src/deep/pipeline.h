@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data that is never in memory as a whole: packed, or unpacked, in pieces by several threads, by way of page-locked
- * buffers, while other pieces travel.
+ * Transfers data that is never in memory as a whole: several threads pack or unpack it in pieces, in page-locked
+ * buffers, while other pieces are being transferred.
  *
  *      send      source --pack, threads--> buffer --copy or put--> far side
  *      receive   far side --copy or get--> buffer --unpack, threads--> destination
  *
- * Data that fits one small buffer takes no thread. A far side in host memory needs no buffers: threads pack straight
- * into it. Any thread; large transfers of several threads come one after the other.
+ * Data that fits into one small buffer needs no other threads. If the far side is in host memory, threads pack directly
+ * into it. Any thread may call; large transfers of several threads are done one after the other.
  */
 #ifndef SHMEMI_PIPELINE_H
 #define SHMEMI_PIPELINE_H
@@ -20,18 +20,18 @@
 struct shmemi_context;
 struct shmemi_view;
 
-/* Make bytes [at, at + nbytes) of the data, and take them apart. Called for disjoint pieces that make up the whole, in
- * any order, by several threads at once; they call nothing that waits. */
+/* Pack or unpack bytes [at, at + nbytes) of the data. Called for disjoint pieces that make up the whole, in any order,
+ * by several threads at once. The functions must not wait. */
 typedef void (*shmemi_pack_t)(const void *argument, size_t at, char *bytes, size_t nbytes);
 typedef void (*shmemi_unpack_t)(const void *argument, size_t at, const char *bytes, size_t nbytes);
 
-/* Part of the data that lies in host memory just as it travels: it is copied from, or to, where it is, and is packed
- * only when the far side is in host memory. Worth it where shmemi_far_takes_directly says so. */
+/* Part of the data whose bytes in host memory need no packing: it is transferred directly from or to its place, unless
+ * the far side is host memory, in which case it is packed. Worth it if shmemi_far_takes_directly returns true. */
 struct shmemi_direct_range {
     size_t at, size; /* in the data */
     char *bytes;
 };
-enum { SHMEMI_PIPELINE_DIRECT = 1 << 20 }; /* bytes of the smallest that is worth it */
+enum { SHMEMI_PIPELINE_DIRECT = 1 << 20 }; /* bytes of the smallest direct range */
 
 struct shmemi_pipeline_source {
     size_t size;
@@ -49,12 +49,12 @@ struct shmemi_pipeline_dest {
     size_t n_direct;
 };
 
-/* Where the data goes or comes from: a place of any kind of memory, or a part of a PE's copy of a region. */
+/* Target or origin of the data: a place in any kind of memory, or a part of a PE's copy of a region. */
 struct shmemi_far_side {
-    struct shmemi_place place; /* for a NULL view */
+    struct shmemi_place place; /* if view is NULL */
     const struct shmemi_view *view;
     size_t offset;
-    struct shmemi_context *context; /* whose quiet completes what is sent to a view */
+    struct shmemi_context *context; /* a quiet of this completes what is sent to a view */
 };
 
 static inline struct shmemi_far_side shmemi_far_place(struct shmemi_place place)
@@ -68,22 +68,24 @@ static inline struct shmemi_far_side shmemi_far_view(struct shmemi_context *cont
     return (struct shmemi_far_side){.view = view, .offset = offset, .context = context};
 }
 
-/* Returns when the source is not needed any more; the data is at a place then, and at a view when quiet of the context
- * has returned. 0 or -errno, logged: some of the data may have arrived, and nothing is under way any more. */
+/* Returns when the source is no longer needed. The data has then arrived if the far side is a place; for a view it has
+ * after quiet of the context. Returns 0, or logs an error and returns -errno; some of the data may have arrived, and
+ * nothing is in progress any more. */
 int shmemi_pipeline_send(const struct shmemi_far_side *far, const struct shmemi_pipeline_source *source);
-/* Returns when all has been unpacked. -errno, logged: some of the data may have been unpacked. */
+/* Returns when everything has been unpacked: 0, or logs an error and returns -errno; some of the data may have been
+ * unpacked. */
 int shmemi_pipeline_receive(const struct shmemi_far_side *far, const struct shmemi_pipeline_dest *dest);
 
-/* Is this memory page-locked and large enough to be a direct range? */
+/* Whether this memory is page-locked and large enough for a direct range. */
 bool shmemi_far_takes_directly(const struct shmemi_far_side *far, const void *bytes, size_t nbytes);
 
-/* A page-locked buffer of SHMEMI_PIPELINE_SMALL bytes, for what is packed by the caller and left under way. NULL when
- * none is free: there are few. Any thread gives it back. */
+/* A page-locked buffer of SHMEMI_PIPELINE_SMALL bytes, for a transfer that the caller packs itself and does not wait
+ * for. There are only few; NULL if none is free. Any thread may give it back. */
 enum { SHMEMI_PIPELINE_SMALL = 256 << 10 };
 char *shmemi_pipeline_take_buffer(const struct shmemi_far_side *far);
 void shmemi_pipeline_give_buffer(char *buffer);
 
-/* Nothing is under way; before the network is closed. */
+/* Called when no transfer is in progress and before the network is closed. */
 void shmemi_pipeline_close(void);
 
 #endif

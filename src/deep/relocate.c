@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An image from somewhere else becomes objects: nothing in it is believed. It has to be exactly what laying out its own
- * graph gives, so that what is set afterwards is all that will be followed.
+ * Turns an image from another PE into objects, without trusting any of it. The image must equal the layout of its own
+ * graph exactly; so the pointers that are set here are the only ones that will be followed.
  */
 #include "deep/image.h"
 
@@ -66,7 +66,8 @@ int shmemi_image_relocate(const char *routine, char *bytes, const struct shmemi_
     header.base = new_base;
     header.check = shmemi_image_header_check(&header);
     memcpy(bytes, &header, sizeof header);
-    /* Where objects overlap a pointer can be part of another's count: its new value would have changed the graph. */
+    /* Check again: where objects overlap, a pointer can be part of another pointer's count, and then its new value has
+     * changed the graph. */
     rc = open_image(routine, bytes, &header, type, &graph);
     if (!rc)
         shmemi_graph_close(&graph);

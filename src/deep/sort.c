@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A radix sort, least significant digit first, of the bits in which the keys differ.
+ * A radix sort, least significant digit first, that looks only at the bits in which the keys differ.
  */
 #include "deep/sort.h"
 
@@ -28,7 +28,7 @@ static bool is_sorted(const struct shmemi_pair *pairs, size_t n)
     return true;
 }
 
-/* Distribute by the bits from shift on. */
+/* One pass: distribute the pairs by the given number of bits from shift on. */
 static void distribute(const struct shmemi_pair *from, struct shmemi_pair *to, size_t n, unsigned shift, unsigned bits)
 {
     size_t starts[1 << BITS_LARGE], start = 0;

@@ -12,7 +12,7 @@ struct shmemi_pair {
     uint64_t key, value;
 };
 
-/* Sort by key; pairs with the same key keep their order. There is room for n pairs in other. */
+/* Sort by key; pairs with the same key keep their order. other has room for n pairs. */
 void shmemi_sort_pairs(struct shmemi_pair *pairs, size_t n, struct shmemi_pair *other);
 
 #endif

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory of the table of visited elements.
+ */
 #include "deep/visited.h"
 
 #include <stdlib.h>

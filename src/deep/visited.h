@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which elements the walk knows, by address and type: open addressing with linear probing, at most three quarters full.
+ * The elements that the walk has visited, by address and type: a hash table with linear probing, at most three quarters
+ * full.
  */
 #ifndef SHMEMI_DEEP_VISITED_H
 #define SHMEMI_DEEP_VISITED_H
@@ -11,17 +12,17 @@
 
 struct shmemi_visited_entry {
     uintptr_t address;
-    uint32_t item_plus_1; /* that it belongs to, and which tells the type; 0: the entry is free */
+    uint32_t item_plus_1; /* the item that holds the element and has its type; 0 if the entry is free */
 };
 
-/* All zero before the first use. */
+/* Initialise with zeros. */
 struct shmemi_visited {
     struct shmemi_visited_entry *entries;
     size_t n;
-    unsigned shift; /* 64 less the logarithm of the number of entries */
+    unsigned shift; /* 64 minus the binary logarithm of the number of entries */
 };
 
-/* Make the table empty, of the size that the last graph has shown to be right. False without memory. */
+/* Empty the table, and adapt its size to the last graph. False if there is no memory. */
 bool shmemi_visited_clear(struct shmemi_visited *visited);
 bool shmemi_visited_grow(struct shmemi_visited *visited);
 
@@ -40,7 +41,7 @@ static inline bool shmemi_visited_is_full(const struct shmemi_visited *visited)
     return visited->n >= shmemi_visited_size(visited->shift) / 4 * 3;
 }
 
-/* Take up the free entry that find has given. */
+/* Fill the free entry that shmemi_walk_find has returned. */
 static inline void shmemi_visited_enter(struct shmemi_visited *visited, struct shmemi_visited_entry *entry,
                                         uintptr_t address, uint32_t item)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One walk along all pointers, breadth first: the items are the queue. Every element is looked at once for each type
- * under which something points to it; objects inside of objects have a stack, which is as deep as types are nested.
+ * The walk along all pointers, breadth first; the list of items is its queue. It visits every element once for each
+ * type of pointer that leads to it. A stack, as deep as types are nested, serves objects inside objects.
  */
 #include "deep/walk.h"
 
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an image is worth, by its bytes; honest ones stay far below. A step is for a pointer, which has 8 bytes, or for
- * an object around it; a pointer belongs to few objects that overlap, and leads to one item. */
+/* Limits for an image, per byte of its size, which undamaged images never approach. A step visits a pointer, which has
+ * 8 bytes, or an object around one; a pointer belongs to few overlapping objects, and leads to one item. */
 enum { STEPS_PER_BYTE = 8, LINKS_PER_BYTE = 1, BYTES_PER_ITEM = 4, AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
 enum { KEPT_ITEMS = 1 << 17, FIRST_ROOM = 64 };
 
@@ -38,7 +38,7 @@ static __attribute__((cold)) int no_memory(const struct shmemi_graph_work *work)
     return -ENOMEM;
 }
 
-/* Complain about a field; link NULL: about the argument. */
+/* Log an error about a field or, if link is NULL, about the argument. */
 static __attribute__((cold)) int bad_field(const struct shmemi_graph_work *work, const struct shmemi_type *type,
                                            const struct shmemi_type_link *link, int rc, const char *cause)
 {
@@ -48,7 +48,7 @@ static __attribute__((cold)) int bad_field(const struct shmemi_graph_work *work,
     return image ? -EBADMSG : rc;
 }
 
-/* Is there room for n elements at address? */
+/* Whether n elements at address lie inside the space. */
 static inline bool is_inside(const struct shmemi_graph_work *work, uintptr_t address, size_t n, size_t size)
 {
     const struct shmemi_graph_space *space = &work->options->space;
@@ -61,7 +61,7 @@ static inline bool is_inside(const struct shmemi_graph_work *work, uintptr_t add
 
 static __attribute__((cold)) int too_many(const struct shmemi_graph_work *work, const struct shmemi_type *type)
 {
-    return bad_field(work, type, NULL, -ENOMEM, "more objects than any memory has");
+    return bad_field(work, type, NULL, -ENOMEM, "more objects than any memory can hold");
 }
 
 static inline int count_steps(struct shmemi_graph_work *work, const struct shmemi_type *type, uint64_t n)
@@ -76,15 +76,7 @@ static inline size_t elements_after(const struct shmemi_graph_work *work, uint32
     return (extent->size - (address - extent->address)) / work->items[item].type->size;
 }
 
-static __attribute__((cold)) int too_large(const struct shmemi_graph_work *work)
-{
-    bool image = shmemi_walk_is_image(work);
-    shmemi_error("%s: %sthe objects are larger than any memory", work->options->routine,
-                 image ? "damaged image: " : "");
-    return image ? -EBADMSG : -EOVERFLOW;
-}
-
-/* The turn of an object comes later. Pointers are often at its ends. */
+/* Prefetch the pointers of an object that is visited later; they are often at its ends. */
 static inline void prefetch_links(const struct shmemi_graph_work *work, uintptr_t address,
                                   const struct shmemi_type *type)
 {
@@ -95,7 +87,7 @@ static inline void prefetch_links(const struct shmemi_graph_work *work, uintptr_
     __builtin_prefetch(bytes + type->links[type->n_links - 1].offset);
 }
 
-/* Something points to n elements at this address that no item is known to cover; known of them are in one. */
+/* Add an item for n elements at this address, which no item is known to cover; the first `known` of them are in one. */
 static int add_item(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
                     size_t known)
 {
@@ -108,7 +100,7 @@ static int add_item(struct shmemi_graph_work *work, uintptr_t address, const str
     prefetch_links(work, address, type);
     size_t at = work->size + (-work->size & (shmemi_walk_alignment(size, type->alignment) - 1));
     if (shmemi_unlikely(size > PTRDIFF_MAX - at))
-        return too_large(work);
+        return bad_field(work, type, NULL, -EOVERFLOW, "the objects are larger than any memory");
     work->result.extents[number] = (struct shmemi_extent){address, size, at};
     work->items[number] = (struct shmemi_walk_item){type, known};
     work->size = at + size;
@@ -116,7 +108,7 @@ static int add_item(struct shmemi_graph_work *work, uintptr_t address, const str
     return 0;
 }
 
-/* Something points to n elements at this address. Which item are they in? */
+/* Find the item of n elements at this address, to which something points, or add one. */
 static inline int reach(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
                         uint32_t *item_p)
 {
@@ -140,19 +132,19 @@ static inline int reach(struct shmemi_graph_work *work, uintptr_t address, const
     return add_item(work, address, type, n, known);
 }
 
-/* Where a byte of an item is in the image. */
+/* The offset of a byte of an item in the image. */
 static inline size_t place_of(const struct shmemi_graph_work *work, uint32_t item, uintptr_t address)
 {
     return work->result.extents[item].at + (address - work->result.extents[item].address);
 }
 
-/* There is room, see enter_object. */
+/* enter_object has made room. */
 static inline void add_link(struct shmemi_graph_work *work, size_t at, size_t to)
 {
     work->result.links[work->n_links++] = (struct shmemi_graph_link){at, to};
 }
 
-/* Elements of a string with the last, which is 0, or 0 when it has none before the end of the image. */
+/* Number of elements of a string up to and including the 0; 0 if there is none before the end of the image. */
 static size_t string_length(const char *bytes, size_t element_size, size_t room)
 {
     const char zero[8] = {0};
@@ -170,16 +162,16 @@ static int measure_string(struct shmemi_graph_work *work, const struct shmemi_ty
                           const struct shmemi_type_link *link, uintptr_t address, size_t *n_p)
 {
     if (!is_inside(work, address, 1, link->target->size))
-        return bad_field(work, type, link, -EINVAL, "points out of memory");
+        return bad_field(work, type, link, -EINVAL, "points outside memory");
     const struct shmemi_graph_space *space = &work->options->space;
     size_t room = shmemi_walk_is_image(work) ? space->size - (address - space->base) : SIZE_MAX;
     *n_p = string_length(shmemi_walk_bytes(work, address), link->target->size, room);
     if (!*n_p)
-        return bad_field(work, type, link, -EINVAL, "a string without end");
+        return bad_field(work, type, link, -EINVAL, "a string without a terminating 0");
     return count_steps(work, type, *n_p / BYTES_PER_STEP);
 }
 
-/* How many elements does this field of an object point to, and where are they? */
+/* Find how many elements a field of an object points to, and where. */
 static int measure(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
                    const struct shmemi_type_link *link, uintptr_t *address_p, size_t *n_p)
 {
@@ -211,7 +203,7 @@ static inline bool is_followed(const struct shmemi_graph_work *work, const struc
            (!skipped || !shmemi_field_set_has(skipped, link->id));
 }
 
-/* A pointer that does not make its target part of the graph. */
+/* Note a pointer that does not make its target part of the graph. */
 static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type_link *link,
                         size_t at)
 {
@@ -222,7 +214,7 @@ static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const 
         return 0;
     }
     struct shmemi_visited_entry *entry = link->target ? shmemi_walk_find(work, address, link->target) : NULL;
-    if (entry && entry->item_plus_1) { /* most often it points to something that is known already */
+    if (entry && entry->item_plus_1) { /* the target is known already, the most frequent case */
         add_link(work, at, place_of(work, entry->item_plus_1 - 1, address));
         return 0;
     }
@@ -238,14 +230,14 @@ static inline int reach_by(struct shmemi_graph_work *work, const struct shmemi_t
 {
     uint32_t target = 0;
     if (!is_inside(work, address, n, link->target->size))
-        return bad_field(work, type, link, -EOVERFLOW, "points to more objects than there is memory");
+        return bad_field(work, type, link, -EOVERFLOW, "points to more objects than memory can hold");
     int rc = reach(work, address, link->target, n, &target);
     if (!rc)
         add_link(work, at, place_of(work, target, address));
     return rc;
 }
 
-/* Look at a field of an object, of which at is the pointer's place in the image. */
+/* Visit a field of an object; `at` is the pointer's offset in the image. */
 static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
                   const struct shmemi_type_link *link, size_t at)
 {
@@ -256,13 +248,13 @@ static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct
     int rc = measure(work, object, type, link, &address, &n);
     if (!rc && n)
         return reach_by(work, type, link, at, address, n);
-    /* An array without elements is allocated all the same, and any address will do for it. */
+    /* An allocated array without elements needs a pointer that is not null; any address will do. */
     bool is_empty_array = address && (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN);
     add_link(work, at, is_empty_array ? at : SHMEMI_LINK_NULL);
     return rc;
 }
 
-/* The most common field of all, a pointer to a fixed number of objects. */
+/* Visit the most frequent kind of field, a pointer to a fixed number of objects. */
 static inline int follow_plain(struct shmemi_graph_work *work, uintptr_t object, const struct shmemi_type *type,
                                const struct shmemi_type_link *link, size_t at)
 {
@@ -274,7 +266,7 @@ static inline int follow_plain(struct shmemi_graph_work *work, uintptr_t object,
     return 0;
 }
 
-/* Prepare for the pointers of an object. */
+/* Make room for the links of an object. */
 static inline int enter_object(struct shmemi_graph_work *work, const struct shmemi_type *type)
 {
     const size_t n_links = work->n_links + type->n_links;
@@ -285,7 +277,7 @@ static inline int enter_object(struct shmemi_graph_work *work, const struct shme
     return count_steps(work, type, type->n_links);
 }
 
-/* Go on with the objects inside of an object, and later with what comes after them. */
+/* Continue with the objects inside an object, and later with what follows them. */
 static int enter_array(struct shmemi_graph_work *work, struct shmemi_walk_frame *frame,
                        const struct shmemi_type_link *link)
 {
@@ -296,7 +288,8 @@ static int enter_array(struct shmemi_graph_work *work, struct shmemi_walk_frame 
     return enter_object(work, frame->type);
 }
 
-/* The frame has come to the end of an object: the next one of the array, or what it is inside of. False at the end. */
+/* At the end of an object, continue with the next one of the array or with the surrounding object. False if there is
+ * none. */
 static bool leave_object(struct shmemi_graph_work *work, struct shmemi_walk_frame *frame, int *rc_p)
 {
     if (--frame->n) {
@@ -312,13 +305,13 @@ static bool leave_object(struct shmemi_graph_work *work, struct shmemi_walk_fram
     return true;
 }
 
-/* Look at all fields of an object, and of those inside of it. */
+/* Visit all fields of an object, and of the objects inside it. */
 static inline int look_at_object(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type,
                                  uint32_t owner)
 {
     struct shmemi_walk_frame frame = {address, 1, 0, type};
     const bool skips = work->options->skipped;
-    const size_t distance = place_of(work, owner, 0); /* from an address to its place in the image */
+    const size_t distance = place_of(work, owner, 0); /* from an address to its offset in the image */
     int rc = enter_object(work, type);
     do {
         while (!rc && frame.link < frame.type->n_links) {
@@ -335,7 +328,8 @@ static inline int look_at_object(struct shmemi_graph_work *work, uintptr_t addre
     return rc;
 }
 
-/* Is this element of an item known already? Then so are the *n_p that begin with it. Otherwise it is now. */
+/* Whether this element of an item has been visited; if so, so have the *n_p elements that begin with it. If not, mark
+ * it. */
 static int is_known(struct shmemi_graph_work *work, uintptr_t address, uint32_t owner, size_t *n_p)
 {
     const struct shmemi_type *type = work->items[owner].type;
@@ -384,7 +378,7 @@ static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct 
     if (!address || !nelems)
         return 0;
     if (!is_inside(work, address, nelems, type->size))
-        return bad_field(work, type, NULL, -EOVERFLOW, "more objects than there is memory");
+        return bad_field(work, type, NULL, -EOVERFLOW, "more objects than memory can hold");
     int rc = reach(work, address, type, nelems, &item);
     for (size_t i = 0; !rc && i < work->n_items; i++)
         rc = look_at_item(work, (uint32_t)i);
@@ -403,10 +397,10 @@ static void set_limits(struct shmemi_graph_work *work)
         work->most_items = SHMEMI_WALK_MAX_ITEMS;
 }
 
-/* ---- memory ---- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
-/* What the last walk worked with, and what the last graph to be closed was in, unless they were large: fresh memory
- * would cost more than the walk of a small graph. */
+/* Memory kept from the last walk and the last graph, unless it was large: allocating it anew would cost more than the
+ * walk of a small graph. */
 static _Atomic(struct shmemi_graph_work *) spare_work;
 static _Atomic(struct shmemi_graph_memory *) spare_memory;
 
@@ -462,7 +456,7 @@ static void put_back_work(struct shmemi_graph_work *work)
     free_work(is_small ? atomic_exchange(&spare_work, work) : work);
 }
 
-/* ---- all ---- */
+/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
 static int make_graph(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
                       const struct shmemi_type *type, size_t nelems, struct shmemi_graph_memory *memory)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the walk finds and the layout takes up.
+ * What the walk finds and the layout then arranges.
  */
 #ifndef SHMEMI_DEEP_WALK_H
 #define SHMEMI_DEEP_WALK_H
@@ -12,18 +12,18 @@
 /* An array that something points to, in the order of discovery; its place is in the extent of the same number. */
 struct shmemi_walk_item {
     const struct shmemi_type *type;
-    size_t first; /* elements before this one belong to an earlier item too, and were looked at there */
+    size_t first; /* the elements before this one also belong to an earlier item, and were visited there */
 };
 
 enum { SHMEMI_WALK_MAX_ITEMS = INT32_MAX };
 
-/* A pointer that is to be looked up when all is known. */
+/* A weak pointer, whose target is looked up when the walk has ended. */
 struct shmemi_walk_weak {
     size_t link;
     uintptr_t address;
 };
 
-/* Objects inside of an object, of which n are still to be looked at. */
+/* Objects inside an object, n of which have not been visited yet. */
 struct shmemi_walk_frame {
     uintptr_t address;
     size_t n;
@@ -31,7 +31,7 @@ struct shmemi_walk_frame {
     const struct shmemi_type *type;
 };
 
-/* What becomes part of the graph. */
+/* Memory that becomes part of the graph. */
 struct shmemi_graph_memory {
     struct shmemi_extent *extents;
     struct shmemi_graph_link *links;
@@ -39,7 +39,7 @@ struct shmemi_graph_memory {
     size_t max_extents, max_links, max_by_address;
 };
 
-/* Extents and links are placed at once, as if no items overlapped, which is what they mostly do. */
+/* The state of a walk. It places extents and links at once, assuming that no items overlap, which is mostly true. */
 struct shmemi_graph_work {
     const struct shmemi_walk_options *options;
     struct shmemi_graph_memory result;
@@ -56,8 +56,8 @@ struct shmemi_graph_work {
     size_t scratch_size;
 };
 
-/* The entry of an element, or the free one where it belongs. NULL when there is no memory for a larger table. An entry
- * stays where it is until the next call. */
+/* The entry of an element, or the free entry for it; NULL if there is no memory for a larger table. Valid until the
+ * next call. */
 static inline struct shmemi_visited_entry *shmemi_walk_find(struct shmemi_graph_work *work, uintptr_t address,
                                                             const struct shmemi_type *type)
 {
@@ -72,7 +72,7 @@ static inline struct shmemi_visited_entry *shmemi_walk_find(struct shmemi_graph_
     return &entries[place];
 }
 
-/* The bytes of the pointer value address, which has been checked. */
+/* The bytes at a pointer value, which has been checked. */
 static inline const char *shmemi_walk_bytes(const struct shmemi_graph_work *work, uintptr_t address)
 {
     const struct shmemi_graph_space *space = &work->options->space;
@@ -91,13 +91,13 @@ static inline size_t shmemi_walk_alignment(size_t size, size_t alignment)
     return size >= FROM ? MOST : alignment;
 }
 
-/* Room for n elements of an array; false when there is no memory. */
+/* Make room for n elements of an array; false if there is no memory. */
 #define SHMEMI_WALK_ROOM(_array, _n, _max)                                                                             \
     ((_n) <= (_max) || shmemi_walk_grow((void **)&(_array), &(_max), _n, sizeof *(_array)))
 bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size);
 
-/* Make a graph of what the walk has found: extents that do not overlap, links, root, size, shape. 0 or -errno, logged.
- * The graph uses the memory of the result. */
+/* Make a graph of what the walk has found: extents that do not overlap, links, root, size, shape. Returns 0, or logs an
+ * error and returns -errno. The graph takes over the memory. */
 int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work);
 
 #endif

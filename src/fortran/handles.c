@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Handles of the C library as variables that types.f90.in binds to: Fortran has no address constants. And the one
- * routine that Fortran cannot call, because its C declaration has a variable number of arguments.
+ * Handles of the C library as variables for types.f90.in, since Fortran has no constants of type c_ptr; and a wrapper
+ * for shmem_pcontrol, which Fortran cannot call because it takes a variable number of arguments.
  */
 #include <shmem.h>
 

@@ -55,7 +55,7 @@ module mapshmem_map
 
 contains
 
-    ! The result is for c_f_pointer, and the pointer for transfers only: nothing may read or write what it points to.
+    ! The result is for c_f_pointer; the pointer is for transfers only, and the program must not access its target.
     function shmmap_int32(obj, size, type) result(mapped)
         type(c_ptr), intent(in) :: obj
         integer(c_int32_t), intent(in) :: size

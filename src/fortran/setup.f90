@@ -103,7 +103,7 @@ contains
         initialized = c_true(flag)
     end subroutine
 
-    ! Blanks follow the name; a variable that is too short gets the beginning.
+    ! The name is padded with blanks; a variable that is too short receives its beginning.
     subroutine shmem_info_get_name(name)
         character(len=*), intent(out) :: name
         character(kind=c_char) :: text(SHMEM_MAX_NAME_LEN)
@@ -128,7 +128,7 @@ contains
         shmem_addr_accessible = c_true(c_addr_accessible(c_loc(addr), pe))
     end function
 
-    ! The address of another PE's dest for load and store, to be given to c_f_pointer; null where there is none.
+    ! The address of another PE's dest for load and store, to be passed to c_f_pointer; null if there is none.
     function shmem_ptr(dest, pe) result(local)
         type(*), dimension(..), target, intent(in) :: dest
         integer, intent(in) :: pe

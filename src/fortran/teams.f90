@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Teams and contexts [OpenSHMEM 1.6, 9.4 and 9.5]. The configuration of a new team may be left out.
+! Teams and contexts [OpenSHMEM 1.6, 9.4 and 9.5]. The configuration of a new team is optional.
 
 module mapshmem_teams
     use, intrinsic :: iso_c_binding

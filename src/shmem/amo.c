@@ -21,7 +21,7 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    if (shmemi_likely(view->mapped != NULL)) { /* which waits for nobody */
+    if (shmemi_likely(view->mapped != NULL)) { /* never waits */
         shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
         return;
     }
@@ -31,7 +31,7 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
     shmemi_call_end(&call.call);
 }
 
-/* The old value goes where the CPU cannot store it: to mapped memory. */
+/* For a fetch address in mapped memory, to which the CPU cannot store. */
 static int fetch_to_place(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, const struct shmemi_place *place)
 {
@@ -61,7 +61,7 @@ void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *d
     shmemi_call_end(&call.call);
 }
 
-/* Drivers know words of 4 and 8 bytes; of floating-point values they see the bits. */
+/* Drivers handle words of 4 and 8 bytes, so floating-point values are passed as their bits. */
 static inline uint64_t bits_of(const void *value, size_t size)
 {
     uint64_t bits = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the watchdog says about transfers and addresses.
+ * Text for the watchdog about transfers and addresses.
  */
 #include "shmem/internal.h"
 

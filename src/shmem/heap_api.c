@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory management [9.3]. Every PE makes the same calls, so every PE's allocator comes to the same offset.
+ * Memory management [9.3]. Every PE makes the same calls, so every PE's allocator finds the same offset.
  */
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
@@ -31,7 +31,7 @@ static void report_full(const char *routine, size_t size)
                     routine, size, state.used, state.size, state.largest_free);
 }
 
-/* Without the barrier. */
+/* Allocates without the barrier that the specification requires on exit. */
 static void *allocate(const char *routine, size_t size, size_t alignment)
 {
     shmemi_require_init(routine);
@@ -57,7 +57,7 @@ SHMEMI_API(void *, malloc, (size_t size))
     return allocate_collectively("shmem_malloc", size, DEFAULT_ALIGNMENT);
 }
 
-/* Heap memory is equally good for atomics and signals from everywhere: the hints [9.3.5] change nothing. */
+/* All heap memory suits remote atomics and signals equally, so the hints [9.3.5] change nothing. */
 SHMEMI_API(void *, malloc_with_hints, (size_t size, long hints))
 {
     (void)hints;
@@ -68,7 +68,7 @@ SHMEMI_API(void *, calloc, (size_t count, size_t size))
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
-        bytes = SIZE_MAX / 2; /* more than any heap has */
+        bytes = SIZE_MAX / 2; /* more than any heap */
     void *address = allocate("shmem_calloc", bytes, DEFAULT_ALIGNMENT);
     if (address)
         memset(address, 0, bytes);

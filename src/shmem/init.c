@@ -28,11 +28,11 @@
 #include "config.h"
 
 static struct {
-    unsigned depth; /* initialisations not yet finalised */
+    unsigned depth; /* number of initialisations not yet finalised */
     int thread_level;
-    pid_t pid; /* of the process that initialised: a child that it forks is no PE */
+    pid_t pid; /* of the process that initialised: a child that it forks is not a PE */
     bool watches_exit;
-    bool ends_itself; /* was begun by start_pes */
+    bool ends_itself; /* initialised by start_pes, so finalised at exit */
 } library;
 
 bool shmemi_is_initialized(void)
@@ -60,7 +60,7 @@ static void introduce(void)
     shmemi_settings_print(stderr);
 }
 
-/* What this PE can do before it meets the others. */
+/* The steps that need no other PE. */
 static int prepare(void)
 {
     int rc = shmemi_settings_read();
@@ -77,9 +77,9 @@ static int prepare(void)
     return rc;
 }
 
-/* A PE whose preparation failed still comes to the fence, where the others wait, before it ends the job: launchers do
- * not bear an abort in the middle of a fence. The cause is mostly the same on all PEs: PE 0 tells it, and the others
- * only if it does not. */
+/* A PE whose preparation failed takes part in the fence, where the others wait, before it ends the job: launchers
+ * cannot handle an abort in the middle of a fence. The cause is mostly the same on all PEs, so PE 0 logs it, and the
+ * others only if PE 0 does not. */
 static int prepare_and_meet(void)
 {
     shmemi_log_hold(shmemi_job.pe > 0);
@@ -131,15 +131,16 @@ static void close_library(void)
     shmemi_job.n_pes = 0;
 }
 
-/* Who has left the last combination may be ahead of others, whose messages are still to be acknowledged: connections end
- * when that is over. Not by a fence of the bootstrap, since MPI may be finalised already. */
-static int part(void)
+/* A PE that has left the last collective may be ahead of others that still expect acknowledgements of their messages,
+ * so it must not close its connections yet. A fence of the bootstrap cannot be used, since MPI may be finalised
+ * already. */
+static int wait_until_all_sent(void)
 {
-    return shmemi_is_leader(&shmemi_team_world) ? shmemi_leaders_part(&shmemi_team_world) : 0;
+    return shmemi_is_leader(&shmemi_team_world) ? shmemi_leaders_sync_last(&shmemi_team_world) : 0;
 }
 
-/* The last one completes the operations of all contexts, not only of the default one: after the barrier their targets
- * may be gone. */
+/* The last finalisation completes the operations of all contexts, not only of the default one: after the barrier their
+ * targets may be gone. */
 static void finalize(void)
 {
     if (library.depth > 1) {
@@ -152,13 +153,13 @@ static void finalize(void)
     shmemi_require(shmemi_report());
     library.depth = 0;
     shmemi_require(shmemi_drivers_end_gathering(&shmemi_default_ctx.transport));
-    shmemi_require(part());
+    shmemi_require(wait_until_all_sent());
     library.ends_itself = false;
     close_library();
 }
 
-/* Programs that begin with start_pes have no call for the end [9.1.13]. Others have forgotten theirs: that ends the job,
- * since PEs that still run would wait for this one. A PE that fails waits for nobody. */
+/* Programs that begin with start_pes need not call shmem_finalize [9.1.13]. Others have forgotten it, which ends the
+ * job, since PEs that still run would wait for this one. A PE that exits with an error does not wait for others. */
 static void finalize_at_exit(int status, void *argument)
 {
     (void)argument;
@@ -206,13 +207,13 @@ static int initialize(int thread_level)
     return 0;
 }
 
-/* A PE that cannot start ends the job: the others wait for it. */
+/* A PE that cannot start ends the job, since the others would wait for it. */
 SHMEMI_API(void, init, (void))
 {
     shmemi_require(initialize(SHMEM_THREAD_SINGLE));
 }
 
-/* Every level costs the same: what is asked for is what is provided. */
+/* All levels cost the same, so the requested one is provided. */
 SHMEMI_API(int, init_thread, (int requested, int *provided))
 {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
@@ -329,7 +330,7 @@ SHMEMI_API(void, info_get_version, (int *major, int *minor))
     *minor = SHMEM_MINOR_VERSION;
 }
 
-/* For profiling tools, which put their own in its place [10.1.1]. */
+/* For profiling tools, which replace it [10.1.1]. */
 SHMEMI_API(void, pcontrol, (int level, ...))
 {
     (void)level;

@@ -5,7 +5,7 @@
 #ifndef SHMEMI_INTERNAL_H
 #define SHMEMI_INTERNAL_H
 
-/* The generic forms would take the place of the functions of the same names. */
+/* The generic forms are macros that would hide the functions of the same names. */
 #define SHMEMI_WITHOUT_GENERIC
 #include "base/likely.h"
 #include "shmem.h"
@@ -18,8 +18,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* A public routine: pshmem_name is defined here and shmem_name is a weak alias of it, so that a tool can take its
- * place [10]. */
+/* Begins the definition of a public routine: it defines pshmem_name, and shmem_name as a weak alias, which a profiling
+ * tool can replace [10]. */
 #define SHMEMI_API(ret, name, params)                                                                                  \
     __attribute__((visibility("default"), weak, alias("pshmem_" #name))) ret shmem_##name params;                      \
     __attribute__((visibility("default"))) ret pshmem_##name params
@@ -56,7 +56,7 @@ static inline struct shmemi_ctx *shmemi_ctx_of(shmem_ctx_t handle)
     return (struct shmemi_ctx *)shmemi_context_of(handle);
 }
 
-/* The PE of the world that a number on a context means [9.5]; ends the job when the context's team has none. */
+/* Translates a PE number of the context's team to SHMEM_TEAM_WORLD [9.5]. Ends the job if the team has no such PE. */
 int shmemi_member_of_context(const struct shmemi_ctx *ctx, const char *routine, int pe);
 
 static inline int shmemi_world_pe(shmem_ctx_t handle, const char *routine, int pe)
@@ -67,13 +67,13 @@ static inline int shmemi_world_pe(shmem_ctx_t handle, const char *routine, int p
     return shmemi_member_of_context(ctx, routine, pe);
 }
 
-/* End the job: the address, PE or length that a routine was given leads nowhere. Names the reason. */
+/* Say why the address, PE or length passed to a routine is invalid, and end the job. */
 _Noreturn void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
     __attribute__((cold));
-/* End the job after an operation that has logged its error. */
+/* End the job after an error that has been logged. */
 _Noreturn void shmemi_give_up(void) __attribute__((cold));
 
-/* The view of a symmetric object of nbytes on a PE, and the offset in it. Does not return for a bad argument. */
+/* The view of a symmetric object of nbytes on a PE, and the offset in it. Ends the job if an argument is invalid. */
 static inline const struct shmemi_view *shmemi_reach(const char *routine, const void *address, size_t nbytes, int pe,
                                                      size_t *offset_p)
 {
@@ -87,8 +87,8 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
     return &region->view[pe];
 }
 
-/* Where the peer's copy of a symmetric object lies in this process. NULL when it is not mapped as host memory, or an
- * argument is wrong. */
+/* Where the peer's copy of a symmetric object lies in this process. NULL if it is not mapped as host memory or an
+ * argument is invalid. */
 static inline __attribute__((always_inline)) char *shmemi_mapped_address(const void *address, size_t nbytes, int pe)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) char *shmemi_mapped_address(const v
     return shmemi_likely(mapped && shmemi_region_holds(region, offset, nbytes)) ? mapped + offset : NULL;
 }
 
-/* A local argument. Host memory needs no look-up; anything else does. */
+/* Where a local argument lies. Host memory needs no look-up; anything else does. */
 static inline struct shmemi_place shmemi_local_place(const void *address, size_t nbytes)
 {
     struct shmemi_place place;
@@ -116,17 +116,17 @@ static inline struct shmemi_place shmemi_local_place(const void *address, size_t
     return place;
 }
 
-/* Go on only if an operation succeeded; it has logged its error. */
+/* End the job if an operation failed; it has logged its error. */
 static inline void shmemi_require(int rc)
 {
     if (shmemi_unlikely(rc))
         shmemi_give_up();
 }
 
-/* The same for a word, which must be aligned to its size. */
+/* As shmemi_reach, for a word, which must be aligned to its size. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
-/* A transfer that may have to wait, for the watchdog and traces. */
+/* Describes a transfer that may have to wait to the watchdog and traces. */
 struct shmemi_transfer_call {
     struct shmemi_call call;
     const struct shmemi_view *view;
@@ -142,24 +142,24 @@ shmemi_transfer_call(const char *routine, const struct shmemi_view *view, size_t
         offset,
         nbytes};
 }
-/* Append " of the symmetric heap" and the like. */
+/* Append "offset 64 of the symmetric heap" and the like. */
 void shmemi_append_address(char *text, size_t size, uint32_t region, size_t offset);
 
-/* The word of 2, 4 or 8 bytes at a local address, symmetric or private, in whatever memory, extended by zeros. Acquires:
- * what was ordered before the update that it sees is there too. */
+/* Load the word of 2, 4 or 8 bytes at a local address, symmetric or private, in any memory, and extend it by zeros. An
+ * acquire: what was ordered before the update that it reads is visible too. */
 uint64_t shmemi_load_word(const char *routine, const void *address, unsigned size);
 
-/* An address at which this PE (or, of GPU memory, a kernel) can load and store; NULL when there is none. */
+/* An address at which this PE (or, for GPU memory, a kernel) can load and store; NULL if there is none. */
 void *shmemi_ptr(const void *dest, int pe);
 
-/* Bytes of nelems elements; SIZE_MAX, which no region holds, when that is more than fits. */
+/* Bytes of nelems elements; SIZE_MAX, which no region holds, on overflow. */
 static inline size_t shmemi_bytes_of(size_t nelems, size_t size)
 {
     size_t nbytes;
     return __builtin_mul_overflow(nelems, size, &nbytes) ? SIZE_MAX : nbytes;
 }
 
-/* Transfers: what the typed routines are made of. nbytes counts bytes, strides too. They end the job on errors. */
+/* Transfers, of which the typed routines consist. They end the job on errors. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe);
 void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
@@ -169,18 +169,18 @@ void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *d
 void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe);
 
-/* Blocks of elements of size bytes; strides at least a block. */
+/* Blocks of elements of size bytes. */
 struct shmemi_strides {
-    size_t size, nelems;    /* of blocks */
-    ptrdiff_t dest, source; /* from block to block, in elements */
-    size_t block;           /* elements of a block: 1 for iput and iget */
+    size_t size, nelems;    /* bytes of an element, number of blocks */
+    ptrdiff_t dest, source; /* from block to block, in elements; at least a block */
+    size_t block;           /* elements in a block: 1 for iput and iget */
 };
 void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                  struct shmemi_strides strides, int pe);
 void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                  struct shmemi_strides strides, int pe);
 
-/* Atomics and signals. fetch_p may be NULL. The old value is there on return; nbi: after quiet. */
+/* Atomics and signals. *fetch_p, unless fetch_p is NULL, is the old value: on return, or after quiet for nbi. */
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe);
 void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
@@ -206,9 +206,9 @@ void shmemi_barrier_world(void);
 void shmemi_barrier_in(const char *routine);
 
 bool shmemi_is_initialized(void);
-/* End the job when it is not. */
+/* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);
-/* SHMEM_THREAD_*: what the program has been granted. */
+/* The level of thread support that the program was granted: SHMEM_THREAD_*. */
 int shmemi_thread_level(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory ordering [9.12]: per context, of the operations issued on it.
+ * Memory ordering [9.12]: fence and quiet of a context order and complete the operations issued on it.
  */
 #include "shmem/deep/deep.h"
 #include "transport/node.h"
 #include "transport/drivers/table.h"
 
-/* Fence and quiet of a context that has something under way, or whose calls are counted. */
+/* A fence or quiet of a context, described to the watchdog, counts and traces. */
 struct completion_call {
     struct shmemi_call call;
     const struct shmemi_context *context;
@@ -51,7 +51,7 @@ static __attribute__((noinline)) void complete(struct shmemi_context *context, c
     struct completion_call call = {{.routine = routine, .activity = activity, .describe = describe_completion},
                                    context};
     if (shmemi_present_call && !shmemi_context_has_pending(context))
-        return; /* a part of another call, without anything to do */
+        return; /* inside another call, and nothing to do */
     shmemi_span_begin(&call.call);
     if (shmemi_context_has_pending(context))
         shmemi_require(completion(context));
@@ -73,7 +73,7 @@ void shmemi_quiet(struct shmemi_ctx *ctx)
         complete(context, "shmem_quiet", SHMEMI_AT_QUIET, complete_all);
 }
 
-/* Completes more than is asked for, which the specification allows [9.12.3]. */
+/* Completes the operations on all PEs, which the specification allows [9.12.3]. */
 static void quiet_pes(struct shmemi_ctx *ctx, const char *routine, const int *target_pes, size_t npes)
 {
     for (size_t i = 0; i < npes; i++)
@@ -92,7 +92,8 @@ SHMEMI_API(void, quiet, (void))
     shmemi_quiet(&shmemi_default_ctx);
 }
 
-/* SHMEM_CTX_INVALID: nothing to do [9.12.1, 9.12.2]; pe_quiet likewise, where the specification is silent. */
+/* On SHMEM_CTX_INVALID these do nothing [9.12.1, 9.12.2]; so does pe_quiet, for which the specification says nothing.
+ * */
 SHMEMI_API(void, ctx_fence, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_prepare and shmemx_release: what may be prepared.
+ * shmemx_prepare and shmemx_release: check the range, then let the transport prepare it.
  */
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 #include "transport/prepared.h"
 
-/* The part of the window that is host memory is the heap, which the library prepares itself. */
+/* Where a range lies. Of the window, only the heap is host memory, and the library prepares that itself. */
 enum memory_class { MEMORY_PRIVATE, MEMORY_HEAP, MEMORY_MAPPED };
 
 static enum memory_class class_of(const void *address, size_t size)
@@ -27,7 +27,7 @@ static bool is_gpu(const void *address)
     return place.memory != &shmemi_memory_host;
 }
 
-/* NULL: nothing is wrong with it. */
+/* Why a range cannot be prepared, or NULL if it can. */
 static const char *objection(const void *address, size_t size)
 {
     if (!address)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Remote memory access [9.6]: contiguous transfers and single elements. strided.c has the others.
+ * Remote memory access [9.6]: contiguous transfers and single elements. The strided ones are in strided.c.
  */
 #include "base/likely.h"
 #include "shmem/internal.h"
@@ -8,18 +8,17 @@
 
 /* ---- put and get -------------------------------------------------------------------------------------------------
  *
- * The short way: the peer's memory is mapped here as host memory, and so is this side's. It is inlined into every
- * public routine that is made of these transfers, where the size of the element is often a constant; a put of one word
- * is then some twenty instructions. Whatever does not fit, errors included, takes the long way, which starts afresh
- * with the arguments as they came: so the short way has nothing to keep. */
+ * The short way is for host memory on both sides, with the peer's memory mapped into this process. It is inlined into
+ * every public routine, where the element size is often a constant; a put of one word is then some twenty instructions.
+ * Everything else, errors included, takes the long way, which starts again from the original arguments, so the short
+ * way need not save anything. */
 
 typedef void (*put_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
                            const char *routine);
 typedef void (*get_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
                            const char *routine);
 
-/* The way that is shortest for many small transfers to and from GPU memory: false when the driver has none for this
- * one. */
+/* Whether the driver has collected the transfer, to do it together with others; it may decline with -EAGAIN. */
 static inline bool is_collected(int rc)
 {
     if (rc == -EAGAIN)
@@ -154,7 +153,7 @@ static inline __attribute__((always_inline)) void get_nbi(struct shmemi_context 
     from_peer(context, routine, dest, source, nbytes, pe, false, get_nbi_long_way);
 }
 
-/* Of one element, whose value is a variable of the routine: host memory without a question. */
+/* One element, whose value is a variable of the routine and therefore known to be in host memory. */
 static inline __attribute__((always_inline)) void put_value(struct shmemi_context *context, const char *routine,
                                                             void *dest, const void *value, size_t nbytes, int pe)
 {

@@ -2,9 +2,9 @@
  *
  * Sessions [9.9]: hints about the operations that follow on a context. They order and complete nothing.
  *
- * SHMEM_CTX_SESSION_BATCH gathers small puts to the PEs of other nodes into few messages, and small operations on GPU
- * memory into few kernels; they leave when enough have come together, at the end of the session, and before a fence or
- * quiet of the context.
+ * SHMEM_CTX_SESSION_BATCH  gathers small puts to PEs of other nodes into few messages, and small operations on GPU
+ * memory into few kernels. They are sent or started when enough have accumulated, at the end of the session, and before
+ * a fence or quiet of the context.
  */
 #include "shmem/internal.h"
 #include "transport/drivers/table.h"
@@ -21,7 +21,7 @@ static void update(struct shmemi_ctx *ctx, long options, const shmem_ctx_session
         ctx->session.total_ops = config->total_ops;
 }
 
-/* A start in an open session adds its options and replaces the fields that its mask names. */
+/* In an open session this adds its options and replaces the fields that config_mask names. */
 SHMEMI_API(void, ctx_session_start,
            (shmem_ctx_t handle, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {

@@ -28,7 +28,7 @@ extern "C" {
  * A type says how large an object is and where its pointers are. Members without pointers need no description, unless a
  * count refers to them. Each PE creates its own types; a transfer between two PEs needs the same types on both, and
  * checks this. oshtypes writes these descriptions from the debug information of a program. All routines on types are
- * local, and any thread may call them. */
+ * local; any thread may call them, also before initialisation. */
 typedef struct shmemx_type *shmemx_type_t;
 
 /* What a member is. */

@@ -21,7 +21,7 @@ static void update_signal(struct shmemi_context *context, const char *routine, s
     shmemi_amo(context, routine, signal.address, &amo, NULL, pe);
 }
 
-/* Where the driver can order the two by itself, nobody waits. False: it cannot. */
+/* Let the driver order the payload and the signal, so that no thread waits. False if it cannot. */
 static bool put_with_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                             size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking)
 {
@@ -46,8 +46,8 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
     return true;
 }
 
-/* The payload and the signal may take different routes: the fence makes the payload arrive first. Without a payload
- * the signal is still due. */
+/* The payload and the signal may take different routes; the fence makes the payload arrive first. The signal is updated
+ * even if there is no payload. */
 void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                        size_t nbytes, struct shmemi_signal signal, int pe)
 {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Combines the counts of all PEs and prints the table of SHMEM_STATS at shmem_finalize; joins the PEs' traces.
+ */
 #define _GNU_SOURCE
 #include "shmem/stats.h"
 
@@ -18,7 +21,7 @@ struct entry {
     uint64_t count, bytes, ns;
 };
 
-/* What a PE has counted, as words that are combined. */
+/* All counts of a PE. PEs combine them as an array of 64-bit words. */
 struct counts {
     struct entry transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
     struct entry activity[SHMEMI_ACTIVITIES];
@@ -78,7 +81,7 @@ static int summarise(struct summary *summary, const struct counts *mine)
 
 /* ---- Printing ---------------------------------------------------------------------------------------------------- */
 
-/* Rates are those of a PE while it is at it: bytes by the time of the calls. */
+/* The rate is that of a PE during its calls: bytes divided by the time in the calls. */
 static void print_line(FILE *out, const char *route, const char *name, const struct entry *sum, uint64_t least,
                        uint64_t most, int n_pes)
 {
@@ -117,7 +120,7 @@ static void print_summary(FILE *out, const char *of, const struct summary *summa
     print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
 }
 
-/* A write for each line, with the same text in front: those of several PEs may mix. */
+/* Write each line at once, behind the same text, since lines of several PEs may mix. */
 static void write_lines(const char *front, char *text)
 {
     char *rest = text;
@@ -156,7 +159,7 @@ static void print_own(const struct counts *mine)
 static int report_counts(void)
 {
     char of[32];
-    static struct counts mine; /* as large as a small stack */
+    static struct counts mine; /* static: too large for a small stack */
     static struct summary summary;
     take_counts(&mine);
     int rc = summarise(&summary, &mine);
@@ -182,7 +185,7 @@ static int finish_trace(void)
     return rc;
 }
 
-/* What one PE wants all have to take part in: that they find out instead of a barrier. */
+/* If one PE wants statistics or a trace, all must take part. They agree on that here, in place of a barrier. */
 static int find_wishes(uint64_t *stats_p, uint64_t *trace_p)
 {
     struct shmemi_call call = {.routine = "shmem_finalize", .activity = SHMEMI_AT_BARRIER};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations on CUDA streams and OpenCL queues (shmemx.h). A stream and a queue differ in nothing but the kind of memory
- * that knows them, and a queue's events.
+ * Operations on CUDA streams and OpenCL queues (shmemx.h). Streams and queues differ only in the kind of memory that
+ * they belong to, and in the events of queues.
  */
 #include "transport/stream/stream.h"
 
@@ -13,7 +13,7 @@ struct call {
     struct shmemi_stream stream;
 };
 
-static struct call on(const char *routine, int type, void *handle)
+static struct call open_call(const char *routine, int type, void *handle)
 {
     char reason[200] = "";
     struct call call = {.routine = routine};
@@ -25,13 +25,13 @@ static struct call on(const char *routine, int type, void *handle)
 
 static struct call on_stream(const char *routine, shmemx_stream_t stream)
 {
-    return on(routine, OSHM_MEMTYPE_CUDA, stream);
+    return open_call(routine, OSHM_MEMTYPE_CUDA, stream);
 }
 
 static struct call on_queue(const char *routine, shmemx_queue_t queue, unsigned n_events, const shmemx_event_t *events,
                             shmemx_event_t *event)
 {
-    struct call call = on(routine, OSHM_MEMTYPE_OPENCL, queue);
+    struct call call = open_call(routine, OSHM_MEMTYPE_OPENCL, queue);
     if (n_events && !events)
         shmemi_fatal("%s: %u events, but no list", routine, n_events);
     call.stream.n_events = n_events;
@@ -42,7 +42,7 @@ static struct call on_queue(const char *routine, shmemx_queue_t queue, unsigned 
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
-/* Unlike elsewhere, the program's own synchronous calls are not waited for: the stream has its order. */
+/* Unlike shmemi_local_place, this does not wait for the program's own synchronous calls: the stream orders them. */
 static struct shmemi_place local_place(const void *address, size_t nbytes)
 {
     struct shmemi_place place;
@@ -97,7 +97,7 @@ static void quiet(const struct call *call)
     shmemi_require(shmemi_stream_quiet(&call->stream));
 }
 
-/* Nothing to move, but a queue's events are due: quiet sees to them. */
+/* Without bytes to transfer, quiet handles the events of a queue. */
 static void put(const struct call *call, void *dest, const void *source, size_t nbytes, int pe)
 {
     if (!nbytes) {

@@ -18,7 +18,7 @@ static struct shmemi_shape shape_of(const char *routine, const struct shmemi_str
     };
 }
 
-/* Bytes from the first byte of the first row to the last of the last; SIZE_MAX, which no region holds, on overflow. */
+/* Bytes from the start of the first row to the end of the last; SIZE_MAX, which no region holds, on overflow. */
 static size_t extent(const struct shmemi_shape *shape, size_t pitch)
 {
     size_t bytes;

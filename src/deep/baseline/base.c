@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * BASE and BASE+: an object travels as it is, then each of its pointers that is not null; from the device, what lies
- * between the pointers travels piece by piece. They differ in where the device memory comes from.
+ * BASE and BASE+ transfer an object unchanged, then each of its pointers that is not null. From the device they
+ * transfer the data between the pointers piece by piece. They differ only in the source of device memory.
  */
 #include "deep/space/technique.h"
 
@@ -19,8 +19,7 @@ static int send_links(struct shmemi_transfers *transfers, const struct shmemi_pa
     return transfers->status;
 }
 
-/* Copies of one thread to one object take effect in order, so nothing is waited for between an object and its
- * pointers. */
+/* Copies by one thread to one object take effect in order, so there is no wait between an object and its pointers. */
 static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
     struct shmemi_transfers transfers;
@@ -39,7 +38,7 @@ static int send_as_it_is(struct shmemi_transfers *transfers, const struct shmemi
                                  shmemi_part_host(part) + shmemi_part_offset(part, link), sizeof(void *), NULL);
 }
 
-/* Null pointers, and those that stay as they are, have not come with the object. */
+/* Also sends null and unchanged pointers, since here the object has not been transferred before. */
 int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
     struct shmemi_transfers transfers;

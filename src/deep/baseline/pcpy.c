@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PCPY: the pointers of an object are saved and replaced in the object itself, which then travels; they are set back
- * afterwards, whatever has become of the transfer. From the device the object comes with its pointers, which are set
- * back. An object without pointers travels directly.
+ * PCPY saves the pointers of an object, replaces them in the object itself, transfers it, and then restores them, even
+ * if the transfer failed. From the device it transfers the object with its pointers, and then restores them. An object
+ * without pointers is transferred directly.
  */
 #include "deep/space/technique.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * TCPY: an object with pointers travels by way of a temporary copy on the host, in which the pointers are set; from the
- * device, everything but the pointers is copied from it. An object without travels directly.
+ * TCPY transfers an object with pointers through a temporary copy on the host, in which the pointers are set; from the
+ * device it copies everything but the pointers out of that copy. An object without pointers is transferred directly.
  */
 #include "deep/space/technique.h"
 #include "gpu/processor.h"
@@ -23,7 +23,7 @@ static void drop(struct shmemi_afterwards *afterwards, int status)
     shmemi_afterwards_free(afterwards);
 }
 
-/* Large objects go past the caches, where their old bytes would have to come to first. */
+/* Large objects are written around the caches, which would otherwise first load their old contents. */
 static void copy(uintptr_t object, const char *bytes, size_t nbytes)
 {
     if (nbytes < STREAMING_FROM)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfers of single objects and pointers, for the techniques of the paper. By default each is waited for, as there.
+ * Transfers of single objects and pointers, for the techniques of the paper. By default each is waited for, as in the
+ * paper.
  */
 #include "deep/space/technique.h"
 
@@ -82,7 +83,7 @@ static void wait_for_first(struct shmemi_transfers *transfers)
     complete_first(transfers, transfers->space->memory.kind->event_wait(&transfers->ring[transfers->first].event));
 }
 
-/* In the ring's next place, which is free. */
+/* Append to the ring, which has room. */
 static size_t append(struct shmemi_transfers *transfers, struct shmemi_afterwards *afterwards)
 {
     size_t i = (transfers->first + transfers->n++) % SHMEMI_TRANSFERS_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches: the copies that one map makes, where they lie, and their pointers.
+ * Batches: the copies that one map makes, their memory on the device, and their pointers.
  */
 #include "base/log.h"
 #include "deep/image.h"
@@ -58,7 +58,7 @@ static struct shmemi_batch *allocate_batch(struct shmemi_space *space, size_t n_
     return batch;
 }
 
-/* The copies and followers, from a graph whose links point to offsets. */
+/* Fill in the copies and followers, from a graph whose links point to offsets. */
 static void describe(struct shmemi_batch *batch)
 {
     const struct shmemi_graph *graph = &batch->graph;
@@ -72,7 +72,7 @@ static void describe(struct shmemi_batch *batch)
             .size = extent->size,
             .batch = batch,
             .first_link = link,
-            .n_mappings = 1, /* the one that makes it: nobody else sees it before it is in the index */
+            .n_mappings = 1, /* the map that makes it, the only one until the copy is in the index */
             .is_live = true,
         };
     }
@@ -93,7 +93,7 @@ struct shmemi_batch *shmemi_batch_of_all(struct shmemi_space *space, struct shme
     return batch;
 }
 
-/* The next offset from at on with the alignment that the old one has. */
+/* The next offset from `at` on that is aligned as the old one is. */
 static size_t lay_next(size_t at, size_t old)
 {
     size_t residue = old % SHMEMI_SPACE_UNIT;
@@ -159,7 +159,7 @@ static void free_graph(struct shmemi_batch *batch)
     free(batch->graph.links);
 }
 
-/* The larger one is kept. */
+/* Keeps the larger of this batch's memory and the spare one for the next batch. */
 void shmemi_batch_free(struct shmemi_space *space, struct shmemi_batch *batch)
 {
     if (!batch)
@@ -201,12 +201,12 @@ struct block {
     uint64_t start, end;
 };
 
-/* The memory of a copy that lies alone begins and ends at whole units. */
+/* Memory that belongs to a copy. For a copy outside a chunk it consists of whole units. */
 static struct block block_of(const struct shmemi_copy *copy)
 {
     const struct shmemi_batch *batch = copy->batch;
     bool is_last = copy + 1 == batch->copies + batch->n_copies;
-    if (batch->is_chunk) /* each with the gap behind it, the first with that before it */
+    if (batch->is_chunk) /* a copy with the gap after it, the first also with the gap before it */
         return (struct block){copy == batch->copies ? batch->base + SHMEMI_IMAGE_HEADER : copy->device,
                               is_last ? batch->end : copy[1].device};
     uint64_t end = copy->device + copy->size + SHMEMI_SPACE_UNIT - 1;
@@ -284,7 +284,7 @@ size_t shmemi_batch_find_link(const struct shmemi_copy *copy, size_t at)
     return is_there ? link : SIZE_MAX;
 }
 
-/* A graph of the batch's own, with room for more links: how a walked graph's memory grows is its own affair. */
+/* Moves the links to memory of the batch with room for more, since the memory of a walked graph cannot grow. */
 static int grow_links(struct shmemi_batch *batch)
 {
     size_t n = batch->graph.n_links, room = 2 * n + 16;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * IMAGE: the copies of a batch lie on the device as they would in an image, so neighbours travel together, packed with
- * their pointers set on one way, and scattered on the other.
+ * IMAGE: the copies of a batch lie on the device as in an image, so adjacent ones are transferred together: packed with
+ * their pointers set on the way to the device, and unpacked on the way back.
  */
 #include "deep/direct_ranges.h"
 #include "deep/image.h"
 #include "deep/pipeline.h"
 #include "deep/space/technique.h"
 
-enum { GAP_MAX = 16 << 10 }; /* what is cheaper to send, undefined as it may be, than to leave out */
+enum { GAP_MAX = 16 << 10 }; /* bytes of a gap that is cheaper to transfer, even if undefined, than to leave out */
 
-/* Bytes of a batch's image that travel together. */
+/* Bytes of a batch's image that are transferred together. */
 struct run {
     struct shmemi_batch *batch;
     size_t begin, end; /* offsets in the image */
@@ -63,7 +63,7 @@ static struct run run_of(const struct shmemi_part *part)
     return (struct run){part->copy->batch, begin, begin + part->size};
 }
 
-/* Between neighbours there is nothing but padding. */
+/* Whether only padding lies between two parts. */
 static bool adjoins(const struct shmemi_part *left, const struct shmemi_part *right)
 {
     if (left->copy == right->copy)
@@ -95,7 +95,7 @@ static int receive(struct shmemi_space *space, const struct shmemi_part *parts, 
     return for_each_run(space, parts, n, receive_run);
 }
 
-/* The copies of a batch are all new: what lies between two pointers may be anything. */
+/* All copies of the batch are new, so the bytes between two pointers may be overwritten. */
 static int send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
     struct shmemi_batch *batch = n ? parts[0].copy->batch : NULL;

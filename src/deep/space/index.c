@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies that have ended stay in their run until half of all have: within a run they never hide a live one, since all
- * of a run's copies were live at the same time, and live copies do not overlap.
+ * Finds copies by host address in sorted runs. Copies that have ended stay in their run until half of all have ended.
+ * In a run they never hide a live copy, since all copies of a run were live at the same time, and live copies do not
+ * overlap.
  */
 #include "deep/space/index.h"
 #include "deep/sort.h"
@@ -11,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pair for sorting. */
+/* An entry has the layout of a pair for sorting. */
 struct entry {
     uint64_t address;
     struct shmemi_copy *copy;
 };
 _Static_assert(sizeof(struct entry) == sizeof(struct shmemi_pair) && sizeof(struct shmemi_copy *) == sizeof(uint64_t),
-               "an address and a pointer");
+               "an entry must be a pair of an address and a pointer");
 
 struct shmemi_index_run {
     struct entry *entries;
@@ -37,7 +38,7 @@ int shmemi_index_reserve(struct shmemi_index *index, size_t n)
         index->room = room;
     }
     struct shmemi_index_run *next = &index->runs[index->n_runs];
-    free(next->entries); /* of a reserve that was not used */
+    free(next->entries); /* of an earlier reservation that was not used */
     next->entries = malloc((n ? n : 1) * sizeof *next->entries);
     return next->entries ? 0 : -ENOMEM;
 }
@@ -81,7 +82,8 @@ static struct entry *put_live(struct entry *end, const struct entry *entry)
     return end;
 }
 
-/* The live entries of two neighbouring runs become one run. Without memory they stay two: look-ups take longer. */
+/* Merge the live entries of two adjacent runs into one run. If there is no memory they stay two, and look-ups take
+ * longer. */
 static bool merge(struct shmemi_index *index, size_t left)
 {
     struct shmemi_index_run *a = &index->runs[left], *b = a + 1;
@@ -105,7 +107,7 @@ static bool merge(struct shmemi_index *index, size_t left)
     return true;
 }
 
-/* Without memory for the quick way, the slower one. */
+/* Falls back to a slower sort if there is no memory for the radix sort. */
 static void sort_run(struct shmemi_index_run *run)
 {
     struct shmemi_pair *other = malloc(run->n * sizeof *other);
@@ -131,7 +133,7 @@ static void sort(struct shmemi_index *index)
 
 /* ---- Looking up -------------------------------------------------------------------------------------------------- */
 
-/* The first entry behind an address. */
+/* The first entry after an address. */
 static size_t behind(const struct shmemi_index_run *run, uintptr_t address)
 {
     size_t low = 0, high = run->n;

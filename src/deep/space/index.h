@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which copy holds a host address. Copies are added unsorted and sorted when somebody asks, so that a space into which
- * one graph is mapped never sorts. They lie in a few sorted runs; runs of similar length are merged.
+ * Finds the copy of a host address. Copies are added unsorted and sorted at the next look-up, so a space into which
+ * only one graph is mapped never sorts. They form a few sorted runs; runs of similar length are merged.
  */
 #ifndef SHMEMI_SPACE_INDEX_H
 #define SHMEMI_SPACE_INDEX_H
@@ -21,13 +21,13 @@ struct shmemi_index {
     bool is_sorted;
 };
 
-/* Have memory for n more copies, so that add cannot fail. -ENOMEM. */
+/* Reserve memory for n more copies, so that add cannot fail. 0 or -ENOMEM. */
 int shmemi_index_reserve(struct shmemi_index *index, size_t n);
-/* n copies, one behind the other; live ones never overlap. After a reserve for as many. */
+/* Add an array of n copies, for which memory was reserved. Live copies never overlap. */
 void shmemi_index_add(struct shmemi_index *index, struct shmemi_copy *copies, size_t n);
-/* n copies are no longer live. True when the index refers to live copies only, afterwards. */
+/* Note that n copies are no longer live. True if the index then refers to live copies only. */
 bool shmemi_index_end(struct shmemi_index *index, size_t n);
-/* The live copy at the lowest address that has a byte in [address, address + size); NULL: none has. */
+/* The live copy at the lowest address that has a byte in [address, address + size), or NULL. */
 struct shmemi_copy *shmemi_index_find(struct shmemi_index *index, uintptr_t address, size_t size);
 void shmemi_index_close(struct shmemi_index *index);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Mapping: one walk finds what is reached; what has no copy gets one. Everything that can fail comes before anything
- * that others can see.
+ * Mapping: one walk finds all objects that are reached, and those without a copy get one. Steps that can fail come
+ * before any change that other calls could see.
  */
 #include "base/log.h"
 #include "deep/image.h"
@@ -16,8 +16,8 @@ static const char routine[] = "shmemx_deep_map";
 struct plan {
     struct shmemi_space *space;
     int flags;
-    struct shmemi_graph graph;    /* the batch takes it when all is new */
-    struct shmemi_copy **holders; /* the copy that holds each extent; NULL: all are new, in their order */
+    struct shmemi_graph graph;    /* passes to the batch if all extents are new */
+    struct shmemi_copy **holders; /* for each extent the copy that holds it; NULL if all extents are new */
     size_t n_new;
     struct shmemi_mapping *mapping;
 };
@@ -33,7 +33,7 @@ static int no_memory(void)
 static int refuse_overlap(const struct shmemi_extent *extent, const struct shmemi_copy *copy)
 {
     shmemi_error("%s: the object of %zu bytes at %p overlaps a part of one of %zu bytes at %p that is mapped, but is "
-                 "not inside of it; map the larger one first",
+                 "not inside it; map the larger one first",
                  routine, extent->size, (void *)extent->address, copy->size, (void *)copy->address);
     return -EINVAL;
 }
@@ -106,7 +106,7 @@ static int make_batch(struct plan *plan)
     return 0;
 }
 
-/* The copy on the device of an offset in the image that has been walked. */
+/* The device address of the copy of an offset in the walked image. */
 static uint64_t translate(const struct plan *plan, size_t at)
 {
     struct shmemi_batch *made = plan->mapping->made;
@@ -147,7 +147,7 @@ static int send_new(const struct plan *plan)
 
 /* ---- Pointers in copies that were there before ------------------------------------------------------------------- */
 
-/* Count the extents that were there, and their pointers that lead somewhere. */
+/* Count the extents that already have copies, and their pointers that are not null. */
 static void count_old(const struct plan *plan, size_t *n_parts_p, size_t *n_followed_p)
 {
     const struct shmemi_graph *graph = &plan->graph;
@@ -162,8 +162,8 @@ static void count_old(const struct plan *plan, size_t *n_parts_p, size_t *n_foll
     }
 }
 
-/* The link at an offset in a copy, which may not have known it so far. SIZE_MAX: no memory. */
-static size_t know_link(struct shmemi_copy *copy, size_t at)
+/* The link at an offset in a copy, added if the copy has none there. SIZE_MAX if there is no memory. */
+static size_t find_or_add_link(struct shmemi_copy *copy, size_t at)
 {
     size_t link = shmemi_batch_find_link(copy, at);
     if (link == SIZE_MAX && !shmemi_batch_add_link(copy, at))
@@ -176,7 +176,7 @@ static int follow(struct plan *plan, struct shmemi_transfers *transfers, struct 
 {
     struct shmemi_mapping *mapping = plan->mapping;
     struct shmemi_followed *followed = &mapping->followed[mapping->n_followed];
-    size_t link = know_link(copy, at);
+    size_t link = find_or_add_link(copy, at);
     if (link == SIZE_MAX)
         return no_memory();
     *followed = (struct shmemi_followed){copy, at, value};
@@ -186,7 +186,7 @@ static int follow(struct plan *plan, struct shmemi_transfers *transfers, struct 
     return shmemi_transfers_set_link(transfers, copy, link, &followed->value);
 }
 
-/* A pointer that is null in copies, though not here, in a copy that does not know it as a pointer. */
+/* Set to null, in a copy that has no link there, a pointer that is not null here but is in copies. */
 static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at)
 {
     static const uint64_t null_link = SHMEMI_LINK_NULL;
@@ -195,7 +195,7 @@ static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at
     memcpy(&pointer, (const char *)copy->address + at, sizeof pointer);
     if (!pointer)
         return 0;
-    size_t link = know_link(copy, at);
+    size_t link = find_or_add_link(copy, at);
     if (link == SIZE_MAX)
         return no_memory();
     size_t *to = &copy->batch->graph.links[link].to;
@@ -209,8 +209,8 @@ static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at
     return rc;
 }
 
-/* Without transfers: those that are null; with: the others. */
-static int meet_links(struct plan *plan, struct shmemi_transfers *transfers, size_t i)
+/* Without transfers this handles the links that are null, with transfers the others. */
+static int update_links(struct plan *plan, struct shmemi_transfers *transfers, size_t i)
 {
     const struct shmemi_graph *graph = &plan->graph;
     const struct shmemi_extent *extent = &graph->extents[i];
@@ -234,14 +234,14 @@ static bool is_old(const struct plan *plan, size_t i)
     return plan->holders[i]->batch != plan->mapping->made;
 }
 
-/* By address, so that links that a copy does not know yet are appended to those that it does. */
-static int meet_all_links(struct plan *plan, struct shmemi_transfers *transfers)
+/* In the order of addresses, so that new links of a copy are appended to those that it has. */
+static int update_all_links(struct plan *plan, struct shmemi_transfers *transfers)
 {
     int rc = 0;
     for (size_t k = 0; k < plan->graph.n_extents && !rc; k++) {
         size_t i = plan->graph.by_address[k];
         if (is_old(plan, i))
-            rc = meet_links(plan, transfers, i);
+            rc = update_links(plan, transfers, i);
     }
     return rc;
 }
@@ -251,12 +251,12 @@ static int follow_all(struct plan *plan)
     struct shmemi_transfers transfers;
     shmemi_transfers_begin(&transfers, plan->space);
     transfers.waits_at_end = true;
-    int rc = meet_all_links(plan, &transfers);
+    int rc = update_all_links(plan, &transfers);
     int ended = shmemi_transfers_end(&transfers);
     return rc ? rc : ended;
 }
 
-static int meet_old(struct plan *plan)
+static int update_old(struct plan *plan)
 {
     struct shmemi_mapping *mapping = plan->mapping;
     size_t n_parts, n_followed;
@@ -274,7 +274,7 @@ static int meet_old(struct plan *plan)
             mapping->parts[mapping->n_parts++] =
                 (struct shmemi_part){copy, extent->address - copy->address, extent->size};
     }
-    int rc = meet_all_links(plan, NULL);
+    int rc = update_all_links(plan, NULL);
     return rc ? rc : follow_all(plan);
 }
 
@@ -373,7 +373,7 @@ static int map_anew(struct shmemi_space *space, const struct shmemi_space_root *
     if (!rc)
         rc = send_new(&plan);
     if (!rc)
-        rc = meet_old(&plan);
+        rc = update_old(&plan);
     if (!rc)
         rc = send_old(&plan);
     if (rc) {
@@ -390,8 +390,8 @@ static int map_anew(struct shmemi_space *space, const struct shmemi_space_root *
 
 /* ---- Again ------------------------------------------------------------------------------------------------------- */
 
-/* A mapping of the same that is still whole, unless copies are counted: pointers have not changed since, so there is
- * nothing to walk [section 3.2]. */
+/* A mapping of the same objects all of whose copies still exist, unless the space counts copies. Pointers have not
+ * changed since, so no walk is needed [paper, section 3.2]. */
 static struct shmemi_mapping *find_same(const struct shmemi_space *space, const struct shmemi_space_root *root,
                                         const char *const *skip)
 {
@@ -402,7 +402,7 @@ static struct shmemi_mapping *find_same(const struct shmemi_space *space, const 
     return is_same && shmemi_mapping_is_whole(old) ? old : NULL;
 }
 
-/* Another level of a structured space; it makes nothing. */
+/* Add a level to a structured space, without new copies. */
 static int nest(struct shmemi_space *space, const struct shmemi_mapping *old)
 {
     struct shmemi_mapping *mapping = shmemi_mapping_open(space, &old->root);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Mappings: what a call of map has reached, until it is undone.
+ * Mappings: each records what a call of map has reached, until it is undone.
  */
 #include "deep/space/technique.h"
 
@@ -54,7 +54,7 @@ struct shmemi_mapping *shmemi_mapping_find(const struct shmemi_space *space, uin
     return NULL;
 }
 
-enum { SCRATCH_KEPT = 4 << 20 }; /* what is larger is not kept for smaller ones */
+enum { SCRATCH_KEPT = 4 << 20 }; /* larger memory is not kept for a list that is smaller than this */
 
 void *shmemi_space_scratch(struct shmemi_space *space, size_t size)
 {
@@ -148,15 +148,15 @@ static void drop_reference(struct shmemi_space *space, struct shmemi_batch *batc
 {
     if (--batch->n_references || batch->n_live)
         return;
-    batch->next_over = space->over;
-    space->over = batch;
+    batch->next_ended = space->ended;
+    space->ended = batch;
 }
 
-static void free_what_is_over(struct shmemi_space *space)
+static void free_ended(struct shmemi_space *space)
 {
-    while (space->over && !space->index.n_ended) {
-        struct shmemi_batch *batch = space->over;
-        space->over = batch->next_over;
+    while (space->ended && !space->index.n_ended) {
+        struct shmemi_batch *batch = space->ended;
+        space->ended = batch->next_ended;
         DL_DELETE(space->batches, batch);
         shmemi_batch_free(space, batch);
     }
@@ -180,6 +180,6 @@ int shmemi_mapping_remove(struct shmemi_space *space, struct shmemi_mapping *map
     for (size_t i = 0; i < mapping->n_parts; i++)
         drop_reference(space, mapping->parts[i].copy->batch);
     shmemi_mapping_close(mapping);
-    free_what_is_over(space);
+    free_ended(space);
     return rc;
 }

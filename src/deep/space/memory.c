@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An arena is a list of free ranges by address: the first that is large enough is taken. Neighbours are joined.
+ * Device memory for copies. An arena is a list of free ranges by address; an allocation takes the first that is large
+ * enough. Adjacent free ranges are joined.
  */
 #include "deep/space/memory.h"
 
@@ -13,7 +14,7 @@
 enum {
     ARENA_BYTES = 64 << 20,
     ARENA_STEP = 2 << 20,
-    /* No copy begins at the start of an OpenCL buffer: offset 0 is the null pointer. */
+    /* No copy begins at the start of an OpenCL buffer, since offset 0 is the null pointer. */
     OPENCL_GUARD = SHMEMI_SPACE_ALIGNMENT,
     REASON_BYTES = 160
 };
@@ -23,7 +24,7 @@ struct range {
 };
 
 struct shmemi_arena {
-    void *allocated; /* what deallocate takes; NULL for the user's buffer */
+    void *allocated; /* argument for deallocate; NULL for the user's buffer */
     struct shmemi_allocation allocation;
     uint64_t start, end;
     struct range *free;
@@ -80,7 +81,7 @@ static bool take(struct shmemi_arena *arena, size_t size, size_t alignment, uint
     return false;
 }
 
-/* The first free range behind an address. */
+/* The first free range after an address. */
 static size_t behind(const struct shmemi_arena *arena, uint64_t address)
 {
     size_t low = 0, high = arena->n_free;
@@ -94,7 +95,7 @@ static size_t behind(const struct shmemi_arena *arena, uint64_t address)
     return low;
 }
 
-/* Without memory for another entry the range stays taken until the space is destroyed. */
+/* If there is no host memory for another entry, the range stays allocated until the space is destroyed. */
 static void give(struct shmemi_arena *arena, uint64_t start, uint64_t end)
 {
     size_t i = behind(arena, start);
@@ -108,8 +109,9 @@ static void give(struct shmemi_arena *arena, uint64_t start, uint64_t end)
     } else if (joins_right) {
         arena->free[i].start = start;
     } else if (!insert_range(arena, i, (struct range){start, end})) {
-        shmemi_warn("deep copy: %llu bytes of device memory stay taken until the space is destroyed: no host memory",
-                    (unsigned long long)(end - start));
+        shmemi_warn(
+            "deep copy: %llu bytes of device memory stay allocated until the space is destroyed: no host memory",
+            (unsigned long long)(end - start));
     }
 }
 
@@ -132,7 +134,7 @@ static int open_object(struct shmemi_space_memory *memory, void *object, size_t 
     return rc;
 }
 
-/* Room for one more at the end. */
+/* Append an empty arena; NULL if there is no host memory. */
 static struct shmemi_arena *append_arena(struct shmemi_space_memory *memory)
 {
     struct shmemi_arena *arenas = realloc(memory->arenas, (memory->n_arenas + 1) * sizeof *arenas);
@@ -215,7 +217,7 @@ static bool has_room(const struct shmemi_space_memory *memory, size_t size)
     return largest >= size;
 }
 
-/* Those that are there are too small, or full. */
+/* The existing arenas are too small or full. */
 static int grow(struct shmemi_space_memory *memory, size_t size)
 {
     size_t step = (size_t)align_up(size, ARENA_STEP);
@@ -229,7 +231,7 @@ static int grow(struct shmemi_space_memory *memory, size_t size)
 
 /* ---- Interface --------------------------------------------------------------------------------------------------- */
 
-/* What a place of the driver's allocations needs is the same for all of them. */
+/* Finds the record of the device, which is the same for all of the driver's allocations. */
 static int learn_object(struct shmemi_space_memory *memory)
 {
     struct shmemi_allocation allocation;

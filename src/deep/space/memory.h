@@ -22,28 +22,31 @@ struct shmemi_space_memory {
     const struct shmemi_memory *kind;
     int device;         /* ordinal */
     bool is_users;      /* one arena, which is the user's buffer */
-    bool is_per_object; /* each allocation is one of the driver's */
-    void *object;       /* the kind's record, for places */
-    uintptr_t origin;   /* what is added to an address to make that of a place */
+    bool is_per_object; /* each allocation is a separate one of the driver */
+    void *object;       /* record of the memory's kind, for places */
+    uintptr_t origin;   /* added to an address, gives the address of a place */
     struct shmemi_arena *arenas;
     size_t n_arenas;
 };
 
-/* A buffer as shmmap takes it, and its size; or NULL and the device. -errno, logged. */
+/* Open memory in a buffer, as shmmap takes it, of this size; or, if it is NULL, on the device. Returns 0, or logs an
+ * error and returns -errno. */
 int shmemi_space_memory_open(struct shmemi_space_memory *memory, const struct shmemi_memory *kind, void *buffer,
                              size_t size, int device, bool is_per_object);
 void shmemi_space_memory_close(struct shmemi_space_memory *memory);
 
-/* See to it that size bytes, in any number of allocations, are likely to lie together. Failure shows later. */
+/* Prepare for size bytes, in any number of allocations, so that they are likely to lie together. A failure shows in the
+ * allocations. */
 void shmemi_space_memory_expect(struct shmemi_space_memory *memory, size_t size);
-/* -ENOSPC: the buffer is full; -ENOMEM: the device is. Quietly: the caller knows what for. alignment: a power of two,
- * up to SHMEMI_SPACE_ALIGNMENT. */
+/* Returns 0, -ENOSPC if the buffer is full, or -ENOMEM if the device is, which the caller logs with its purpose.
+ * alignment: a power of two, at most SHMEMI_SPACE_ALIGNMENT. */
 int shmemi_space_memory_allocate(struct shmemi_space_memory *memory, size_t size, size_t alignment,
                                  uint64_t *address_p);
-/* Any part of what has been allocated, across allocations that adjoin; per object: all of one. */
+/* Release any part of the allocated memory, also across adjacent allocations; if is_per_object, one whole allocation.
+ * */
 void shmemi_space_memory_release(struct shmemi_space_memory *memory, uint64_t address, size_t size);
 
-/* Bytes that are free, and the largest piece of them, for messages. */
+/* The free bytes, and the largest contiguous piece of them, for messages. */
 void shmemi_space_memory_state(const struct shmemi_space_memory *memory, size_t *free_p, size_t *largest_p);
 
 static inline struct shmemi_place shmemi_space_place(const struct shmemi_space_memory *memory, uint64_t address)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spaces: their beginning and end, and undoing what has been mapped.
+ * Creation and destruction of spaces; look-up of copies.
  */
 #include "deep/space/space.h"
 
@@ -101,7 +101,7 @@ static void forget(const struct shmemi_space *space)
     pthread_mutex_unlock(&spaces_lock);
 }
 
-/* Copies that lie alone have memory of their own. */
+/* Also frees device memory that the driver allocated for single copies. */
 static void free_batch(struct shmemi_space *space, struct shmemi_batch *batch)
 {
     for (size_t i = 0; space->memory.is_per_object && i < batch->n_copies; i++)

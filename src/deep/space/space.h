@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of this PE's objects on a device, as shmemx_deep.h says: what is mapped, and which copy belongs to what.
+ * Spaces of shmemx_deep.h: copies of this PE's objects on a device. A space knows what is mapped and which copy belongs
+ * to which object.
  */
 #ifndef SHMEMI_SPACE_H
 #define SHMEMI_SPACE_H
@@ -23,22 +24,22 @@ struct shmemi_space;
 
 struct shmemi_space_config {
     int memory_type;
-    void *buffer; /* NULL: CUDA memory from the driver */
+    void *buffer; /* or NULL: CUDA memory from the driver */
     size_t size;
-    int device; /* for a NULL buffer */
+    int device; /* if buffer is NULL */
     enum shmemi_technique_id technique;
     enum shmemi_lifetime lifetime;
     bool is_asynchronous;
 };
 
-/* What is mapped: nelems objects and what they reach. */
+/* The argument of a map: nelems objects, which it maps with all that they reach. */
 struct shmemi_space_root {
     uintptr_t address;
     const struct shmemi_type *type;
     size_t nelems;
 };
 
-/* All of these: 0 or -errno, logged; see shmemx_deep.h for which. A space is for one thread at a time. */
+/* These return 0, or log an error and return -errno, as shmemx_deep.h says. One thread at a time may use a space. */
 int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p);
 void shmemi_space_close(struct shmemi_space *space);
 int shmemi_space_map(struct shmemi_space *space, const struct shmemi_space_root *root, int flags,
@@ -48,7 +49,7 @@ int shmemi_space_update(struct shmemi_space *space, uintptr_t source, int flags)
 int shmemi_space_release(struct shmemi_space *space, uintptr_t source, int flags);
 uint64_t shmemi_space_device(struct shmemi_space *space, uintptr_t address);
 
-/* Close all that are left; before the kinds of memory and the types are closed. */
+/* Close the spaces that are left; before the kinds of memory and the types are closed. */
 void shmemi_spaces_close(void);
 
 #endif

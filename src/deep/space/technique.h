@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How objects with pointers travel between host memory and a device: as images, or as in section 3.1 of the paper.
+ * Techniques that transfer objects with pointers between host memory and a device: as images, or as in section 3.1 of
+ * the paper.
  *
  * Source: Chen, Sura, Sung, "Automatic Copying of Pointer-Based Data Structures", LCPC 2016.
  */
@@ -11,12 +12,11 @@
 
 struct shmemi_technique {
     const char *name;
-    bool is_packed;     /* the copies of a batch lie together */
-    bool is_per_object; /* each copy has memory of the driver's */
+    bool is_packed;     /* the copies of a batch lie together, as in an image */
+    bool is_per_object; /* the driver allocates memory for each copy */
 
-    /* Parts that do not overlap; all is in place on return. 0 or -errno, logged. send: with their
-     * pointers set. send_pointers: only these need to be right, in whole copies that are new. receive: all but the
-     * pointers. */
+    /* Transfer parts that do not overlap; all data are in place on return. 0, or -errno, logged. send: with pointers
+     * set. send_pointers: only the pointers matter; the parts are whole new copies. receive: all but the pointers. */
     int (*send)(struct shmemi_space *space, const struct shmemi_part *parts, size_t n);
     int (*send_pointers)(struct shmemi_space *space, const struct shmemi_part *parts, size_t n);
     int (*receive)(struct shmemi_space *space, const struct shmemi_part *parts, size_t n);
@@ -25,54 +25,56 @@ struct shmemi_technique {
 extern const struct shmemi_technique shmemi_technique_image, shmemi_technique_base, shmemi_technique_base_plus,
     shmemi_technique_tcpy, shmemi_technique_pcpy;
 
-/* What the last four have in common: pointers one by one. */
+/* send_pointers of the techniques of the paper, which send the pointers one by one. */
 int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n);
 
-/* ---- Transfers of the last four, one by one (deep/baseline/transfers.c) ---------------------------------------------- */
+/* ---- Transfers of the last four, one by one (deep/baseline/transfers.c) ------------------------------------------ */
 
 struct shmemi_transfers;
 
-/* What is to be done when a transfer is complete, or has failed. It frees itself. */
+/* Work to do when a transfer is complete or has failed. Freed after it has run. */
 struct shmemi_afterwards {
     void (*run)(struct shmemi_afterwards *afterwards, int status);
     struct shmemi_transfers *transfers;
-    struct shmemi_afterwards *next; /* while it is not in use */
+    struct shmemi_afterwards *next; /* in the list of unused ones */
     size_t size;
 };
 
 enum { SHMEMI_TRANSFERS_MAX = 64 };
 
-/* The transfers of a call: each is waited for at once, or, asynchronously, when there are too many and at the end. */
+/* The transfers of a call. Each is waited for at once or, in an asynchronous space, when there are too many and at the
+ * end. */
 struct shmemi_transfers {
     struct shmemi_space *space;
-    int status; /* of those that are complete */
+    int status; /* of the completed transfers */
     bool waits_at_end;
     bool has_channel;
     struct shmemi_channel channel;
     struct shmemi_afterwards *unused;
-    size_t first, n; /* with a channel: only of those that have something to be done */
+    size_t first, n; /* with a channel: only transfers that have work to do afterwards */
     struct {
         struct shmemi_event event;
         struct shmemi_afterwards *afterwards; /* may be NULL */
     } ring[SHMEMI_TRANSFERS_MAX];
 };
 
-/* As the space has it: asynchronous or not. */
+/* Begin the transfers of a call, asynchronous or not as the space is. */
 void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_space *space);
-/* Set a pointer on the device and in its batch. value, a special one of links is null there, stays until the end. */
+/* Set a pointer on the device, where the special values of links are null, and in its batch, where the value stays
+ * until the end. */
 int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t link,
                               const uint64_t *value);
-/* Memory of this size that begins with struct shmemi_afterwards, most often some that was used before: fresh memory
- * costs a fault for each page. NULL, logged: there is none. */
+/* Memory of this size that begins with a struct shmemi_afterwards; reused if possible, since each new page costs a
+ * fault. Logs it and returns NULL if there is none. */
 void *shmemi_afterwards_make(struct shmemi_transfers *transfers, size_t size,
                              void (*run)(struct shmemi_afterwards *, int));
 void shmemi_afterwards_free(struct shmemi_afterwards *afterwards);
-/* To the device or from it. Host memory stays until afterwards is run, or the end. */
+/* Transfer to the device or from it. Host memory must stay until `afterwards` is run, or until the end. */
 int shmemi_transfers_send(struct shmemi_transfers *transfers, uint64_t device, const void *host, size_t nbytes,
                           struct shmemi_afterwards *afterwards);
 int shmemi_transfers_receive(struct shmemi_transfers *transfers, void *host, uint64_t device, size_t nbytes,
                              struct shmemi_afterwards *afterwards);
-/* Wait for all. The first error. */
+/* Wait for all transfers. Returns the first error. */
 int shmemi_transfers_end(struct shmemi_transfers *transfers);
 
 /* ---- Parts ------------------------------------------------------------------------------------------------------- */
@@ -87,16 +89,16 @@ static inline uint64_t shmemi_part_device(const struct shmemi_part *part)
     return part->copy->device + part->at;
 }
 
-/* The links that lie in a part as a whole: [first, end). */
+/* The links that lie completely inside a part: [first, end). */
 struct shmemi_part_links {
     size_t first, end;
 };
 struct shmemi_part_links shmemi_part_links(const struct shmemi_part *part);
 
-/* What lies between a part's pointers, one after the other: start with {0}. False: there is no more. */
+/* Iterates over the bytes between a part's pointers; begins with {0}. False if there is no further gap. */
 struct shmemi_gaps {
-    size_t begin, size; /* of this one, in the copy */
-    size_t end, link;   /* where the next begins, and the link behind it */
+    size_t begin, size; /* of this gap, in the copy */
+    size_t end, link;   /* where the next gap begins, and the link after it */
     bool is_begun;
 };
 bool shmemi_part_next_gap(const struct shmemi_part *part, struct shmemi_gaps *gaps);
@@ -107,15 +109,15 @@ static inline size_t shmemi_part_offset(const struct shmemi_part *part, size_t l
     return shmemi_link_offset(part->copy, link) - part->at;
 }
 
-/* The pointer as the device has it. */
+/* The value of the pointer on the device. */
 static inline uint64_t shmemi_link_value(const struct shmemi_graph_link *link)
 {
     return link->to == SHMEMI_LINK_NULL ? 0 : link->to;
 }
 
-/* Does the device have another value for a pointer: is it followed, or weak, and not null? */
+/* Whether the device has another value for a pointer: it is followed or weak, and not null. */
 bool shmemi_part_is_replaced(const struct shmemi_part *part, size_t link);
-/* Is any pointer of a part not null? */
+/* Whether any pointer of a part is not null. */
 bool shmemi_part_has_associated(const struct shmemi_part *part, struct shmemi_part_links links);
 
 #endif

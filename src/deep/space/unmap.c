@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Unmapping, releasing, updating: what was mapped is known, so nothing is walked.
+ * Unmap, release and update. Mappings record what was mapped, so no walk is needed.
  */
 #include "base/log.h"
 #include "deep/space/technique.h"
 
 #include <errno.h>
 
-/* What a call is to do. The lists are in the space's scratch memory. */
+/* The work of a call. Its lists are in the space's scratch memory. */
 struct task {
     struct shmemi_space *space;
     struct shmemi_mapping *mapping;
-    struct shmemi_part *parts; /* of the mapping, live */
+    struct shmemi_part *parts; /* live parts of the mapping */
     size_t n_parts;
     struct shmemi_copy **ending;
     size_t n_ending;
-    struct shmemi_part *coming; /* back to the host */
-    size_t n_coming;
+    struct shmemi_part *brought_back; /* parts to copy back to the host */
+    size_t n_brought_back;
 };
 
 static int refuse_unknown(const char *routine, uintptr_t source)
@@ -38,8 +38,8 @@ static int open_task(struct task *task, const char *routine, struct shmemi_space
         return -ENOMEM;
     }
     task->parts = (struct shmemi_part *)memory;
-    task->coming = task->parts + n;
-    task->ending = (struct shmemi_copy **)(task->coming + 2 * n);
+    task->brought_back = task->parts + n;
+    task->ending = (struct shmemi_copy **)(task->brought_back + 2 * n);
     task->n_parts = shmemi_mapping_parts(task->mapping, task->parts);
     return 0;
 }
@@ -58,9 +58,9 @@ static bool ends_with_mapping(const struct task *task, const struct shmemi_copy 
     }
 }
 
-/* Each copy once, though several parts may be of it. An ending copy comes back as a whole; of others, with all, the
- * parts that the mapping has met. */
-static void choose(struct task *task, bool ends_all, bool come_ending, bool come_all)
+/* Choose the copies to end and the parts to copy back. Several parts may belong to one copy, which is ended once and
+ * then copied back as a whole; of other copies, if brings_all, the parts that the mapping has met are copied back. */
+static void choose(struct task *task, bool ends_all, bool brings_ending, bool brings_all)
 {
     for (size_t i = 0; i < task->n_parts; i++) {
         struct shmemi_copy *copy = task->parts[i].copy;
@@ -69,16 +69,17 @@ static void choose(struct task *task, bool ends_all, bool come_ending, bool come
         copy->seen = task->space->call;
         if (ends && is_first)
             task->ending[task->n_ending++] = copy;
-        if (ends && is_first && come_ending)
-            task->coming[task->n_coming++] = (struct shmemi_part){copy, 0, copy->size};
-        if (!ends && come_all)
-            task->coming[task->n_coming++] = task->parts[i];
+        if (ends && is_first && brings_ending)
+            task->brought_back[task->n_brought_back++] = (struct shmemi_part){copy, 0, copy->size};
+        if (!ends && brings_all)
+            task->brought_back[task->n_brought_back++] = task->parts[i];
     }
 }
 
 static int bring_back(const struct task *task)
 {
-    return task->n_coming ? task->space->technique->receive(task->space, task->coming, task->n_coming) : 0;
+    return task->n_brought_back ? task->space->technique->receive(task->space, task->brought_back, task->n_brought_back)
+                                : 0;
 }
 
 static void discount(const struct task *task)
@@ -135,7 +136,7 @@ int shmemi_space_update(struct shmemi_space *space, uintptr_t source, int flags)
     struct task task;
     int rc = open_task(&task, "shmemx_deep_update", space, source);
     if (!rc && !task.n_parts && task.mapping->device)
-        rc = refuse_unknown("shmemx_deep_update", source); /* released by another name */
+        rc = refuse_unknown("shmemx_deep_update", source); /* released through another mapping */
     if (!rc && task.n_parts)
         rc = flags & SHMEMI_SPACE_TO ? space->technique->send(space, task.parts, task.n_parts)
                                      : space->technique->receive(space, task.parts, task.n_parts);
@@ -149,7 +150,7 @@ static int release(struct task *task, int flags)
     return rc ? rc : end_mapping(task);
 }
 
-/* What has been mapped several times ends as often. */
+/* Ends all mappings of the source. */
 int shmemi_space_release(struct shmemi_space *space, uintptr_t source, int flags)
 {
     int rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Are descriptions of types consistent? Every complaint names the type, the field and the cause. What passes is
- * compiled into the links that a walk follows.
+ * Checks that descriptions of types are consistent, and compiles them into the links that a walk follows. Every error
+ * message names the type, the field and the cause.
  */
 #include "deep/types/type_table.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a complaint belongs. */
+/* The field that an error message is about. */
 struct position {
     const char *routine;
     const struct shmemi_type_entry *entry;
@@ -45,7 +45,7 @@ static int check_name(const struct position *position)
     if (!name || !*name)
         return complain(position, "field %zu needs a name", (size_t)(position->field - position->entry->fields));
     if (strchr(name, '.'))
-        return complain(position, "the name of a field has no dot");
+        return complain(position, "the name of a field must not contain a dot");
     for (const struct shmemi_field *other = position->entry->fields; other < position->field; other++)
         if (!strcmp(other->name, name))
             return complain(position, "there are two fields of this name");
@@ -63,7 +63,7 @@ static bool needs_target(enum shmemi_field_kind kind)
     return kind != SHMEMI_FIELD_WEAK && kind != SHMEMI_FIELD_OPAQUE;
 }
 
-/* Only these are several of something. */
+/* Whether the field may have several elements. */
 static bool has_elements(enum shmemi_field_kind kind)
 {
     return kind == SHMEMI_FIELD_VALUE || kind == SHMEMI_FIELD_POINTER || is_array_descriptor(kind);
@@ -73,19 +73,19 @@ static int check_kind(const struct position *position)
 {
     const struct shmemi_field *field = position->field;
     if ((unsigned)field->kind >= SHMEMI_FIELD_KINDS)
-        return complain(position, "%d is no kind of field", (int)field->kind);
+        return complain(position, "%d is not a kind of field (SHMEMX_FIELD_*)", (int)field->kind);
     if (needs_target(field->kind) && !field->target)
         return complain(position, "a field of this kind needs a type");
     if (field->count && field->kind != SHMEMI_FIELD_POINTER)
         return complain(position, "only a SHMEMX_FIELD_POINTER has a count");
     if (field->count && field->n > 1)
-        return complain(position, "it has a count, \"%s\", and n, %zu, as well", field->count, field->n);
+        return complain(position, "it has both a count, \"%s\", and n, %zu", field->count, field->n);
     if (field->n > 1 && !has_elements(field->kind))
         return complain(position, "n is %zu, but a field of this kind is one pointer", field->n);
     if (field->kind == SHMEMI_FIELD_STRING && !field->target->integer.size)
-        return complain(position, "a string consists of integers, and %s is none", field->type_name);
+        return complain(position, "a string consists of integers, and %s is not an integer type", field->type_name);
     if (is_array_descriptor(field->kind) && !shmemi_dope_size(field->kind, field->n))
-        return complain(position, "there is no array of rank %zu", field->n);
+        return complain(position, "an array cannot have rank %zu", field->n);
     return 0;
 }
 
@@ -161,7 +161,7 @@ static bool is_complete(const struct shmemi_type_entry *entry)
     return entry->is_predefined || entry->type.links;
 }
 
-/* Follow objects inside of objects; only new types can be in a circle. */
+/* Search for a type inside itself, among the new types only, since others have been checked. */
 static int check_nesting(const char *routine, struct shmemi_type_entry *entry)
 {
     int rc = 0;
@@ -182,7 +182,7 @@ static int check_nesting(const char *routine, struct shmemi_type_entry *entry)
 
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
-/* Why a member is none, when that takes more words than a constant has. One at a time: the table is locked. */
+/* Buffer for the reason why a name is not a suitable member. The lock of the table protects it. */
 static char member_cause[256];
 
 static const struct shmemi_field *find_member(const struct shmemi_type_entry *entry, const char *name, size_t length)
@@ -209,12 +209,12 @@ static bool no_member(const struct shmemi_type_entry *entry, const char *name, s
 
 static bool is_no(const char *what, const char *name, size_t length, const char **cause_p)
 {
-    snprintf(member_cause, sizeof member_cause, "%.*s is no %s", (int)(length < 120 ? length : 120), name, what);
+    snprintf(member_cause, sizeof member_cause, "%.*s is not a %s", (int)(length < 120 ? length : 120), name, what);
     *cause_p = member_cause;
     return false;
 }
 
-/* Shmemi_member_lookup: "a.b.n" is the member n of the object b in the object a in this one. */
+/* A shmemi_member_lookup: "a.b.n" is the member n of the object b in the object a in this one. */
 static bool look_up_member(const void *fields, const char *name, size_t length, struct shmemi_integer *member_p,
                            const char **cause_p)
 {
@@ -284,7 +284,7 @@ static int compile(const char *routine, struct shmemi_type_entry *entry)
     return rc;
 }
 
-/* Does an object have pointers? Those inside of it decide, so they come first. */
+/* Find out whether objects of a type have pointers, first those inside it. */
 static bool find_links(struct shmemi_type_entry *entry)
 {
     if (entry->visit == SHMEMI_VISITING || is_complete(entry))

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Parses and evaluates the counts of pointers.
+ */
 #include "deep/types/count.h"
 
 #include "deep/types/hash.h"
@@ -8,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Wide enough for the product of any two members; beyond that overflow is noticed. */
+/* Wide enough for the product of any two members; further overflow is detected. */
 typedef __int128 wide_t;
 
-/* A number, or a member when size is not 0. */
+/* A number, or a member if its size is not 0. */
 struct factor {
     struct shmemi_integer member;
     uint64_t number;
@@ -24,7 +27,7 @@ struct term {
 };
 
 struct shmemi_count_expression {
-    bool is_member; /* nothing but one member */
+    bool is_member; /* consists of one member */
     size_t n_terms, n_factors;
     struct term *terms;
     struct factor *factors;
@@ -58,7 +61,7 @@ static bool parse_number(struct parser *parser, struct factor *factor)
     if (errno || factor->number > INT64_MAX)
         return fail(parser, "a number in it is too large");
     if (isalpha((unsigned char)*end) || *end == '_' || *end == '.')
-        return fail(parser, "a number in it is no decimal integer");
+        return fail(parser, "a number in it is not a decimal integer");
     return true;
 }
 
@@ -114,7 +117,7 @@ static bool parse_sum(struct parser *parser)
     return true;
 }
 
-/* Every term and every factor has at least one character of its own. */
+/* Room for length terms and factors is enough, since each takes at least one character of the text. */
 static struct shmemi_count_expression *make_room(size_t length)
 {
     struct shmemi_count_expression *count = calloc(1, sizeof *count);
@@ -175,7 +178,7 @@ static inline wide_t read_member(const struct shmemi_integer *member, const void
     }
 }
 
-/* False when it overflows; a factor of 0 makes 0 wherever it stands. */
+/* False on overflow. A factor of 0 gives 0 wherever it stands. */
 static bool multiply(const struct factor *factors, size_t n, const void *object, wide_t *product_p)
 {
     wide_t product = 1;

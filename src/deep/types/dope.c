@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The layouts are written out here, not taken from ISO_Fortran_binding.h, since that belongs to one compiler: what is
- * used of the C descriptor is the same in those of GCC and LLVM.
+ * Reads descriptors of Fortran arrays. Their layouts are defined here, not taken from ISO_Fortran_binding.h, which
+ * belongs to one compiler; the parts of the C descriptor that are used here are the same in GCC and LLVM.
  */
 #include "deep/types/dope.h"
 
@@ -46,7 +46,7 @@ static size_t cfi_size(size_t rank)
     return offsetof(struct cfi_descriptor, dimensions) + rank * sizeof(struct cfi_dimension);
 }
 
-/* gfortran has no descriptor for a scalar: a plain pointer. */
+/* For a scalar gfortran uses a plain pointer. */
 static size_t gfortran_size(size_t rank)
 {
     size_t size = offsetof(struct gfortran_descriptor, dimensions) + rank * sizeof(struct gfortran_dimension);
@@ -60,11 +60,13 @@ size_t shmemi_dope_size(enum shmemi_field_kind kind, size_t rank)
     return kind == SHMEMI_FIELD_CFI ? cfi_size(rank) : gfortran_size(rank);
 }
 
-/* What the two have in common: a dense array has strides that are the products of the extents before. */
+/* An array as both descriptors give it. It is dense if each stride is the product of the element size and the extents
+ * before. */
 struct array {
     uint64_t element_size;
     size_t rank;
-    int64_t extents[MOST_RANKS], strides[MOST_RANKS]; /* in bytes; those of one element do not matter */
+    int64_t extents[MOST_RANKS],
+        strides[MOST_RANKS]; /* strides in bytes; that of a dimension with one element is ignored */
 };
 
 static int too_large(const char **cause_p)
@@ -99,7 +101,7 @@ static int measure(const struct array *array, uint64_t *nbytes_p, const char **c
     return nbytes > PTRDIFF_MAX ? too_large(cause_p) : 0;
 }
 
-/* An element of a character array is a string, whose length only the descriptor knows. */
+/* An element of a character array is a string, whose length only the descriptor gives. */
 static int count_elements(const struct array *array, const struct shmemi_type *element, size_t *n_p,
                           const char **cause_p)
 {
@@ -117,7 +119,7 @@ static int count_elements(const struct array *array, const struct shmemi_type *e
 
 static int wrong_rank(const char **cause_p)
 {
-    *cause_p = "the array has another rank than the field";
+    *cause_p = "the rank of the array differs from that of the field";
     return -EINVAL;
 }
 
@@ -141,8 +143,7 @@ static int read_cfi(size_t rank, const struct shmemi_type *element, const void *
     return count_elements(&array, element, n_p, cause_p);
 }
 
-/* Bounds in the wrong order mean an empty array in Fortran. What overflows leaves garbage in a stride or an extent
- * that cannot pass for a dense array of this size. */
+/* In Fortran an upper bound below the lower one means an empty array. False on overflow. */
 static bool gfortran_extent(const struct gfortran_dimension *dimension, int64_t *extent_p)
 {
     if (dimension->upper_bound < dimension->lower_bound) {

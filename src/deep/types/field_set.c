@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sets of fields, from names "type.field".
+ */
 #include "deep/types/type_table.h"
 
 #include "base/log.h"
@@ -10,7 +13,7 @@
 
 static int refuse(const char *routine, const char *name, const char *cause, const char *nearest)
 {
-    shmemi_error("%s: \"%s\" is no field to skip: %s" SHMEMI_MEANT, routine, name, cause,
+    shmemi_error("%s: \"%s\" is not a field to skip: %s" SHMEMI_MEANT, routine, name, cause,
                  SHMEMI_MEANT_ARGUMENTS(nearest));
     return -EINVAL;
 }
@@ -35,7 +38,7 @@ static int add(const char *routine, const char *name, char *type_name, struct sh
 {
     char *dot = strrchr(type_name, '.');
     if (!dot)
-        return refuse(routine, name, "it has to be type.field", NULL);
+        return refuse(routine, name, "the form is type.field", NULL);
     *dot = '\0';
     const struct shmemi_type_entry *entry = shmemi_type_table_find(type_name);
     if (!entry || !entry->created)
@@ -44,7 +47,7 @@ static int add(const char *routine, const char *name, char *type_name, struct sh
     if (!link)
         return refuse(routine, name, "the type has no such pointer", nearest_link(&entry->type, dot + 1));
     if (link->kind == SHMEMI_FIELD_VALUE)
-        return refuse(routine, name, "it is no pointer, but an object inside", NULL);
+        return refuse(routine, name, "it is not a pointer, but an object inside the type", NULL);
     set->words[link->id / 64] |= UINT64_C(1) << link->id % 64;
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Layout hashes. That of a type depends on its own links and on the hashes of the types that it refers to; in a circle,
- * where no type can be first, all are refined together, in as many rounds as the circle has types. The order of
- * creation does not matter, since the circles are those of the types themselves (Tarjan's algorithm).
+ * Layout hashes. The hash of a type depends on its own links and on the hashes of the types that it refers to. Types
+ * that refer to each other in a circle are hashed together, in as many rounds as the circle has types. The order of
+ * creation does not matter, since circles are found from the types themselves (Tarjan's algorithm).
  */
 #include "deep/types/type_table.h"
 
@@ -14,7 +14,7 @@
 
 struct search {
     size_t n_found, n_waiting;
-    struct shmemi_type_entry **waiting; /* found, but their circle is not complete */
+    struct shmemi_type_entry **waiting; /* types that were found, but whose circle is not complete */
     uint64_t *hashes;                   /* of a round */
     uint64_t next_circle;
 };
@@ -56,7 +56,8 @@ static void hash_circle(struct search *search, struct shmemi_type_entry **types,
     search->next_circle++;
 }
 
-/* What entry reaches is done; it is the first that was found of its circle: all that wait since then are in it. */
+/* All types that entry reaches are done, and entry was found first in its circle; so the circle consists of all types
+ * that have been waiting since then. */
 static void complete_circle(struct search *search, const struct shmemi_type_entry *entry)
 {
     size_t first = search->n_waiting;

@@ -17,7 +17,7 @@ struct shmemi_mark {
     const char *type, *members, *meaning;
     uint64_t size;
     uint32_t n;
-    const char *places; /* n times offset and size, 8 bytes each, perhaps not aligned */
+    const char *places; /* n times offset and size, 8 bytes each, which may be unaligned */
 };
 
 /* The next whole mark at or after *at_p, which moves behind it; false when there is none. */

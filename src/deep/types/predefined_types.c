@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the fields of a predefined type's entry are follows from its C type.
+ * The entries of the predefined types, derived from their C types.
  */
 #include "deep/types/type_table.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of types. Creation puts new types into it at once, so that they find each other by name, and takes them out
- * again when something is wrong; the lock lets nobody see that.
+ * The table of types. Creation enters new types at once, so that they find each other by name, and removes them again
+ * on an error; the lock hides them from other threads until then.
  */
 #include "deep/types/type_table.h"
 
@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t lock;
     bool has_predefined;
     struct shmemi_type_entry *buckets[N_BUCKETS];
-    uint32_t n_ids;     /* of fields; numbers of destroyed types are used again when they are the last */
+    uint32_t n_ids;     /* of fields; the highest numbers are reused when their types are destroyed */
     uint64_t n_circles; /* numbers given so far */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -28,7 +28,7 @@ static struct {
 struct creation {
     const char *routine;
     const struct shmemi_type_text *texts;
-    size_t n;                           /* of texts that have an entry */
+    size_t n;                           /* number of texts that have an entry */
     struct shmemi_type_entry **entries; /* one for each text */
     struct shmemi_type_batch batch;     /* the new ones */
 };
@@ -81,7 +81,7 @@ void shmemi_type_table_unlock(void)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* All entries, in no order: the first for NULL. */
+/* Iterates over all entries, in no particular order; NULL gives the first. */
 static struct shmemi_type_entry *next_entry(const struct shmemi_type_entry *entry)
 {
     if (entry && entry->next)
@@ -185,7 +185,7 @@ static bool is_same_type(const struct shmemi_type_entry *entry, const struct shm
     return same;
 }
 
-/* The entry for a text, counted once more. */
+/* Find or create the entry for a text, and count its creation. */
 static int add_type(struct creation *creation, const struct shmemi_type_text *text)
 {
     if (!text->name || !*text->name || (text->n_fields && !text->fields)) {
@@ -327,7 +327,7 @@ static bool is_known(const struct shmemi_type_entry *wanted)
     return entry && entry->created;
 }
 
-/* Does a type outside of a circle refer to one in it? */
+/* Whether a type outside a circle refers to one in it. */
 static bool needs_circle(const struct shmemi_type_entry *entry, uint64_t circle)
 {
     for (size_t i = 0; entry->circle != circle && i < entry->n_fields; i++)
@@ -343,13 +343,13 @@ static int check_unneeded(const struct shmemi_type_entry *entry)
         if (!is_held && !needs_circle(other, entry->circle))
             continue;
         shmemi_error("shmemx_type_destroy: type %s: %s%s still needs it", entry->type.name,
-                     is_held ? "something that is mapped or under way" : "type ", is_held ? "" : other->type.name);
+                     is_held ? "a mapped object or a transfer in progress" : "type ", is_held ? "" : other->type.name);
         return -EBUSY;
     }
     return 0;
 }
 
-/* Types that need each other go together, with the last of them. */
+/* Types that refer to each other are freed together, when the last of them is destroyed. */
 static void free_circle(uint64_t circle)
 {
     struct shmemi_type_entry *entry, *next;
@@ -376,7 +376,7 @@ static void count_ids(void)
 static int destroy(struct shmemi_type_entry *entry)
 {
     if (!is_known(entry)) {
-        shmemi_error("shmemx_type_destroy: there is no such type (any more)");
+        shmemi_error("shmemx_type_destroy: there is no such type, or it has been destroyed");
         return -EINVAL;
     }
     if (entry->is_predefined) {

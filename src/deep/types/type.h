@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types of pointer-linked objects, as the walk uses them: checked, compiled, never changed after creation.
+ * Types of objects with pointers, as the walk uses them: checked and compiled when they are created, then constant.
  */
 #ifndef SHMEMI_DEEP_TYPE_H
 #define SHMEMI_DEEP_TYPE_H
@@ -21,7 +21,7 @@ enum shmemi_field_kind {
     SHMEMI_FIELD_KINDS
 };
 
-/* What shmemx_field_t and shmemx_type_desc_t are. */
+/* The same as shmemx_field_t and shmemx_type_desc_t. */
 struct shmemi_field_text {
     const char *name;
     size_t offset;
@@ -44,7 +44,7 @@ struct shmemi_integer {
     bool is_signed;
 };
 
-/* How many objects a pointer points to: a sum of products (count.h). */
+/* The number of objects that a pointer points to: a sum of products (count.h). */
 struct shmemi_count_expression;
 
 struct shmemi_type;
@@ -52,11 +52,11 @@ struct shmemi_type;
 /* A field that matters to the walk: a pointer, or objects with pointers inside. */
 struct shmemi_type_link {
     enum shmemi_field_kind kind;
-    uint32_t id; /* number of the field among all that exist, for selections */
+    uint32_t id; /* number of the field among all fields, for sets of fields */
     size_t offset;
     size_t n;                                    /* elements of a VALUE or POINTER; rank of a descriptor */
-    const struct shmemi_count_expression *count; /* POINTER; NULL: n */
-    const struct shmemi_type *target;            /* NULL: WEAK and OPAQUE may have none */
+    const struct shmemi_count_expression *count; /* of a POINTER, or NULL: n */
+    const struct shmemi_type *target;            /* may be NULL for WEAK and OPAQUE */
     const char *name;
 };
 
@@ -70,25 +70,25 @@ struct shmemi_type {
     uint64_t layout;                /* shmemx_type_hash */
 };
 
-/* Create all or none; types_p, which may be NULL, gets them in order. 0 or -errno, logged with the name of the routine,
- * type and field. Any thread. */
+/* Create all types or none; types_p, unless NULL, receives them in order. Returns 0, or logs routine, type and field
+ * and returns -errno. Any thread. */
 int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
                         const struct shmemi_type **types_p);
 const struct shmemi_type *shmemi_type_find(const char *name);
-/* -EBUSY, -EPERM: logged. */
+/* 0, or -EBUSY or -EPERM, logged. */
 int shmemi_type_destroy(const struct shmemi_type *type);
-/* Keep a type from being destroyed while something needs it, and undo it. */
+/* Keep a type from being destroyed while something needs it; let_go undoes this. */
 void shmemi_type_hold(const struct shmemi_type *type);
 void shmemi_type_let_go(const struct shmemi_type *type);
-/* Destroy all but the predefined. Nobody uses any. */
+/* Destroy all types but the predefined ones. None is in use any more. */
 void shmemi_types_close(void);
 
-/* Fields by name: those that a selection skips. The set has room for all fields that exist now. */
+/* A set of fields that a map skips. It has room for all fields that exist when it is made. */
 struct shmemi_field_set {
     size_t n_words;
     uint64_t *words;
 };
-/* names: "type.field", up to NULL; names may be NULL. -EINVAL, logged, for one that is none. */
+/* names: a list of "type.field", ended by NULL, or NULL. Logs a wrong name and returns -EINVAL. */
 int shmemi_field_set_open(const char *routine, const char *const *names, struct shmemi_field_set *set);
 void shmemi_field_set_close(struct shmemi_field_set *set);
 static inline bool shmemi_field_set_has(const struct shmemi_field_set *set, uint32_t id)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files about types share: the table of types, with all that was said about them.
+ * What the files of deep/types share: the table of types with their descriptions.
  *
  *      type.c              the table: create, find, destroy
- *      deep/types/check.c        descriptions that make no sense are refused; the others become links
- *      deep/types/hash.c         types that refer to each other in a circle; layout hashes
- *      field_set.c         fields by name
+ *      check.c             refuses inconsistent descriptions, and compiles the others into links
+ *      hash.c              finds types that refer to each other in a circle; layout hashes
+ *      field_set.c         sets of fields, by name
  *      predefined_types.c  the types of C and gfortran
  */
 #ifndef SHMEMI_DEEP_TYPE_TABLE_H
@@ -15,7 +15,7 @@
 
 struct shmemi_type_entry;
 
-/* A member as it was described. */
+/* A field, with its description. */
 struct shmemi_field {
     char *name;
     size_t offset, n; /* n as described */
@@ -23,21 +23,21 @@ struct shmemi_field {
     char *type_name;                  /* or NULL */
     char *count;                      /* or NULL */
     struct shmemi_type_entry *target; /* or NULL */
-    size_t elements;                  /* n where 0 means 1; rank of a descriptor */
+    size_t elements;                  /* n, or 1 for 0; or the rank of a descriptor */
     size_t nbytes;                    /* that it takes in the object */
 };
 
 struct shmemi_type_entry {
-    struct shmemi_type type;       /* first: a type is found in its entry */
-    struct shmemi_integer integer; /* what it is as a member at offset 0; size 0: no integer */
+    struct shmemi_type type;       /* the first member, so that a type leads to its entry */
+    struct shmemi_integer integer; /* the type as a member at offset 0; size 0 if it is not an integer */
     bool is_character, is_predefined;
     size_t n_fields;
     struct shmemi_field *fields;    /* as described */
     struct shmemi_type_entry *next; /* in its bucket */
-    size_t created;                 /* how often, without what was destroyed again; 0: only its circle needs it */
+    size_t created;                 /* number of creations minus destructions; 0 if only its circle needs it */
     size_t held;
     uint32_t first_id; /* of its links */
-    uint64_t circle;   /* number that all types have which refer to each other in a circle, and no others */
+    uint64_t circle;   /* number of the circle: the same for types that refer to each other, different for all others */
 
     /* During creation. */
     enum { SHMEMI_NOT_VISITED, SHMEMI_VISITING, SHMEMI_VISITED } visit;
@@ -54,10 +54,10 @@ static inline bool shmemi_type_is_character(const struct shmemi_type *type)
     return shmemi_type_entry(type)->is_character;
 }
 
-/* The predefined types, in no table. */
+/* The predefined types, not yet in the table. */
 struct shmemi_type_entry *shmemi_predefined_types(size_t *n_p);
 
-/* Types that are made together. */
+/* Types that are created together. */
 struct shmemi_type_batch {
     const char *routine;
     size_t n;                           /* of new types */
@@ -66,16 +66,16 @@ struct shmemi_type_batch {
 
 /* Check new types and make their links. 0, -EINVAL (logged), -ENOMEM. */
 int shmemi_types_check(const struct shmemi_type_batch *batch);
-/* Find circles, numbered from first_circle on, and compute layout hashes. */
+/* Find circles, number them from first_circle on, and compute layout hashes. */
 int shmemi_types_hash(const struct shmemi_type_batch *batch, uint64_t first_circle);
-/* Of a type without what it refers to. */
+/* Hash of a type without the types that it refers to. */
 uint64_t shmemi_type_hash_alone(const struct shmemi_type *type);
 
-/* With the table locked. */
+/* These need the table locked. */
 struct shmemi_type_entry *shmemi_type_table_find(const char *name);
-/* The known type whose name is nearest, or NULL when none is near. */
+/* The type whose name is most similar, or NULL if none is similar. */
 const char *shmemi_type_table_nearest(const char *name);
-/* Numbers of fields are below this. */
+/* All numbers of fields are below this. */
 uint32_t shmemi_type_table_ids(void);
 void shmemi_type_table_lock(void);
 void shmemi_type_table_unlock(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives over active sets [9.10, deprecated]: PEs start + i * 2^logPE_stride. A set becomes a team of the library's
- * own when it is first used, and stays one until the end: every later call runs as that of a team does. The members of a
- * new set know of each other by nothing but the call, so they agree upon a workspace through the call's pSync: up a
- * binary tree to the first member and down again, each word set back by its owner before it leaves.
+ * Collectives over active sets [9.10, deprecated]: PEs start + i * 2^logPE_stride. When a set is first used, the
+ * library makes a team of it, which exists until shmem_finalize and runs all later calls. The members of a new set have
+ * only this call in common, so they use its pSync to agree on a workspace: messages go up a binary tree to the first
+ * member and down again, and each PE resets its words before it returns.
  */
 #include "shmem/coll/call.h"
 #include "transport/drivers/table.h"
@@ -20,14 +20,14 @@ struct set {
 
 enum {
     BITMAP_WORDS = SHMEMI_TEAMS_MAX / 64,
-    UP_WORDS = BITMAP_WORDS + 1, /* free slots, and the highest number of collectives so far */
-    DOWN_WORDS = 2,              /* the slot, the number */
+    UP_WORDS = BITMAP_WORDS + 1, /* free slots, and the highest operation number used so far */
+    DOWN_WORDS = 2,              /* the chosen slot, and that number */
     CHILDREN = 2,
     FROM_PARENT = CHILDREN * (UP_WORDS + 1), /* each message is followed by a flag */
 };
 
-static_assert(FROM_PARENT + DOWN_WORDS + 1 <= SHMEM_SYNC_SIZE, "the messages of an agreement fit into pSync");
-static_assert(SHMEM_SYNC_VALUE == 0 && sizeof(long) == sizeof(uint64_t), "flags are distinct from the initial value");
+static_assert(FROM_PARENT + DOWN_WORDS + 1 <= SHMEM_SYNC_SIZE, "the messages of an agreement must fit into pSync");
+static_assert(SHMEM_SYNC_VALUE == 0 && sizeof(long) == sizeof(uint64_t), "flags must differ from the initial value");
 
 struct agreement {
     const struct set *set;
@@ -107,7 +107,7 @@ static void propose(struct agreement *agreement, uint64_t *slot_and_number)
                      agreement->set->routine, SHMEMI_TEAMS_MAX);
 }
 
-/* A thread that makes a team at the same time may have taken the slot: then all try again. */
+/* If another thread, which makes a team at the same time, has taken the slot on any member, all try again. */
 static bool take_slot(struct agreement *agreement, unsigned slot)
 {
     bool taken = shmemi_team_reserve_slot(slot);
@@ -212,7 +212,7 @@ static size_t length_of(const char *routine, int nreduce)
 DEFINE_SIZE(32, 4)
 DEFINE_SIZE(64, 8)
 
-/* The workspace is the library's: pWrk is not used. */
+/* pWrk is not used: the team has a workspace. */
 #define DEFINE_TO_ALL(NAME, TYPE, OP)                                                                                  \
     SHMEMI_API(void, NAME##_##OP##_to_all, (TYPE *dest, const TYPE *source, int nreduce, ACTIVE_SET, TYPE *pWrk,       \
                                             long *pSync))                                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * alltoall and alltoalls: everybody writes into every dest, wherever it is; small blocks go through the workspaces of a
- * node.
+ * alltoall and alltoalls: each member writes its blocks into every dest; inside a node, small blocks go through the
+ * workspaces.
  */
 #include "shmem/coll/collectives.h"
 

@@ -69,7 +69,7 @@ static int broadcast_push(struct node_broadcast *broadcast)
     return rc;
 }
 
-/* What the root of a pull says with its gift: a private source cannot be pulled from. */
+/* Whether the root of a pull has pushed instead, since its source is private; its release line says so. */
 static bool *root_has_pushed(const struct node_broadcast *broadcast)
 {
     return (bool *)shmemi_node_gift(broadcast->team, broadcast->root, broadcast->number, sizeof(bool));
@@ -103,7 +103,7 @@ static int pull(struct node_broadcast *broadcast)
     return rc ? rc : shmemi_complete(&broadcast->context);
 }
 
-/* To arrive means here: this PE has what it wants from the root's source. */
+/* A member arrives when it has read what it needs from the root's source. */
 static int broadcast_pull(struct node_broadcast *broadcast)
 {
     struct shmemi_team *team = broadcast->team;
@@ -149,15 +149,15 @@ int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *
 
 /* ---- between nodes: from the root's leader to the dest of the others ---------------------------------------------
  *
- * A flag per broadcast tells that the data have come. Leaders that only send could run ahead of the others until a flag
- * is used again, so that all synchronise before that. */
+ * Each broadcast has a flag, which says that the data have arrived. Leaders that only send could run ahead of the
+ * others and reuse a flag too early, so all leaders synchronise before that. */
 
 enum { DELIVERIES_MOST = SHMEMI_FLAGS };
 
 struct leaders_broadcast {
     struct shmemi_team *team;
     const struct shmemi_symmetric *dest;
-    const struct shmemi_symmetric *have; /* where this leader finds the data: dest, or source on the root itself */
+    const struct shmemi_symmetric *have; /* holds the data on this leader: dest, or source on the root itself */
     size_t nbytes;
     int root; /* leader */
     _Atomic uint64_t *flag;
@@ -179,7 +179,7 @@ static int deliver_with_flag(struct leaders_broadcast *broadcast, int leader, si
                               broadcast->flag, broadcast->number);
 }
 
-/* Binomial: a leader at distance d from the root has got the data from the one whose distance lacks d's lowest bit. */
+/* Binomial tree: a leader at distance d from the root receives from the one at distance d without d's lowest bit. */
 static int deliver_by_tree(struct leaders_broadcast *broadcast)
 {
     const int n = broadcast->team->leaders.n;
@@ -207,7 +207,7 @@ static size_t part_bytes(const struct leaders_broadcast *broadcast, int leader)
     return end - part_start(broadcast, leader);
 }
 
-/* The root gives each leader its part; each passes it on to all but the root. */
+/* The root sends each leader a part, which that leader sends on to all others but the root. */
 static int deliver_by_scatter(struct leaders_broadcast *broadcast)
 {
     const int n = broadcast->team->leaders.n, me = broadcast->team->leaders.me;

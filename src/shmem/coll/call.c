@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Checks the arguments of collectives and runs them, visible to the watchdog, counts and traces.
+ */
 #include "shmem/coll/call.h"
 
 static struct shmemi_call collective_call(const char *routine)
@@ -6,7 +9,7 @@ static struct shmemi_call collective_call(const char *routine)
     return (struct shmemi_call){.routine = routine, .activity = SHMEMI_AT_COLLECTIVE};
 }
 
-/* The bytes of n blocks; SIZE_MAX, which no region holds, when they are more than fit. */
+/* The bytes of one block per member; SIZE_MAX, which no region holds, on overflow. */
 static size_t bytes_of_all(const struct shmemi_team *team, size_t nbytes)
 {
     return shmemi_bytes_of(nbytes, (size_t)team->n_pes);
@@ -58,7 +61,7 @@ void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *d
     shmemi_span_end(&call);
 }
 
-/* Bytes from the first to the last of n elements that are so many elements apart; SIZE_MAX when they do not fit. */
+/* Bytes from the first to the last of n elements at this stride; SIZE_MAX on overflow. */
 static size_t extent(size_t n, ptrdiff_t stride, size_t size)
 {
     size_t elements;
@@ -91,7 +94,7 @@ void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *
     shmemi_span_end(&call);
 }
 
-/* Others may have to read the source: a private one is copied to dest, as for a reduction in place. */
+/* Others may have to read the source, so a private one is copied to dest and the reduction is done in place. */
 static struct shmemi_reduce_args reduce_args(const char *routine, const struct shmemi_op *op, void *dest,
                                              const void *source, size_t nelems)
 {

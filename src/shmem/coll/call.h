@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A call of a collective, by a public routine over a team or over an active set. Arguments are checked before anything
- * is changed; what is wrong ends the job with a line that names the routine, and so does a transfer that fails, because
- * the other PEs would wait for this one.
+ * Calls of collectives by the public routines, over teams and active sets. Arguments are checked before anything is
+ * changed. A wrong argument or a failed transfer ends the job, since the other PEs would wait for this one; the message
+ * names the routine.
  */
 #ifndef SHMEMI_COLL_CALL_H
 #define SHMEMI_COLL_CALL_H
@@ -12,7 +12,7 @@
 void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes,
                            int root, bool root_keeps_dest);
 
-/* nbytes: that this PE has for each that it sends to. */
+/* nbytes: that this PE contributes, or for alltoall, that it sends to each member. */
 typedef void (*shmemi_call_copies_func_t)(const char *routine, struct shmemi_team *team, void *dest, const void *source,
                                           size_t nbytes);
 void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);

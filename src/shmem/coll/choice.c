@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads SHMEM_COLLECTIVE, and selects from the table of algorithms the lines that suit a team.
+ */
 #include "shmem/coll/choice.h"
 
 #include "base/log.h"
@@ -37,7 +40,8 @@ static const struct row table[] = {
 };
 enum { N_ROWS = sizeof table / sizeof table[0] };
 
-/* What SHMEM_COLLECTIVE names, by collective; NULL: the table decides. Written once, while the library starts. */
+/* The algorithm that SHMEM_COLLECTIVE names for each collective; NULL if the table decides. Set while the library
+ * starts. */
 static const struct row *forced[SHMEMI_COLLECTIVES];
 
 static void list_allowed(char *text, size_t size)
@@ -53,7 +57,7 @@ static void list_allowed(char *text, size_t size)
     }
 }
 
-/* One "collective=algorithm". */
+/* The row that "collective=algorithm" names, or NULL. */
 static const struct row *find_row(const char *word, size_t length)
 {
     for (int i = 0; i < N_ROWS; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which algorithm serves a collective: the table shmem/coll/choice.def, and the setting SHMEM_COLLECTIVE that overrules it.
+ * Which algorithm serves a collective: the table shmem/coll/choice.def, and the setting SHMEM_COLLECTIVE that overrules
+ * it.
  */
 #ifndef SHMEMI_COLL_CHOICE_H
 #define SHMEMI_COLL_CHOICE_H
@@ -32,7 +33,7 @@ enum shmemi_algorithm {
 /* Columns of the table. */
 enum { SHMEMI_IN_HOST, SHMEMI_IN_DEVICE, SHMEMI_PLACES };
 
-/* The lines that fit a team, by collective and column, each up to some bytes; the last up to SIZE_MAX. */
+/* For each collective and column, the algorithms for a team: each up to some bytes, the last up to SIZE_MAX. */
 struct shmemi_choices {
     struct shmemi_step {
         size_t most_bytes;
@@ -40,7 +41,7 @@ struct shmemi_choices {
     } step[SHMEMI_COLLECTIVES][SHMEMI_PLACES][4];
 };
 
-/* Read SHMEM_COLLECTIVE: 0, or -EINVAL after a line that names what is allowed. */
+/* Read SHMEM_COLLECTIVE. Returns 0, or logs what is allowed and returns -EINVAL. */
 int shmemi_choices_read(void);
 void shmemi_choices_make(struct shmemi_choices *choices, int node_members, int nodes);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * fcollect and collect. On one node everybody gives its block to everybody. Between nodes the blocks of a node come
- * together at its leader, the leaders exchange them, and each broadcasts the whole in its node. collect does the same
- * once everybody knows where the blocks start.
+ * fcollect and collect. On one node every member sends its block to every other. Between nodes each leader gathers the
+ * blocks of its node, the leaders exchange them, and each broadcasts the whole in its node. collect does the same once
+ * all members know where the blocks start.
  */
 #include "shmem/coll/collectives.h"
 
 #include <stdlib.h>
 
-/* Where the block of a member starts in dest; of member n_pes: where the last one ends. */
+/* Where the block of a member starts in dest; for member n_pes, where the last one ends. */
 static size_t start_of(const struct shmemi_copy_args *args, int member)
 {
     return args->starts ? args->starts[member] : (size_t)member * args->nbytes;
@@ -58,7 +58,7 @@ static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args
 
 /* ---- between nodes ----------------------------------------------------------------------------------------------- */
 
-/* The nodes from one leader on, cyclically. */
+/* Some nodes, from one leader on, cyclically. */
 struct nodes {
     int first, count;
 };
@@ -69,7 +69,7 @@ static bool is_among(const struct shmemi_team *team, const struct nodes *nodes, 
     return (shmemi_leader_of_member(team, member) - nodes->first + n) % n < nodes->count;
 }
 
-/* Send the blocks of all members of these nodes; neighbours travel together. */
+/* Send the blocks of all members of these nodes; adjacent blocks are one transfer. */
 static int send_blocks(struct shmemi_team *team, struct shmemi_context *context, const struct shmemi_copy_args *args,
                        struct nodes nodes, int leader)
 {
@@ -97,7 +97,7 @@ static int exchange_directly(struct shmemi_team *team, const struct shmemi_copy_
     return rc ? rc : shmemi_leaders_sync(team);
 }
 
-/* In each round a leader sends what it has, the blocks of the nodes from its own on. */
+/* In each round a leader sends all the blocks that it has: those of the nodes from its own on. */
 static int exchange_by_dissemination(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
     struct shmemi_collective_state *state = team->collective;
@@ -161,14 +161,13 @@ int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *arg
 
 /* ---- collect ----------------------------------------------------------------------------------------------------- */
 
-/* What a line carries: the length of a block, and the block itself when that is short. */
+/* The data of a line: the length of a block, and the block itself if it is short. */
 struct parcel {
     uint64_t nbytes;
     char data[SHMEMI_LINE_BYTES - sizeof(uint64_t)];
 };
 
-/* From the lengths in starts[1..n] to the starts; the last one, which is returned, becomes SIZE_MAX when they are more
- * than fit. */
+/* Turns the lengths in starts[1..n] into starts. Returns the last one, the total, which is SIZE_MAX on overflow. */
 static size_t add_up(uint64_t *starts, int n)
 {
     for (int i = 1; i <= n; i++)
@@ -189,7 +188,7 @@ static int sum_lengths(struct shmemi_team *team, uint64_t *starts)
     return rc;
 }
 
-/* Through the lines of a node: all lengths, and the blocks that are no longer than `most`. */
+/* Exchange all lengths, and the blocks of at most `most` bytes, through the lines of a node. */
 static int exchange_parcels(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t most,
                             uint64_t *starts, uint64_t *number_p)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives [9.10]: what the files coll_*.c share.
+ * Collectives [9.10]: what the files of shmem/coll share.
  *
- * Every collective has two levels. Inside a node the members see each other's workspaces by load and store (shmem/coll/node.c);
- * between nodes the leaders, one per node, exchange words, records and data through the views' drivers (shmem/coll/leaders.c).
- * A dest may be written as soon as the writer has entered: the program guarantees that it is ready everywhere. A source
- * may be read by others only after its owner has entered. Nothing is static: teams may be at work in several threads.
+ * Every collective has two levels. Inside a node the members load from and store to each other's workspaces
+ * (shmem/coll/node.c); between nodes the leaders, one per node, exchange words, records and data through the views'
+ * drivers (shmem/coll/leaders.c). A member may write into any dest once it has entered, since the program guarantees
+ * that dest is ready on all members. It may read another's source only after the owner has entered. There is no static
+ * state, since several threads may run collectives of different teams.
  */
 #ifndef SHMEMI_COLLECTIVES_H
 #define SHMEMI_COLLECTIVES_H
@@ -19,17 +20,17 @@
 #include <stdatomic.h>
 
 enum {
-    SHMEMI_LINES = 32,        /* operations that the members of a node may be apart, and one */
-    SHMEMI_SCRATCH_SLOTS = 8, /* the same of those that use scratch */
-    SHMEMI_LINE_BYTES = 56,   /* of data in a line */
+    SHMEMI_LINES = 32,        /* members of a node are less than this many operations apart */
+    SHMEMI_SCRATCH_SLOTS = 8, /* the same for operations that use scratch */
+    SHMEMI_LINE_BYTES = 56,   /* data in a line */
     SHMEMI_SCRATCH_BYTES = 2048,
-    SHMEMI_CARRIER_BYTES = SHMEMI_SCRATCH_BYTES, /* most that one operation carries through the workspace */
-    SHMEMI_ROUNDS = 18,         /* of an algorithm that doubles its reach: 2^16 nodes, and two that fold */
-    SHMEMI_LEADER_BYTES = 1024, /* of data in a record between leaders */
+    SHMEMI_CARRIER_BYTES = SHMEMI_SCRATCH_BYTES, /* the most that one operation carries through the workspace */
+    SHMEMI_ROUNDS = 18, /* 16 in which the distance doubles up to 2^16 nodes, 2 for nodes beyond a power of two */
+    SHMEMI_LEADER_BYTES = 1024, /* data in a record between leaders */
     SHMEMI_FLAGS = 16,
 };
 
-/* A cache line that its owner writes and others poll: the data belong to the operation with this number. */
+/* A cache line that its owner writes and others poll: data of the operation with this number. */
 struct shmemi_line {
     SHMEMI_CACHE_ALIGNED char data[SHMEMI_LINE_BYTES];
     _Atomic uint64_t number;
@@ -37,11 +38,11 @@ struct shmemi_line {
 
 /* A team's shared memory in the heap of each member. It is never cleared: all numbers in it only grow. */
 struct shmemi_workspace {
-    struct shmemi_line arrival[SHMEMI_LINES]; /* its owner has entered; data: what it contributes */
-    struct shmemi_line release[SHMEMI_LINES]; /* data: what the owner gives to all */
+    struct shmemi_line arrival[SHMEMI_LINES]; /* its owner has arrived; data: the owner's contribution */
+    struct shmemi_line release[SHMEMI_LINES]; /* its owner releases the others; data: from the owner to all */
     SHMEMI_CACHE_ALIGNED char scratch[SHMEMI_SCRATCH_SLOTS][SHMEMI_SCRATCH_BYTES]; /* data too long for a line */
 
-    /* Written by leaders of other nodes: the operation that the writer has reached. */
+    /* Leaders of other nodes write here the number of the operation that they have reached. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t synced[SHMEMI_ROUNDS];
     _Atomic uint64_t reduced[SHMEMI_ROUNDS];
     _Atomic uint64_t collected[SHMEMI_ROUNDS];
@@ -55,31 +56,31 @@ struct shmemi_workspace {
 
 struct shmemi_collective_state {
     struct shmemi_workspace *mine;
-    bool spins;             /* nobody needs this core while this PE waits */
-    uint64_t number;        /* of node operations begun */
-    uint64_t known_entered; /* all members of the node have entered this one */
+    bool spins;             /* no other PE needs this core, so this PE may spin while it waits */
+    uint64_t number;        /* number of operations begun inside the node */
+    uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
     uint64_t leaders_number;
     uint64_t scan_number;
-    unsigned reductions; /* between leaders so far: which set of records is next */
-    unsigned deliveries; /* between leaders since they were last in step */
+    unsigned reductions; /* number of reductions between leaders so far: selects the set of records */
+    unsigned deliveries; /* number of broadcasts between leaders since these last synchronised */
     struct shmemi_choices choices;
-    int *leader_of_node;             /* the leader of a node of the job, -1 when the team has none there */
-    struct shmemi_workspace *node[]; /* of each member of the node, mapped here */
+    int *leader_of_node;             /* the leader on each node of the job, -1 if the team has none there */
+    struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
 };
 
-/* ---- memory (shmem/coll/memory.c) -------------------------------------------------------------------------------------- */
+/* ---- memory (shmem/coll/memory.c) -------------------------------------------------------------------------------- */
 
-/* A symmetric argument: the same bytes of every member. */
+/* A symmetric argument: the same range in every member's memory. */
 struct shmemi_symmetric {
-    const struct shmemi_region *region; /* NULL when it has no bytes */
+    const struct shmemi_region *region; /* NULL if it has no bytes */
     size_t offset;
-    char *host; /* this PE's copy when that is host memory */
+    char *host; /* this PE's copy if that is host memory */
 };
 
-/* Ends the job, naming the routine, when the bytes are not symmetric memory. */
+/* Find a symmetric argument. Ends the job, naming the routine, if the bytes are not symmetric memory. */
 struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *address, size_t nbytes);
-/* The same for what this PE contributes. The standard wants that symmetric too, but programs pass local variables, and
- * other libraries let them: private host memory has no region, and others cannot read it. */
+/* The same for a source. The standard requires it to be symmetric too, but programs pass local variables and other
+ * libraries accept them. A source in private host memory has no region, and other members cannot read it. */
 struct shmemi_symmetric shmemi_source_of(const char *routine, const void *address, size_t nbytes);
 static inline bool shmemi_is_private(const struct shmemi_symmetric *memory)
 {
@@ -96,20 +97,20 @@ static inline char *shmemi_mapped_copy(const struct shmemi_symmetric *memory, in
 /* This PE's own copy, from byte `at` on. */
 struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size_t at);
 
-/* The context of one transfer to each member: small ones to GPU memory wait for each other, as one launch costs less than
- * several. */
+/* Initialiser of a context for one transfer to each member: small transfers to GPU memory are collected, as one kernel
+ * launch costs less than several. */
 #define SHMEMI_TO_ALL                                                                                                  \
     {                                                                                                                  \
         .lists.is_patient = true                                                                                       \
     }
 
-/* Complete the transfers of a context, which is seldom necessary inside a node. */
+/* Complete the transfers of a context, which inside a node seldom has any pending. */
 static inline int shmemi_complete(struct shmemi_context *context)
 {
     return shmemi_context_has_pending(context) ? shmemi_drivers_quiet(context) : 0;
 }
 
-/* Transfers between bytes of a member's copy and private host memory or this PE's own copy, done by shmemi_complete. */
+/* Transfers between a member's copy and private host memory or this PE's own copy. shmemi_complete completes them. */
 int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t at, const void *source,
                    size_t nbytes, int world_pe);
 int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct shmemi_symmetric *source, size_t at,
@@ -120,32 +121,32 @@ int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *d
                 const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
 int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
                  const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
-/* From this PE's source to its dest, complete on return; nothing when they are the same. */
+/* Copy this PE's source to its dest; complete on return. Does nothing if they are the same. */
 int shmemi_copy_own(const struct shmemi_symmetric *dest, const struct shmemi_symmetric *source, size_t nbytes);
 
-/* Is this GPU memory, in which the members of a node all reach each other's copies, so that a transfer is one copy by the
- * GPU? All members know the same of a dest; of a source they need not, since it may be private. */
+/* Whether this is GPU memory in which all members of a node reach each other's copies directly, so that a transfer is
+ * one copy by the GPU. All members find the same for a dest; for a source they may not, since it may be private. */
 static inline bool shmemi_is_device(const struct shmemi_symmetric *dest)
 {
     return dest->region && dest->region->is_reached_directly;
 }
 
-/* ---- GPU memory (shmem/coll/device.c) ---------------------------------------------------------------------------------- */
+/* ---- GPU memory (shmem/coll/device.c) ---------------------------------------------------------------------------- */
 
-/* Some bytes of all members of a part, combined by one of them. */
+/* A range of all members of a part of a team, which one of them combines. */
 struct shmemi_device_work {
     const struct shmemi_team *team;
     const struct shmemi_team_part *among;
     const struct shmemi_op *op;
     enum shmemi_combine_form form;
     const struct shmemi_symmetric *from, *to;
-    int first;     /* of `among`: the left operand; the others follow cyclically */
-    int n_targets; /* so many of `among` get the result; prefixes: all, with first 0 */
+    int first;     /* index in `among` of the left operand; the others follow cyclically */
+    int n_targets; /* number of `among` that get the result; for prefixes all of them, and first is 0 */
 };
-/* Complete on return. -ENOTSUP, and nothing has been done, when no device can: the CPU does it then. */
+/* Complete on return. -ENOTSUP if no device can do it; then nothing has been done, and the CPU takes over. */
 int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
 
-/* ---- inside a node (shmem/coll/node.c) --------------------------------------------------------------------------------- */
+/* ---- inside a node (shmem/coll/node.c) --------------------------------------------------------------------------- */
 
 static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)
 {
@@ -155,11 +156,11 @@ static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)
 /* The rank of a member in this node, or -1. */
 int shmemi_node_rank_of_member(const struct shmemi_team *team, int member);
 
-/* Begin an operation that carries at most nbytes: its number. The lines and, if it needs it, the scratch of that number
- * may be written afterwards. */
+/* Begin an operation that carries at most nbytes, and return its number. Then the lines and, if needed, the scratch
+ * memory of that number may be written. */
 uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes);
 
-/* Where the data of a member's contribution, or of what it gives to all, lie. */
+/* Where a member's contribution lies, and its data for all members. */
 static inline char *shmemi_node_arrival(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
 {
     struct shmemi_workspace *workspace = team->collective->node[rank];
@@ -173,22 +174,22 @@ static inline char *shmemi_node_gift(const struct shmemi_team *team, int rank, u
                                        : workspace->scratch[number % SHMEMI_SCRATCH_SLOTS];
 }
 
-/* Tell that this PE has come, and its contribution is there; wait for that of another, or of all. Every member arrives
- * exactly once in each operation. */
+/* Announce that this PE has arrived and its contribution is ready; wait until another member, or all, have arrived.
+ * Every member arrives exactly once in each operation. */
 void shmemi_node_arrive(struct shmemi_team *team, uint64_t number);
 void shmemi_node_await(struct shmemi_team *team, int rank, uint64_t number);
 void shmemi_node_await_all(struct shmemi_team *team, uint64_t number);
-/* All members are known to have entered. */
+/* Note that all members have entered the operation. */
 static inline void shmemi_node_all_entered(struct shmemi_team *team, uint64_t number)
 {
     team->collective->known_entered = number;
 }
 
-/* Give something to all members; wait for it. */
+/* Announce this PE's data for all members; wait for those of a member. */
 void shmemi_node_give(struct shmemi_team *team, uint64_t number);
 void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number);
 
-/* From the source of a rank into every dest of the node; of the rank itself only if it is told so. */
+/* Broadcast inside a node, from the source of a rank into every dest; that of the root only unless root_keeps_dest. */
 struct shmemi_node_broadcast {
     const struct shmemi_symmetric *dest, *source;
     size_t nbytes;
@@ -196,24 +197,24 @@ struct shmemi_node_broadcast {
     bool root_keeps_dest;
 };
 int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_broadcast *args);
-/* The same from rank 0's dest into those of the others. */
+/* Broadcast rank 0's dest into those of the others. */
 int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes);
 
 /* An operation that only synchronises the node. */
 void shmemi_node_sync(struct shmemi_team *team);
 
-/* The tree that gathers at rank 0: the children of a rank are first .. end - 1. */
+/* The children of a rank, first .. end - 1, in the tree that gathers at rank 0. */
 struct shmemi_children {
     int first, end;
 };
 struct shmemi_children shmemi_node_children(const struct shmemi_team *team, int rank);
 
-/* Wait until all children have arrived, then arrive; rank 0 then knows that all have entered, and it has yet to arrive
- * and to give, for which the others wait. */
+/* Gather: wait until all children have arrived, then arrive, except rank 0, which now knows that all have entered.
+ * Release: rank 0 arrives and announces its data, for which the others wait. */
 void shmemi_node_gather(struct shmemi_team *team, uint64_t number);
 void shmemi_node_release(struct shmemi_team *team, uint64_t number);
 
-/* ---- between nodes (shmem/coll/leaders.c) ------------------------------------------------------------------------------ */
+/* ---- between nodes (shmem/coll/leaders.c) ------------------------------------------------------------------------ */
 
 static inline bool shmemi_is_leader(const struct shmemi_team *team)
 {
@@ -230,42 +231,42 @@ static inline int shmemi_leader_of_member(const struct shmemi_team *team, int me
     return team->collective->leader_of_node[shmemi_job.node_of[shmemi_team_world_pe(team, member)]];
 }
 
-/* Wait for a word that other nodes may write, too: other work goes on meanwhile. */
+/* Wait until a word, which another node may write, reaches the number, and advance communication meanwhile. */
 void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number);
 
-/* Write a number into a word of a member's workspace, after everything that was put there before on this context. */
+/* Write a number into a word of a member's workspace, ordered after all earlier puts to that member on this context. */
 int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const _Atomic uint64_t *word,
                   uint64_t number);
-/* Put data into another member's workspace, where this PE has `mine`. */
+/* Put data into another member's workspace, at the place that `mine` has in this PE's workspace. */
 int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const void *mine,
                             const void *source, size_t nbytes);
 
 int shmemi_leaders_sync(struct shmemi_team *team);
-/* The last meeting of the leaders, who complete nothing of it: on return each has completed all that it sent before.
- * Whoever is first to end its connections then spoils nobody's. */
-int shmemi_leaders_part(struct shmemi_team *team);
+/* The last synchronisation of the leaders, whose own messages are not completed. On return every leader has completed
+ * everything that it sent before, so that each may now close its connections. */
+int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
 
-/* ---- whole collectives on what is known to be right -------------------------------------------------------------- */
+/* ---- whole collectives, whose arguments have been checked -------------------------------------------------------- */
 
-/* Combine private memory over the team: at most SHMEMI_CARRIER_BYTES; result may be contribution. */
+/* Combine private memory over the team: at most SHMEMI_CARRIER_BYTES; result and contribution may be the same. */
 int shmemi_reduce_private(struct shmemi_team *team, const struct shmemi_op *op, void *result, const void *contribution,
                           size_t nbytes);
 
 struct shmemi_copy_args {
     struct shmemi_symmetric dest, source;
-    size_t nbytes;          /* that this PE contributes; all contribute as much, but for collect */
-    const uint64_t *starts; /* collect: where the blocks start in dest, and where the last one ends */
+    size_t nbytes;          /* that this PE contributes; equal on all members, except in collect */
+    const uint64_t *starts; /* collect: offsets of the blocks in dest, and the end of the last one */
     bool root_keeps_dest;   /* broadcast: the dest of the root is not written */
 };
 int shmemi_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root);
 int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *args);
-/* dest is known to be right only when all lengths are known. */
+/* dest is checked here, since its size is the sum of all lengths. */
 int shmemi_collect(const char *routine, struct shmemi_team *team, void *dest, struct shmemi_copy_args *args);
 int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *args);
 
-/* Of the elements of an alltoalls: in units of elements. */
+/* Elements and strides of an alltoalls; strides in elements. */
 struct shmemi_alltoall_strides {
     size_t size, nelems;
     size_t dest, source;
@@ -273,7 +274,8 @@ struct shmemi_alltoall_strides {
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_alltoall_strides *strides);
 
-/* The part of a member when n share the work on nbytes: whole cache lines, so that nobody writes where another does. */
+/* The part of a member if n share the work on nbytes: whole cache lines, so that no two members write to the same line.
+ * */
 struct shmemi_part {
     size_t start, end;
 };
@@ -292,7 +294,7 @@ struct shmemi_reduce_args {
     size_t nbytes;
 };
 int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *args);
-/* Prefix sums in the order of the team; exclusive: without the PE's own, 0 on the first. */
+/* Prefix sums in the order of the team. exclusive: without the PE's own contribution, so 0 on the first PE. */
 int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args, bool exclusive);
 
 #endif

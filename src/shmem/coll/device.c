@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The work of one member on its part of mapped GPU memory, done by one device kernel that reads the sources of the
- * other members of its node and writes their dests.
+ * Combines one member's part of mapped GPU memory in one device kernel, which reads the sources of the other members of
+ * the node and writes their dests.
  */
 #include "shmem/coll/collectives.h"
 
 #include <errno.h>
 
-/* A member's copy as this process addresses it; false when it does not. */
+/* The place of a member's copy in this process; false if it has none. */
 static bool place_of(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p)
 {
     const struct shmemi_view *view = &memory->region->view[world_pe];

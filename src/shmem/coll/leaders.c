@@ -17,7 +17,7 @@ int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *con
     return view->driver->put(context, view, offset, &place, nbytes);
 }
 
-/* A put of one aligned word arrives whole. */
+/* No flag or lock is needed: a put of one aligned word arrives in one piece. */
 int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const _Atomic uint64_t *word,
                   uint64_t number)
 {
@@ -26,7 +26,7 @@ int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int 
     return rc ? rc : shmemi_put_to_workspace(team, context, world_pe, (const void *)word, &number, sizeof number);
 }
 
-/* Waiting for another leader, or for one that it waits for. */
+/* Describes a wait for another leader, which may itself wait for a third. */
 struct leader_wait {
     struct shmemi_call call;
     int world_pe;
@@ -47,7 +47,8 @@ static void await_leader(const struct shmemi_team *team, int leader, const _Atom
     shmemi_call_end(&wait.call);
 }
 
-/* Dissemination: in each round the reach doubles. Rounds use one context, or, with a step of 1, the next each. */
+/* Dissemination: the distance doubles in each round. With step 0 all rounds use one context; with step 1 each has its
+ * own. */
 static int disseminate(struct shmemi_team *team, struct shmemi_context *context, int step, uint64_t number)
 {
     struct shmemi_collective_state *state = team->collective;
@@ -71,9 +72,9 @@ int shmemi_leaders_sync(struct shmemi_team *team)
     return rc ? rc : shmemi_complete(&context);
 }
 
-int shmemi_leaders_part(struct shmemi_team *team)
+int shmemi_leaders_sync_last(struct shmemi_team *team)
 {
-    /* Static: what completes them may come late. One for each round, so that no round orders itself after another. */
+    /* Static, since completions may arrive after the return; one for each round, so that no round waits for another. */
     static struct shmemi_context contexts[SHMEMI_ROUNDS];
     memset(contexts, 0, sizeof contexts);
     return disseminate(team, contexts, 1, ++team->collective->leaders_number);
@@ -81,9 +82,10 @@ int shmemi_leaders_part(struct shmemi_team *team)
 
 /* ---- recursive doubling ------------------------------------------------------------------------------------------
  *
- * With a number of leaders that is no power of two, those beyond it hand their data to one below first, and get the
- * result at the end. Records alternate between two sets: who sends in operation k + 2 has received in k + 1 from the
- * same partner, which has then finished k. The lower one's data are the left operand, so all get the same bits. */
+ * If the number of leaders is not a power of two, those beyond the largest power below it first hand their data to a
+ * leader below, and get the result at the end. Records alternate between two sets: a leader that sends in operation k +
+ * 2 has received in k + 1 from the same partner, which had then finished k. The data of the lower leader are the left
+ * operand, so all get the same bits. */
 
 enum { FOLD = SHMEMI_ROUNDS - 2, UNFOLD = SHMEMI_ROUNDS - 1 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Inside a node. Each member owns a ring of lines in its workspace, one per operation, and the others poll them. The
- * line of operation k is written again in operation k + SHMEMI_LINES, when everybody has left k: who has entered k + 1
- * has left k. An operation in which everybody waits for everybody tells how far all have come; where only some wait
- * (broadcasts), a member that runs ahead looks at the others' lines before it goes on.
+ * Operations inside a node. Each member owns a ring of lines in its workspace, one per operation, which the others
+ * poll. Operation k + SHMEMI_LINES reuses the line of operation k, so all members must have left k by then; a member
+ * that has entered k + 1 has left k. An operation in which all members wait for each other proves that all have entered
+ * it; after operations in which only some wait (broadcasts), a member that runs ahead reads the others' lines before it
+ * goes on.
  */
 #include "base/likely.h"
 #include "shmem/coll/collectives.h"
@@ -12,7 +13,7 @@
 
 enum {
     TREE_RADIX = 8,
-    QUICK_SPINS = 100, /* looks at a word before other work is thought of: some hundred nanoseconds */
+    QUICK_SPINS = 100, /* reads of a word before a waiting thread does other work: a few hundred nanoseconds */
 };
 
 static inline _Atomic uint64_t *arrival(const struct shmemi_team *team, int rank, uint64_t number)
@@ -32,7 +33,7 @@ __attribute__((noinline)) void shmemi_await_word(const _Atomic uint64_t *word, u
         shmemi_progress(&spins);
 }
 
-/* Waiting for a line of the operation with this number. */
+/* Describes a wait for a line of the operation with this number. */
 struct line_wait {
     struct shmemi_call call;
     const struct shmemi_team *team;
@@ -44,7 +45,8 @@ static bool has_arrived(const struct shmemi_team *team, int rank, uint64_t numbe
     return atomic_load_explicit(arrival(team, rank, number), memory_order_relaxed) >= number;
 }
 
-/* In a tree a member arrives after its children: who has not arrived because one of them has not is left out. */
+/* Whether a member itself is the cause of a wait. In a tree a member arrives after its children, so one whose child has
+ * not arrived is not the cause. */
 static bool is_late(const struct shmemi_team *team, int rank, uint64_t number)
 {
     bool late = rank != team->node.me && !has_arrived(team, rank, number);
@@ -67,7 +69,7 @@ static void describe_line(const struct shmemi_call *call, char *text, size_t siz
     else if (wait->team->leaders.n > 1)
         shmemi_append(text, size, "PE %d, which exchanges with other nodes", shmemi_node_world_pe(wait->team, 0));
     else
-        shmemi_append(text, size, "the others, who have come, to go on");
+        shmemi_append(text, size, "the others, which have arrived, to go on");
 }
 
 static __attribute__((noinline)) void await_line_for_long(const struct shmemi_team *team, const _Atomic uint64_t *word,
@@ -102,8 +104,8 @@ int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)
     return low < team->node.n && team->node.pes[low] == member ? low : -1;
 }
 
-/* Whoever enters k has seen everybody enter k + 1 - SHMEMI_LINES, or - SHMEMI_SCRATCH_SLOTS. Who has to look looks some
- * operations further, so that it need not do so every time. */
+/* A member may enter k when all have entered k + 1 - SHMEMI_LINES, or k + 1 - SHMEMI_SCRATCH_SLOTS. If it does not know
+ * that, it waits until all have come further than needed, so that it need not wait in every operation. */
 uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
 {
     const unsigned apart = nbytes <= SHMEMI_LINE_BYTES ? SHMEMI_LINES : SHMEMI_SCRATCH_SLOTS;
@@ -118,7 +120,7 @@ uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
     return number;
 }
 
-/* The next line is asked for at once: the others do not look at it yet, and the store into it will not have to wait. */
+/* Prefetches the next line, which the others do not poll yet, so that the next store need not wait for it. */
 void shmemi_node_arrive(struct shmemi_team *team, uint64_t number)
 {
     struct shmemi_line *line = team->collective->mine->arrival;

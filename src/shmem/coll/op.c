@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The functions that combine elements. Sums and products of signed integers are those of the unsigned type of the same
- * size: the same bits, and overflow wraps.
+ * The functions that combine elements. Sums and products of signed integers are computed in the unsigned type of the
+ * same size, which gives the same bits and wraps on overflow.
  */
 #include "shmem/coll/op.h"
 
 #include <complex.h>
 
-/* These loops are worth the vector unit, whatever the rest is compiled with. */
+/* Vectorise these loops, whatever level the rest is compiled with. */
 #pragma GCC optimize("O3")
 
 /* clang-format off */
 
-/* An element of the result depends on the elements of the same index alone, so that into may be a or b. */
+/* Each element of the result depends only on the elements of the same index, so into may be a or b. */
 #define DEFINE(KIND, TYPE, OP, EXPRESSION)                                                                             \
     static void KIND##_##OP(void *into, const void *a, const void *b, size_t nelems)                                   \
     {                                                                                                                  \
@@ -32,7 +32,7 @@
 #define DEFINE_ORDER(KIND, TYPE)                                                                                       \
     DEFINE(KIND, TYPE, max, x > y ? x : y)                                                                             \
     DEFINE(KIND, TYPE, min, x < y ? x : y)
-/* 1u: a product of unsigned short would otherwise be one of int, and may overflow. */
+/* 1u: a product of unsigned shorts would otherwise be computed in int and might overflow. */
 #define DEFINE_INTEGER_ARITHMETIC(KIND, TYPE)                                                                          \
     DEFINE(KIND, TYPE, sum, x + y)                                                                                     \
     DEFINE(KIND, TYPE, prod, 1u * x * y)

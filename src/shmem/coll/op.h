@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What reductions do with two elements, for each operation and each kind of number.
+ * Combination of two elements in reductions, for each operation and each kind of number.
  */
 #ifndef SHMEMI_COLL_OP_H
 #define SHMEMI_COLL_OP_H
@@ -14,13 +14,13 @@
 typedef void (*shmemi_combine_func_t)(void *into, const void *a, const void *b, size_t nelems);
 
 struct shmemi_op {
-    shmemi_combine_func_t combine; /* NULL: there is no such operation on this kind */
+    shmemi_combine_func_t combine; /* NULL if there is no such operation on this kind */
     size_t size;                   /* of an element */
 };
 
 extern const struct shmemi_op shmemi_ops[SHMEMI_OPS][SHMEMI_KINDS];
 
-/* Which operation, and on what kind, an entry of the table is. */
+/* The operation and the kind of an entry of the table. */
 static inline enum shmemi_operation shmemi_operation_of(const struct shmemi_op *op)
 {
     return (enum shmemi_operation)((op - &shmemi_ops[0][0]) / SHMEMI_KINDS);

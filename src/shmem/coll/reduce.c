@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reductions. What fits into the workspaces goes through them (shmem/coll/sync.c). Of longer arrays each member combines a
- * part and writes it into every dest: the CPU block by block so that the sum stays in the cache, a device kernel all at
- * once. In place that is safe since a member alone reads and writes its part. Its own contribution is the left operand,
- * those of the members after it follow cyclically. Between nodes: each node makes its sum in its leader's dest, the
- * leaders do the same among each other, and each broadcasts the result in its node. Each element is combined at one
- * place only, so all get the same bits.
+ * Reductions. Small arrays go through the workspaces (shmem/coll/sync.c). For longer ones, each member combines a part
+ * and writes it into every dest: the CPU block by block so that the sum stays in the cache, a device kernel all at
+ * once. This also works in place, since only one member reads and writes each part. The member's own contribution is
+ * the left operand; those of the members after it follow cyclically. Between nodes: each node forms its sum in its
+ * leader's dest, the leaders do the same among themselves, and each broadcasts the result in its node. Each element is
+ * combined in one place only, so all get the same bits.
  */
 #include "shmem/coll/collectives.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Between this PE's own memory, of whatever kind, and private memory: one copy. */
+/* One copy between this PE's own memory, of any kind, and private memory. */
 static int copy_own_small(struct shmemi_place dest, struct shmemi_place source, size_t nbytes)
 {
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
@@ -36,28 +36,28 @@ static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_arg
 
 /* ---- a part for each ----------------------------------------------------------------------------------------------
  *
- * The CPU goes block by block. What is not mapped is fetched into one of two sets of buffers while the block in the other
- * is combined and, if need be, sent to the dests. */
+ * The CPU goes block by block. Memory that is not mapped is fetched into one of two sets of buffers while the block in
+ * the other set is combined and, where needed, sent to the dests. */
 
 enum {
-    BLOCK_BYTES = 16384,        /* of what is combined in place */
-    FAR_BLOCK_MOST = 256 << 10, /* of what has to be fetched */
+    BLOCK_BYTES = 16384,        /* of memory that is combined in place */
+    FAR_BLOCK_MOST = 256 << 10, /* of memory that has to be fetched */
     BUFFERS_MOST = 8 << 20,
 };
 
-/* One member's work on its part: `among` are those whose `from` it combines, into `to` of the first n_targets. */
+/* One member's work on its part: it combines `from` of the members `among` into `to` of the first n_targets of them. */
 struct pass {
     struct shmemi_team *team;
     const struct shmemi_team_part *among;
     const struct shmemi_op *op;
     const struct shmemi_symmetric *from, *to;
     int n_targets;
-    struct shmemi_context context[2]; /* of the blocks with even, and with odd numbers */
+    struct shmemi_context context[2]; /* for blocks with even and with odd numbers */
     size_t block_bytes;
-    char *buffer; /* two sets of a block from each of `among` and one for the sum; NULL: all is mapped */
+    char *buffer; /* two sets, each a block from every one of `among` and one for the sum; NULL if all is mapped */
 };
 
-/* Some bytes of the part. */
+/* A block of the part. */
 struct block {
     size_t at, nbytes;
     int set;
@@ -68,13 +68,13 @@ static int pass_world_pe(const struct pass *pass, int i)
     return shmemi_team_world_pe(pass->team, pass->among->pes[i]);
 }
 
-/* In a set of buffers; slot n is the sum's. */
+/* Buffer of a member in the block's set; slot n is for the sum. */
 static char *buffer_at(const struct pass *pass, const struct block *block, int slot)
 {
     return pass->buffer + (size_t)(block->set * (pass->among->n + 1) + slot) * pass->block_bytes;
 }
 
-/* Bytes of a member's copy, in place when it is mapped, otherwise where they are fetched to. */
+/* Bytes of a member's copy: in place if it is mapped, otherwise in the buffer into which they are fetched. */
 static const char *see_block(const struct pass *pass, const struct block *block, int i)
 {
     const char *mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
@@ -84,7 +84,7 @@ static const char *see_block(const struct pass *pass, const struct block *block,
 static int fetch_block(struct pass *pass, const struct block *block)
 {
     const int n = pass->among->n;
-    int rc = shmemi_complete(&pass->context[block->set]); /* nobody needs what was in these buffers */
+    int rc = shmemi_complete(&pass->context[block->set]); /* nothing needs the old contents of these buffers any more */
     for (int k = 0; k < n && !rc; k++) {
         int i = (pass->among->me + k) % n;
         if (!shmemi_mapped_copy(pass->from, pass_world_pe(pass, i)))
@@ -94,7 +94,7 @@ static int fetch_block(struct pass *pass, const struct block *block)
     return rc;
 }
 
-/* This PE's own contribution comes first: its memory may be where the sum goes. */
+/* This PE's own contribution comes first, since its memory may be the target of the sum. */
 static void combine_block(const struct pass *pass, const struct block *block, char *sum)
 {
     const int n = pass->among->n, me = pass->among->me;
@@ -161,7 +161,7 @@ static bool all_mapped(const struct pass *pass)
     return mapped;
 }
 
-/* A block that fits the part and, with those of all members, the limit of the buffers. */
+/* Size of a block: no more than the part, and with those of all members, no more than the limit of the buffers. */
 static size_t far_block_bytes(size_t part_bytes, size_t n_buffers)
 {
     size_t most = BUFFERS_MOST / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
@@ -190,7 +190,7 @@ static int do_part_by_cpu(struct pass *pass, const struct shmemi_part *part)
     return rc;
 }
 
-/* In the order in which the CPU would combine: the bits do not depend on who does it. */
+/* Combines in the same order as the CPU, so that both give the same bits. */
 static int do_part_by_device(const struct pass *pass, const struct shmemi_part *part)
 {
     struct shmemi_device_work work = {.team = pass->team,
@@ -223,7 +223,7 @@ static enum shmemi_algorithm choose(const struct shmemi_team *team, const struct
 
 /* ---- inside a node and between nodes ----------------------------------------------------------------------------- */
 
-/* The sum of the node, in the dest of all members or, when there are more nodes, of the leader. */
+/* Forms the sum of the node in the dest of all members or, if there are more nodes, of the leader. */
 static int reduce_in_node(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
     struct pass pass = {.team = team,
@@ -265,7 +265,7 @@ static int reduce_large(struct shmemi_team *team, const struct shmemi_reduce_arg
     return rc ? rc : shmemi_node_spread(team, &args->dest, args->nbytes);
 }
 
-/* The same answer on all members: on several nodes it depends on their number alone. */
+/* All members must decide alike, so over several nodes the decision depends only on the size. */
 static bool goes_through_workspace(const struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
     const struct shmemi_choices *choices = &team->collective->choices;

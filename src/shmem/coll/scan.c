@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Scans: prefix sums in the order of the team. On one node everybody adds up the workspaces of those before it, or, of
- * longer arrays, scans a part of the elements for all. Over several nodes, where a team's order need not follow the
- * nodes, the reach of the partial sums doubles in each round, piece by piece.
+ * Scans: prefix sums in the order of the team. On one node each member adds up the workspaces of those before it or,
+ * for longer arrays, scans a part of the elements for all. Over several nodes, where a team's order need not follow the
+ * nodes, each partial sum covers twice as many members after each round; arrays are done piece by piece.
  */
 #include "shmem/coll/collectives.h"
 
@@ -23,7 +23,7 @@ struct scan {
 static int scan_flat(struct scan *scan, size_t nbytes)
 {
     struct shmemi_team *team = scan->team;
-    const int count = team->node.me + !scan->exclusive; /* of those whose sum this PE wants */
+    const int count = team->node.me + !scan->exclusive; /* number of members whose sum this PE needs */
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
     char *sum = scan->dest->host ? scan->dest->host : private;
     uint64_t number = shmemi_node_enter(team, nbytes);
@@ -53,10 +53,10 @@ static int scan_flat(struct scan *scan, size_t nbytes)
 
 enum {
     BLOCK_BYTES = 16384,        /* stays in the cache */
-    FAR_BLOCK_MOST = 256 << 10, /* when each block costs a round trip to every rank */
+    FAR_BLOCK_MOST = 256 << 10, /* if each block costs a round trip to every rank */
 };
 
-/* The sum of the ranks so far, and room for the next one and for a block that is not mapped. */
+/* The sum of the ranks so far, room for the next sum, and room for a block that is not mapped. */
 struct running {
     char *sum, *next, *fetched;
 };
@@ -142,12 +142,12 @@ static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
 
 /* ---- over several nodes ------------------------------------------------------------------------------------------
  *
- * Partial sums travel through that part of the workspaces where the leaders reduce otherwise: all members synchronise
- * before, and after each piece. */
+ * Partial sums go through the part of the workspaces that leaders otherwise use for reductions; so all members
+ * synchronise before the scan and after each piece. */
 
 struct doubling {
-    char *sum;    /* of the ranks from some rank on up to this PE */
-    char *before; /* of those before this PE */
+    char *sum;    /* of the members from some member up to this one */
+    char *before; /* of those before this one */
     bool has_before;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The state of a team's collectives; synchronisation; combining a little private memory, which is a synchronisation
- * that carries data.
+ * The state of a team's collectives; synchronisation; reductions of a little private memory, which are synchronisations
+ * that carry data.
  */
 #include "shmem/coll/collectives.h"
 
@@ -11,8 +11,8 @@
 #include <string.h>
 
 static_assert(sizeof(struct shmemi_workspace) <= SHMEMI_WORKSPACE_BYTES, "the workspace must fit");
-static_assert(sizeof(struct shmemi_line) == SHMEMI_CACHE_LINE, "a line is one cache line");
-static_assert(SHMEMI_AGREE_WORDS_MAX * sizeof(uint64_t) <= SHMEMI_LEADER_BYTES, "words travel in one piece");
+static_assert(sizeof(struct shmemi_line) == SHMEMI_CACHE_LINE, "a line must be one cache line");
+static_assert(SHMEMI_AGREE_WORDS_MAX * sizeof(uint64_t) <= SHMEMI_LEADER_BYTES, "the words must fit into one record");
 
 static int *make_leader_of_node(const struct shmemi_team *team)
 {
@@ -81,7 +81,7 @@ int shmemi_collective_sync(struct shmemi_team *team)
 
 /* ---- combining private memory ------------------------------------------------------------------------------------ */
 
-/* Everybody combines everything, in the order of the ranks. */
+/* Every member combines all contributions, in the order of the ranks. */
 static void reduce_flat(struct shmemi_team *team, const struct shmemi_op *op, void *result, const void *contribution,
                         size_t nbytes)
 {
@@ -108,7 +108,7 @@ static int reduce_among_leaders(struct shmemi_team *team, const struct shmemi_op
     return rc;
 }
 
-/* Inner ranks combine what their children bring; rank 0 has the result of the node. */
+/* Inner ranks combine the sums of their children; rank 0 gets the result of the node. */
 static int reduce_by_tree(struct shmemi_team *team, const struct shmemi_op *op, void *result, const void *contribution,
                           size_t nbytes)
 {

@@ -11,7 +11,7 @@
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 
-/* Images up to so many bytes are packed on the stack. */
+/* Images of at most this many bytes are packed on the stack. */
 enum { SHMEMI_DEEP_SHORT = 4 << 10 };
 
 /* The memory of an image on a PE. */
@@ -37,16 +37,17 @@ static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
 int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t type, size_t nelems,
                      struct shmemi_graph *graph);
 
-/* What a nonblocking deep copy leaves to quiet: buffers of the pipeline that hold the image, or will. NULL when it is too
- * large, or too few are free: the copy is a blocking one then. */
+/* The part of a nonblocking deep copy that quiet completes: buffers of the pipeline that hold the image, or will. NULL
+ * if the image is too large or too few buffers are free; the copy is then done as a blocking one. */
 enum { SHMEMI_DEEP_BUFFERS_MAX = 8 };
 struct shmemi_deep_left;
 struct shmemi_deep_left *shmemi_deep_leave(const struct shmemi_deep_target *target, size_t size);
-/* The buffer for the bytes of the image from here on, and how many it takes; NULL behind the end. */
+/* The buffer for the bytes of the image from this offset on, and how many it holds; NULL past the end. */
 char *shmemi_deep_left_piece(const struct shmemi_deep_left *left, size_t at, size_t *nbytes_p);
-/* The bytes will come, and go to the objects of this graph, which is then closed. */
+/* The copy is a get: when the bytes have arrived, quiet copies them to the objects of this graph, and closes it. */
 void shmemi_deep_left_is_get(struct shmemi_deep_left *left, const struct shmemi_graph *graph);
-/* All transfers have been issued. Quiet takes what was handed over before it, and finishes it when they are done. */
+/* Called when all transfers have been issued. A quiet takes what was handed over before it, and finishes it once the
+ * transfers are complete. */
 void shmemi_deep_hand_over(struct shmemi_ctx *ctx, struct shmemi_deep_left *left);
 struct shmemi_deep_left *shmemi_deep_take_left(struct shmemi_ctx *ctx);
 void shmemi_deep_finish(struct shmemi_deep_left *left);

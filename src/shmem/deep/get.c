@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_get_deep: an image on a PE checked, and scattered into objects that are linked alike, or made into objects
- * anew; shmemx_deep_info.
+ * shmemx_get_deep checks an image on a PE and copies it into objects that are linked in the same way;
+ * shmemx_get_deep_new makes new objects of it; shmemx_deep_info describes it.
  *
- * What get_deep writes, and where, is the walk of this PE's own objects; the image gives nothing but bytes. What
- * get_deep_new makes is checked as a whole before it is used (image.h).
+ * The walk of this PE's own objects determines where get_deep writes; the image only supplies the bytes. get_deep_new
+ * checks the whole image before it uses it (image.h).
  */
 #include "shmem/deep/deep.h"
 
@@ -41,7 +41,7 @@ static int check_header(const struct shmemi_deep_target *target, const struct sh
 
 /* ---- Into objects that are there --------------------------------------------------------------------------------- */
 
-/* A call of get_deep: the image, and the graph of the objects that it comes to. */
+/* A call of get_deep: the image, and the graph of the objects into which it is copied. */
 struct deep_get {
     struct shmemi_deep_target target;
     struct shmemi_graph graph;
@@ -56,9 +56,9 @@ static int check_shape(const struct deep_get *get, const struct shmemi_image_hea
     if (rc)
         return rc;
     if (header->n_elems != get->nelems)
-        return refuse(&get->target, -ESTALE, "it was made of another number of objects");
+        return refuse(&get->target, -ESTALE, "it was made from another number of objects");
     if (header->size != get->graph.size || header->shape != get->graph.shape)
-        return refuse(&get->target, -ESTALE, "its objects are not linked like those that it shall be copied into");
+        return refuse(&get->target, -ESTALE, "its objects are not linked as those it would be copied into are");
     return 0;
 }
 
@@ -116,7 +116,7 @@ static int get_image(const struct deep_get *get)
     _Alignas(64) char bytes[SHMEMI_DEEP_SHORT];
     const struct shmemi_far_side far = shmemi_deep_far(target);
     char *buffer = NULL;
-    if (size > target->view->size - target->offset) /* then the header says something else */
+    if (size > target->view->size - target->offset) /* smaller than the graph, so the header cannot match */
         return get_in_pieces(get);
     if (!target->view->mapped && size <= sizeof bytes)
         return get_whole(get, bytes);
@@ -129,8 +129,7 @@ static int get_image(const struct deep_get *get)
     return rc;
 }
 
-/* The header is looked at now, so that the caller learns what is wrong; the rest comes by quiet. The graph is handed
- * over with it. */
+/* Checks the header now, so that errors reach the caller; quiet completes the rest, and closes the graph. */
 static int get_nbi(const struct deep_get *get, bool *is_left_p)
 {
     struct shmemi_image_header header;
@@ -204,7 +203,7 @@ SHMEMI_EXPORT ptrdiff_t shmemx_get_deep_nbi(void *dest, const void *image, shmem
 
 /* ---- Anew -------------------------------------------------------------------------------------------------------- */
 
-/* Objects that get_deep_new has made, by the address of the first. */
+/* Objects that get_deep_new has made, found by the address of the first. */
 struct made {
     void *objects;
     char *bytes;
@@ -235,7 +234,7 @@ static int remember(char *bytes, void *objects)
     return is_there ? 0 : -ENOMEM;
 }
 
-/* NULL: there are none. */
+/* Removes the entry of these objects. Returns their memory, or NULL if there is no such entry. */
 static char *forget(void *objects)
 {
     struct made key = {objects, NULL}, *entry = NULL;
@@ -251,17 +250,17 @@ static char *forget(void *objects)
     return bytes;
 }
 
-/* The header again: what was checked before may have changed since. */
+/* Fetches the header too, since it may have changed after the first check. */
 static int fetch_all(const struct shmemi_deep_target *target, const struct shmemi_image_header *header,
                      shmemx_type_t type, char *bytes)
 {
     fetch(target, bytes, header->size);
     if (memcmp(bytes, header, sizeof *header))
-        return refuse(target, -EBADMSG, "it has changed while it was read");
+        return refuse(target, -EBADMSG, "it changed while it was read");
     return shmemi_image_relocate(target->routine, bytes, shmemi_deep_type(type), (uintptr_t)bytes);
 }
 
-/* An image without objects has its root at its end: a byte more makes that an address of its own. */
+/* An image without objects has its root at its end; one more byte makes the address of that end unique. */
 static int make(const struct shmemi_deep_target *target, const struct shmemi_image_header *header, shmemx_type_t type,
                 void **objects_p)
 {
@@ -308,7 +307,7 @@ SHMEMI_EXPORT void shmemx_deep_free(void *objects)
         return;
     char *bytes = forget(objects);
     if (!bytes)
-        shmemi_fatal("shmemx_deep_free: %p is not what shmemx_get_deep_new has returned", objects);
+        shmemi_fatal("shmemx_deep_free: %p was not returned by shmemx_get_deep_new, or has been freed", objects);
     free(bytes);
 }
 

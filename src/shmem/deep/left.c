@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What nonblocking deep copies leave to quiet: buffers from which puts, and into which gets, are under way.
+ * Nonblocking deep copies that quiet completes: the buffers from which puts, and into which gets, are in progress.
  */
 #include "shmem/deep/deep.h"
 
@@ -8,7 +8,7 @@
 
 struct shmemi_deep_left {
     struct shmemi_deep_left *next;
-    struct shmemi_graph graph; /* of a get: where its bytes go; of a put: empty */
+    struct shmemi_graph graph; /* of a get: the objects that its bytes are copied to; of a put: empty */
     bool is_get;
     size_t size;
     size_t n_buffers;
@@ -21,7 +21,7 @@ static void give_buffers(struct shmemi_deep_left *left)
         shmemi_pipeline_give_buffer(left->buffers[--left->n_buffers]);
 }
 
-/* All buffers or none. */
+/* Takes all the buffers that the copy needs, or none. */
 static bool take_buffers(struct shmemi_deep_left *left, const struct shmemi_far_side *far)
 {
     for (size_t at = 0; at < left->size; at += SHMEMI_PIPELINE_SMALL) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_put_deep: objects walked, laid out, packed with the target's pointers, and sent.
+ * shmemx_put_deep walks objects, lays out their image, packs it with pointers for the target, and sends it:
  *
- *      the target is mapped as host memory   packed in place, by threads if it is large
- *      short                                 packed on the stack and put: with others, where the driver collects
- *      nonblocking, a few buffers long       packed into buffers that quiet gives back
- *      anything else                         the pipeline: packed by threads while earlier pieces travel
+ *      the target is mapped as host memory   packed in place, by several threads if it is large
+ *      short image                           packed on the stack and put, which the driver may collect with others
+ *      nonblocking, a few buffers long       packed into buffers that quiet returns
+ *      otherwise                             packed by threads in pieces while earlier pieces are sent (pipeline)
  */
 #include "shmem/deep/deep.h"
 #include "shmmap/owner.h"
@@ -22,7 +22,7 @@ struct deep_put {
     const void *source;
     shmemx_type_t type;
     size_t nelems;
-    const struct shmemi_signal *signal; /* NULL: none */
+    const struct shmemi_signal *signal; /* or NULL */
     bool is_blocking;
     int pe;
 };
@@ -83,7 +83,7 @@ static bool leave_in_buffers(const struct shmemi_deep_target *target, const stru
     return true;
 }
 
-/* The signal goes with it. */
+/* Sends the image and the signal. */
 static void send_short(const struct shmemi_deep_target *target, const struct shmemi_image *image,
                        const struct shmemi_signal *signal)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types as oshtypes has written them: registered if the program's marks are those that it saw.
+ * Registers types that oshtypes wrote, if the marks in the program are those that oshtypes read.
  */
 #include "base/log.h"
 #include "base/settings.h"
@@ -14,7 +14,7 @@
 
 static const char routine[] = "shmemx_types_register";
 
-/* The marks of the program that runs. */
+/* The marks in the running program. */
 struct section {
     const char *bytes;
     size_t size;
@@ -25,19 +25,19 @@ static bool names_the_same(const shmemx_mark_t *expected, const struct shmemi_ma
     return !strcmp(expected->type, mark->type) && !strcmp(expected->members, mark->members);
 }
 
-/* What differs, in words, or NULL. *member_p: which of them. */
+/* What differs, in words, or NULL. *member_p: the number of the member, or UINT32_MAX for all. */
 static const char *difference(const shmemx_mark_t *expected, const struct shmemi_mark *mark, uint32_t *member_p)
 {
-    *member_p = UINT32_MAX; /* all */
+    *member_p = UINT32_MAX;
     if (strcmp(expected->meaning, mark->meaning))
-        return "is annotated in another way";
+        return "is annotated differently";
     if (expected->n != mark->n)
         return "has other members";
     for (uint32_t i = 0; i < mark->n; i++) {
         struct shmemi_mark_place place = shmemi_mark_place_at(mark, i);
         *member_p = i;
         if (expected->places[2 * i] != place.offset)
-            return "lies elsewhere in the object";
+            return "has another offset";
         if (expected->places[2 * i + 1] != place.size)
             return "has another size";
     }
@@ -45,14 +45,14 @@ static const char *difference(const shmemx_mark_t *expected, const struct shmemi
     return expected->size == mark->size ? NULL : "belongs to a type of another size";
 }
 
-/* members: names with commas between them. */
+/* members: names separated by commas. */
 static int refuse(const char *type, const char *members, uint32_t member, const char *what)
 {
     for (uint32_t i = 0; i < member && member != UINT32_MAX; i++)
         members += strcspn(members, ",") + strspn(members + strcspn(members, ","), ", ");
     int length = (int)(member == UINT32_MAX ? strlen(members) : strcspn(members, ","));
-    shmemi_error("%s: %.*s of type %s %s, unlike when oshtypes has read the program: run oshtypes again, and compile "
-                 "and link what it writes",
+    shmemi_error("%s: %.*s of type %s %s since oshtypes read the program: run oshtypes again, and compile and "
+                 "link its output",
                  routine, length, members, type, what);
     return -ESTALE;
 }
@@ -66,7 +66,7 @@ static bool is_in_section(const shmemx_mark_t *expected, const struct section *s
     return false;
 }
 
-/* Every mark in the program about the types of the file is known, and says the same. */
+/* Checks that a mark in the program, if it is about one of these types, equals the mark that oshtypes read. */
 static int check_mark(const struct shmemi_mark *mark, size_t n, const shmemx_mark_t *expected)
 {
     bool knows_type = false;
@@ -104,6 +104,6 @@ SHMEMI_EXPORT int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t 
         shmemi_settings_preview();
     if (!result && shmemi_settings.check_types)
         result = shmemi_deep_check_program(routine, types);
-    /* shmem/deep/types.c asserts that the two structures are the same */
+    /* shmem/deep/types.c asserts that the two structures have the same layout */
     return result ? result : shmemi_types_create(routine, ntypes, (const struct shmemi_type_text *)types, NULL);
 }

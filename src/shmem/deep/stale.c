@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * SHMEM_CHECK_TYPES: types that oshtypes has written are compared with the debug information of the executable or
- * shared library that they are linked into, by oshtypes itself. Finds what no mark speaks of, in Fortran too.
+ * SHMEM_CHECK_TYPES: lets oshtypes compare the types that it wrote with the debug information of the executable or
+ * shared library that they are linked into. This also finds changes that no mark covers, and works for Fortran.
  */
 #define _GNU_SOURCE
 #include "shmem/deep/stale.h"
@@ -24,7 +24,7 @@ struct search {
     char path[PATH_MAX];
 };
 
-/* Whether the address lies in this object; that of the program itself has no name. */
+/* Find the loaded file that holds an address; the program itself is listed without a name. */
 static int holds(struct dl_phdr_info *object, size_t size, void *argument)
 {
     (void)size;
@@ -61,8 +61,7 @@ static int run_oshtypes(const char *routine, char *path)
             return -errno;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    shmemi_error("%s: the types that oshtypes has written are not those of %s: run it again, and compile and link what "
-                 "it writes",
+    shmemi_error("%s: the types that oshtypes wrote are not those of %s: run it again, and compile and link its output",
                  routine, path);
     return -ESTALE;
 }
@@ -71,7 +70,7 @@ int shmemi_deep_check_program(const char *routine, const void *address)
 {
     struct search search = {(uintptr_t)address, ""};
     if (!dl_iterate_phdr(holds, &search)) {
-        shmemi_error("%s: SHMEM_CHECK_TYPES: the types lie in no file", routine);
+        shmemi_error("%s: SHMEM_CHECK_TYPES: no executable or shared library holds the types", routine);
         return -ENOENT;
     }
     ssize_t length = search.path[0] ? 0 : readlink("/proc/self/exe", search.path, sizeof search.path - 1);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_type_*: the types of deep copy. No PE has to be there: they may be created before shmem_init.
+ * shmemx_type_*: the types of deep copy. They may be created before shmem_init.
  */
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 
 #include "deep/types/type.h"
 
-/* The descriptions of the public header are passed on as they are. */
+/* The descriptions of the public header are passed on without conversion, so the layouts must be the same. */
 #define SAME_FIELD(_public, _internal, _member)                                                                        \
     static_assert(offsetof(_public, _member) == offsetof(struct _internal, _member), #_member " must be the same")
 SAME_FIELD(shmemx_field_t, shmemi_field_text, name);

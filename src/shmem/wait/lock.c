@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Distributed locks [9.13], first come, first served: a queue of PEs as Mellor-Crummey and Scott's (MCS), in which each
- * waits at a word of its own, so that nobody polls another PE's memory.
+ * Distributed locks [9.13], first come, first served: a queue of PEs as in the locks of Mellor-Crummey and Scott (MCS).
+ * Each PE waits at a word of its own, so that none polls another PE's memory.
  *
- * Every PE has its copy of the lock's word. One of them, the home, which differs from lock to lock, holds the tail of
- * the queue; every copy holds its PE's node. To come last in the queue is one atomic swap of the tail. Then the PE
- * links itself to the node of the PE that was last before, which hands the lock over in its own node when it is done.
+ * Every PE has its copy of the lock's word, which holds the PE's node in the queue. The copy of one PE, the lock's
+ * home, also holds the tail of the queue. A PE joins the queue by an atomic swap of the tail, and then writes its
+ * number into its predecessor's node. The predecessor, when it releases the lock, grants it by writing into the
+ * successor's node.
  *
  * The threads of a PE share its node: while one holds the lock or waits for it, the others wait for the node, in no
  * particular order.
@@ -13,12 +14,12 @@
 #include "shmem/internal.h"
 #include "shmem/wait/word.h"
 
-/* What a lock's long is made of. All zero: free, and this PE is not in the queue. */
+/* The two halves of a lock's long. Both are zero if the lock is free and this PE is not in the queue. */
 struct word {
-    uint32_t node; /* of this PE: 0, or TAKEN, together with GRANTED and the successor once others have added them */
-    uint32_t tail; /* at the home only: PE + 1 of the last in the queue */
+    uint32_t node; /* of this PE: 0 or TAKEN; other PEs add GRANTED and the successor */
+    uint32_t tail; /* at the home only: PE + 1 of the last PE in the queue, or 0 */
 };
-_Static_assert(sizeof(struct word) == sizeof(long), "a lock is made for a long of 64 bits");
+_Static_assert(sizeof(struct word) == sizeof(long), "a lock needs a long of 64 bits");
 
 enum { TAKEN = 1, GRANTED = 2, SUCCESSOR_SHIFT = 2 }; /* successor: PE + 1 */
 
@@ -33,7 +34,7 @@ static uint32_t my_number(void)
     return (uint32_t)shmemi_job.pe + 1;
 }
 
-/* Spreads locks over the PEs, be they elements of an array or allocations of their own. */
+/* Spreads the homes over the PEs, both of locks in an array and of separate allocations. */
 static int home_of(uint32_t region, size_t offset)
 {
     uint64_t mixed = (offset / sizeof(struct word) + ((uint64_t)region << 48)) * 0x9e3779b97f4a7c15;
@@ -54,8 +55,8 @@ static struct lock find_lock(const char *routine, long *address)
 
 /* ---- The parts of the queue -------------------------------------------------------------------------------------- */
 
-/* Atomic operations of locks have a context of their own: they do not wait for the program's. Nobody has to wait for
- * those that fetch nothing, since another PE waits for their effect. */
+/* Atomic operations of locks have a context of their own, so that they do not wait for the program's. Those that fetch
+ * nothing need not be completed, since another PE waits for their effect. */
 static uint32_t update_tail(const struct lock *lock, struct shmemi_amo amo)
 {
     struct shmemi_context context = {0};
@@ -88,11 +89,11 @@ static uint32_t load_node(const struct lock *lock)
     return __atomic_load_n(&lock->word->node, __ATOMIC_ACQUIRE);
 }
 
-/* Waiting for another PE to write into this PE's node, or for another thread to leave it. */
+/* Describes a wait until another PE writes into this PE's node, or another thread leaves it. */
 struct lock_wait {
     struct shmemi_call call;
     const struct lock *lock;
-    int pe; /* -1: not known */
+    int pe; /* that it waits for; -1 if not known */
 };
 
 static void describe_lock(const struct shmemi_call *call, char *text, size_t size)
@@ -102,11 +103,11 @@ static void describe_lock(const struct shmemi_call *call, char *text, size_t siz
     shmemi_append(text, size, "the lock at ");
     shmemi_append_address(text, size, region->id, (size_t)((const char *)wait->lock->word - region->base));
     if (wait->pe == shmemi_job.pe)
-        shmemi_append(text, size, " is with another thread of this PE");
+        shmemi_append(text, size, " is held by another thread of this PE");
     else if (wait->pe >= 0)
         shmemi_append(text, size, " has PE %d before this one in its queue", wait->pe);
     else
-        shmemi_append(text, size, " has a new PE in its queue that has not told its number");
+        shmemi_append(text, size, " has a new PE in its queue, which has not yet sent its number");
 }
 
 static struct lock_wait make_wait(const struct lock *lock, int pe)
@@ -114,7 +115,7 @@ static struct lock_wait make_wait(const struct lock *lock, int pe)
     return (struct lock_wait){{.activity = SHMEMI_AT_DETAIL, .describe = describe_lock}, lock, pe};
 }
 
-/* Which will be written by this PE, if that is known. */
+/* Wait until one of the bits of mask is set in this PE's node, by pe unless that is -1. */
 static void wait_for_node(const struct lock *lock, uint32_t mask, int pe)
 {
     unsigned spins = 0;
@@ -127,11 +128,11 @@ static void wait_for_node(const struct lock *lock, uint32_t mask, int pe)
     shmemi_call_end(&wait.call);
 }
 
-/* A node that nobody has taken is known to no other PE: only the threads of this PE compete for it. */
+/* No other PE knows of a node that is not taken, so only the threads of this PE compete for it. */
 static bool take_node(const struct lock *lock)
 {
-    uint32_t nobodys = 0;
-    return __atomic_compare_exchange_n(&lock->word->node, &nobodys, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    uint32_t expected = 0;
+    return __atomic_compare_exchange_n(&lock->word->node, &expected, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static void leave_node(const struct lock *lock)

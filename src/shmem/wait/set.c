@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Waiting for, and testing, conditions on a set of words. Nothing is locked while a thread waits, and every turn of a
- * wait lets communication advance.
+ * Waiting for, and testing, conditions on a set of words. A waiting thread holds no lock and advances communication on
+ * every turn.
  */
 #include "shmem/wait/set.h"
 
@@ -10,7 +10,7 @@
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4 };
 
-/* The relations between a word and the value to compare with that satisfy a condition. */
+/* For each comparison, the relations of a word to the given value that satisfy it. */
 static const unsigned char satisfying[] = {
     [SHMEM_CMP_EQ] = EQUAL, [SHMEM_CMP_NE] = LESS | GREATER,  [SHMEM_CMP_GT] = GREATER,
     [SHMEM_CMP_LT] = LESS,  [SHMEM_CMP_GE] = GREATER | EQUAL, [SHMEM_CMP_LE] = LESS | EQUAL,
@@ -36,7 +36,7 @@ static bool is_empty(const struct shmemi_wait_set *set)
     return true;
 }
 
-/* False when the set is empty: then the pointers of the set lead nowhere, perhaps. */
+/* False if the set is empty; its pointers may then be invalid. */
 static bool open_words(const struct shmemi_wait_set *set, struct shmemi_words *words)
 {
     check_comparison(set);
@@ -70,13 +70,13 @@ static bool is_satisfied(const struct shmemi_wait_set *set, struct shmemi_words 
     return is_satisfied_by(set, i, shmemi_words_load(words, i));
 }
 
-/* ---- What the watchdog and traces know of a wait ----------------------------------------------------------------- */
+/* ---- Description of a wait to the watchdog and traces ------------------------------------------------------------ */
 
 struct word_wait {
     struct shmemi_call call;
     const struct shmemi_wait_set *set;
     struct shmemi_words *words;
-    size_t first, n; /* words that are waited for, of which only members of the set count */
+    size_t first, n; /* range of words that it waits for; those outside the set are ignored */
 };
 
 static void append_where(char *text, size_t size, const void *address)
@@ -98,7 +98,7 @@ static void append_value(char *text, size_t size, uint64_t value, bool is_signed
         shmemi_append(text, size, "%llu", (unsigned long long)value);
 }
 
-/* A word of GPU memory as it was at the last look. */
+/* Prints a word of GPU memory as it was when last read. */
 static void describe_word(const struct shmemi_call *call, char *text, size_t size)
 {
     static const char *const symbols[] = {
@@ -167,8 +167,8 @@ static uint64_t random_number(void)
     return state;
 }
 
-/* The first look goes to any of the words: wherever else satisfied ones are, whatever other sets the thread looks at in
- * between, each satisfied word is found sooner or later. */
+/* Starts at a random word, so that each satisfied word is found sooner or later, wherever others are and whatever other
+ * sets the thread tests in between. */
 static size_t find_any(const struct shmemi_wait_set *set, struct shmemi_words *words)
 {
     size_t i = (size_t)(random_number() % set->nelems);
@@ -180,7 +180,7 @@ static size_t find_any(const struct shmemi_wait_set *set, struct shmemi_words *w
     return SIZE_MAX;
 }
 
-/* All that are satisfied, so that none is passed over. */
+/* Finds all words that satisfy the condition, so that none is passed over. */
 static size_t find_some(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t *indices)
 {
     size_t n = 0;

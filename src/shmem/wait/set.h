@@ -15,19 +15,19 @@ struct shmemi_wait_set {
     unsigned size;     /* of a word */
     bool is_signed;
     int cmp;
-    uint64_t value;     /* to compare with, extended as the type asks */
-    const void *values; /* a value of its own for each word, of the words' type; NULL: value serves all */
+    uint64_t value;     /* to compare with, extended by sign or zeros as the type requires */
+    const void *values; /* a value for each word, of the words' type; NULL: value is for all words */
 };
 
-/* Wait for the first word, which is in the set. The value that satisfied the condition. */
+/* Wait for the first word, which must be in the set. Returns the value that satisfied the condition. */
 uint64_t shmemi_wait_word(const struct shmemi_wait_set *set);
 
 void shmemi_wait_all(const struct shmemi_wait_set *set);
-size_t shmemi_wait_any(const struct shmemi_wait_set *set); /* SIZE_MAX: the set is empty */
+size_t shmemi_wait_any(const struct shmemi_wait_set *set); /* SIZE_MAX if the set is empty */
 size_t shmemi_wait_some(const struct shmemi_wait_set *set, size_t *indices);
 
 int shmemi_test_all(const struct shmemi_wait_set *set);
-size_t shmemi_test_any(const struct shmemi_wait_set *set); /* SIZE_MAX: none */
+size_t shmemi_test_any(const struct shmemi_wait_set *set); /* SIZE_MAX if none satisfies the condition */
 size_t shmemi_test_some(const struct shmemi_wait_set *set, size_t *indices);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* clang-format off */
 
-/* Whether a type has a sign is seen by the value -1. Conversion to uint64_t extends as the type asks. */
+/* -1 is less than 1 only in signed types. Conversion to uint64_t extends by sign or zeros as the type requires. */
 #define SET(ROUTINE, TYPE, IVARS, NELEMS, STATUS, ...)                                                                 \
     (&(const struct shmemi_wait_set){.routine = "shmem_" #ROUTINE, .ivars = IVARS, .nelems = NELEMS, .status = STATUS, \
                                      .size = sizeof(TYPE), .is_signed = (TYPE)-1 < (TYPE)1, .cmp = cmp, __VA_ARGS__})

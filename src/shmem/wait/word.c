@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Words that others update.
+ * Loads of words that others update, in host or GPU memory.
  */
 #include "shmem/wait/word.h"
 
@@ -29,7 +29,7 @@ void shmemi_words_open(struct shmemi_words *words, const char *routine, const vo
     words->block_n = 0;
 }
 
-/* Both sizes are whole words, and copies of GPU memory do not split them. */
+/* Block and array consist of whole words, and copies of GPU memory do not split words. */
 static void read_block(struct shmemi_words *words, size_t first)
 {
     size_t most = SHMEMI_WORDS_BLOCK_BYTES / words->size;
@@ -59,7 +59,7 @@ uint64_t shmemi_load_word(const char *routine, const void *address, unsigned siz
 
 void shmemi_progress_between_tests(void)
 {
-    enum { PERIOD = 64 }; /* so few turns that shmemi_progress yields at most */
+    enum { PERIOD = 64 }; /* few enough spins that shmemi_progress yields but never sleeps */
     static _Thread_local unsigned n_failed;
     unsigned spins = n_failed++ % PERIOD;
     shmemi_progress(&spins);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Words of 2, 4 or 8 bytes that others update while this PE looks at them: in host memory, or in mapped GPU memory,
- * whose addresses a CPU load must not touch. Loads acquire: what was ordered before the update that a load sees is
- * there too.
+ * Words of 2, 4 or 8 bytes that others update while this PE reads them: in host memory, or in mapped GPU memory, which
+ * CPU loads cannot reach. Loads are acquires: what was ordered before the update that a load reads is visible too.
  */
 #ifndef SHMEMI_WAIT_WORD_H
 #define SHMEMI_WAIT_WORD_H
@@ -18,16 +17,16 @@ struct shmemi_words {
     unsigned size; /* of a word */
     bool is_signed;
 
-    /* GPU memory is read a block at a time, because a copy takes its microseconds however short it is. */
+    /* GPU memory is read in blocks, because even the shortest copy takes microseconds. */
     size_t block_first, block_n;
     _Alignas(8) unsigned char block[SHMEMI_WORDS_BLOCK_BYTES];
 };
 
-/* Set everything but the block. Ends the job, naming the routine, when the address is misaligned or leads nowhere. */
+/* Set all members but the block. Ends the job, naming the routine, if the address is misaligned or invalid. */
 void shmemi_words_open(struct shmemi_words *words, const char *routine, const void *address, size_t n, unsigned size,
                        bool is_signed);
 
-/* The word at a host address, extended to 64 bits as its type asks. */
+/* The word at a host address, extended to 64 bits by sign or zeros as its type requires. */
 static inline uint64_t shmemi_word_load(const void *address, unsigned size, bool is_signed)
 {
     if (size == 8)
@@ -40,10 +39,10 @@ static inline uint64_t shmemi_word_load(const void *address, unsigned size, bool
     return is_signed ? (uint64_t)(int16_t)word : word;
 }
 
-/* Where word number i of mapped memory has been copied to, now or with its neighbours. */
+/* The copy of word number i of mapped memory, made now or earlier together with its neighbours. */
 const void *shmemi_words_fetch(struct shmemi_words *words, size_t i);
 
-/* Word number i, extended. */
+/* Word number i, extended to 64 bits. */
 static inline uint64_t shmemi_words_load(struct shmemi_words *words, size_t i)
 {
     const void *address = (const char *)words->place.address + i * words->size;
@@ -52,14 +51,14 @@ static inline uint64_t shmemi_words_load(struct shmemi_words *words, size_t i)
     return shmemi_word_load(address, words->size, words->is_signed);
 }
 
-/* Let the next loads look at the memory again. */
+/* Make the next loads read the memory again. */
 static inline void shmemi_words_refresh(struct shmemi_words *words)
 {
     words->block_n = 0;
 }
 
-/* Called by a routine that tells the program "not yet": lets communication advance, and from time to time gives the
- * core away when the node has more PEs than cores. Does not sleep, since the program has things to do. */
+/* Called by a test that fails: lets communication advance and, if the node has more PEs than cores, yields the core
+ * from time to time. It does not sleep, since the program may have other work. */
 void shmemi_progress_between_tests(void);
 
 #endif

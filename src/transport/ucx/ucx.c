@@ -458,8 +458,8 @@ static bool is_any_lost(void)
     return is_lost;
 }
 
-/* Only the leaders' last messages (shmemi_leaders_part) can still be under way, and their receivers may have ended. UCX
- * would report those as errors of this worker's flush and of the flush in every close, so its log is silenced. */
+/* Only the leaders' last messages (shmemi_leaders_sync_last) can still be under way, and their receivers may have ended.
+ * UCX would report those as errors of this worker's flush and of the flush in every close, so its log is silenced. */
 static void log_at_most(const char *level)
 {
     if (!getenv("UCX_LOG_LEVEL"))
