@@ -129,109 +129,75 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
         long_way(dest, source, nbytes, pe, context, routine);
 }
 
-static inline __attribute__((always_inline)) void put(struct shmemi_context *context, const char *routine, void *dest,
-                                                      const void *source, size_t nbytes, int pe)
-{
-    to_peer(context, routine, dest, source, nbytes, pe, false, put_long_way);
-}
-
-static inline __attribute__((always_inline)) void get(struct shmemi_context *context, const char *routine, void *dest,
-                                                      const void *source, size_t nbytes, int pe)
-{
-    from_peer(context, routine, dest, source, nbytes, pe, false, get_long_way);
-}
-
-static inline __attribute__((always_inline)) void put_nbi(struct shmemi_context *context, const char *routine,
-                                                          void *dest, const void *source, size_t nbytes, int pe)
-{
-    to_peer(context, routine, dest, source, nbytes, pe, false, put_nbi_long_way);
-}
-
-static inline __attribute__((always_inline)) void get_nbi(struct shmemi_context *context, const char *routine,
-                                                          void *dest, const void *source, size_t nbytes, int pe)
-{
-    from_peer(context, routine, dest, source, nbytes, pe, false, get_nbi_long_way);
-}
-
-/* One element, whose value is a variable of the routine and therefore known to be in host memory. */
-static inline __attribute__((always_inline)) void put_value(struct shmemi_context *context, const char *routine,
-                                                            void *dest, const void *value, size_t nbytes, int pe)
-{
-    to_peer(context, routine, dest, value, nbytes, pe, true, put_long_way);
-}
-
-static inline __attribute__((always_inline)) void get_value(struct shmemi_context *context, const char *routine,
-                                                            void *value, const void *source, size_t nbytes, int pe)
-{
-    from_peer(context, routine, value, source, nbytes, pe, true, get_long_way);
-}
-
 /* For the other files of the API. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe)
 {
-    put(context, routine, dest, source, nbytes, pe);
+    to_peer(context, routine, dest, source, nbytes, pe, false, put_long_way);
 }
 
 void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe)
 {
-    get(context, routine, dest, source, nbytes, pe);
+    from_peer(context, routine, dest, source, nbytes, pe, false, get_long_way);
 }
 
 void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe)
 {
-    put_nbi(context, routine, dest, source, nbytes, pe);
+    to_peer(context, routine, dest, source, nbytes, pe, false, put_nbi_long_way);
 }
 
 void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe)
 {
-    get_nbi(context, routine, dest, source, nbytes, pe);
+    from_peer(context, routine, dest, source, nbytes, pe, false, get_nbi_long_way);
 }
 
 /* ---- the public forms -------------------------------------------------------------------------------------------- */
 
 /* clang-format off */
-#define DEFINE_TRANSFER(verb, NAME, ELEMENT, SIZE)                                                                     \
+#define DEFINE_TRANSFER(direction, verb, NAME, ELEMENT, SIZE)                                                          \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))                              \
-    { verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE), pe); }          \
+    { direction(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE), pe, false, \
+                verb##_long_way); }                                                                                    \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))       \
-    { verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),                    \
-           shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
+    { direction(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),               \
+                shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), false, verb##_long_way); }
 
+/* The value of p or g is a variable of the routine, so it is known to be in host memory. */
 #define DEFINE_P_G(NAME, TYPE)                                                                                         \
     SHMEMI_API(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                                       \
-    { put_value(&shmemi_default_ctx.transport, "shmem_" #NAME "_p", dest, &value, sizeof value, pe); }                 \
+    { to_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_p", dest, &value, sizeof value, pe, true,                \
+              put_long_way); }                                                                                         \
     SHMEMI_API(void, ctx_##NAME##_p, (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))                                \
-    { put_value(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_p", dest, &value, sizeof value,                           \
-                shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_p", pe)); }                                                  \
+    { to_peer(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_p", dest, &value, sizeof value,                             \
+              shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_p", pe), true, put_long_way); }                                \
     SHMEMI_API(TYPE, NAME##_g, (const TYPE *source, int pe))                                                           \
-    { TYPE value; get_value(&shmemi_default_ctx.transport, "shmem_" #NAME "_g", &value, source, sizeof value, pe);     \
-      return value; }                                                                                                  \
+    { TYPE value; from_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_g", &value, source, sizeof value, pe, true,\
+                            get_long_way); return value; }                                                             \
     SHMEMI_API(TYPE, ctx_##NAME##_g, (shmem_ctx_t ctx, const TYPE *source, int pe))                                    \
-    { TYPE value; get_value(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_g", &value, source, sizeof value,             \
-                            shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_g", pe)); return value; }
+    { TYPE value; from_peer(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_g", &value, source, sizeof value,             \
+                            shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_g", pe), true, get_long_way); return value; }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
-    DEFINE_TRANSFER(put, NAME##_put, TYPE, sizeof(TYPE))                                                               \
-    DEFINE_TRANSFER(get, NAME##_get, TYPE, sizeof(TYPE))                                                               \
-    DEFINE_TRANSFER(put_nbi, NAME##_put_nbi, TYPE, sizeof(TYPE))                                                       \
-    DEFINE_TRANSFER(get_nbi, NAME##_get_nbi, TYPE, sizeof(TYPE))                                                       \
+    DEFINE_TRANSFER(to_peer, put, NAME##_put, TYPE, sizeof(TYPE))                                                      \
+    DEFINE_TRANSFER(from_peer, get, NAME##_get, TYPE, sizeof(TYPE))                                                    \
+    DEFINE_TRANSFER(to_peer, put_nbi, NAME##_put_nbi, TYPE, sizeof(TYPE))                                              \
+    DEFINE_TRANSFER(from_peer, get_nbi, NAME##_get_nbi, TYPE, sizeof(TYPE))                                            \
     DEFINE_P_G(NAME, TYPE)
 
 #define DEFINE_SIZE(BITS, BYTES, ...)                                                                                  \
-    DEFINE_TRANSFER(put, put##BITS, void, BYTES)                                                                       \
-    DEFINE_TRANSFER(get, get##BITS, void, BYTES)                                                                       \
-    DEFINE_TRANSFER(put_nbi, put##BITS##_nbi, void, BYTES)                                                             \
-    DEFINE_TRANSFER(get_nbi, get##BITS##_nbi, void, BYTES)
+    DEFINE_TRANSFER(to_peer, put, put##BITS, void, BYTES)                                                              \
+    DEFINE_TRANSFER(from_peer, get, get##BITS, void, BYTES)                                                            \
+    DEFINE_TRANSFER(to_peer, put_nbi, put##BITS##_nbi, void, BYTES)                                                    \
+    DEFINE_TRANSFER(from_peer, get_nbi, get##BITS##_nbi, void, BYTES)
 /* clang-format on */
 
 SHMEMI_FOR_RMA_TYPES(DEFINE_TYPE, )
 SHMEMI_FOR_SIZES(DEFINE_SIZE, )
 
-DEFINE_TRANSFER(put, putmem, void, 1)
-DEFINE_TRANSFER(get, getmem, void, 1)
-DEFINE_TRANSFER(put_nbi, putmem_nbi, void, 1)
-DEFINE_TRANSFER(get_nbi, getmem_nbi, void, 1)
+DEFINE_TRANSFER(to_peer, put, putmem, void, 1)
+DEFINE_TRANSFER(from_peer, get, getmem, void, 1)
+DEFINE_TRANSFER(to_peer, put_nbi, putmem_nbi, void, 1)
+DEFINE_TRANSFER(from_peer, get_nbi, getmem_nbi, void, 1)
