@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic operations of all PEs on the same words at the same time [9.7]: nothing gets lost and nothing is there
- * twice. Sums and bits are exact, values that are swapped around stay the same set, a stack that is linked by
- * compare_swap keeps its elements, neighbouring words of 32 bits do not disturb each other. Blocking and nonblocking
- * operations, on the default context and others, on heap and static data.
+ * Atomic operations of all PEs on the same words at the same time [9.7]: nothing is lost or duplicated. Sums and bits
+ * are exact, swapped values remain the same set, a stack that is linked by compare_swap keeps its elements,
+ * neighbouring words of 32 bits do not disturb each other. Blocking and nonblocking operations, on the default context
+ * and others, on heap and static data.
  */
 #include "check.h"
 
@@ -11,7 +11,8 @@
 
 enum { TIMES = 200, TIMES_HERE = 100000, PES_MAX = 32, NODES_PER_PE = 4, EMPTY = 0 };
 
-/* Everything lies on one PE, the owner. Where an operation is a single instruction many are needed to meet. */
+/* Everything lies on one PE, the owner. Where an operation is a single instruction, many are needed to make conflicts
+ * likely. */
 struct shared {
     uint64_t sum, sum_nbi, bits_or, bits_and, bits_xor;
     uint32_t pair[2]; /* neighbours */
@@ -40,7 +41,7 @@ static void expect(const struct run *run, const char *what, uint64_t found, uint
                (unsigned long long)found, (unsigned long long)expected);
 }
 
-/* Start from zeros everywhere, and end when everybody is through. */
+/* Start from zeros everywhere, and end when all PEs have finished. */
 static void open_run(const struct run *run)
 {
     shmem_barrier_all();
@@ -82,7 +83,7 @@ static void check_sums(const struct run *run)
         expect(run, "old values of fetch_inc_nbi, added up", all_old_values, n * (n - 1) / 2);
 }
 
-/* Each PE has two bits of its own in every word and knows what they are, whatever the others do. Up to 32 PEs. */
+/* Each PE has two bits of its own in every word and knows their values, whatever the others do. Up to 32 PEs. */
 static void check_bits(const struct run *run)
 {
     const shmem_ctx_t ctx = run->context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the test programs share: a failure is one line with the PE, and ends the job; success is the line "ok".
+ * What the test programs share. A failure prints one line with the PE and ends the job; success prints "ok".
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -14,7 +14,7 @@
 
 enum { CHECK_SKIP = 77, CHECK_GUARD = 64 };
 
-/* One line about what was expected and found; ends the job with status 1. */
+/* Print one line about the failure and end the job with status 1. */
 __attribute__((format(printf, 3, 4), noreturn, unused)) static void check_fail(const char *file, int line,
                                                                                const char *format, ...)
 {
@@ -44,14 +44,14 @@ __attribute__((format(printf, 3, 4), noreturn, unused)) static void check_fail(c
             FAIL(__VA_ARGS__);                                                                                         \
     } while (0)
 
-/* Byte number `position` of the data that `seed` names. */
+/* Byte number `position` of the pattern of `seed`. */
 static inline unsigned char check_pattern(size_t position, unsigned seed)
 {
     return (unsigned char)(position + (position >> 8) * 7 + (position >> 16) * 13 + seed * 31 + 1);
 }
 
-/* 256 bytes of the pattern, which count up, are a part of this: filled and compared by the C library, they take little of
- * a test's time. */
+/* 256 bytes of the pattern count up, so they are a part of this array. The C library copies and compares them, which
+ * takes little time. */
 #define CHECK_4(n) (n), (n) + 1, (n) + 2, (n) + 3
 #define CHECK_16(n) CHECK_4(n), CHECK_4((n) + 4), CHECK_4((n) + 8), CHECK_4((n) + 12)
 #define CHECK_64(n) CHECK_16(n), CHECK_16((n) + 16), CHECK_16((n) + 32), CHECK_16((n) + 48)
@@ -75,7 +75,7 @@ static inline void check_fill(void *memory, size_t nbytes, unsigned seed)
         memcpy((char *)memory + at, check_row(at, seed), check_row_bytes(at, nbytes));
 }
 
-/* memory holds the pattern of seed; names the routine and the first byte that differs. */
+/* Check that memory holds the pattern of seed. A failure names the routine and the first byte that differs. */
 static inline void check_bytes(const char *routine, const void *memory, size_t nbytes, unsigned seed)
 {
     const unsigned char *bytes = (const unsigned char *)memory;
@@ -87,7 +87,7 @@ static inline void check_bytes(const char *routine, const void *memory, size_t n
                    nbytes, i, bytes[i], check_pattern(i, seed));
 }
 
-/* nbytes that nobody should have written. */
+/* Check nbytes that no PE should have written. */
 static inline void check_untouched(const char *routine, const void *memory, size_t nbytes, unsigned char value)
 {
     const unsigned char *bytes = (const unsigned char *)memory;
@@ -121,7 +121,7 @@ static inline int check_origin(int round)
     return (shmem_my_pe() - round + shmem_n_pes()) % shmem_n_pes();
 }
 
-/* All PEs come here when nothing has failed. The result is the program's exit status. */
+/* Called by all PEs if nothing has failed. Returns the program's exit status. */
 static inline int check_end(void)
 {
     shmem_barrier_all();

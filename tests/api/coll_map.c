@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives on mapped GPU memory, as source, as dest, and as both: lengths on both sides of the switch points. Contents
- * are made and looked at through the vendor's API.
+ * Collectives on mapped GPU memory, as source, as dest, and as both: lengths on both sides of the switch points.
+ * Contents are written and read through the vendor's API.
  */
 #include "check.h"
 #include "map_check.h"
@@ -13,7 +13,7 @@ enum { MOST = 20000 }; /* elements */
 static const size_t lengths[] = {0, 1, 6, 200, 2000, MOST};
 enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 
-/* Where a collective takes its data from, or puts them: mapped memory or the heap. */
+/* Source or dest of a collective: mapped memory or the heap. */
 struct object {
     struct device *device; /* NULL: the heap */
     void *buffer;
@@ -44,7 +44,7 @@ static uint64_t value(size_t pe, size_t i)
     return pe * 1000003 + i * 7 + 1;
 }
 
-/* Fresh contents on both sides, everywhere. */
+/* New contents on both sides, on all PEs. */
 static void prepare(const struct object *dest, const struct object *source, size_t dest_words, size_t source_words)
 {
     memset(scratch, 0xa5, (dest_words + 1) * sizeof *scratch);

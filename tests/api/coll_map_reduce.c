@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Every reduction and scan of 1.6 on mapped GPU memory, from and to mapped memory and the heap, in place, at interior
- * addresses that need not have the alignment of the type, in objects that do not lie alike on all PEs; by the CPU and
- * by the GPU, over the direct route and the staged one. Contents are made and looked at through the vendor's API.
+ * addresses that need not have the alignment of the type, in objects at different offsets on different PEs; by the CPU
+ * and by the GPU, over the direct route and the staged one. Contents are written and read through the vendor's API.
  */
 #include "map_check.h"
 #include "reduce_forms.h"
@@ -12,7 +12,7 @@
 enum { ELEMENT = 32, LONGEST = 5000, FEW = 33, BYTES = (LONGEST + 4) * ELEMENT + CHECK_GUARD };
 
 struct setting {
-    const char *collective, *route; /* the route counts only if the environment names none */
+    const char *collective, *route; /* the route is used only if the environment names none */
 };
 
 /* The first with all forms, the others with some. */

@@ -19,7 +19,7 @@ static const char *const settings[] = {
 };
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 
-/* Around the sizes where algorithms take turns, in bytes; elements have 8. */
+/* Around the sizes where the algorithm changes, in bytes; elements have 8. */
 static const size_t sizes[] = {0,    8,    16,   48,   56,   64,    120,   1000,  1024,  1032,
                                2048, 2056, 4096, 4104, 9000, 16384, 16392, 65536, 70000, 131072};
 enum { N_SIZES = sizeof sizes / sizeof sizes[0], LARGE_FROM = 14 };
@@ -42,7 +42,7 @@ struct arena {
     int n_teams;
 };
 
-/* One operation: who takes part, and where. */
+/* One operation: its members and its memory. */
 struct operation {
     unsigned number;
     shmem_team_t team;
@@ -63,7 +63,7 @@ static void fill(const struct operation *op, size_t nelems)
         op->source[i] = value(op, op->me, i);
 }
 
-/* A dest that nobody uses any more: all PEs, also those outside of the team, take the same bytes. */
+/* A dest that is not used any more: all PEs, also those outside the team, use the same bytes. */
 static uint64_t *take(struct arena *arena, size_t nbytes)
 {
     if (arena->used + nbytes + CHECK_GUARD > ARENA) {
@@ -160,7 +160,7 @@ static void do_sync(const struct operation *op)
 static const struct {
     void (*run)(const struct operation *op);
     bool per_member;   /* dest and source hold a block for each member */
-    bool may_in_place; /* the source is written by others, and may not be filled again at once */
+    bool may_in_place; /* others write to the source, which must not be filled again at once */
 } kinds[] = {
     {do_broadcast, false, false}, {do_fcollect, true, false}, {do_collect, true, false}, {do_alltoall, true, false},
     {do_reduce, false, true},     {do_reduce, false, true},   {do_scan, false, true},    {do_sync, false, false},
@@ -187,7 +187,7 @@ static void one_operation(struct arena *arena, unsigned number)
     kinds[kind].run(&op);
 }
 
-/* In and out of static data, which nobody touches before all have passed the sync. */
+/* From and to static data, which no PE accesses before all have passed the sync. */
 static void check_static(unsigned number)
 {
     struct operation op = {.number = number,

@@ -30,7 +30,7 @@ static void check_form(const struct form *form, const struct buffers *buffers, s
     check_result(form, buffers->source, nelems, " in place");
 }
 
-/* Every reduction uses its dest anew while others may still be in the one before. */
+/* Every reduction reuses dest while other PEs may still be in the previous one. */
 static void check_in_a_row(long *dest, long *source)
 {
     enum { N = 500, WIDTH = 300 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives over active sets: all sets of the job, those that overlap, pSync in the heap and in static data, back at its
- * value on return, used again at once; broadcast leaves the root's dest alone.
+ * Collectives over active sets: all sets of the job, those that overlap, pSync in the heap and in static data, which
+ * has its value again on return and is reused at once; broadcast does not write the root's dest.
  */
 #include "check.h"
 
@@ -43,7 +43,7 @@ static void check_sync_words(const char *what, const long *sync)
 
 #define ARGS set->start, set->log_stride, set->size
 
-/* The members count at the first of them; barriers complete atomics and puts of the default context. */
+/* The members count up a word of the first one; barriers complete atomics and puts of the default context. */
 static void check_barriers(const struct set *set, const struct memory *memory)
 {
     int me = shmem_my_pe(), next = set->start + ((rank_in(set, me) + 1) % set->size << set->log_stride);
@@ -148,7 +148,7 @@ static void check_all_sets(struct memory *memory, sync_t *syncs)
             }
 }
 
-/* Each PE is in the set of its left neighbour and it, and in that of it and its right neighbour. */
+/* Each PE is in the set of itself and its left neighbour, and in that of itself and its right neighbour. */
 static void check_chain(struct memory *memory, sync_t *syncs)
 {
     int n = shmem_n_pes();

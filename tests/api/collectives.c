@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * barrier_all, sync_all, team_sync; broadcast from every root, collect, fcollect, alltoall and alltoalls in all types and
- * by bytes: lengths from none to many, on heap and static data, and many in a row with nothing in between.
+ * barrier_all, sync_all, team_sync; broadcast from every root, collect, fcollect, alltoall and alltoalls in all types
+ * and by bytes: lengths from none to many, on heap and static data, and many in a row without synchronisation in
+ * between.
  */
 #include "check.h"
 
@@ -56,7 +57,7 @@ struct buffers {
 static _Alignas(16) unsigned char static_dest[PES_MOST * MOST_BYTES + CHECK_GUARD];
 static _Alignas(16) unsigned char static_source[PES_MOST * MOST_BYTES];
 
-/* A collective of this length into a dest that holds nothing yet, on all PEs. */
+/* Clear dest on all PEs before a collective of this length. */
 static void prepare(const struct buffers *buffers, size_t dest_bytes, size_t source_bytes)
 {
     memset(buffers->dest, UNTOUCHED, dest_bytes + CHECK_GUARD);
@@ -105,7 +106,7 @@ static void check_collect(const struct form *form, const struct buffers *buffers
     check_untouched(what, buffers->dest + at, CHECK_GUARD, UNTOUCHED);
 }
 
-/* Element `element` of what a PE has for this one lies in its source where the pattern says so. */
+/* Check an element that a PE has sent to this one against the pattern of that PE's source. */
 static void check_block(const char *what, const struct form *form, const unsigned char *found, size_t pe,
                         size_t element)
 {
@@ -167,7 +168,7 @@ static void check_mixed_in_a_row(int *dest, int *source)
 {
     enum { N = 200 };
     int me = shmem_my_pe(), n = shmem_n_pes();
-    shmem_sync_all(); /* others may still look at what came before */
+    shmem_sync_all(); /* others may still read earlier results */
     for (int k = 0; k < N; k++) {
         int *broadcast = dest + 4 * k * (n + 3), *collected = broadcast + 1, *greatest = collected + n;
         source[0] = me * 1000 + k;
@@ -184,7 +185,7 @@ static void check_mixed_in_a_row(int *dest, int *source)
 
 /* ---- barriers ---------------------------------------------------------------------------------------------------- */
 
-/* Nobody leaves a barrier before everybody has come to it; barrier_all completes puts. */
+/* No PE leaves a barrier before all have entered it; barrier_all completes puts. */
 static void check_barriers(long *arrived, unsigned char *area)
 {
     enum { N = 300 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The constants and handles of the specification in the places where it lets them stand: integer constant expressions,
+ * The constants and handles of the specification in all places where it allows them: integer constant expressions,
  * static initialisers, values of handles. C99 and C++ compile this file too (symbols.test).
  */
 #include "check.h"

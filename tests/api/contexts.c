@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts [9.5]: creation with every combination of options, many at a time, on teams; the calls that
- * SHMEM_CTX_INVALID turns into nothing; each completes its own operations by its own quiet, pe_quiet or destruction;
- * several threads with a private context each.
+ * Contexts [9.5]: creation with every combination of options, many at a time, on teams; the calls that do nothing for
+ * SHMEM_CTX_INVALID; a context's own operations are completed by its quiet, pe_quiet or destruction; several threads
+ * with a private context each.
  */
 #include "check.h"
 
@@ -76,7 +76,7 @@ static void check_many(void)
     for (int i = 1; i < n; i += 2)
         shmem_ctx_quiet(contexts[i]);
     shmem_sync_all();
-    /* what every PE did to this one */
+    /* updates of all PEs to this one */
     uint64_t expected = 0;
     for (int pe = 0; pe < shmem_n_pes(); pe++)
         for (int i = 0; i < MANY - 10 * (pe % 5); i++)
@@ -188,7 +188,7 @@ static void check_teams(void)
             CHECK(team == SHMEM_TEAM_INVALID);
     }
     check_ring(odd_even, SHMEM_CTX_NOSTORE);
-    /* a context that is left on a team goes with it */
+    /* a context that still exists is destroyed with its team */
     shmem_ctx_t left;
     CHECK(!shmem_team_create_ctx(odd_even, 0, &left));
     shmem_ctx_uint64_p(left, &static_signal, 99, shmem_team_my_pe(odd_even));
@@ -216,8 +216,8 @@ static void complete(shmem_ctx_t context, enum completion how)
         shmem_ctx_destroy(context);
 }
 
-/* Nonblocking operations of every kind on one context, while another has some under way that nobody completes yet.
- * shmem_sync_all completes nothing, so only the context's own completion makes the data be there after it. */
+/* Nonblocking operations of every kind on one context, while another has incomplete ones. shmem_sync_all completes
+ * nothing, so only the context's own completion ensures that the data have arrived after it. */
 static void check_completion(unsigned char (*blocks)[BLOCK], enum completion how)
 {
     static unsigned char source[PES_MAX][BLOCK], other[PES_MAX][BLOCK], constant[BLOCK];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * put_deep and get_deep in all their forms, to the heap, static data and mapped objects: what arrives is looked at by
- * its owner, pointer by pointer, in the owner's terms.
+ * put_deep and get_deep in all their forms, to the heap, static data and mapped objects: the owner checks what arrives,
+ * pointer by pointer, with its own addresses.
  *
- *     deep [NODES DATA]      a ring of so many nodes with so many numbers each, in place of several small ones
+ *     deep [NODES DATA]      one ring of so many nodes with so many numbers each, instead of several small ones
  */
 #include "check.h"
 #include "deep_check.h"
@@ -36,7 +36,7 @@ static ptrdiff_t put(enum way way, char *dest, size_t capacity, const struct nod
     }
 }
 
-/* With a signal it alone says that the image is there. */
+/* With a signal, only the signal says that the image has arrived. */
 static void await(enum way way)
 {
     if (way >= PUT_SIGNAL)
@@ -95,7 +95,7 @@ static void check_put(const struct deep_area *area, const struct ring *ring, enu
     shmem_barrier_all();
 }
 
-/* Several under way at once, on one context. */
+/* Several in progress at once, on one context. */
 static void check_many(const struct deep_area *area, const struct ring *ring)
 {
     enum { N = 40 };
@@ -166,7 +166,7 @@ static void check_get_new(const struct deep_area *area, const struct ring *ring,
     shmemx_deep_free(NULL);
 }
 
-/* More gets under way at once than there are buffers. */
+/* More gets in progress at once than there are buffers. */
 static void check_many_gets(const struct deep_area *area)
 {
     enum { N = 5 };
@@ -204,7 +204,7 @@ static void check_info(const struct deep_area *area, const struct ring *ring, si
         CHECK(info.root == area->base + SHMEMX_DEEP_HEADER);
 }
 
-/* Each refusal writes a line: for one ring only. */
+/* Each refusal logs a line, so this is done for one ring only. */
 static void check_other_shapes(const struct deep_area *area, const struct ring *ring, int pe)
 {
     shmemx_deep_info_t info;
@@ -218,7 +218,7 @@ static void check_other_shapes(const struct deep_area *area, const struct ring *
     ring_check(&smaller, 5);
     ring_free(&larger);
     larger = ring_make(ring->n_nodes, ring->n_data, 5);
-    larger.nodes[1]->self = larger.nodes[0]; /* as large, but linked otherwise */
+    larger.nodes[1]->self = larger.nodes[0]; /* as large, but linked differently */
     CHECK(shmemx_get_deep(ring_root(&larger), area->address, ring_node_type, 1, pe) == -ESTALE);
     CHECK(shmemx_get_deep(ring_root(&larger), area->address, ring_leaf_type, 1, pe) == -EBADMSG);
     CHECK(shmemx_deep_info(area->address, ring_leaf_type, &info, pe) == -EBADMSG);
@@ -270,7 +270,7 @@ static void check_nothing(const struct deep_area *area)
     shmem_barrier_all();
 }
 
-/* Objects that lie in an array: they arrive as one. */
+/* Objects in an array, which arrive together. */
 static void check_array(const struct deep_area *area)
 {
     enum { N = 5 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Hostile images in a peer's memory: headers that lie, bodies with bytes changed, pointers that lead anywhere. Whatever
- * get_deep, get_deep_new and deep_info make of them, they write nothing outside of the objects they were given, and
- * what they return can be walked. Sanitizers see what the checks here do not.
+ * Hostile images in a peer's memory: false headers, changed bytes, pointers that lead anywhere. get_deep, get_deep_new
+ * and deep_info must write nothing outside the objects that they are given, and objects that they return can be walked.
+ * Sanitizers detect what the checks here do not.
  *
  *     deep_bad [IMAGES]      of each PE, for each kind of memory
  */
@@ -174,7 +174,7 @@ static void try_info(const struct original *original, const struct deep_area *ar
     CHECK_THAT((rc == -EBADMSG || !rc) && fits, "deep_info: %d", rc);
 }
 
-/* Objects that come from it lead to no other memory. */
+/* Objects made from it do not lead to other memory. */
 static void try_new(const struct original *original, const struct deep_area *area, int pe)
 {
     size_t n_elems;
@@ -213,7 +213,7 @@ static void try_image(const struct original *original, const struct deep_area *a
     free(bytes);
 }
 
-/* Its header says that the image goes on behind the end of the object that it is in. */
+/* The header of this image claims a size past the end of the object that holds it. */
 static void try_last(const struct deep_area *area, int pe)
 {
     const struct {

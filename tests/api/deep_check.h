@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory that images are put into, for the tests of deep copy: the heap, static data and mapped objects of the kinds
- * that this machine has, and how their owner looks at them: through the vendor's API, never through the library.
+ * Target memory of images, for the tests of deep copy: the heap, static data and mapped objects of the kinds that this
+ * machine has. Owners read it through the vendor's API, never through the library.
  */
 #ifndef DEEP_CHECK_H
 #define DEEP_CHECK_H
@@ -17,7 +17,7 @@ struct deep_area {
     size_t size;
     struct device *device;
     void *object;
-    uint64_t base; /* what points to its first byte on this PE, or its offset in the buffer: 0 */
+    uint64_t base; /* address of its first byte on this PE, or 0, its offset in the buffer */
 };
 
 static char deep_static_bytes[1 << 20] __attribute__((aligned(64)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Objects of megabytes, and many smaller ones: put_deep and get_deep in pieces, by threads, from prepared memory and from
- * other memory; copies in a space, there and back. What has arrived is looked at by its owner.
+ * Objects of megabytes, and many smaller ones: put_deep and get_deep in pieces, by threads, from prepared memory and
+ * from other memory; copies in a space, there and back. The owner checks what has arrived.
  */
 #include "check.h"
 #include "deep_check.h"
@@ -11,7 +11,7 @@
 
 enum { INLINE = (1 << 20) + 5000, NODES = 2, CHUNK = 100001, CHUNKS = 40, AREA = 10 << 20 };
 
-/* Too small to travel alone. */
+/* Too small to be transferred alone. */
 struct chunk {
     unsigned char bytes[CHUNK];
     struct chunk *next;
@@ -94,7 +94,7 @@ static void check_chunks(const char *image, size_t size, uint64_t base, uint64_t
     CHECK(n == CHUNKS);
 }
 
-/* The nodes as they lie in the image, whose first byte has this address, or offset, for who follows the pointers. */
+/* The nodes in the image, whose first byte has this address, or offset, by the values of its pointers. */
 static void check_image(const char *image, size_t size, uint64_t base, unsigned seed)
 {
     uint64_t at = base + SHMEMX_DEEP_HEADER, first = at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is mapped, for how long, and what its pointers say meanwhile: counts, nesting, release, objects inside of
- * others, selection, refusals that change nothing. Each on a list whose nodes have data.
+ * Which objects are mapped, how long, and the pointers of their copies meanwhile: counts, nesting, release, objects
+ * inside others, skipped fields, refusals that change nothing. Each test uses a list whose nodes have data.
  */
 #include "check.h"
 #include "../deep/space_device.h"
@@ -77,7 +77,7 @@ static uint64_t pointer(const void *value)
     return (uint64_t)(uintptr_t)value;
 }
 
-/* A node of the device is that of the host, but for its pointers, which lead to what is on the device. */
+/* A node on the device equals that of the host except for its pointers, which lead to copies on the device. */
 static void check_node(int i, bool has_data)
 {
     struct node node = device_node(i);
@@ -97,7 +97,7 @@ static void check_list(bool has_data)
         check_node(i, has_data);
 }
 
-/* What a kernel might do. */
+/* Change the copy as a kernel might. */
 static void set_on_device(int i, int64_t value)
 {
     space_write(&test, on_device(&list[i].value), &value, sizeof value);
@@ -139,7 +139,7 @@ static void check_counts(struct device *device)
     end();
 }
 
-/* What leads to the copies that another map has made, and ALWAYS. */
+/* Pointers to copies that another map has made; the flag ALWAYS. */
 static void check_always(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
@@ -219,7 +219,7 @@ static void check_explicit(struct device *device)
     end();
 }
 
-/* In a counted space too: others that had mapped the same have nothing left to unmap. */
+/* In a counted space, too, other maps of the same objects then have nothing to unmap. */
 static void check_release(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);
@@ -235,7 +235,7 @@ static void check_release(struct device *device)
 
 /* ---- Pointers ---------------------------------------------------------------------------------------------------- */
 
-/* A pointer is set while somebody maps what it leads to. */
+/* A pointer is set as long as its target is mapped. */
 static void check_selection(struct device *device)
 {
     static const char *const wrong[] = {"node.date", NULL};
@@ -268,7 +268,7 @@ static void check_pointers_only(struct device *device)
     end();
 }
 
-/* Objects inside of one that is mapped as bytes: their pointers are set, and never come back. */
+/* Objects inside one that is mapped as bytes: their pointers are set, and never copied back. */
 static void check_arena(struct device *device)
 {
     begin(device, SHMEMX_DEEP_COUNTED);

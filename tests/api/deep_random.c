@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Graphs at random (tests/deep/random_graph.h) put to every kind of memory of another PE, where their owner compares
- * them, pointer for pointer, with the same graph that it has made itself; then brought back into objects whose data
- * have been changed meanwhile, and made anew.
+ * Random graphs (tests/deep/random_graph.h) are put to every kind of memory of another PE, which compares them, pointer
+ * by pointer, with the same graph made by itself. Then they are copied back into objects whose data have been changed
+ * meanwhile, and into new objects.
  *
  *     deep_random [GRAPHS]      of all PEs together; DEEP_RANDOM_GRAPHS in the environment means the same
  */
@@ -19,10 +19,10 @@ struct round {
     ptrdiff_t size[SLOTS];
 };
 
-static ptrdiff_t *sizes; /* symmetric: what has come, by slot */
+static ptrdiff_t *sizes; /* symmetric: size of the image in each slot */
 static long n_compared, n_too_large;
 
-/* As a PE makes it: every PE has other data. */
+/* The graph of a PE; every PE has different data. */
 static struct random_graph *make_graph(uint64_t seed, int pe)
 {
     return random_graph_open(seed, seed * 1000 + (uint64_t)pe, 1 + seed % OBJECTS_MAX);
@@ -68,7 +68,7 @@ static void put_all(const struct deep_area *area, struct round *round, uint64_t 
     }
 }
 
-/* What the owner finds; its own graph has other addresses and, until now, other data. */
+/* Check what the owner finds; its own graph has other addresses and, until now, other data. */
 static void compare(const struct deep_area *area, const struct round *round, int slot, int origin)
 {
     const uint64_t seed = round->seed[slot];

@@ -47,7 +47,7 @@ void ring_set_data(const struct ring *ring, int seed)
         ring->leaf->value[i] = seed + i;
 }
 
-/* Of large arrays every other one is prepared: they may travel without being packed. */
+/* Every other large array is prepared, so that it can be sent without being packed. */
 static bool is_prepared(const struct ring *ring, int node)
 {
     return node % 2 && ring->n_data * sizeof(double) > LARGE;
@@ -127,7 +127,7 @@ static void check_node(const struct ring *like, const struct copy *copy, const s
                    ring_datum(like, k, i, seed));
 }
 
-/* Is this a copy of the ring that has the shape of like and the data of seed? */
+/* Check that this is a copy of the ring with the shape of `like` and the data of seed. */
 void ring_check_copy(const struct ring *like, const struct copy *copy, const struct node *root, int seed)
 {
     const struct node *address = root, *first = copy_at(copy, root, sizeof *first);

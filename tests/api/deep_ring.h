@@ -35,7 +35,7 @@ struct ring {
     struct leaf *leaf;
 };
 
-/* Bytes that are here, whose pointers take them to begin at base. */
+/* Bytes in local memory, which begin at `base` by the values of their pointers. */
 struct copy {
     char *bytes;
     size_t size;
@@ -55,7 +55,7 @@ struct ring ring_make(int n_nodes, int n_data, int seed);
 void ring_free(const struct ring *ring);
 struct node *ring_root(const struct ring *ring);
 
-/* Is this a copy of the ring that has the shape of like and the data of seed? */
+/* Check that this is a copy of the ring with the shape of `like` and the data of seed. */
 void ring_check_copy(const struct ring *like, const struct copy *copy, const struct node *root, int seed);
 /* The same of the very objects: weak pointers outside of the graph stay. */
 void ring_check(const struct ring *ring, int seed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Graphs at random on this PE's device: every technique and lifetime, synchronous and not, in a buffer of the program's
- * and in memory of the library's. The copy is isomorphic; what the device holds comes back, and nothing else; all of
- * the memory is free again in the end. With an argument, or DEEP_GRAPHS: as many graphs for each.
+ * Random graphs on this PE's device: every technique and lifetime, synchronous and asynchronous, in a buffer of the
+ * program and in memory of the library. The copy is isomorphic; exactly the device's data are copied back; all memory
+ * is free in the end. The argument, or DEEP_GRAPHS, is the number of graphs for each.
  */
 #include "check.h"
 #include "../deep/random_graph.h"
@@ -32,7 +32,7 @@ static const char *where(void)
 
 /* ---- The copy, as its owner would read it ------------------------------------------------------------------------ */
 
-/* What has been read, until the comparison ends. */
+/* Memory that has been read, until the comparison ends. */
 struct held {
     struct held *next;
     char bytes[];
@@ -78,7 +78,7 @@ static uint64_t map(const struct random_graph *graph, int flags)
     return device;
 }
 
-/* The end of the copies, whatever the lifetime; nested maps are undone. */
+/* End the copies, whatever the lifetime; nested maps are undone. */
 static void unmap(const struct random_graph *graph, int flags)
 {
     if (attr.lifetime == SHMEMX_DEEP_EXPLICIT)
@@ -87,7 +87,7 @@ static void unmap(const struct random_graph *graph, int flags)
         HOLDS(!shmemx_deep_unmap(test.space, graph->root, flags));
 }
 
-/* Where is the data now? The host gets other data each time before the device's is asked for. */
+/* Follow the current data. The host gets other data each time before the device's are copied back. */
 static void check_graph(struct random_graph *graph)
 {
     uint64_t root = map(graph, SHMEMX_DEEP_TO);
@@ -124,7 +124,7 @@ static void check_pointers_only(struct random_graph *graph)
     HOLDS(random_graph_digest(graph) == before);
 }
 
-/* In a buffer of the program's nothing has leaked if an object of its size finds room. */
+/* In a buffer of the program, nothing has leaked if an object of the buffer's size fits. */
 static void check_all_free(void)
 {
     shmemx_type_t type = shmemx_type_find("char");
@@ -139,7 +139,7 @@ static void check_all_free(void)
 
 /* ---- All --------------------------------------------------------------------------------------------------------- */
 
-/* The next graph. One that has a hundred thousand pointers takes a minute when they travel one by one. */
+/* The next graph that is not too large: a hundred thousand pointers, sent one by one, take a minute. */
 static struct random_graph *next_graph(void)
 {
     for (;;) {

@@ -83,7 +83,7 @@ static void check_hashes(void)
     shmem_barrier_all();
 }
 
-/* What a C compiler says about the sizes of the predefined types. */
+/* The sizes of the predefined types in this compiler. */
 static void check_predefined(void)
 {
     const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ways to start and to end, chosen by name; startup.test looks at them from outside.
- *   start_pes            never finalises: that happens at the end of the program, and completes what is under way
+ * Ways to start and to end, chosen by name; startup.test checks them from outside.
+ *   start_pes            never finalises: the end of the program does that, and completes pending operations
  *   global STATUS WHERE  PE 1 calls shmem_global_exit(STATUS) while the others are in WHERE: barrier, sync, wait,
  *                        compute, mixed; PE 1 leaves a text without a newline in its output
  *   every BASE           all PEs call shmem_global_exit(BASE + PE)
@@ -25,7 +25,7 @@ static int implicit_end(void)
     check_fill(source, sizeof source, (unsigned)me);
     shmem_putmem_nbi(block, source, sizeof source, (me + 1) % n);
     shmem_putmem_signal_nbi(block, source, sizeof source, (uint64_t *)&word, 9, SHMEM_SIGNAL_SET, (me + 1) % n);
-    /* what comes last has to arrive too: nobody waits for it but the end of the program */
+    /* the last operations have to arrive, too, although only the end of the program waits for them */
     shmem_signal_wait_until((uint64_t *)&word, SHMEM_CMP_GE, 9);
     check_bytes("put with signal", block, sizeof block, (unsigned)((me + n - 1) % n));
     if (me == 0)
@@ -55,7 +55,7 @@ static int global(int status, const char *where)
     shmem_barrier_all();
     if (shmem_my_pe() != 1 % shmem_n_pes())
         stay_in(strcmp(where, "mixed") ? where : places[shmem_my_pe() % 4]);
-    usleep(100000); /* the others get where they are to be */
+    usleep(100000); /* time for the others to reach their place */
     printf("last words");
     shmem_global_exit(status);
 }

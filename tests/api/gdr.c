@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * SHMEM_GPU_ROUTE=gdr between nodes, here played ones: memory that UCX does not know, or that no adapter reaches, is
- * refused on all PEs with the cause; on the rest, transfers of all lengths and shapes, atomic operations and fences are
- * right.
+ * SHMEM_GPU_ROUTE=gdr between (simulated) nodes: memory that UCX does not support, or that no adapter reaches, is
+ * refused on all PEs with the cause; with other memory, transfers of all lengths and shapes, atomic operations and
+ * fences are right.
  */
 #include "check.h"
 #include "map_check.h"
@@ -69,7 +69,7 @@ static void check_device_to_device(const struct object *object)
     free(block);
 }
 
-/* Long rows and short ones: the short ones go by request. */
+/* Long rows and short ones; the short ones are sent by request. */
 static void check_rows(const struct object *object)
 {
     long rows[WORDS], zero[2 * WORDS] = {0}, found[2 * WORDS];
@@ -86,7 +86,7 @@ static void check_rows(const struct object *object)
     shmem_barrier_all();
 }
 
-/* What a fence comes between arrives in order: the number says that the block is there. */
+/* Puts with a fence between them arrive in order: when the number is there, the block is. */
 static void check_order(const struct object *object)
 {
     enum { BLOCK = 100000 };
@@ -134,7 +134,7 @@ static void check_serves(const struct object *object)
 
 /* ---- Each kind --------------------------------------------------------------------------------------------------- */
 
-/* UCX knows no OpenCL; it may know CUDA. In a job of one node there is nothing to refuse. */
+/* UCX does not support OpenCL; it may support CUDA. In a job of one node nothing is refused. */
 static bool may_be_refused(void)
 {
     return shmem_n_pes() > 1;

@@ -15,7 +15,7 @@ static long static_longs[2];
 static void check_symmetric(const char *routine, void *object)
 {
     long distance = (long)((char *)object - first_block);
-    shmem_barrier_all(); /* its owner may just have filled it */
+    shmem_barrier_all(); /* its owner may only just have filled it */
     shmem_long_broadcast(SHMEM_TEAM_WORLD, &static_longs[0], &distance, 1, 0);
     CHECK_THAT(static_longs[0] == distance, "%s: offset %ld here, but %ld on PE 0", routine, distance, static_longs[0]);
     shmem_uchar_p(object, (unsigned char)(shmem_my_pe() + 1), check_target(1));
@@ -82,12 +82,12 @@ static void check_realloc(void)
     char *object = shmem_realloc(NULL, 5000);
     CHECK(object);
     check_fill(object, 5000, (unsigned)shmem_my_pe());
-    char *obstacle = check_shmem_malloc(1000); /* the object cannot grow where it stands */
+    char *obstacle = check_shmem_malloc(1000); /* so the object cannot grow in place */
     object = shmem_realloc(object, 2000000);
     CHECK_THAT(object, "shmem_realloc to 2000000 failed");
     check_bytes("shmem_realloc that grows", object, 5000, (unsigned)shmem_my_pe());
     check_symmetric("shmem_realloc", object + 5000);
-    object = shmem_realloc(object, 3000000); /* nothing behind it */
+    object = shmem_realloc(object, 3000000); /* there is free memory after it */
     check_bytes("shmem_realloc in place", object, 5000, (unsigned)shmem_my_pe());
     object = shmem_realloc(object, 300);
     check_bytes("shmem_realloc that shrinks", object, 300, (unsigned)shmem_my_pe());
@@ -118,7 +118,7 @@ static void check_info(void)
     CHECK(before.used + before.largest_free <= before.size);
 }
 
-/* All PEs see the heap full at the same call; then all of it can be had again. */
+/* The heap is full at the same call on all PEs; after freeing, all of it can be allocated again. */
 static void check_exhaustion(void)
 {
     enum { MOST = 64 };

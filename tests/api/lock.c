@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Locks: data that only locks protect stay consistent, whatever PE they lie on, when all PEs and threads change them;
- * what test_lock tells; PEs get a lock in the order in which they came; what was put before the release is there for
- * the next holder. Locks in the heap and in static data, one and many.
+ * Locks: data protected by locks stay consistent, whichever PE they lie on, when all PEs and threads change them;
+ * results of test_lock; PEs get a lock in the order in which they asked; puts before the release are visible to the
+ * next holder. Locks in the heap and in static data, one and many.
  */
 #include "check.h"
 
@@ -123,8 +123,8 @@ static void wait_for_successor(long *lock, int last, long before)
         sched_yield();
 }
 
-/* PE 0 puts so much to the last PE that it would be on its way for a while after the release, if the release did not
- * wait for it; PE 1, which has been waiting for the lock, looks at the end of it. */
+/* PE 0 puts so much to the last PE that the data would still be in transit after the release if the release did not
+ * wait for it; PE 1, which has been waiting for the lock, reads the end of the data. */
 static void put_and_release(long *lock, long *block, long value)
 {
     static long source[N_BLOCK];

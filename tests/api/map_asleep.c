@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The target's program sleeps while the others put to its mapped memory, get from it, add to its words and signal it:
- * all is complete, as they have found out and told, when it wakes, though it has not called the library meanwhile.
- * Besides, more requests at once than an owner takes.
+ * The target's program sleeps while the others put to its mapped memory, get from it, add to its words and signal it.
+ * When it wakes, all this is complete, as the others have verified, although it has not called the library meanwhile.
+ * Also sends more requests at once than an owner accepts.
  */
 #include "check.h"
 #include "map_check.h"
@@ -12,7 +12,7 @@
 
 enum {
     SLEEP_SECONDS = 2,
-    SLEEPS_MAX = 10, /* a machine may be slow; the library is not called between them either */
+    SLEEPS_MAX = 10, /* for slow machines; the library is not called between the sleeps */
     BLOCK = 3 * (1 << 20) + 8,
     ROW = 24, /* longs of a strided put */
     ADDS = 20,
@@ -88,7 +88,8 @@ static void put_blocks(const struct object *object, char *block)
     shmem_quiet();
 }
 
-/* Every second long of the first, as it is there already: what lies between would show a fault. */
+/* Every second long of the first block, with the values that it already has, so that writes between them are detected.
+ * */
 static void put_rows(const struct object *object, const char *block)
 {
     long *dest = (long *)(object->address + block_of(shmem_my_pe(), 0));
@@ -174,7 +175,7 @@ static void sleep_meanwhile(const struct object *object, const long *finished)
 
 /* ---- Many requests at once --------------------------------------------------------------------------------------- */
 
-/* Words and adds of all PEs to the target, none of which is waited for before the end. */
+/* Puts of words and adds by all PEs to the target, which are only waited for at the end. */
 static void check_flood(const struct object *object)
 {
     long *words = (long *)object->address;

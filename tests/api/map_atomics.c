@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Atomic operations and signals on mapped GPU memory: results of every operation, neighbours left alone, exact sums
- * while all PEs work on the same words, the owner among them, and payloads that are there when their signal is.
- * Contents are made and looked at through the vendor's API.
+ * while all PEs work on the same words, the owner among them, and payloads that have arrived when their signal has.
+ * Contents are written and read through the vendor's API.
  */
 #include "check.h"
 #include "map_check.h"
@@ -82,7 +82,7 @@ static void check_long_words(uint64_t *word, int pe)
     expect("inc", shmem_uint64_atomic_fetch(word, pe), (first ^ 13) + 2);
 }
 
-/* The other half of the 8 bytes stays. */
+/* The other half of the 8 bytes is unchanged. */
 static void check_short_words(uint32_t *word, int pe)
 {
     uint32_t old = 0;
@@ -163,7 +163,7 @@ static uint64_t hammer(uint64_t *words, int pe)
     return sum;
 }
 
-/* Everybody works on every PE's words; each word's values were fetched by somebody, once each. */
+/* All PEs work on every PE's words; each value of a word was fetched exactly once. */
 static void check_sums(const struct object *object)
 {
     static uint64_t mine, all;
@@ -184,7 +184,7 @@ static void check_sums(const struct object *object)
     shmem_barrier_all();
 }
 
-/* All PEs on PE 0's word alone, so that they meet. */
+/* All PEs use only PE 0's word, to provoke conflicts. */
 static void check_one_word(const struct object *object)
 {
     reset(object, 0);

@@ -22,7 +22,7 @@ struct memory {
 };
 
 static _Alignas(64) unsigned char static_area[AREA], static_local[AREA];
-static unsigned char *scratch; /* private memory that contents are made and looked at in */
+static unsigned char *scratch; /* private memory to prepare and check contents */
 
 /* ---- contents ---------------------------------------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ static void check_get(const struct pair *pair, size_t nbytes, int round)
     shmem_barrier_all();
 }
 
-/* Large ones go to a few of the other PEs, small ones to all. */
+/* Large transfers go to a few of the other PEs, small ones to all. */
 static int rounds_of(size_t nbytes)
 {
     return nbytes > 65537 && shmem_n_pes() > 3 ? 3 : shmem_n_pes();
@@ -194,7 +194,7 @@ static void unmap(struct memory *memory)
 static void put_own_seed(const struct memory *memory, size_t nbytes, unsigned seed)
 {
     check_fill(scratch, nbytes, seed + (unsigned)shmem_my_pe());
-    shmem_barrier_all(); /* all have looked at what was there before */
+    shmem_barrier_all(); /* all PEs have checked the earlier contents */
     shmem_putmem(memory->address, scratch, nbytes, check_target(1));
     shmem_barrier_all();
 }

@@ -9,7 +9,7 @@
 
 static int absent; /* symmetric: some PE has no device */
 
-/* A forced route that only CUDA memory has leaves the other kinds out: they would be refused. */
+/* Other kinds are skipped if a forced route exists for CUDA memory only, since they would be refused. */
 static bool is_left_out(const struct device_ops *kind)
 {
     const char *route = getenv("SHMEM_GPU_ROUTE");

@@ -2,7 +2,7 @@
  *
  * Atomics, signals and transfers on mapped GPU memory by all PEs at once, over every route: each atomic operation in
  * each type of 1.6, payload and signal of put_signal in all pairs of memories, and a mixture of everything with sums
- * that must come out exactly. Contents are looked at through the vendor's API.
+ * that must be exact. Contents are read through the vendor's API.
  */
 #include "check.h"
 #include "map_check.h"
@@ -123,7 +123,7 @@ static void (*const typed[])(const char *where, void *at, int pe) = {
 };
 enum { N_TYPED = sizeof typed / sizeof typed[0] };
 
-/* Words of 8 bytes, so that a neighbour of a shorter one is there to be hurt. */
+/* Words of 8 bytes, so that a shorter one has a neighbour that might be damaged. */
 static void check_types(const struct memory *memory)
 {
     const int me = shmem_my_pe();
@@ -160,7 +160,7 @@ static void send(const struct signalled *s, uint64_t value)
         shmem_putmem_signal(dest, s->source->address, s->nbytes, signal, value, s->op, check_target(1));
 }
 
-/* The payload is there when the signal is. Signals are set to the number of the round, or grow by it. */
+/* When the signal has arrived, the payload has. Signals are set to the number of the round, or increased by it. */
 static void check_signal(const struct signalled *s)
 {
     char what[160];
@@ -203,7 +203,7 @@ enum { ADDED, FETCHED, SMALL, SIGNALLED, COUNTERS };
 
 static uint64_t *sent, *all_sent; /* symmetric: by target and counter */
 
-/* Lanes behind the counters belong to one origin each. */
+/* Each lane after the counters belongs to one origin. */
 static size_t lane_of(int pe)
 {
     return 16 + (size_t)pe * LANE;
@@ -281,7 +281,7 @@ static void check_memories(const struct memory *memories, int n)
     shmem_free(sources[0].address);
 }
 
-/* How many kinds of device were there. route: NULL leaves it to the environment. */
+/* Returns the number of kinds of device. route: NULL leaves it to the environment. */
 static int check_route(const char *route)
 {
     static const struct device_ops *const kinds[] = {&device_opencl_ops, &device_cuda_ops};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Every class of CUDA memory: the route to each PE is that of the table, contents arrive, objects that share an
- * allocation do not disturb each other, what is freed and allocated again is the new one, and nothing stays open. Under
- * SHMEM_GPU_STRICT=1: slow classes are refused on every PE, with the cause.
+ * allocation do not disturb each other, memory that was freed and allocated again is recognised as new, and nothing
+ * stays open. Under SHMEM_GPU_STRICT=1: slow classes are refused on every PE, with the cause.
  */
 #include "../unit/cuda_user.h"
 
@@ -68,7 +68,7 @@ static void drop_async(CUdeviceptr pointer)
 
 static struct vmm vmm_made;
 
-/* Of as many pieces as it takes. */
+/* Made of as many pieces as needed. */
 static bool make_vmm(CUdeviceptr *pointer_p, unsigned handle_types)
 {
     struct vmm probe;
@@ -277,7 +277,7 @@ static void check_class(const struct class *class)
     class->drop(base);
 }
 
-/* Allocated again, mostly at the same address: the new memory is what the others get. */
+/* Allocated again, mostly at the same address: the others must use the new memory. */
 static void check_again(const struct class *class)
 {
     CUdeviceptr base = 0;
@@ -347,7 +347,7 @@ static void check_mixed(void)
     mine->drop(base);
 }
 
-/* The last PE cannot open any more files: it does without descriptors, and the others with each other do not. */
+/* The last PE cannot open any more files: it works without descriptors, while the others use them among themselves. */
 static void check_poor(void)
 {
     const int last = shmem_n_pes() - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Large transfers between private host memory, which is pageable until it is prepared, and mapped device memory of this
- * PE and of others: put, get, nonblocking, rows. On CUDA they go by copy threads from 4 MiB on. Runs with each kind of
- * device that is here.
+ * PE and of others: put, get, nonblocking, rows. On CUDA, copy threads do transfers of 4 MiB and more. Runs with each
+ * kind of device that is here.
  */
 #include "check.h"
 #include "map_check.h"
@@ -24,7 +24,7 @@ static void clear(size_t size)
     shmem_barrier_all();
 }
 
-/* What a PE has put to the target is there, byte for byte, and comes back. */
+/* Data that a PE has put to the target have arrived, byte for byte, and can be read back. */
 static void check_size(size_t size, int round, bool nonblocking)
 {
     int target = check_target(round), origin = check_origin(round);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What shmmap refuses, by name: every PE gets NULL, shmemx_strerror tells PE and cause on every PE, nothing is changed,
- * and a good map works afterwards. Runs with each kind of device that is here.
+ * Calls that shmmap refuses: every PE gets NULL, shmemx_strerror names the PE and cause on every PE, nothing is
+ * changed, and a correct map works afterwards. Runs with each kind of device of this machine.
  */
 #include "check.h"
 #include "map_check.h"
@@ -13,7 +13,7 @@ enum { BYTES = 100000 };
 static struct device *device;
 static void *object;
 
-/* One refused call. culprit: the PE whose fault it is, or -1 when the message names none. */
+/* One refused call. culprit: the PE that caused it, or -1 if the message names none. */
 static void expect_refusal(const char *what, void *obj, size_t size, int type, int culprit, const char *cause)
 {
     char who[32];
@@ -78,7 +78,8 @@ static void check_types_that_differ(void)
     int other = device->ops->memtype == OSHM_MEMTYPE_CUDA ? OSHM_MEMTYPE_OPENCL : OSHM_MEMTYPE_CUDA;
     if (shmem_n_pes() == 1)
         return;
-    /* the other type may be missing here, or not know the object; whichever is told first, nobody gets a map */
+    /* the other type may be missing here, or may not recognise the object; whichever is reported first, no PE gets a
+     * map */
     expect_refusal("types that differ", object, BYTES, shmem_my_pe() == 0 ? other : device->ops->memtype, -1, "");
     expect_map("types that differ");
 }

@@ -100,7 +100,7 @@ static struct storm storm_of(int pe, int round)
     return (struct storm){.state = (unsigned)(pe * 977 + round * 31 + 5), .left = STORM};
 }
 
-/* What a storm leaves in memory that was UNTOUCHED, whose source held the pattern of seed. */
+/* The result of a storm in memory that was UNTOUCHED; the source held the pattern of seed. */
 static void expect_storm(struct storm storm, unsigned seed)
 {
     size_t to, from, nbytes;
@@ -230,7 +230,7 @@ static void check_signals(const struct area *data, const struct area *signals, c
     }
 }
 
-/* Operations that are left waiting must arrive although their PE makes no further call. */
+/* Collected operations must be delivered although their PE makes no further call. */
 static void check_delivery(const struct area *area)
 {
     static volatile long seen;
@@ -251,7 +251,7 @@ static void check_delivery(const struct area *area)
 
 /* ---- Atomic operations ------------------------------------------------------------------------------------------- */
 
-/* Everybody adds to the same word and to words of the lists' length, and fetches from one more. */
+/* All PEs add to one word, add to as many words as a list has entries, and fetch from another. */
 static uint64_t add_many(shmem_ctx_t ctx, uint64_t *words, int pe)
 {
     uint64_t fetched[ADDS], sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What tests/api/measure.test looks at from outside, chosen by name:
+ * A program for tests/api/measure.test, which checks statistics, traces and the watchdog from outside. Chosen by name:
  *   work           a known number of operations of each kind, each PE to the next one
  *   late WHERE     PE 1 comes two and a half seconds later than the others: to barrier, wait, lock, collective, malloc,
  *                  map, team
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "exit") && me == 1 % shmem_n_pes())
         shmem_global_exit(3);
     if (!strcmp(what, "kill") && me == 1 % shmem_n_pes()) {
-        usleep(300000); /* the others wait and write what they have */
+        usleep(300000); /* the others wait and write their reports */
         raise(SIGKILL);
     }
     if (!strcmp(what, "exit") || !strcmp(what, "kill"))

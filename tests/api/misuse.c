@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One wrong call, chosen by name; bad_input.test looks at what is said about it. The last PE makes it while the others
- * wait in a barrier, so a job that does not end by itself hangs. Usage: misuse CASE.
+ * One wrong call, chosen by name; bad_input.test checks the message. The last PE makes it while the others wait in a
+ * barrier, so a job that does not end by itself hangs. Usage: misuse CASE.
  */
 #include <shmem.h>
 #include <shmemx.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Operations on streams and queues: chains of dependent work without the CPU, signals with all comparisons, barriers in
- * two lanes, in memory of all sorts, mixed with the calls of every day. A step that hangs is ended by an alarm.
+ * two lanes, in all kinds of memory, mixed with ordinary calls. An alarm ends a step that hangs.
  */
 #include "on_check.h"
 
@@ -115,11 +115,12 @@ static void clear(void)
     shmem_barrier_all();
 }
 
-/* ---- A chain of work that depends on each other, over all PEs ------------------------------------------------------ */
+/* ---- A chain of work that depends on each other, over all PEs ---------------------------------------------------- */
 
-/* A block of words goes around, and each PE adds its number at the place of the step: what arrives in the end tells
- * which PEs it has been at. Two halves, so that a block is not overwritten while it is passed on; the neighbour's next
- * one can come at once, and the one after that only after this PE's, by way of all PEs, or by the other signal. */
+/* A block of words is passed around, and each PE adds its number at the position of the step, so the final block shows
+ * which PEs it has visited. There are two halves, so that a block is not overwritten while it is passed on: the
+ * neighbour's next block may arrive at once, but the one after that only after this PE's has gone around, or after the
+ * other signal. */
 static void check_ring(int lane, uint64_t *arrived, uint64_t *taken, size_t nbytes)
 {
     size_t out = ON_DATA, in[2] = {ON_DATA + nbytes, ON_DATA + 2 * nbytes};
@@ -213,7 +214,7 @@ static void check_adds(uint64_t *word)
     shmem_barrier_all();
 }
 
-/* ---- Transfers of all memories, quiet ------------------------------------------------------------------------------ */
+/* ---- Transfers of all memories, quiet ---------------------------------------------------------------------------- */
 
 static void check_transfer(char *target, const char *source, size_t nbytes, unsigned seed)
 {
@@ -260,7 +261,7 @@ static void check_transfers(size_t nbytes)
 
 /* ---- Barriers ---------------------------------------------------------------------------------------------------- */
 
-/* Everybody's word is everywhere after the barrier; a second one lets all read before the next round. */
+/* After the barrier each PE's word is on all PEs; a second one lets all read it before the next round. */
 static void check_barriers(int lane_of_second)
 {
     size_t slots = ON_DATA, kept = ON_DATA + 4096;
@@ -273,7 +274,7 @@ static void check_barriers(int lane_of_second)
         on_copy(0, kept + (size_t)i * 4 * (size_t)n_pes, slots, 4 * (size_t)n_pes);
         on->sync(lane_of_second);
         if (lane_of_second)
-            on->sync(0); /* after it in the order of all barriers */
+            on->sync(0); /* comes after it in the order of all barriers */
     }
     on_finish(0);
     on_finish(1);
@@ -316,7 +317,7 @@ static void check_barrier_waits(void)
     shmem_barrier_all();
 }
 
-/* ---- With the calls of every day ----------------------------------------------------------------------------------- */
+/* ---- With the calls of every day --------------------------------------------------------------------------------- */
 
 static void check_mixed(void)
 {

@@ -45,7 +45,7 @@ struct on_ops {
     void (*barrier)(int lane);
 };
 
-/* All of the test but shmumap, which the caller does. Returns the mapped address. */
+/* Runs the test. Returns the mapped address, for shmumap by the caller. */
 char *on_check(const struct on_ops *ops);
 
 #endif

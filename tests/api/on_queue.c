@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations on OpenCL queues: what they have in common with streams, and events.
+ * Operations on OpenCL queues: the tests shared with streams, and events.
  */
 #include "on_check.h"
 #include "support/opencl_driver.h"
@@ -134,8 +134,8 @@ static bool is_pocl(void)
     return strstr(name, "Portable Computing Language") != NULL;
 }
 
-/* What comes first has failed: the operation is not done, and tells so. In a queue of its own and in host memory: what
- * OpenCL does with what follows in that queue differs. */
+/* An earlier event has failed: the operation is not done, and its event fails. Uses a queue of its own and host memory,
+ * since implementations differ in what follows in that queue. */
 static void check_failed_event(void)
 {
     static long target = 5, source = 6;
@@ -155,7 +155,7 @@ static void check_failed_event(void)
     TRY(clReleaseEvent(failed));
 }
 
-/* Nothing is finished by the program: shmumap and shmem_finalize see to what was enqueued. */
+/* The program completes nothing: shmumap and shmem_finalize complete what was enqueued. */
 static void check_drain(char *map)
 {
     on_fill(0, ON_DATA, 100 + (uint32_t)shmem_my_pe(), 1);

@@ -127,7 +127,7 @@ static const struct on_ops ops = {
     .barrier = barrier_all,
 };
 
-/* ---- Only CUDA has -------------------------------------------------------------------------------------------------- */
+/* ---- Only CUDA has ----------------------------------------------------------------------------------------------- */
 
 /* Local arguments that nobody mapped; the default streams. */
 static void check_unmapped(char *map)
@@ -176,7 +176,7 @@ static void check_other_context(char *map)
     shmem_barrier_all();
 }
 
-/* Does every PE reach the next one directly? */
+/* Whether every PE reaches the next one directly. */
 static bool all_are_direct(const char *map)
 {
     static int others; /* symmetric: some PE does not */
@@ -213,7 +213,7 @@ static void check_graph(char *map)
     }
 }
 
-/* Nothing is finished by the program: shmumap and shmem_finalize see to what was enqueued. */
+/* The program completes nothing: shmumap and shmem_finalize complete what was enqueued. */
 static void check_drain(char *map)
 {
     on_fill(0, ON_DATA, 100 + (uint32_t)shmem_my_pe(), 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Message passing between neighbours: data, fence, flag. Who sees the flag sees the data. Data and flag lie in the heap
- * or in static data, in every combination; the flag is put or set atomically.
+ * Message passing between neighbours: data, fence, flag. A PE that sees the flag sees the data. Data and flag lie in
+ * the heap or in static data, in every combination; the flag is put or set atomically.
  */
 #include "check.h"
 
@@ -45,7 +45,7 @@ static void check_data(const struct boxes *boxes, long least, long most)
     }
 }
 
-/* The sender runs on: data may be newer than the flag, never older. */
+/* The sender does not wait: data may be newer than the flag, never older. */
 static void check_stream(const struct boxes *boxes)
 {
     long seen = 0;
@@ -80,7 +80,7 @@ static void run(void (*check)(const struct boxes *), const struct boxes *boxes)
     shmem_barrier_all();
 }
 
-/* After quiet the data is at the target, also when a third PE looks. */
+/* After quiet the data is at the target, also for a third PE. */
 static void check_quiet(struct mailbox *box)
 {
     int me = shmem_my_pe();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_prepare and shmemx_release: counting, ranges that overlap or cannot be prepared, transfers from and to prepared
- * memory to every PE, many ranges, several threads, and ranges that are left to shmem_finalize.
+ * shmemx_prepare and shmemx_release: counting, ranges that overlap or cannot be prepared, transfers from and to
+ * prepared memory to every PE, many ranges, several threads, and ranges that are left to shmem_finalize.
  */
 #include "check.h"
 
@@ -18,7 +18,7 @@ static char static_area[AREA], static_local[PART];
 
 static char said[512]; /* by the last call that was made quietly */
 
-/* Refusals write a line each; these are meant to. */
+/* Each refusal logs a line, which is expected here. */
 static int quietly(int (*call)(void *, size_t), void *address, size_t size)
 {
     int saved = dup(STDERR_FILENO);
@@ -88,7 +88,7 @@ static void check_overlaps(char *memory)
     CHECK(shmemx_prepare(memory + 2 * PART, PART) == 0);
     for (int i = 0; i < 3; i++)
         CHECK(shmemx_release(memory + i * PART) == 0);
-    CHECK(shmemx_prepare(memory, AREA) == 0); /* refusals have left nothing */
+    CHECK(shmemx_prepare(memory, AREA) == 0); /* refusals have no effect */
     CHECK(shmemx_release(memory) == 0);
 }
 

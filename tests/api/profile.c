@@ -29,7 +29,7 @@ int main(void)
     check_bytes("interposed shmem_putmem", target, sizeof target, (unsigned)check_origin(1));
     CHECK_THAT(n_calls == 2 && n_bytes == 100, "%d calls with %zu bytes were seen, expected 2 with 100", n_calls,
                n_bytes);
-    /* the library's other routines do not come through the public name */
+    /* other routines of the library do not call the public name */
     shmem_char_put(target, source, 10, check_target(1));
     pshmem_quiet();
     long one = 1;

@@ -19,7 +19,7 @@ static void check_numbers(void)
     CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1 && shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1);
     shmem_query_initialized(&initialized);
     CHECK(initialized);
-    /* every number is there once */
+    /* every number occurs once */
     shmem_long_atomic_add(&static_word, 1L << (me % 60), 0);
     shmem_barrier_all();
     seen = shmem_long_g(&static_word, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every reduction and scan of 1.6 as a row of a table, with a model of what it must give.
+ * Every reduction and scan of 1.6 as a row of a table, with a model of its result.
  */
 #ifndef REDUCE_FORMS_H
 #define REDUCE_FORMS_H
@@ -92,7 +92,8 @@ static const struct form forms[] = {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-/* Small, so that no signed type overflows in a sum; products of many wrap in the same way in any order, or stay exact. */
+/* Small, so that no signed type overflows in a sum; products of many wrap in the same way in any order, or stay exact.
+ * */
 static long contribution(const struct form *form, int pe, size_t i)
 {
     bool is_product = strstr(form->name, "_prod_");

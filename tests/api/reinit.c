@@ -36,7 +36,7 @@ static void expect_initialized(int expected)
     exit(1);
 }
 
-/* A child process that exits must not sign off from the launcher in its parent's name. */
+/* A child process that exits must not end its parent's connection to the launcher. */
 static void fork_a_child(void)
 {
     int status = -1;
@@ -72,6 +72,6 @@ int main(void)
     }
     check_end();
     expect_initialized(0);
-    shmem_finalize(); /* one too many: nothing happens */
+    shmem_finalize(); /* one too many: has no effect */
     return 0;
 }

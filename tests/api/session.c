@@ -67,7 +67,7 @@ static void words(shmem_ctx_t ctx, int round, int stops_first)
     shmem_sync_all();
 }
 
-/* Puts of many lengths beside each other: nothing more and nothing less arrives. */
+/* Puts of many lengths next to each other: exactly their bytes arrive. */
 static void lengths(void)
 {
     const int me = shmem_my_pe(), n = shmem_n_pes(), to = (me + 1) % n, from = (me + n - 1) % n;

@@ -45,7 +45,7 @@ static void expect(const char *what, uint64_t found, uint64_t expected)
                (unsigned long long)expected);
 }
 
-/* Nothing but the signal tells that the payload is there. */
+/* Only the signal says that the payload has arrived. */
 static void check_once(const struct form *form, struct target target, size_t nelems, int op, int round)
 {
     char what[96];
@@ -67,7 +67,7 @@ static void check_once(const struct form *form, struct target target, size_t nel
 static void check_form(const struct form *form, struct target target)
 {
     for (int round = 0; round < shmem_n_pes(); round++) {
-        check_once(form, target, 0, SHMEM_SIGNAL_ADD, round); /* no payload, but the signal is owed */
+        check_once(form, target, 0, SHMEM_SIGNAL_ADD, round); /* no payload, but the signal must be updated */
         check_once(form, target, 1, SHMEM_SIGNAL_SET, round);
         check_once(form, target, NELEMS, SHMEM_SIGNAL_ADD, round);
         check_once(form, target, BIG / form->size, SHMEM_SIGNAL_SET, round);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Initialisation and finalisation [9.1, 9.2]: nesting, thread levels, start_pes among the others, what a finalisation
- * that is not the last does, contexts and teams that are left at the last, name and version. startup.test has what
- * shows outside of the program.
+ * Initialisation and finalisation [9.1, 9.2]: nesting, thread levels, start_pes together with them, effects of an inner
+ * finalisation, contexts and teams that are left at the last one, name and version. startup.test checks what is visible
+ * outside the program.
  */
 #include "check.h"
 
@@ -28,7 +28,7 @@ static int level_now(void)
     return level;
 }
 
-/* A barrier that completes: what was put before is there after a finalisation that is not the last. */
+/* An inner finalisation is a barrier that completes: earlier puts have arrived after it. */
 static void check_inner_finalize(void)
 {
     static unsigned char block[BLOCK];
@@ -78,7 +78,7 @@ static void check_level(int requested)
     shmem_finalize();
 }
 
-/* Later initialisations may raise the level; what they provide is what there is. */
+/* Later initialisations may raise the level; the level that they return is in force. */
 static void check_nested_levels(void)
 {
     int outer = -1, inner = -1, again = -1;
@@ -107,7 +107,7 @@ static void check_refused_level(int level)
     expect_initialized(0, "after a refused level");
 }
 
-/* Contexts and teams that are left go away with the library and do not hinder the next time. */
+/* Contexts and teams that are left are destroyed with the library and do not disturb the next initialisation. */
 static void check_leftovers(void)
 {
     for (int i = 0; i < 3; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Random operations of every family against a model. All PEs draw the same numbers, so that each knows what every PE
- * does and computes all memories by itself; after each phase it compares its own with the model, and a random piece
- * of another PE's by a get. In a phase a byte is written by one PE at most and a word of atomics gets operations of
- * one kind, so the result does not depend on who is faster. Usage: stress [SEED [PHASES]]; the seed is also that of
+ * does and can compute all memories; after each phase it compares its own memory with the model, and by a get a random
+ * piece of another PE's. In a phase a byte is written by one PE at most and a word of atomics gets operations of one
+ * kind, so the result does not depend on who is faster. Usage: stress [SEED [PHASES]]; the seed is also that of
  * STRESS_SEED.
  */
 #include "check.h"
@@ -80,7 +80,7 @@ struct operation {
     uint64_t value;
 };
 
-/* The extent of what the operation writes. */
+/* Number of bytes from the first to the last that the operation writes. */
 static size_t extent(const struct operation *operation)
 {
     size_t blocks = operation->nbytes / 8 / operation->block;
@@ -286,7 +286,7 @@ static void compare(void)
     }
 }
 
-/* Now and then something in between that may not change any result. */
+/* Now and then a call that must not change any result. */
 static void disturb(struct random *random, int context)
 {
     const shmem_ctx_session_config_t config = {.total_ops = below(random, 50)};

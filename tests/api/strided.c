@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * iput and iget: every type and SIZE form, several strides on either side, no, one and many elements, to heap and
- * static data of self and every PE. What lies between the elements stays as it was.
+ * static data of self and every PE. Bytes between the elements must not change.
  */
 #include "check.h"
 

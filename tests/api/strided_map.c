@@ -2,7 +2,7 @@
  *
  * iput, iget, ibput and ibget between all kinds of memory, with random shapes, against a model: elements of 1 to 16
  * bytes, single and in blocks, few rows and many, many narrow ones, dense on one side, at interior addresses. All of
- * the destination is looked at, so that a byte between the rows that changes is found.
+ * the destination is compared, so that a changed byte between the rows is found.
  */
 #include "check.h"
 #include "map_check.h"

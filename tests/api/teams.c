@@ -2,8 +2,8 @@
  *
  * Teams [9.4]: strided and two-dimensional splits of the world, of teams and of SHMEM_TEAM_SHARED, with every stride
  * and shape; the members by number, in both directions; configurations; errors, which leave no team on any PE; teams
- * that are made and destroyed again and again, and more than there can be. Each team is tried by a message around its
- * members.
+ * that are made and destroyed again and again, and more teams than possible. Each team is tested by a message around
+ * its members.
  */
 #include "check.h"
 
@@ -113,7 +113,7 @@ static shmem_team_t split(shmem_team_t parent, int start, int stride, int size)
     return team;
 }
 
-/* Every triplet that is possible, and those just outside. */
+/* Every possible triplet, and those just outside the range. */
 static void check_all_triplets(shmem_team_t parent)
 {
     const int n = shmem_team_n_pes(parent);
@@ -128,7 +128,7 @@ static void check_all_triplets(shmem_team_t parent)
     CHECK(none == SHMEM_TEAM_INVALID && split(parent, 0, 1, -1) == SHMEM_TEAM_INVALID);
 }
 
-/* The parents that PEs are in differ: each PE splits its own. */
+/* PEs belong to different parents, and each splits its own. */
 static void check_nested(void)
 {
     const int n = shmem_n_pes();
@@ -217,7 +217,7 @@ static void check_predefined(void)
     CHECK(shmem_team_n_pes(SHMEM_TEAM_SHARED) >= 1);
     members_of(SHMEM_TEAM_SHARED, pes);
     check_team(SHMEM_TEAM_SHARED, pes, shmem_team_n_pes(SHMEM_TEAM_SHARED));
-    CHECK(!shmem_team_get_config(SHMEM_TEAM_WORLD, 0, NULL)); /* nothing is asked for */
+    CHECK(!shmem_team_get_config(SHMEM_TEAM_WORLD, 0, NULL)); /* asks for no field */
     CHECK(!shmem_team_get_config(SHMEM_TEAM_WORLD, SHMEM_TEAM_NUM_CONTEXTS, &config) && config.num_contexts >= 0);
 }
 
@@ -267,7 +267,7 @@ static void check_again_and_again(void)
     }
 }
 
-/* Teams until one is refused: on all PEs at once, and after some are given back there is room again. */
+/* Create teams until one is refused, on all PEs at once; after some are destroyed there is room again. */
 static void check_too_many(void)
 {
     static shmem_team_t teams[TOO_MANY];

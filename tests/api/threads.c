@@ -2,7 +2,7 @@
  *
  * SHMEM_THREAD_MULTIPLE: threads that put, get and update words at the same time, half of them all on the default
  * context, half on private ones, while others wait for signals of other PEs. Each thread has a lane of its own in every
- * PE's memory, so it knows what must be there after its quiet, whatever the other threads complete meanwhile.
+ * PE's memory, so it knows what must have arrived after its quiet, whatever the other threads complete meanwhile.
  * Usage: threads [ROUNDS].
  */
 #include "check.h"
@@ -137,7 +137,7 @@ static void check_sum(const char *what, uint64_t sum, uint64_t n, uint64_t found
                (unsigned long long)sum, (unsigned long long)(n * (n - 1) / 2));
 }
 
-/* PE 0's counters took all updates: on heap and static data the same. */
+/* PE 0's counters received all updates, the same in the heap and in static data. */
 static void check_counters(const struct worker *workers)
 {
     static uint64_t mine[3], all[3];
@@ -167,7 +167,8 @@ static int completions(void)
     return 25 * rounds;
 }
 
-/* All threads complete operations of the default context: one's quiet must not take another's for its own. */
+/* All threads complete operations of the default context; the quiet of one must not mistake another's operations for
+ * its own. */
 static void complete_together(const struct worker *worker)
 {
     for (int i = 0; i < completions(); i++) {

@@ -207,7 +207,7 @@ static void check_compare_swap(struct run *run, uint64_t cond, uint64_t value)
     fetch_and_expect(run);
 }
 
-/* Bits that mean something in every type: numbers at the ends of 32 and 64 bits, negative zero, quiet and signalling
+/* Bits that are special values in some type: numbers at the ends of 32 and 64 bits, negative zero, quiet and signalling
  * NaNs with payload. */
 static const uint64_t operands[] = {
     0,

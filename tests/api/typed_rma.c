@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Every routine of remote memory access and put with signal [9.6, 9.8], for every type and SIZE, plain and on contexts,
- * to every PE. Each operation has a slot of its own in the destination, which is compared as a whole with an image of
- * what the operation should leave there: so nothing beside the destination may change. Sources lie in read-only data,
- * on the stack, in private, static and symmetric memory.
+ * to every PE. Each operation has a slot of its own in the destination, which is compared as a whole with a model, so
+ * that a change beside the destination is found. Sources lie in read-only data, on the stack, in private, static and
+ * symmetric memory.
  */
 #include "check.h"
 
@@ -302,7 +302,7 @@ static void run(struct test *test, unsigned kind)
     check_puts(test);
 }
 
-/* Lengths of zero touch neither memory nor the pointers, which may be null; the signal is owed nevertheless. */
+/* Lengths of zero access no memory, and the pointers may be null; the signal must be updated nevertheless. */
 static void check_nothing(const struct form *form, const struct way *way, uint64_t *signal)
 {
     const shmem_ctx_t ctx = way->context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job in which something happens to a PE, chosen by name; robust.test looks at what becomes of the job.
+ * A job in which something happens to a PE, chosen by name; robust.test checks what becomes of the job.
  *   run           start, a barrier, end
  *   exit STATUS   PE 1 leaves with exit(STATUS), the others wait in a barrier
  *   global STATUS PE 1 calls shmem_global_exit(STATUS), the others compute or wait
@@ -93,7 +93,7 @@ static long all_ticks(void)
 static int idle(void)
 {
     shmem_barrier_all();
-    usleep(200000); /* whatever start-up has left to do */
+    usleep(200000); /* time for work that start-up has left */
     long before = all_ticks();
     usleep(2000000);
     printf("PE %d used %ld ms\n", shmem_my_pe(), (all_ticks() - before) * 1000 / sysconf(_SC_CLK_TCK));

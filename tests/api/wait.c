@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * wait_until and test: every type, every comparison, values below zero for signed types and above the signed range for
- * unsigned ones, on heap and static data; the deprecated names; that what was fenced before the update is there after
- * the wait; a wait of one thread that another thread of the PE ends.
+ * unsigned ones, on heap and static data; the deprecated names; data fenced before the update, which must be visible
+ * after the wait; a wait of one thread that another thread of the PE ends.
  */
 #include "check.h"
 
@@ -63,7 +63,7 @@ static bool holds(int cmp, int order)
     }
 }
 
-/* test, and where the condition holds already wait_until too, which must not block. */
+/* Calls test and, where the condition already holds, wait_until, which must not block. */
 static void check_present(const struct form *form, void *word, int c, int64_t value, int64_t against)
 {
     bool expected = holds(comparisons[c].cmp, form->compare(value, against));
@@ -117,7 +117,7 @@ static void check_form(const struct form *form, void *word)
                 check_blocking(form, word, &blockings[i], round);
 }
 
-/* A program that polls with test alone gets on. */
+/* A program that only polls with test makes progress. */
 static void check_polling(long *word)
 {
     *word = 0;
@@ -168,7 +168,7 @@ static void check_old_names(uint64_t *word)
 
 /* ---- What a wait tells ------------------------------------------------------------------------------------------- */
 
-/* Data that an origin fences before the update are there when the wait returns. */
+/* Data that an origin fences before the update have arrived when the wait returns. */
 static void check_data_before_flag(uint64_t *flag, long *data)
 {
     enum { ROUNDS = 40, N = 300 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Waiting on words of mapped device memory, which a CPU cannot load from: one word of each size, sets larger than what
- * is read at a time, data that are there when the flag is. Runs with each kind of device that is here.
+ * Waiting on words of mapped device memory, which a CPU cannot load from: one word of each size, sets larger than one
+ * read, data that have arrived when the flag has. Runs with each kind of device that is here.
  */
 #include "check.h"
 #include "map_check.h"
@@ -50,7 +50,7 @@ static void check_signal(uint64_t *word)
     CHECK(shmem_signal_fetch(word) == value);
 }
 
-/* The flag follows the data, which are read by the vendor's own means. */
+/* The flag follows the data, which are read through the vendor's API. */
 static void check_data_before_flag(long *words)
 {
     long data[N], found[N];
@@ -80,7 +80,7 @@ static void expect_none(long *words, const int *status)
     CHECK(!shmem_long_test_all(words, N, status, SHMEM_CMP_NE, 0));
 }
 
-/* One word after another, in an order of its own, is found. */
+/* Words that are updated one after another, in a special order, are all found. */
 static void check_any(long *words)
 {
     int status[N] = {0};

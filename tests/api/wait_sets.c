@@ -2,7 +2,7 @@
  *
  * wait_until and test over sets of words: all, any, some, with one value and with a value for each, of every type.
  * Every result is compared with a model over small sets, with every status array; empty sets; repeated calls find every
- * satisfied word; several PEs as updaters, whose fenced data are there when their word is reported.
+ * satisfied word; several PEs as updaters, whose fenced data have arrived when their word is reported.
  */
 #include "check.h"
 
@@ -113,7 +113,7 @@ static void check_one(const struct situation *s, const char *routine, size_t fou
         EXPECT(found < s->n && (candidates >> found & 1), s, routine, "the index", (long long)found);
 }
 
-/* Some of the candidates, at least one, each once; those behind the last stay as they were. */
+/* The result is some of the candidates, at least one, each once; indices after the last are unchanged. */
 static void check_indices(const struct situation *s, const char *routine, size_t count, const size_t *indices)
 {
     unsigned candidates = s->members & s->satisfied, seen = 0;
@@ -137,7 +137,7 @@ static void check_tests(const struct situation *s)
     check_indices(s, "test_some", count, indices);
 }
 
-/* The waits that must not block: what they wait for is there, or their set is empty. */
+/* The waits that must not block, because the condition holds or the set is empty. */
 static void check_waits(const struct situation *s)
 {
     const struct form *form = s->form;
@@ -196,7 +196,7 @@ static void check_present(const struct form *form, void *words)
         }
 }
 
-/* No words at all: no pointer is looked at. */
+/* No words at all: no pointer is used. */
 static void check_no_words(const struct form *form)
 {
     int64_t one[N] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How fast the pipeline is: objects of one size, each in memory of its own from malloc, packed and sent to memory of a
- * kind, and back, beside one copy of as many page-locked bytes. One line per size and configuration.
+ * Speed of the pipeline: objects of one size, each allocated by malloc, are packed and sent to a kind of memory, and
+ * back; beside it, one copy of as many page-locked bytes. One line per size and configuration.
  *
  *      pipeline_speed cuda|opencl|host|null [most bytes [us between [threads:KiB ...]]]
  *
@@ -142,7 +142,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* What the program does in between: nothing, for so many microseconds. */
+/* Wait for so many microseconds, as a program that does other work in between. */
 static uint64_t pause_us;
 
 static void pause_between(void)
@@ -151,7 +151,7 @@ static void pause_between(void)
         continue;
 }
 
-/* Median, in microseconds; the first time does not count. */
+/* Median in microseconds, without the first time. */
 static double measure(void (*what)(struct subject *), struct subject *subject)
 {
     uint64_t ns[REPETITIONS];

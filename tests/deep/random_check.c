@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Is a copy like its graph? Both are walked side by side: each array that is reached gives a pair of places; in the end
- * pairs that overlap on one side have to overlap on the other in the same way.
+ * Compares a copy with its graph. Both are walked side by side, and each array that is reached gives a pair of places;
+ * in the end, pairs that overlap on one side must overlap on the other in the same way.
  */
 #include "random_model.h"
 
@@ -67,7 +67,7 @@ static bool see_in(struct seen *table, size_t max, uintptr_t address, int type)
     return false;
 }
 
-/* Was this object seen before? Now it is. */
+/* Whether this object was seen before; marks it as seen. */
 static bool see(struct check *check, uintptr_t address, int type)
 {
     if (2 * check->n_seen >= check->max_seen) {
@@ -115,7 +115,7 @@ static void add_weak(struct check *check, uintptr_t original, uint64_t copy)
 
 /* ---- objects ---- */
 
-/* Bytes that are no pointers, up to here. */
+/* Compare the bytes without pointers, up to here. */
 static void check_data(struct check *check, size_t end, const struct type_model *type)
 {
     for (size_t i = check->done; i < end; i++)
@@ -125,7 +125,7 @@ static void check_data(struct check *check, size_t end, const struct type_model 
     check->done = end;
 }
 
-/* How many elements does a pointer lead to? */
+/* Number of elements that a pointer leads to. */
 static size_t count_of(const struct random_model *model, const struct type_model *type, const struct field_model *field,
                        const char *object, uintptr_t address)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Objects at random.
+ * Random objects, linked at random: the generator of random_graph.h.
  */
 #include "random_model.h"
 
@@ -40,7 +40,7 @@ static void add_array(struct random_model *model, char *start, int type, size_t 
     model->arrays[model->n_arrays++] = (struct array){start, type, n, model->n_blocks - 1};
 }
 
-/* All that an object has inside. */
+/* Fill all members of an object. */
 static void add_arrays(struct random_model *model, char *start, int type, size_t n)
 {
     add_array(model, start, type, n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Graphs at random, for tests of deep copy: types with every kind of field, and objects of them in private memory that
- * share, overlap, point into each other's middle and to themselves. A seed gives the same graph on every PE, at other
- * addresses. The checker walks a graph and its copy side by side and knows nothing of the library.
+ * Random graphs, for tests of deep copy: types with every kind of field, and objects of them in private memory that
+ * share, overlap, point into each other's middle and to themselves. A seed gives the same graph on every PE, at
+ * different addresses. The checker walks a graph and its copy side by side and does not use the library.
  *
  *     struct random_graph *graph = random_graph_open(seed, seed, 20);
  *     shmemx_types_create(graph->n_types, (const shmemx_type_desc_t *)graph->types);
@@ -27,14 +27,14 @@ struct random_graph {
 struct random_graph *random_graph_open(uint64_t seed, uint64_t data_seed, size_t max_objects);
 void random_graph_close(struct random_graph *graph);
 
-/* A copy: how to get at nbytes of it at an address in its own terms; NULL: there is no such memory. */
+/* A copy, with a function that returns nbytes of it at one of its addresses, or NULL if there is no such memory. */
 struct random_copy {
     const char *(*bytes)(const struct random_copy *copy, uint64_t address, size_t nbytes);
     const char *image; /* for those below */
     uint64_t base;
     size_t size;
 };
-/* In size bytes that are here, whose pointers take them to begin at base. */
+/* A copy in size bytes of local memory, which begin at `base` by the values of their pointers. */
 struct random_copy random_copy_in(const void *image, uint64_t base, size_t size);
 /* In this process's memory. */
 struct random_copy random_copy_here(void);
@@ -43,7 +43,7 @@ struct random_copy random_copy_here(void);
  * equal; otherwise what is wrong (static text of this thread). */
 const char *random_graph_compare(const struct random_graph *graph, const struct random_copy *copy, uint64_t root);
 
-/* Hash of all bytes that the root reaches but the pointers. */
+/* Hash of all bytes that the root reaches, except pointers. */
 uint64_t random_graph_digest(const struct random_graph *graph);
 /* Other data in all objects; links, counts, strings and descriptors stay as they are. */
 void random_graph_scramble(struct random_graph *graph, uint64_t data_seed);

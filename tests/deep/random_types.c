@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types at random.
+ * Random types for random_graph.h.
  */
 #include "random_model.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The device of the tests of spaces.
+ * Devices for the tests of spaces: OpenCL and CUDA through their APIs.
  */
 #include "space_device.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The device of the tests of spaces: OpenCL or CUDA, whichever is there, and its memory as kernels see it.
+ * The device of the tests of spaces: OpenCL or CUDA, whichever this machine has, and its memory as kernels see it.
  */
 #ifndef SPACE_DEVICE_H
 #define SPACE_DEVICE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long walk and layout, and the filling of the image, take: lists and trees whose nodes lie in order or at random,
- * warm. Not a test: tests/deep/walk_speed [NODES [BYTES]] prints nanoseconds for each node.
+ * Times of walk and layout, and of filling the image: lists and trees whose nodes lie in order or at random, warm. Not
+ * a test: tests/deep/walk_speed [NODES [BYTES]] prints nanoseconds for each node.
  */
 #include "deep/image.h"
 

@@ -12,14 +12,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold whatever the input is: the fuzzer notices an abort. */
+/* A condition that must hold for every input; the fuzzer detects the abort. */
 #define ALWAYS(_condition)                                                                                             \
     do {                                                                                                               \
         if (!(_condition))                                                                                             \
             abort();                                                                                                   \
     } while (0)
 
-/* What is left of the input; zeros follow its end. */
+/* The rest of the input; zeros follow its end. */
 struct fuzz_input {
     const uint8_t *data;
     size_t size;
@@ -57,7 +57,7 @@ static inline uint64_t fuzz_number(struct fuzz_input *input)
     return byte < 250 ? byte % 16 : byte < 253 ? -(uint64_t)fuzz_byte(input) : fuzz_word(input);
 }
 
-/* A piece of heap memory of exactly this size, so that sanitizers see every byte too many. */
+/* Heap memory of exactly this size, so that sanitizers detect accesses past its end. */
 static inline void *fuzz_memory(size_t size)
 {
     void *memory = malloc(size ? size : 1);

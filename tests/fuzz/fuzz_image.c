@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Hostile images: the image of a small random graph, in which the input changes what it likes, header included. It is
- * refused, or it becomes objects that can be walked without leaving them. Its bytes, whatever they are, go back into
- * the objects of the graph without touching a pointer.
+ * Hostile images: the input changes any bytes in the image of a small random graph, header included. The image is
+ * refused, or it becomes objects whose walk does not leave them. Its bytes, whatever they are, are copied back into the
+ * objects of the graph without changing a pointer.
  */
 #include "fuzz.h"
 
@@ -40,7 +40,7 @@ static void open_target(struct target *target, uint64_t seed)
     shmemi_image_fill(&image, 0, target->good, target->graph.size);
 }
 
-/* Some place of the image: one byte in 8 leads to a pointer. */
+/* An offset in the image; one time in 8 that of a pointer. */
 static size_t choose_place(struct fuzz_input *input, const struct target *target)
 {
     const struct shmemi_graph *graph = &target->graph;
@@ -58,7 +58,7 @@ static void change(struct fuzz_input *input, const struct target *target)
     memcpy(target->bytes + place, &word, nbytes < size - place ? nbytes : size - place);
 }
 
-/* Somebody who can forge an image can forge its check as well. */
+/* An attacker who can forge an image can also forge its check. */
 static void mend_header(struct fuzz_input *input, struct target *target)
 {
     struct shmemi_image_header header, good;
@@ -110,7 +110,7 @@ static void scatter(struct fuzz_input *input, const struct target *target)
     free(pointers);
 }
 
-/* The target of a seed, as new. Targets stay: to make one takes longer than all that is done with it. */
+/* The target of a seed, reset. Targets are kept, since making one takes longer than using it. */
 static struct target *take_target(uint64_t seed)
 {
     static struct target targets[TARGETS];

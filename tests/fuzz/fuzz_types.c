@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types, counts and array descriptors from any bytes. What is accepted must be consistent, the same in another order,
- * and must lead a walk through hostile memory nowhere outside of it.
+ * Types, counts and array descriptors from arbitrary bytes. Accepted types must be consistent, the same in another
+ * order of creation, and a walk through hostile memory must not leave it.
  */
 #include "fuzz.h"
 
@@ -171,7 +171,7 @@ static void check_selection(struct fuzz_input *input)
         shmemi_field_set_close(&set);
 }
 
-/* Whatever needs what, after as many rounds as there are types all are gone. */
+/* Whatever depends on what, after as many rounds as there are types all are destroyed. */
 static void check_destruction(const struct made_up *made_up)
 {
     for (size_t round = 0; round < made_up->n; round++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a fuzz target without a fuzzer: on the files that are named, or on inputs that are made up, always the same: as
- * many as the environment's FUZZ_INPUTS says.
+ * Runs a fuzz target without a fuzzer: on the files that are named, or on as many generated inputs as FUZZ_INPUTS says,
+ * the same ones each time.
  */
 #include "fuzz.h"
 
@@ -42,7 +42,7 @@ static void replay_file(const char *name)
     replay_bytes(bytes, size);
 }
 
-/* Bytes of all kinds, or mostly small ones, or like those of the input before, which may have led further. */
+/* Any bytes, or mostly small ones, or a variation of the previous input, which may have led further. */
 static size_t make_input(uint8_t *bytes, size_t size_before)
 {
     enum { MOST = 600 };

@@ -30,7 +30,7 @@ static void fill_words(long *words, int owner, int round)
         words[i] = word(owner, round, i);
 }
 
-/* SHMEM tells every PE the rank of the others, MPI tells every rank the PE of the others: one inverts the other. */
+/* SHMEM distributes the MPI ranks of PEs, MPI distributes the PEs of ranks: each table must invert the other. */
 void traffic_learn_numbers(void)
 {
     int rank, size, me = shmem_my_pe(), n = shmem_n_pes();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a thread that waits does with its core: yields it, sleeps, or goes on. The two calls are counted here.
+ * Whether a waiting thread yields its core, sleeps, or goes on. This program counts the calls of yield and sleep.
  */
 #define _GNU_SOURCE
 #include "base/cores.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of small operations on CUDA memory: transfers of all lengths and alignments and all atomic operations against
- * a model on the CPU, what comes last, exact sums of many threads, the pool of lists. With the argument "short" less
- * of each: for compute-sanitizer. Skipped (77) without a CUDA device, and in a build without kernels.
+ * Lists of small operations on CUDA memory: transfers of all lengths and alignments and all atomic operations against a
+ * model on the CPU, entries that run last, exact sums of many threads, the pool of lists. The argument "short" reduces
+ * each, for compute-sanitizer. Skipped (77) without a CUDA device, and in a build without kernels.
  */
 #include "cuda_user.h"
 #include "gpu/list.h"
@@ -15,7 +15,7 @@ enum { SIZE_MAX_TESTED = 4096, LISTS_MAX = 64, THREADS = 8 };
 static CUcontext primary;
 static struct shmemi_place here, there; /* two boxes of one device */
 static char model[BOX];
-static int thinning = 1; /* of every so many cases one is tested */
+static int thinning = 1; /* one of so many cases is tested */
 
 static struct shmemi_list *take(void)
 {
@@ -121,8 +121,8 @@ static void check_transfers(bool at_random, int n_lists, bool puts)
     }
 }
 
-/* Both ends at each offset from 16 bytes, lengths around those that are copied in another way; each in a list of its
- * own too, which goes by another kernel. */
+/* Both ends at each offset from 16 bytes, with lengths around those where the way of copying changes; each also in a
+ * list of its own, for which there is another kernel. */
 static void check_alignments(bool alone)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 31, 63, 64, 65, 100, 255, 600, 1024};
@@ -211,7 +211,7 @@ static void check_operations(unsigned size, int way)
     CHECK(!memcmp(host_b, model, BOX));
 }
 
-/* Each word is copied, and then, last, added to: were it the other way round, the sum would be lost. */
+/* Each word is copied to, and the last entries add to it; in the other order the sum would be lost. */
 static void check_last(uint32_t n)
 {
     const struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1000, 0};

@@ -26,7 +26,7 @@ struct message {
     unsigned seed;
     size_t size;
     struct shmemi_memory_handle handle;
-    struct shmemi_descriptors descriptors; /* the numbers mean nothing to the other */
+    struct shmemi_descriptors descriptors; /* their numbers are valid in one process only */
 };
 
 struct answer {

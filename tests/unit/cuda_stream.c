@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations in CUDA streams: copies, words by the driver's operations and by the kernel, both by one kernel, turns.
- * Skipped (77) without a CUDA device.
+ * Operations in CUDA streams: copies, updates of words by the driver and by a kernel, both in one kernel, turns of a
+ * stream and a thread. Skipped (77) without a CUDA device.
  */
 #include "base/settings.h"
 #include "cuda_user.h"

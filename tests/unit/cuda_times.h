@@ -21,7 +21,7 @@ static inline double median(double *times, int n)
     return times[n / 2];
 }
 
-/* The driver's calls, the library with both objects known, and with the source's to be found: in turns. */
+/* Times, in turns, the driver's calls, and the library with both objects known or the source's still to be found. */
 static inline void time_size(const char *what, const struct shmemi_place *dest, const struct shmemi_place *source,
                              size_t size)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Counts of deep copy: what expressions are worth, for members of all integer types at any address, and what does not
- * fit.
+ * Counts of deep copy: values of expressions, with members of all integer types at any address, and overflow.
  */
 #include "deep/types/count.h"
 
@@ -131,7 +130,7 @@ static void check_sums(void)
     check_value("9223372036854775807", &object, INT64_MAX);
 }
 
-/* Nothing wraps round, and 0 is 0 wherever it stands. */
+/* Overflow is detected, and a factor of 0 gives 0 wherever it stands. */
 static void check_overflows(void)
 {
     struct object object = {0, 0, 200, 3, 4, -1, 3000000000, INT64_MAX, UINT64_MAX, {7, 9}};
@@ -139,7 +138,7 @@ static void check_overflows(void)
     check_overflow("u64*u64", &object);
     check_overflow("2*u64", &object);
     check_overflow("u64*u64*u64", &object);
-    check_overflow("i64*i64*i64*i32", &object); /* below the least */
+    check_overflow("i64*i64*i64*i32", &object); /* below the least value */
     check_overflow("u64*u64*i32", &object);
     check_overflow("i64*i64+i64*i64+i64*i64+i64*i64", &object);
     check_value("u64*u64*u64*i8", &object, 0);
@@ -147,7 +146,7 @@ static void check_overflows(void)
     check_value("u64+1-1", &object, UINT64_MAX);
 }
 
-/* Any address, and no byte of a neighbour. */
+/* At any address, without reading bytes of a neighbour. */
 static void check_addresses(void)
 {
     char bytes[2 * sizeof(struct object)];

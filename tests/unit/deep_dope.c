@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Descriptors of Fortran arrays: what they say about arrays of any rank, and what is refused. They are written
- * here; deep_dope_fortran reads those of a Fortran compiler.
+ * Descriptors of Fortran arrays: reading them for arrays of any rank, and refusals. This program makes the descriptors;
+ * deep_dope_fortran reads those of a Fortran compiler.
  */
 #include "deep/types/dope.h"
 
@@ -13,7 +13,8 @@
 
 enum { MOST = 15, LARGEST = 8 * (5 + 3 * MOST) };
 
-/* A descriptor in 8-byte words; in a buffer of its size at an odd address, so that sanitizers see a byte too many. */
+/* A descriptor in 8-byte words. It is read from a buffer of its exact size at an odd address, so that sanitizers detect
+ * reads past its end. */
 struct descriptor {
     enum shmemi_field_kind kind;
     size_t rank;
@@ -104,13 +105,13 @@ static void check_ranks(maker make)
         check(&d, "double", (size_t)stride);
         if (rank)
             check_bad(&d, "float", -EINVAL, "another size");
-        d.words[0] = 0; /* not allocated: nothing else is looked at */
+        d.words[0] = 0; /* not allocated: nothing else is read */
         memset(d.words + 1, 0xff, sizeof d.words - 8);
         check(&d, "float", 0);
     }
 }
 
-/* Of an extent of 1 the stride does not matter; of an empty array nothing does. */
+/* If the extent is 1 the stride does not matter; in an empty array nothing does. */
 static void check_strides(maker make)
 {
     struct descriptor d = make(3, 4096, 4);
@@ -139,12 +140,12 @@ static void check_rank_and_size(maker make)
     set_dimension(&d, 1, 1, 3, 5);
     check(&d, "float", 15);
     d.rank = 1;
-    check_bad(&d, "float", -EINVAL, "another rank");
+    check_bad(&d, "float", -EINVAL, "rank of the array differs");
     d.rank = 3;
-    check_bad(&d, "float", -EINVAL, "another rank");
+    check_bad(&d, "float", -EINVAL, "rank of the array differs");
     d.rank = 2;
     d.words[d.kind == SHMEMI_FIELD_CFI ? 2 : 3] |= (int64_t)0xff << 32; /* a rank of -1 */
-    check_bad(&d, "float", -EINVAL, "another rank");
+    check_bad(&d, "float", -EINVAL, "rank of the array differs");
 }
 
 static void check_characters(maker make)
@@ -181,12 +182,12 @@ static void check_odd_bounds(void)
     struct descriptor d = cfi(0, 4096, INT64_MIN); /* one string that is longer than memory */
     check_bad(&d, "char", -EOVERFLOW, "larger than memory");
     d = cfi(1, 4096, 4);
-    set_dimension(&d, 0, 0, -1, 1); /* the end of an array that is not known */
+    set_dimension(&d, 0, 0, -1, 1); /* an array of unknown extent */
     check_bad(&d, "int", -EINVAL, "negative extent");
     d = gfortran(1, 4096, 4);
     set_dimension(&d, 0, 1, -7, 1); /* allocate(a(1:-7)) */
     check(&d, "int", 0);
-    d.words[5] = 1; /* stride and bounds, written as they are */
+    d.words[5] = 1; /* stride and bounds are set directly */
     d.words[6] = INT64_MIN;
     d.words[7] = INT64_MAX;
     check_bad(&d, "int", -EOVERFLOW, "larger than memory");

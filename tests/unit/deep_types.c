@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types of deep copy: what is refused, with which words; what a walk finds in those that are not; layout hashes that
- * are equal for equal layouts, whatever the names and the order of creation; destruction.
+ * Types of deep copy: which descriptions are refused, with which message; what a walk finds in the others; layout
+ * hashes, which are equal for equal layouts whatever the names and the order of creation; destruction.
  */
 #include "deep/types/type.h"
 
@@ -91,7 +91,7 @@ static const struct shmemi_type *make(const char *name, size_t size, size_t n_fi
     return type;
 }
 
-/* One line that has all these words, and nothing is changed. */
+/* The call fails with one line that has all these words, and changes nothing. */
 #define REFUSED(_rc, _name, ...) refused(_rc, _name, (const char *const[]){__VA_ARGS__, NULL})
 static void refused(int rc, const char *name, const char *const *words)
 {
@@ -126,8 +126,8 @@ static void check_refusals(void)
     REFUSED(make_bad(8, FIELDS({"a", 0, POINTER, "something else"})), "bad", "no type something else\n");
     REFUSED(make_bad(8, FIELDS({"a", 0, WEAK, "pear"})), "bad", "field a", "no type pear");
     REFUSED(make_bad(8, FIELDS({"a", 0, POINTER, NULL})), "bad", "field a", "needs a type");
-    REFUSED(make_bad(8, FIELDS({"a", 0, 7, "int"})), "bad", "field a", "7 is no kind");
-    REFUSED(make_bad(8, FIELDS({"a", 0, -1, "int"})), "bad", "field a", "-1 is no kind");
+    REFUSED(make_bad(8, FIELDS({"a", 0, 7, "int"})), "bad", "field a", "7 is not a kind");
+    REFUSED(make_bad(8, FIELDS({"a", 0, -1, "int"})), "bad", "field a", "-1 is not a kind");
     REFUSED(make_bad(8, FIELDS({"a", 0, STRING, "double"})), "bad", "field a", "string", "double");
     REFUSED(make_bad(8, FIELDS({"a", 0, STRING, "char", 2})), "bad", "field a", "n is 2");
     REFUSED(make_bad(8, FIELDS({"a", 0, WEAK, NULL, 2})), "bad", "field a", "n is 2");
@@ -162,19 +162,19 @@ static void check_bad_counts(void)
     REFUSED(make_count("m"), "bad", "field data", "\"m\"", "type bad has no member m", "did you mean n?");
     REFUSED(make_count("n*shap.nx"), "bad", "field data", "no member shap", "did you mean shape?");
     REFUSED(make_count("shape.nz"), "bad", "field data", "type shape has no member nz", "nx");
-    REFUSED(make_count("x"), "bad", "field data", "x is no integer");
-    REFUSED(make_count("p"), "bad", "field data", "p is no single integer");
-    REFUSED(make_count("many"), "bad", "field data", "many is no single integer");
-    REFUSED(make_count("shape"), "bad", "field data", "shape is no integer");
-    REFUSED(make_count("shapes.nx"), "bad", "field data", "shapes is no single object");
+    REFUSED(make_count("x"), "bad", "field data", "x is not an integer");
+    REFUSED(make_count("p"), "bad", "field data", "p is not a single integer");
+    REFUSED(make_count("many"), "bad", "field data", "many is not a single integer");
+    REFUSED(make_count("shape"), "bad", "field data", "shape is not an integer");
+    REFUSED(make_count("shapes.nx"), "bad", "field data", "shapes is not a single object");
     REFUSED(make_count("n.nx"), "bad", "field data", "no member nx");
-    REFUSED(make_count("n+"), "bad", "field data", "no sum of products");
-    REFUSED(make_count("n n"), "bad", "field data", "no sum of products");
-    REFUSED(make_count("2(n)"), "bad", "field data", "no sum of products");
-    REFUSED(make_count("*n"), "bad", "field data", "no sum of products");
-    REFUSED(make_count("n*-1"), "bad", "field data", "no sum of products");
-    REFUSED(make_count("0x10"), "bad", "field data", "no decimal");
-    REFUSED(make_count("1.5"), "bad", "field data", "no decimal");
+    REFUSED(make_count("n+"), "bad", "field data", "not a sum of products");
+    REFUSED(make_count("n n"), "bad", "field data", "not a sum of products");
+    REFUSED(make_count("2(n)"), "bad", "field data", "not a sum of products");
+    REFUSED(make_count("*n"), "bad", "field data", "not a sum of products");
+    REFUSED(make_count("n*-1"), "bad", "field data", "not a sum of products");
+    REFUSED(make_count("0x10"), "bad", "field data", "not a decimal");
+    REFUSED(make_count("1.5"), "bad", "field data", "not a decimal");
     REFUSED(make_count("99999999999999999999"), "bad", "field data", "too large");
     REFUSED(make_count("shape."), "bad", "field data", "has no member");
     REFUSED(make_bad(16, FIELDS({"n", 0, VALUE, "int"}, {"a", 8, STRING, "char", .count = "n"})), "bad", "field a",
@@ -206,7 +206,7 @@ static void check_links(void)
     CHECK(nest->n_links == 4 && nest->alignment == 8);
     CHECK(nest->links[0].kind == SHMEMI_FIELD_VALUE && nest->links[0].n == 3 && nest->links[0].target == tree);
     CHECK(!nest->links[1].target && nest->links[2].n == 2 && nest->links[3].n == 0);
-    /* Objects inside of each other, in the order that is the hardest. */
+    /* Objects inside each other, in the most difficult order. */
     const struct shmemi_type *types[3];
     CHECK(!create(TYPES({"outer", 64, FIELDS({"v", 8, VALUE, "middle"})},
                         {"middle", 16, FIELDS({"v", 8, VALUE, "inner"})},
@@ -238,7 +238,7 @@ static void check_selection(void)
                {"tree.right", "no such type"},
                {"struct my.tree.rihgt", "did you mean right?"},
                {"struct my.tree.n", "no such pointer"},
-               {"wood.tree", "no pointer"},
+               {"wood.tree", "not a pointer"},
                {"", "type.field"}};
     for (size_t i = 0; i < N_OF(bad); i++) {
         const char *const one[] = {"wood.left", bad[i].name, NULL};
@@ -272,7 +272,7 @@ static void check_hashes(void)
     CHECK(layout("X") == a && layout("Y") == b && layout("Z") == c);
     shmemi_types_close();
 
-    /* Everything that makes another layout, near and far. */
+    /* Every change that makes another layout, in the type itself and in types that it reaches. */
     static const field_t variants[][2] = {
         {{"n", 0, VALUE, "int"}, {"p", 8, POINTER, "T"}},
         {{"n", 0, VALUE, "int"}, {"p", 16, POINTER, "T"}},
@@ -301,7 +301,7 @@ static void check_hashes(void)
     };
     uint64_t near[N_OF(variants)], far[N_OF(variants)];
     for (size_t i = 0; i < N_OF(variants); i++) {
-        /* far refers to T by way of a chain, and T to far: a circle of four. */
+        /* far refers to T through a chain, and T refers to far: a circle of four. */
         CHECK(
             !create(TYPES({"far", 8, FIELDS({"p", 0, POINTER, "chain"})},
                           {"chain", 8, FIELDS({"p", 0, POINTER, "link"})}, {"link", 8, FIELDS({"p", 0, POINTER, "T"})},
@@ -313,7 +313,7 @@ static void check_hashes(void)
             CHECK(near[i] != near[j] && far[i] != far[j]);
         shmemi_types_close();
     }
-    /* What is no pointer may be described or not, and an object's size always counts. */
+    /* Members that are not pointers need not be described, but an object's size always matters. */
     make("T", 64, FIELDS({"p", 8, POINTER, "T"}));
     const uint64_t small = layout("T");
     shmemi_types_close();
@@ -349,7 +349,7 @@ static void check_destruction(void)
     CHECK(destroy(shmemi_type_find("int")) == -EPERM && strstr(report, "predefined"));
     CHECK(destroy(NULL) == -EINVAL && lines(report) == 1);
 
-    /* Types that need each other can be destroyed one after the other, by name too, and return. */
+    /* Types that refer to each other can be destroyed one after the other, also by name, and created again. */
     const text_t circle[] = {{"A", 24, NODE("A", "B")}, {"B", 24, NODE("B", "A")}};
     CHECK(!create(2, circle, types));
     user = make("user", 8, FIELDS({"a", 0, WEAK, "A"}));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nonblocking copies of a process to memory that it has an address for: when their end is marked, what quiet and poll
- * say. The device is made up: its memory is the host's, and its streams carry out a copy each time they are asked.
+ * Nonblocking copies of a process to memory that it can address: when their end is marked, and what quiet and poll
+ * return. The device is simulated: its memory is the host's, and its streams do one copy each time they are tested.
  */
 #include "transport/direct/direct.h"
 #include "unit.h"
@@ -39,7 +39,7 @@ static void step(struct stream *stream)
     *stream->copy[i].dest = *stream->copy[i].source;
 }
 
-/* The stream is the object of the side that is the device's. */
+/* The stream is the object of the side in device memory. */
 static int device_burst_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                              const struct shmemi_shape *shape, struct shmemi_burst *burst_p)
 {
@@ -128,7 +128,7 @@ static void reset(struct shmemi_context *context)
     view = (struct shmemi_view){.place = {&made_up, &device.stream[0], (uintptr_t)there}, .size = sizeof there};
 }
 
-/* Word i of here to the same of there, by this stream. */
+/* Copy word i of `here` to word i of `there` in this stream. */
 static void put(struct shmemi_context *context, int i, int stream)
 {
     struct shmemi_place source = {&made_up, &device.stream[stream], (uintptr_t)&here[i]};
@@ -164,14 +164,14 @@ static void check_marks(void)
     for (int i = 0; i < 100; i++)
         put(&context, i, 0);
     finish(&context);
-    CHECK(device.n_marks < 10 && are_there(0, 100)); /* some copies have one together */
+    CHECK(device.n_marks < 10 && are_there(0, 100)); /* several copies share a mark */
     for (int i = 0; i < WORDS; i++)
         put(&context, i, 0);
     finish(&context);
     CHECK(are_there(0, WORDS));
 }
 
-/* Streams are in order with themselves only. */
+/* Each stream is in order, but streams are independent. */
 static void check_streams(void)
 {
     struct shmemi_context context;
@@ -197,7 +197,7 @@ static void check_poll(void)
     finish(&context);
 }
 
-/* Copies that only copy_start can do come between others. */
+/* Copies that only copy_start can do, between others. */
 static void check_mixture(void)
 {
     struct shmemi_context context;
@@ -232,7 +232,7 @@ static void check_failures(void)
     finish(&context);
 }
 
-/* Threads with a stream each on one context; after quiet the own copies are there. */
+/* Threads on one context, each with its own stream; after quiet each thread's copies are complete. */
 static struct shmemi_context shared;
 
 static void *put_many(void *argument)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collecting small operations into lists: what goes into a list, when lists start, what order and completion mean. The
- * device is made up: its memory is the host's, its lists are carried out by the CPU when the test says so.
+ * device is simulated: its memory is the host's, and the CPU runs its lists when the test says so.
  */
 #include "base/settings.h"
 #include "gpu/list.h"
@@ -63,7 +63,7 @@ static void finish(struct shmemi_context *context)
 
 /* ---- Cases ------------------------------------------------------------------------------------------------------- */
 
-/* A single operation leaves at once; more of them, while it is under way, go together. */
+/* A single operation is started at once; further ones, while it runs, are collected. */
 static void check_starts(void)
 {
     struct shmemi_context context;
@@ -75,7 +75,7 @@ static void check_starts(void)
         put_own(&context, i);
     CHECK(device.n_started == 1 && shmemi_direct_list_waiting == 1);
     put_own(&context, 32);
-    CHECK(device.n_started == 2 && !shmemi_direct_list_waiting); /* as many as the setting says */
+    CHECK(device.n_started == 2 && !shmemi_direct_list_waiting); /* as many entries as the setting says */
     put_own(&context, 33);
     carry_out_all();
     put_own(&context, 34);
@@ -85,7 +85,7 @@ static void check_starts(void)
     CHECK(device.n_started == 3 && device.n_operations == 35 && !device.n_copies);
     CHECK(!memcmp(there, here, 35 * 8));
     put_own(&context, 35);
-    CHECK(device.n_started == 4); /* after quiet a single operation leaves at once again */
+    CHECK(device.n_started == 4); /* after quiet a single operation is started at once again */
     finish(&context);
 }
 
@@ -118,7 +118,8 @@ static void check_off(void)
     CHECK(there[0] == here[0] + 50);
 }
 
-/* Values of the caller's are safe on return; what is too long, of another kind or in two devices goes another way. */
+/* The caller's values may change on return; operations that are too long, of another kind or on two devices are not
+ * collected. */
 static void check_what_fits(void)
 {
     struct shmemi_context context;
@@ -132,7 +133,7 @@ static void check_what_fits(void)
     CHECK(!shmemi_direct_put(&context, &view, 800, &source, 512) && !device.n_started);
     memset(text, 'b', sizeof text);
     CHECK(!shmemi_direct_put(&context, &view, 1600, &source, 513) && device.n_copies == 1);
-    CHECK(device.n_started == 1); /* what comes before a blocking copy has been started */
+    CHECK(device.n_started == 1); /* operations before a blocking copy have been started */
     CHECK(!shmemi_direct_put_nbi(&context, &view, 2400, &foreign, 8) && device.n_copies == 2);
     foreign.object = NULL;
     CHECK(!shmemi_direct_put_nbi(&context, &view, 2408, &foreign, 8) && device.n_copies == 3);
@@ -183,7 +184,7 @@ static void check_gets(void)
         CHECK((i % 2 ? out : here)[i] == (uint64_t)i * 3);
 }
 
-/* A blocking get sees what the context has collected before. */
+/* A blocking get sees the effect of operations that the context has collected. */
 static void check_get_now(void)
 {
     struct shmemi_context context;
@@ -228,7 +229,7 @@ static void check_signals(void)
         size_t nbytes = i % 3 ? 8 : 520;
         struct shmemi_place source = i % 2 ? own_word(1) : shmemi_place_host(&out[2]);
         there[100] = 0;
-        /* the word is a part of the payload too: were it set first, the sum would be wrong */
+        /* the word is also part of the payload: if it were updated first, the sum would be wrong */
         CHECK(!collecting->put_signal(&context, &view, 800, &source, nbytes, &signal, i % 2));
         if (i % 2 == 0)
             finish(&context);
@@ -246,7 +247,7 @@ static void check_signals(void)
     finish(&context);
 }
 
-/* A context that takes what others have; the library's wait loop starts it. */
+/* A context takes over lists of others, which the library's wait loop starts. */
 static void check_contention(void)
 {
     static const struct shmemi_worker *const workers[] = {&shmemi_worker_lists};

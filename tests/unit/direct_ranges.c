@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which parts of an image travel without being packed: all that is large and has no pointer in it, and nothing else.
+ * Direct ranges of an image: all parts that are large and contain no pointer, and no others.
  */
 #include "deep/direct_ranges.h"
 

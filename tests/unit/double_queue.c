@@ -14,15 +14,15 @@
 
 enum { BUFFER = 64 << 10, PIECE = 128 << 10, LARGE_BUFFER = 256 << 10, GUARD = 64, ROOM = 8 << 20 };
 
-/* A move under way is made when it is found complete, so that a buffer that is used too early shows. */
+/* A move copies its bytes when it is found complete, so that a buffer that is reused too early is detected. */
 struct device {
     char *memory;
     size_t pitch;
     bool to_device;
     char *buffers;
     size_t buffer_size;
-    unsigned delay;             /* looks until a move is complete */
-    long fail_start, fail_test; /* the call that fails, from 1; 0: none */
+    unsigned delay;             /* number of tests until a move is complete */
+    long fail_start, fail_test; /* number of the call that fails, from 1; 0: none */
     long starts, tests;
     unsigned under_way, looks;
     unsigned order[64], first;
@@ -137,7 +137,7 @@ static int copy(struct device *device, const struct size *size)
     return shmemi_double_queue_copy(queue, &what);
 }
 
-/* Did the rows arrive, and nothing but the rows? */
+/* Check that the rows have arrived, and nothing else was written. */
 static void check_rows(const char *dest, const char *source, const struct size *size, size_t dest_pitch,
                        size_t source_pitch)
 {
@@ -191,7 +191,7 @@ static void check_shapes(void)
             check_copy(way, shapes[i][0], shapes[i][1], shapes[i][2], i % 2);
 }
 
-/* Threads that would still be at it after an error hit memory that is not there any more. */
+/* After an error the memory is freed, so that sanitizers detect threads that still use it. */
 static void check_failure(bool to_device, long fail_start, long fail_test, int expected)
 {
     struct size size = {4 << 20, 1, 0, 0};

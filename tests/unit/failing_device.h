@@ -14,7 +14,7 @@
 #include "unit.h"
 
 static struct {
-    int calls_left; /* until one fails; -1: none does */
+    int calls_left; /* calls until one fails; -1: none fails */
     int n_allocations;
     int n_under_way;
     int n_channels;
@@ -74,7 +74,7 @@ static int device_copy(const struct shmemi_place *dest, const struct shmemi_plac
     return 0;
 }
 
-/* The bytes move when the copy is waited for: who changes the source too early is found out. */
+/* The bytes are copied when the copy is waited for, so that a source that is changed too early is detected. */
 struct late_copy {
     struct shmemi_place dest, source;
     size_t nbytes;
@@ -104,7 +104,7 @@ static int device_event_wait(struct shmemi_event *event)
     return failed ? -EIO : 0;
 }
 
-/* What a channel has under way, the newest first. */
+/* The copies of a channel in progress, the newest first. */
 struct channel_copy {
     struct late_copy late;
     struct channel_copy *before;

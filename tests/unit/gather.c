@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Keys and nodes made from gathered bytes: the rows of the other PEs are made up from those of this one.
+ * Keys and nodes made from gathered bytes. The rows of the other PEs are derived from those of this one.
  */
 #include "bootstrap/gather.h"
 
@@ -13,7 +13,7 @@
 
 enum { N_PES = 6, ME = 2, SIZE = 3000 };
 
-/* What a made-up PE hands in, from what this one hands in. */
+/* The row of a simulated PE, derived from that of this PE. */
 static void (*make_row)(int pe, unsigned char *row, size_t *size_p);
 static int gather_status;
 
@@ -126,7 +126,7 @@ static void check_keys(void)
     expect_value(5, "most", value, 9);
     gather_status = -EIO;
     CHECK(shmemi_gather_fence() == -EIO);
-    expect_value(ME, "address", value, SIZE); /* a fence that fails takes nothing away */
+    expect_value(ME, "address", value, SIZE); /* a fence that fails removes nothing */
     gather_status = 0;
     shmemi_gather_close();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Walk, layout, images: random graphs arrive isomorphic, whatever the pieces, and come back; then cases by hand. Takes
- * the number of random graphs and the seed of the first.
+ * Walk, layout and images: random graphs are copied isomorphically, whatever the pieces, and back; then single cases.
+ * Arguments: number of random graphs, and the seed of the first.
  */
 #include "deep/image.h"
 
@@ -103,7 +103,7 @@ static void check_isomorphic(const struct fixture *fixture, uint64_t image_base)
     CHECK(!text);
 }
 
-/* The checker itself: any pointer that is changed is seen. */
+/* The checker itself: it detects every changed pointer. */
 static void check_checker(struct fixture *fixture)
 {
     if (!fixture->links.n_links)
@@ -158,7 +158,7 @@ static void test_random(uint64_t seed)
     close_fixture(&fixture);
 }
 
-/* Damage in the objects is refused, or the objects are others, but all is in its place. */
+/* A damaged image is refused, or it gives other objects, whose pointers stay inside it. */
 static void test_damaged(uint64_t seed)
 {
     struct fixture fixture;
@@ -186,7 +186,7 @@ struct worker {
 };
 enum { WORKERS = 3, PIECE = 100 };
 
-/* Each walks on its own and makes every third piece of the same image. */
+/* Each thread walks by itself and fills every third piece of the same image. */
 static void *work(void *argument)
 {
     const struct worker *worker = argument;
@@ -258,9 +258,9 @@ static void test_by_hand(void)
     struct item items[3] = {{.n = 1}, {.n = 2}, {.n = -7}};
     char name[] = "shared";
     struct shmemi_graph graph;
-    items[0].next = &items[1]; /* one; that one leads to itself and the third, which overlaps */
+    items[0].next = &items[1]; /* one item, which leads to itself and to the third, which overlaps */
     items[1].next = &items[1];
-    items[2].next = (struct item *)1; /* none of them */
+    items[2].next = (struct item *)1; /* no items */
     items[0].self = items[1].self = &items[0];
     items[0].inner[1] = (struct inner){&items[2].values[1], 3};
     items[0].name = name;
@@ -325,7 +325,7 @@ static void test_refused(void)
     }
 }
 
-/* Objects in a row need no stack, and overlapping arrays no square of their length. */
+/* A long list needs no stack, and overlapping arrays do not take quadratic time. */
 static void test_long_list(void)
 {
     enum { N = 200000 };

@@ -134,7 +134,7 @@ static void check_resize(void)
     CHECK(shmemi_heap_resize(heap, a, 2048) == 0 && shmemi_heap_size_at(heap, a) == 2048);
     CHECK(shmemi_heap_resize(heap, a, 2049) == -ENOSPC);
     CHECK(shmemi_heap_resize(heap, a, 10) == 0 && shmemi_heap_size_at(heap, a) == 10);
-    CHECK(allocate(heap, 1900) == a + 64); /* what was given up is free */
+    CHECK(allocate(heap, 1900) == a + 64); /* the rest of the block is free */
     CHECK(shmemi_heap_resize(heap, a, 0) == -ENOSPC && shmemi_heap_resize(heap, a, SIZE_MAX) == -ENOSPC);
     CHECK(shmemi_heap_resize(heap, c + 64, 10) == -ENOSPC);
     CHECK(shmemi_heap_release(heap, a) == 0 && shmemi_heap_release(heap, a + 64) == 0);
@@ -167,7 +167,7 @@ static void random_allocate(struct model *model, int i, unsigned random)
     size_t largest = state_of(model->heap).largest_free;
     size_t offset = allocate_aligned(model->heap, size, alignment);
     if (offset == SIZE_MAX) {
-        CHECK(size + alignment + UNIT > largest); /* else there would have been room */
+        CHECK(size + alignment + UNIT > largest); /* otherwise there would have been room */
         return;
     }
     CHECK(offset % alignment == 0 && offset + size <= HEAP);
@@ -230,7 +230,7 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
-static long failing = -1; /* this allocation of memory fails, 0: the next one; negative: none */
+static long failing = -1; /* number of the memory allocation that fails, 0: the next one; negative: none */
 
 void *__wrap_malloc(size_t size)
 {

@@ -27,10 +27,10 @@ struct device_list {
 static struct device {
     pthread_mutex_t lock;
     struct device_list list[LISTS];
-    bool is_slow; /* lists are carried out by carry_out_all, else when they are started */
+    bool is_slow; /* lists are run by carry_out_all, otherwise when they are started */
     int start_result, test_result;
     int n_started, n_operations;
-    int n_copies; /* by other means than lists */
+    int n_copies; /* copies outside lists */
 } device = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void carry_out_entry(const struct shmemi_list *list, const struct shmemi_list_entry *entry)

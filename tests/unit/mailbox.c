@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Descriptors passed between the processes of a node: each gets those of all others, in order and with their sizes;
- * letters of others are thrown away with what they enclose; who cannot take part holds nobody up; nothing stays open.
+ * letters from outside are discarded with their descriptors; a process that cannot take part does not hold up the
+ * others; nothing stays open.
  */
 #define _GNU_SOURCE
 #include "base/log.h"
@@ -52,7 +53,7 @@ static int count_open(void)
     return n;
 }
 
-/* A file that tells who made it and which one it is. */
+/* A file whose contents say who made it and which one it is. */
 static int make_file(int sender, unsigned number)
 {
     int text[2] = {sender, (int)number};
@@ -157,7 +158,7 @@ struct scenario {
     int poor, without; /* has no room for descriptors; has no mailbox; -1: none */
 };
 
-/* No more files than there are. */
+/* Prevent this process from opening further files. */
 static void limit_files(void)
 {
     int next = dup(0);

@@ -49,7 +49,7 @@ static void test_macros(const char *bytes, size_t size)
     CHECK(n == 2 && n_counts == 1 && n_layouts == 1);
 }
 
-/* Every byte changed to several values, in a copy that ends where it ends: whatever is found lies inside. */
+/* Every byte changed to several values, in a copy of the exact size: everything that is found lies inside. */
 static void test_damage(const char *bytes, size_t size)
 {
     static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};

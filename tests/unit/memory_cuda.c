@@ -127,7 +127,7 @@ static void check_devices(void)
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* Memory to copy with, and a copy of what it must hold. */
+/* Memory for copies, and a model of what it must hold. */
 struct box {
     struct shmemi_place place;
     char *model;
@@ -159,7 +159,7 @@ static bool box_is_right(const struct box *box)
     return !memcmp(now, box->model, BOX);
 }
 
-/* Copy in one of the three ways; the object of a place may be left to be found. */
+/* Copy in one of the three ways. The object of a place may be unset, so that the library has to find it. */
 static int run_copy(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape, int way)
 {
     struct shmemi_event event;
@@ -264,7 +264,7 @@ static void check_far_rows(void)
     munmap(far, pitch + 4096);
 }
 
-/* A chain host -> x -> y -> host, started without waiting in between, with more events than are kept ready. */
+/* A chain host -> x -> y -> host, started without waiting in between, with more events than are kept in reserve. */
 static void check_order(const struct shmemi_place *x, const struct shmemi_place *y)
 {
     static uint64_t out[MANY_EVENTS], in[MANY_EVENTS];
@@ -298,7 +298,7 @@ static void check_events(void)
     USE(cuda.cuMemFree(y));
 }
 
-/* A thread without a context copies as well, and has none afterwards. */
+/* A thread without a context can copy, too, and has none afterwards. */
 static void *copy_without_context(void *argument)
 {
     const struct shmemi_place *x = argument;

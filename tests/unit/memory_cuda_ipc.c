@@ -65,7 +65,7 @@ static void check_shared(int device)
     USE(cuda.cuMemFree(small[1]));
 }
 
-/* A handle of memory that is gone is refused, and nothing else happens. */
+/* A handle of freed memory is refused, and nothing else happens. */
 static void check_gone(void)
 {
     struct message message = {.command = IMPORT, .slot = 0, .device = 0};
@@ -76,7 +76,7 @@ static void check_gone(void)
     CHECK(ask(message).rc == -ENOTSUP);
 }
 
-/* Each says what the user can do about it. */
+/* Each refusal says what the user can do. */
 static void check_refused(CUdeviceptr pointer, const char *advice)
 {
     static struct message message;
@@ -196,7 +196,7 @@ static void check_pool(int device)
     USE(shmemi_cuda.cuMemPoolDestroy(pool));
 }
 
-/* Descriptors that stand for something else, or are missing. */
+/* Descriptors of something else, or missing ones. */
 static void check_wrong_descriptors(void)
 {
     static struct message message;

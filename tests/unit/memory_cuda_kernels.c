@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The device kernels that combine arrays, against what the CPU does with the same bytes: every kind of number and
- * operation, all forms, in place, arrays that lie alike in memory and arrays that do not. Skipped (77) when there is no
- * CUDA device, or no kernel for it. With "time" as its argument it prints what they cost.
+ * operation, all forms, in place, arrays with equal and with different alignments. Skipped (77) when there is no CUDA
+ * device, or no kernel for it. With "time" as its argument it prints what they cost.
  */
 #include "cuda_user.h"
 #include "shmem/coll/op.h"
@@ -14,7 +14,7 @@ enum { ARRAYS = 4, MOST = 5000, AREA = MOST * 16 + 64 };
 static struct shmemi_place array[ARRAYS + 1]; /* of AREA bytes; the last for a dest of its own */
 static _Alignas(16) char model[ARRAYS + 1][AREA], found[AREA];
 
-/* Values of which neither sums nor products leave the range of the type. */
+/* Values whose sums and products stay within the range of the type. */
 static void fill_numbers(char *into, enum shmemi_kind kind, unsigned seed)
 {
     fill(into, AREA, seed);
@@ -125,7 +125,7 @@ static void check_ops(void)
                 check_op(&shmemi_ops[op][kind]);
 }
 
-/* Complex numbers need the alignment of their parts only; what has less is left to the CPU, as is host memory. */
+/* Complex numbers only need the alignment of their parts; the CPU handles arrays with less, and host memory. */
 static void check_refusals(void)
 {
     const struct shmemi_op *complex_sum = &shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_C64];
@@ -144,7 +144,7 @@ static void check_refusals(void)
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
 
-/* Microseconds of the best of some runs. */
+/* The shortest time of several runs, in microseconds. */
 static double time_combine(const struct shmemi_combination *combination)
 {
     double best = 1e30;

@@ -111,7 +111,7 @@ static int thread_count(void)
     return count;
 }
 
-/* Of the kind as it is opened now, with or without copy threads. */
+/* All checks with the kind as it is open now, with or without copy threads. */
 static void check_all(struct room *room)
 {
     check_sizes(room);
@@ -154,7 +154,7 @@ static int lines_with(FILE *stream, const char *text)
     return count;
 }
 
-/* The driver refuses addresses without memory; that is told once. */
+/* The driver refuses addresses without memory, which is logged once. */
 static void check_refused_pin(void)
 {
     char *nothing = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -172,8 +172,8 @@ static void check_refused_pin(void)
     munmap(nothing, ROOM);
 }
 
-/* Two ranges that meet within a page. What the driver thinks of it may differ; copies of both must be right, and what
- * is unpinned must not stay locked. */
+/* Two ranges that meet within a page. Drivers differ in whether they accept this, but copies of both must be right, and
+ * unpinned memory must not stay locked. */
 static void check_neighbours(struct room *room)
 {
     char *first = room->host + 3, *second = first + (2 << 20) + 100;
@@ -206,7 +206,7 @@ static void check_partly_locked(struct room *room)
     }
 }
 
-/* With no memory to lock the copies are right all the same; whether the driver keeps to the limit is its own affair. */
+/* If no memory can be locked, copies are still right. Drivers differ in whether they observe the limit. */
 static void check_limit(struct room *room)
 {
     struct rlimit before, none;

@@ -107,7 +107,7 @@ static void check_way(const struct way *way, const struct pair *pair, const stru
     dest.address += layout->dest_at;
     source.address += layout->source_at;
     USE(cuda.cuMemcpyHtoD(pair->dest.address, dest_bytes, end));
-    USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end)); /* else the copy's end may still be on its way */
+    USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end)); /* otherwise the end of the copy may not have arrived yet */
     int rc = way->copy(&dest, &source, shape);
     USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end));
     while (i < end && found[i] == expected[i])
@@ -192,7 +192,7 @@ static void check_refusals(const struct pair *pair)
     CHECK(shmemi_cuda_rows_enqueue(&pair->dest, &pair->source, &overlapping, stream) == -ENOTSUP);
 }
 
-/* When all lists are in use nothing tells the end of a kernel but its stream. */
+/* When all lists are in use, only its stream shows the end of a kernel. */
 static void check_without_lists(const struct pair *pair)
 {
     const struct layout layout = {4, 8, {4, 5000, 12, 20}};
@@ -235,7 +235,7 @@ static void start_work(const struct work *work)
 
 static struct work work;
 
-/* Microseconds, the median of some runs. */
+/* The median time of several runs, in microseconds. */
 static double time_of(copy_func_t copy_rows, const struct pair *pair, const struct shmemi_shape *shape)
 {
     enum { RUNS = 31 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Host memory and the table of kinds. The two GPU kinds are made up here: their memory lies at addresses that no CPU
- * can touch, and their copies complete late, so that everything that memory.c does with a GPU runs without one.
- * Linked with memory.c, host.c and log.c alone.
+ * Host memory and the table of kinds. The two GPU kinds are simulated: their memory lies at addresses that no CPU can
+ * access, and their copies complete late. So everything that memory.c does with a GPU runs without one. Linked with
+ * memory.c, host.c and log.c alone.
  */
 #include "base/log.h"
 #include "gpu/memory.h"
@@ -34,7 +34,7 @@ struct fake {
     int fail_after; /* copies that succeed before one fails; -1: none fails */
 };
 
-/* A copy that has been started: nothing is written before somebody waits for it. */
+/* A copy that has been started. It writes nothing until it is waited for. */
 struct pending {
     bool is_used;
     struct fake *fake;
@@ -332,7 +332,7 @@ static void check_host_to_kind(void)
     CHECK(!strcmp(back, word));
 }
 
-/* A failure on either side is passed up, and no copy is left under way. */
+/* A failure on either side is returned, and no copy remains in progress. */
 static void check_failures(void)
 {
     struct shmemi_place dest = {&shmemi_memory_cuda, NULL, cuda.base};

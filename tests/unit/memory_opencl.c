@@ -29,7 +29,7 @@ static struct shmemi_shape random_shape(void)
     return shape;
 }
 
-/* Anywhere it fits, now and then up against the end. */
+/* Any offset at which it fits, sometimes the last. */
 static size_t random_offset(size_t size, size_t length)
 {
     size_t last = size - length, alignment = rand() % 2 ? 1 : 8;
@@ -72,7 +72,7 @@ static void test_random(struct fixture *fixture)
         close_box(&box[i]);
 }
 
-/* Ranges of one buffer that overlap, and columns that lie between each other. */
+/* Ranges of one buffer that overlap, and interleaved columns. */
 static void test_overlap(struct fixture *fixture)
 {
     struct box box, sub;
@@ -144,7 +144,7 @@ static void test_degenerate(struct fixture *fixture)
     close_box(&host);
 }
 
-/* Copies of one thread to one buffer take effect in order, and many may be under way. */
+/* Copies of one thread to one buffer take effect in order, and many may be in progress. */
 static void test_order(struct fixture *fixture)
 {
     enum { COPIES = 200 };
@@ -304,7 +304,8 @@ static void test_refusals(struct fixture *fixture)
     cl->clReleaseMemObject(buffer);
 }
 
-/* A copy past the end fails with one line that names the call and the error. Queues only: without them nobody looks. */
+/* A copy past the end fails with one line that names the call and the error. With queues only: loads and stores are not
+ * checked. */
 static void test_failed_copy(struct fixture *fixture)
 {
     char line[400] = "";
@@ -339,8 +340,8 @@ static cl_uint context_references(cl_context context)
     return count;
 }
 
-/* Release the test's own reference, the last. Before and after, wait a little for what counts late: an implementation
- * may let go of what a command used only after it has told that the command is complete. */
+/* Release the test's own reference, the last. Wait a little before and after, since an implementation may release a
+ * command's objects after it has reported the command as complete. */
 static void release_last(cl_mem buffer, cl_context context, cl_uint context_expected)
 {
     for (int i = 0; i < 1000 && references(buffer) != 1; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For the test of OpenCL memory: what a user's program would make (contexts, queues, buffers), and boxes, which are
- * pieces of memory that know what ought to be in them.
+ * For the test of OpenCL memory: objects that a user's program would make (contexts, queues, buffers), and boxes, which
+ * are pieces of memory with a model of their contents.
  */
 #ifndef MEMORY_OPENCL_BOX_H
 #define MEMORY_OPENCL_BOX_H
@@ -48,7 +48,7 @@ static struct user_functions user;
 static const struct shmemi_memory *const memory = &shmemi_memory_opencl;
 static struct shmemi_opencl *const cl = &shmemi_opencl;
 
-/* Memory of some kind, and what ought to be in it. */
+/* Memory of some kind, and a model of its contents. */
 struct box {
     cl_mem buffer; /* NULL: host memory */
     struct shmemi_allocation allocation;

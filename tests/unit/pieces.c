@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sizes of pieces: none with which another number of pieces would be noticeably faster, by the model of the stages.
+ * Sizes of pieces: by the model of the stages, no other number of pieces is noticeably faster.
  */
 #include "transport/staged/pieces.h"
 
@@ -32,8 +32,7 @@ static void check_sizes(const struct shmemi_stage *stages)
     check_size(stages, (size_t)1 << 30);
 }
 
-/* What everybody expects: a short transfer is not cut, a long one is, into the larger pieces the longer it is; dear
- * calls make pieces larger. */
+/* A short transfer is not cut; a longer one has larger pieces; expensive calls make pieces larger. */
 static void check_tendencies(void)
 {
     CHECK(shmemi_piece_size(one_node, 3, 8192, MOST) >= 8192);

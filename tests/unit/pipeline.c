@@ -20,7 +20,7 @@
 
 enum { CHUNK = 64 << 10, SMALL = SHMEMI_PIPELINE_SMALL, ROOM = 6 << 20, GUARD = 64, USERS = 3 };
 
-/* ---- A kind of memory whose copies are made when they are found complete ------------------------------------------ */
+/* ---- A kind of memory whose copies are made when they are found complete ----------------------------------------- */
 
 struct copy {
     char *dest;
@@ -131,7 +131,7 @@ const struct shmemi_memory fake_memory = {
 
 struct data {
     char *source;       /* of all, direct ranges included */
-    unsigned char *met; /* how often each byte was packed or unpacked; no two threads meet the same */
+    unsigned char *met; /* how often each byte was packed or unpacked; no two threads handle the same byte */
     char *dest;
     size_t size;
 };
@@ -191,7 +191,7 @@ static void fill(char *bytes, size_t nbytes, size_t seed)
     memcpy(bytes, pattern + seed % SEEDS, nbytes);
 }
 
-/* Met once, but never in direct ranges, unless all is in place. */
+/* Each byte was packed once, but none in direct ranges unless everything is in place. */
 static void check_met(const struct data *data, const struct shmemi_direct_range *direct, size_t n)
 {
     size_t at = 0;
@@ -345,7 +345,7 @@ static void check_failure(struct data *data, enum way way, bool is_send, long st
     int rc = is_send ? send(&far, data, direct, 2) : receive(&far, data, direct, 2);
     CHECK(rc == (start ? -EIO : -ENXIO));
     CHECK(!fake.under_way);
-    free(memory); /* whoever would still be at it would touch it */
+    free(memory); /* sanitizers detect threads that still use it */
     fake.fail_start = fake.fail_test = 0;
 }
 
@@ -413,7 +413,7 @@ static void check_small_buffers(struct data *data)
     CHECK(shmemi_pipeline_take_buffer(&far.side) != NULL);
 }
 
-/* Copies of pageable memory do not wait for transfers, nor for this thread, and want threads. */
+/* Copies of pageable memory need threads, and wait neither for transfers nor for this thread. */
 static void check_pool(unsigned threads)
 {
     const struct shmemi_copy_pool *pool, *other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which cores may copy for a PE: those that the system allows, although its launcher has bound it to one; not more than
- * a binding to several; and its share of them among the PEs of the node.
+ * Cores that may copy for a PE: all that the system allows if the launcher has bound the PE to one core; those of the
+ * binding if they are several; of these, the PE's share among the PEs of the node.
  */
 #define _GNU_SOURCE
 #include "gpu/memory.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Start-up by PMI-1 against a launcher that is played by a thread: PE 0 of 2, where PE 1 publishes whatever PE 0 does.
- * Values are small, so that everything travels in pieces; at the end the launcher refuses, is silent, and hangs up.
+ * Start-up by PMI-1 with a thread as the launcher: this process is PE 0 of 2, and PE 1 publishes whatever PE 0 does.
+ * The launcher allows only short values, so everything is sent in pieces; at the end it refuses, is silent, and hangs
+ * up.
  */
 #include "base/log.h"
 #include "base/settings.h"
@@ -35,7 +36,7 @@ static void store(const char *key, const char *value)
     CHECK(n_pairs + 2 <= MAX_PAIRS && strlen(value) < VALUE_MAX);
     CHECK(sscanf(key, "mapshmem-%u-%u-%u", &round, &pe, &piece) == 3 && pe == 0);
     for (int i = 0; i < n_pairs; i++)
-        CHECK(strcmp(pairs[i].key, key)); /* PMI takes a key only once */
+        CHECK(strcmp(pairs[i].key, key)); /* PMI accepts a key only once */
     for (pe = 0; pe < 2; pe++) {
         snprintf(pairs[n_pairs].key, sizeof pairs[0].key, "mapshmem-%u-%u-%u", round, pe, piece);
         snprintf(pairs[n_pairs++].value, sizeof pairs[0].value, "%s", value);

@@ -12,7 +12,7 @@
 
 enum { GRANULE = 1 << SHMEMI_GRANULE_SHIFT, HEAP = 4 * GRANULE, SPAN = 32 * GRANULE };
 
-/* The region with a number, without keeping it. */
+/* The region with a number, without a reference to it. */
 static const struct shmemi_region *find(uint32_t id)
 {
     const struct shmemi_region *region = shmemi_region_borrow(id);
@@ -70,7 +70,7 @@ static void check_static(void)
 
 static struct shmemi_region mapped(size_t size)
 {
-    static struct shmemi_memory gpu; /* only its address is looked at */
+    static struct shmemi_memory gpu; /* only its address is used */
     return (struct shmemi_region){.size = size, .place = {.memory = &gpu, .address = 0x1000}};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of routes names drivers only, and gives memory that others can open a better route than staging; slow
- * routes are told once for each cause, and the first cause of a map is kept.
+ * The table of routes names only drivers, and gives memory that other processes can open a better route than staging.
+ * Slow routes are logged once for each cause, and the first cause of a map is kept.
  */
 #include "base/log.h"
 #include "base/settings.h"

@@ -87,7 +87,7 @@ static void check_values(void)
     CHECK(shmemi_settings.node_size == 3 && !shmemi_settings.strict && shmemi_settings.debug);
     CHECK(shmemi_log_level == SHMEMI_LOG_DEBUG);
     clear_environment();
-    check_defaults(); /* reading again forgets */
+    check_defaults(); /* reading again resets */
 }
 
 static void check_aliases(void)
@@ -294,7 +294,7 @@ static void check_flags_and_texts(void)
 
 static void check_unknown(void)
 {
-    check_refused("SHMEM_SYMETRIC_SIZE", ""); /* value is not of interest */
+    check_refused("SHMEM_SYMETRIC_SIZE", ""); /* the value does not matter */
     setenv("SHMEM_SYMETRIC_SIZE", "1m", 1);
     CHECK(read_and_capture() == -EINVAL && strstr(report, "SHMEM_SYMMETRIC_SIZE")); /* the nearest name */
     setenv("SHMEM_STRICT", "0", 1);

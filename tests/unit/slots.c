@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Staging slots at their origin: claimed and freed, left with a request, left while they are still being filled, by
- * events that complete late or fail and a link that fails; quiet waits for all of it and tells what went wrong.
+ * Staging slots at their origin: claimed and freed, left with a request, or left while they are still being filled;
+ * with events that complete late or fail, and a link that fails. Quiet waits for all of this and returns the error.
  */
 #include "transport/staged/slots.h"
 
@@ -109,7 +109,7 @@ static void check_all_loading(void)
     CHECK(shmemi_slots_complete(&context) == 0);
 }
 
-/* What fails is told at the quiet of its own context, once, and leaves the slot free. */
+/* The quiet of its own context returns an error, once, and the slot is free afterwards. */
 static void check_failure(int event, int send)
 {
     struct shmemi_context context = {0}, other = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spaces without a device: the index and the memory against plain models, and, on a kind of memory that is host memory
- * but fails on demand, every technique: whatever call of the driver fails, nothing has changed afterwards.
+ * Spaces without a device: the index and the memory are compared with plain models. Every technique runs on a kind of
+ * memory that is host memory but fails on demand: whichever call of the driver fails, nothing has changed afterwards.
  */
 #include "deep/space/technique.h"
 #include "deep/pipeline.h"
@@ -185,7 +185,7 @@ static struct shmemi_space_root root_of(const struct random_graph *graph)
     return (struct shmemi_space_root){(uintptr_t)graph->root, shmemi_type_find(graph->root_type), graph->n_elems};
 }
 
-/* Hash of what is linked how, of live memory: changes with any pointer that is followed. */
+/* Hash of the links between objects in live memory; changes with any pointer that is followed. */
 static uint64_t shape_of(const struct random_graph *graph)
 {
     struct shmemi_space_root root = root_of(graph);
@@ -221,7 +221,7 @@ static void check_same(const char *difference, const struct shmemi_space *space,
     CHECK(!difference);
 }
 
-/* Let call after call of the driver fail, until a map succeeds; the same for what comes back. */
+/* Let the first, second, ... call of the driver fail until a map succeeds; the same for copying back. */
 static void fail_everywhere(struct shmemi_space *space, struct random_graph *graph, uint64_t seed)
 {
     struct shmemi_space_root root = root_of(graph);
@@ -294,11 +294,11 @@ static void test_second_map(const struct shmemi_technique *technique, uint64_t s
     CHECK(!device.n_allocations);
 }
 
-/* With an argument: as many seeds. */
+/* The argument is the number of seeds. */
 int main(int argc, char **argv)
 {
     uint64_t n_seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 6;
-    shmemi_log_hold(true); /* failures are the point */
+    shmemi_log_hold(true); /* failures are expected */
     test_index();
     test_memory();
     test_users_buffer();

@@ -24,7 +24,7 @@ static bool holds(const void *address)
     return (uintptr_t)address - (uintptr_t)base < size;
 }
 
-/* All of it can be read and written; the sanitizer's zones between variables, too. */
+/* All of it can be read and written, including a sanitizer's zones between variables. */
 __attribute__((no_sanitize("address"))) static void touch_all(void)
 {
     for (volatile char *byte = base; byte < base + size; byte += 512)

@@ -207,9 +207,9 @@ static bool no_member(const struct shmemi_type_entry *entry, const char *name, s
     return false;
 }
 
-static bool is_no(const char *what, const char *name, size_t length, const char **cause_p)
+static bool is_something_else(const char *what, const char *name, size_t length, const char **cause_p)
 {
-    snprintf(member_cause, sizeof member_cause, "%.*s is not a %s", (int)(length < 120 ? length : 120), name, what);
+    snprintf(member_cause, sizeof member_cause, "%.*s is not %s", (int)(length < 120 ? length : 120), name, what);
     *cause_p = member_cause;
     return false;
 }
@@ -227,13 +227,14 @@ static bool look_up_member(const void *fields, const char *name, size_t length, 
         if (!field)
             return no_member(entry, name, first, cause_p);
         if (field->kind != SHMEMI_FIELD_VALUE || field->elements != 1)
-            return is_no(dot ? "single object inside this one" : "single integer", name, first, cause_p);
+            return is_something_else(dot ? "a single object inside this one" : "a single integer", name, first,
+                                     cause_p);
         offset += field->offset;
         entry = field->target;
         if (!dot) {
             *member_p = entry->integer;
             member_p->offset = offset;
-            return entry->integer.size || is_no("integer", name, first, cause_p);
+            return entry->integer.size || is_something_else("an integer", name, first, cause_p);
         }
         name += first + 1;
         length -= first + 1;

@@ -76,7 +76,7 @@ static bool parse_member(struct parser *parser, struct factor *factor)
     while (is_name_character((unsigned char)*parser->text))
         parser->text++;
     if (parser->text == name)
-        return fail(parser, "it is no sum of products of members and numbers");
+        return fail(parser, "it is not a sum of products of members and numbers");
     return parser->lookup(parser->fields, name, (size_t)(parser->text - name), &factor->member, &parser->cause);
 }
 
@@ -110,7 +110,7 @@ static bool parse_sum(struct parser *parser)
         if (*parser->text == '+' || *parser->text == '-')
             term->is_negative = *parser->text++ == '-';
         else if (count->n_terms > 1)
-            return fail(parser, "it is no sum of products of members and numbers");
+            return fail(parser, "it is not a sum of products of members and numbers");
         if (!parse_product(parser, term))
             return false;
     } while (*parser->text);
