@@ -2,8 +2,8 @@
  *
  * Communication contexts [9.5]. Operations on a context are ordered and completed by its own fence and quiet only.
  *
- * The options are promises of the program about threads and stores. Nothing has to be given up to serve a context
- * that promises less, so they are accepted and change nothing.
+ * The options are promises of the program about threads and stores. The library would gain nothing from them, so it
+ * accepts them and ignores them.
  */
 #include "shmem/team.h"
 

@@ -31,12 +31,12 @@
 
 #define SHMEMI_EXPORT __attribute__((visibility("default")))
 
-/* A communication context [9.5]: the transport's, and what the API adds. */
+/* A communication context [9.5]: the transport's context, and members that the API adds. */
 struct shmemi_ctx {
     struct shmemi_context transport;            /* comes first: its address is the program's handle */
-    struct shmemi_team *team;                   /* that PE numbers refer to; NULL: the world */
-    struct shmemi_ctx *next, **link;            /* of those created on the team */
-    struct shmemi_deep_left *_Atomic deep_left; /* that quiet finishes (shmem/deep/deep.h) */
+    struct shmemi_team *team;                   /* to which PE numbers refer; NULL: the world */
+    struct shmemi_ctx *next, **link;            /* in the list of contexts of the team */
+    struct shmemi_deep_left *_Atomic deep_left; /* deep copies that quiet finishes (shmem/deep/deep.h) */
     struct {
         bool is_open;
         long options; /* SHMEM_CTX_SESSION_* */

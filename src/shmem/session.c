@@ -2,7 +2,7 @@
  *
  * Sessions [9.9]: hints about the operations that follow on a context. They order and complete nothing.
  *
- * SHMEM_CTX_SESSION_BATCH  gathers small puts to PEs of other nodes into few messages, and small operations on GPU
+ * SHMEM_CTX_SESSION_BATCH gathers small puts to PEs of other nodes into few messages, and small operations on GPU
  * memory into few kernels. They are sent or started when enough have accumulated, at the end of the session, and before
  * a fence or quiet of the context.
  */

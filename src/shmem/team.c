@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams [9.4]. A team is made by all PEs of its parent: they agree upon a free workspace, then upon everybody having
- * succeeded; a failure anywhere leaves no team anywhere.
+ * Teams [9.4]. All PEs of the parent make a team together: they agree on a free workspace, and then on whether all have
+ * succeeded. If one PE fails, no PE gets a team.
  *
- * Decisions where the specification leaves them: a triplet with a member outside of the parent is an error on all PEs
- * (9.4.6 also calls it undefined); the order of a team with a negative stride is the reversed order of the parent;
- * contexts that are left on a team are destroyed with it, private ones too (9.5.2 calls it undefined).
+ * Where the specification leaves a choice: a triplet with a member outside the parent is an error on all PEs (9.4.6
+ * also calls it undefined); a team with a negative stride has the reversed order of the parent; contexts that still
+ * exist on a team are destroyed with it, private ones, too (9.5.2 calls this undefined).
  */
 #include "shmem/team.h"
 
@@ -17,7 +17,7 @@ struct shmemi_team shmemi_team_world = {.my_pe = -1, .n_pes = -1}, shmemi_team_s
 enum { SLOT_WORLD, SLOT_SHARED };
 
 static struct {
-    pthread_mutex_t lock; /* of the lists: threads may work on different teams */
+    pthread_mutex_t lock; /* protects the lists, since threads may work on different teams */
     struct shmemi_team *made;
 } teams = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -46,7 +46,7 @@ static void add_to_part(struct shmemi_team_part *part, int pe, bool is_me)
     part->pes[part->n++] = pe;
 }
 
-/* Sort the members by node: those of this node, and the first of each node. */
+/* Find the members on this node, and the first member of each node. */
 static int find_parts(struct shmemi_team *team)
 {
     bool *seen = calloc((size_t)shmemi_job.n_nodes, sizeof *seen);
@@ -69,7 +69,8 @@ static int find_parts(struct shmemi_team *team)
     return 0;
 }
 
-/* The row of `size` members of the parent from `start` on; a row of the world again when the parent is one. */
+/* Set the members: `size` members of the parent from `start` on. If the parent is a row of the world, so is the team.
+ * */
 static int set_members(struct shmemi_team *team, const struct shmemi_team *parent, int start, int stride, int size)
 {
     team->n_pes = size;
@@ -137,7 +138,7 @@ struct plan {
     long config_mask;
 };
 
-enum { PLANS_MAX = 2 }; /* at a time: the two axes of a grid */
+enum { PLANS_MAX = 2 }; /* made at the same time: the two axes of a grid */
 
 static bool is_member(const struct shmemi_team *parent, const struct plan *plan)
 {
@@ -176,7 +177,7 @@ static struct shmemi_team *make_team(const struct shmemi_team *parent, const str
     return NULL;
 }
 
-/* Undo the making of a team, NULL if this PE has none, and give its slot back. */
+/* Undo the making of a team, which is NULL if this PE has none, and free its slot. */
 static void unmake(struct shmemi_team *team, unsigned slot)
 {
     if (team)
@@ -185,7 +186,8 @@ static void unmake(struct shmemi_team *team, unsigned slot)
     shmemi_team_release_slot(slot);
 }
 
-/* Make this PE's team of each plan in the plan's slot, where it is a member. -ENOMEM when one could not be made. */
+/* Make the team of each plan of which this PE is a member, in the plan's slot. 0, or -ENOMEM if one could not be made.
+ * */
 static int make_own_teams(struct shmemi_team *parent, const struct plan *plans, const unsigned *slots, unsigned n,
                           shmem_team_t *made)
 {
@@ -202,7 +204,7 @@ static int make_own_teams(struct shmemi_team *parent, const struct plan *plans, 
     return rc;
 }
 
-/* Has every member of the parent succeeded? 0 on all, or an error on all. */
+/* Whether every member of the parent has succeeded: 0 on all of them, or an error on all. */
 static int agree_on_success(struct shmemi_team *parent, int rc)
 {
     uint64_t succeeded = !rc;
@@ -212,8 +214,8 @@ static int agree_on_success(struct shmemi_team *parent, int rc)
     return succeeded ? 0 : -ENOMEM;
 }
 
-/* Make a team of each plan, in a slot of its own. The members of the parent that share a plan form a team. Collective
- * over the parent: 0 on all PEs, or an error on all. */
+/* Make a team of each plan, each in a slot of its own. Members of the parent with the same plan form a team. Collective
+ * over the parent; returns 0 on all PEs, or an error on all. */
 static int make_teams(struct shmemi_team *parent, const struct plan *plans, unsigned n, shmem_team_t *made)
 {
     unsigned slots[PLANS_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams [9.4]: who is in, where the members' shared workspace lies, and what its collectives remember.
+ * Teams [9.4]: their members, the place of the members' workspaces, and the state of their collectives.
  */
 #ifndef SHMEMI_TEAM_H
 #define SHMEMI_TEAM_H
@@ -13,7 +13,7 @@
 /* Some of the members of a team, as PE numbers of the team, ascending. */
 struct shmemi_team_part {
     int n;
-    int me; /* position of this PE, -1 when it is not among them */
+    int me; /* position of this PE, or -1 if it is not among them */
     int *pes;
 };
 
@@ -21,19 +21,19 @@ struct shmemi_team {
     int my_pe; /* -1 before shmem_init */
     int n_pes;
 
-    /* Numbers in SHMEM_TEAM_WORLD: start + i * stride, or world_pes[i] when the members form no such row. */
+    /* Numbers in SHMEM_TEAM_WORLD: start + i * stride, or world_pes[i] if the members do not form such a row. */
     int start, stride;
     int *world_pes;
 
     shmem_team_config_t config;
     bool is_active_set;          /* made for the deprecated collectives; no program has a handle */
-    unsigned slot;               /* of the workspace, the same on all members */
+    unsigned slot;               /* number of the workspace, the same on all members */
     struct shmemi_ctx *contexts; /* created on this team and not yet destroyed */
-    struct shmemi_team *next;    /* of the teams that the program made */
+    struct shmemi_team *next;    /* in the list of teams that the program made */
 
     struct shmemi_team_part node;               /* members on this PE's node */
     struct shmemi_team_part leaders;            /* the lowest member of each node */
-    struct shmemi_collective_state *collective; /* the collectives' own: coll_*.c */
+    struct shmemi_collective_state *collective; /* state of the collectives: shmem/coll */
 };
 
 extern struct shmemi_team shmemi_team_world, shmemi_team_shared;
@@ -64,11 +64,11 @@ static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
     return SHMEMI_WORKSPACE_OFFSET + (size_t)team->slot * SHMEMI_WORKSPACE_BYTES;
 }
 
-/* Fill in SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED; symmetric memory is open. */
+/* Fill in SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED. Symmetric memory must be open. */
 int shmemi_teams_open(void);
-/* Complete what is under way on the contexts that the program has left. No other thread uses them any more. */
+/* Complete operations on contexts that the program has not destroyed. No other thread uses them any more. */
 void shmemi_teams_quiet(void);
-/* Destroy what is left. */
+/* Destroy the teams that are left. */
 void shmemi_teams_close(void);
 
 /* The team of a handle; ends the job, naming the routine, when the library is not initialised or the handle is
@@ -77,51 +77,51 @@ struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle
 
 /* ---- Slots of workspaces (shmem/team_slots.c). Any thread. ------------------------------------------------------- */
 
-/* All slots are free, and their collectives have not counted yet. */
+/* Make all slots free, and reset the numbers of their collectives. */
 void shmemi_team_slots_open(void);
 /* Choose n slots that are free on all members of the parent, and reserve them on this PE. Collective over the parent.
- * -ENOSPC, logged by the parent's first PE, when there are fewer. */
+ * -ENOSPC, logged by the parent's first PE, if there are fewer. */
 int shmemi_team_reserve_slots(struct shmemi_team *parent, unsigned n, unsigned *chosen);
-bool shmemi_team_reserve_slot(unsigned slot); /* false: it is taken */
+bool shmemi_team_reserve_slot(unsigned slot); /* false if it is taken */
 void shmemi_team_release_slot(unsigned slot);
-/* The highest number of the collectives in a slot so far. */
+/* The highest operation number that collectives have used in a slot. */
 uint64_t shmemi_team_slot_number(unsigned slot);
 void shmemi_team_slot_raise_number(unsigned slot, uint64_t number);
-/* Bitmap of the slots that are free on this PE, and the highest number of any collective so far. */
+/* Bitmap of the slots that are free on this PE, and the highest operation number that any collective has used. */
 void shmemi_team_free_slots(uint64_t *bitmap, uint64_t *number_p);
 
-/* Link and unlink a context to the team that it was created on. Any thread. */
+/* Link a context to the team on which it was created, and unlink it. Any thread. */
 void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_ctx *ctx);
 void shmemi_team_remove_context(struct shmemi_ctx *ctx);
 
-/* Set by the file of contexts: destroy one. */
+/* Destroy a context (context.c). */
 void shmemi_context_free(struct shmemi_ctx *ctx);
 
-/* ---- Teams of active sets (shmem/coll/active_set.c), whose members agree upon the slot among themselves -------------------
- * Any thread. The teams go away in shmemi_teams_close. */
+/* ---- Teams of active sets (shmem/coll/active_set.c), whose members agree on the slot themselves ------------
+ * Any thread. shmemi_teams_close destroys these teams. */
 
-/* Of PEs of SHMEM_TEAM_WORLD; NULL after an error line. */
+/* Make a team of PEs of SHMEM_TEAM_WORLD. Logs an error and returns NULL if there is no memory. */
 struct shmemi_team *shmemi_team_make_active_set(int start, int stride, int size, unsigned slot, uint64_t number);
-/* NULL: not made yet. */
+/* NULL if it has not been made yet. */
 struct shmemi_team *shmemi_team_find_active_set(int start, int stride, int size);
 
-/* ---- Collectives for the library's own use (coll_*.c) --------------------------------------------------------------
- * A team's collectives are called in the same order by all members, one thread at a time per team. 0 or -errno. */
+/* ---- Collectives for the library's own use (shmem/coll) -------------------------------------------------------------
+ * All members call a team's collectives in the same order, one thread at a time per team. 0 or -errno. */
 
 /* Begin the collectives of a team whose slot is set. Their numbers continue after `number`, the highest that any member
- * has used in this slot for earlier teams: the workspace is never cleared, because a PE outside of the new team may still
- * look at the flags of the old one's last synchronisation. Everything in a workspace is therefore compared with numbers
- * that only grow. All members have been here before the first collective. */
+ * has used in this slot for earlier teams. The workspace is never cleared, because a PE outside the new team may still
+ * read flags of the old team's last synchronisation; so everything in a workspace is compared with numbers that only
+ * grow. All members must have called this before the first collective. */
 int shmemi_collective_open(struct shmemi_team *team, uint64_t number);
 /* The highest number used so far; the last collective of a team is a sync. */
 uint64_t shmemi_collective_close(struct shmemi_team *team);
 
 /* Wait for all members. Stores before it are visible to the members after it; completes no transfer. */
 int shmemi_collective_sync(struct shmemi_team *team);
-/* The same as a public routine. */
+/* The same on behalf of a public routine. */
 void shmemi_sync_in(const char *routine, struct shmemi_team *team);
 
-/* Combine words of private memory over the members; the result is the same everywhere. */
+/* Combine words of private memory over the members; all get the same result. */
 enum shmemi_agree_op { SHMEMI_AGREE_AND, SHMEMI_AGREE_MAX };
 enum { SHMEMI_AGREE_WORDS_MAX = 6 };
 int shmemi_collective_agree(struct shmemi_team *team, enum shmemi_agree_op op, uint64_t *words, unsigned n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Slots: the workspaces that teams take and give back, and how far the collectives in each have counted.
+ * Slots: the workspaces that teams reserve and free, and the highest operation number used in each.
  */
 #include "shmem/team.h"
 
@@ -11,10 +11,10 @@ enum { BITMAP_WORDS = SHMEMI_TEAMS_MAX / 64 };
 static struct {
     pthread_mutex_t lock; /* threads may work on different teams */
     uint64_t free[BITMAP_WORDS];
-    uint64_t number[SHMEMI_TEAMS_MAX]; /* highest of the collectives in each slot so far */
+    uint64_t number[SHMEMI_TEAMS_MAX]; /* highest operation number used in each slot */
 } slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static_assert(BITMAP_WORDS + 1 <= SHMEMI_AGREE_WORDS_MAX, "the bitmap and a verdict are agreed upon at once");
+static_assert(BITMAP_WORDS + 1 <= SHMEMI_AGREE_WORDS_MAX, "the bitmap and the result must fit into one agreement");
 
 void shmemi_team_slots_open(void)
 {
@@ -29,8 +29,8 @@ void shmemi_team_release_slot(unsigned slot)
     pthread_mutex_unlock(&slots.lock);
 }
 
-/* Candidates among the slots that are free on all members. Each parent begins to look elsewhere, and each attempt too:
- * threads that split different teams at the same time seldom want the same slot. */
+/* Candidates among the slots that are free on all members. The search begins at a different slot for each parent and
+ * attempt, so that threads that split different teams at the same time seldom choose the same slot. */
 static unsigned choose_slots(const struct shmemi_team *parent, const uint64_t *bitmap, unsigned attempt, unsigned n,
                              unsigned *chosen)
 {
@@ -43,7 +43,7 @@ static unsigned choose_slots(const struct shmemi_team *parent, const uint64_t *b
     return found;
 }
 
-/* Take the slots on this PE: all or none. Another thread may have been faster. */
+/* Take all the slots on this PE, or none if another thread has taken one. */
 static bool take_slots(unsigned n, const unsigned *chosen)
 {
     unsigned taken = 0;
@@ -54,7 +54,7 @@ static bool take_slots(unsigned n, const unsigned *chosen)
     return taken == n;
 }
 
-/* One attempt: 0; -EAGAIN when the slots were taken meanwhile on some member; -ENOSPC when there are none. */
+/* One attempt: 0; -EAGAIN if a slot has been taken meanwhile on some member; -ENOSPC if there are too few. */
 static int try_to_reserve(struct shmemi_team *parent, unsigned attempt, unsigned n, unsigned *chosen)
 {
     uint64_t bitmap[BITMAP_WORDS];

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! What the Fortran tests share: expectations, and an exit status that tells whether all were met.
+! What the Fortran tests share: expectations, and an exit status that says whether all were met.
 
 module checks
     use, intrinsic :: iso_fortran_env, only: error_unit

@@ -37,7 +37,7 @@ contains
         call shmem_barrier_all()
     end subroutine
 
-    ! Flags 2 and 4 are set; status leaves out 2.
+    ! Flags 2 and 4 are set; status excludes 2.
     subroutine check_several()
         integer(c_int32_t), save, target :: flags(5) = 0
         integer(c_int) :: status(5)
@@ -101,7 +101,7 @@ contains
         call shmem_barrier_all()
     end subroutine
 
-    ! The flag is put after the fence: whoever sees it sees the data.
+    ! The flag is put after the fence: a PE that sees it sees the data.
     subroutine check_order()
         integer, save, target :: values(1000) = 0, flag = 0
         integer :: k
@@ -125,7 +125,7 @@ contains
         call shmem_quiet()
     end subroutine
 
-    ! All PEs count in the same variable of PE 0, one at a time.
+    ! All PEs increment the same variable of PE 0, one at a time.
     subroutine check_locks()
         integer(c_long), save, target :: lock = 0
         integer, save, target :: counter = 0

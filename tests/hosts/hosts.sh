@@ -16,10 +16,10 @@ cleanup_hosts() {
 }
 trap cleanup_hosts EXIT
 
-# absolute NAME: the path of a program that other hosts, in other directories, find too
+# absolute NAME: a path of the program that is valid on other hosts and in other directories
 absolute() { echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
 
-# launcher_kind: which arguments the launcher of oshrun takes; empty when vhosts knows none for it
+# launcher_kind: the kind of arguments that oshrun's launcher takes; empty if vhosts does not know it
 launcher_kind() {
     case $("$OSHRUN" --dry-run -n 1 /bin/true) in
         *--prtemca* | *prterun*) echo ompi5 ;;
@@ -27,7 +27,7 @@ launcher_kind() {
     esac
 }
 
-# can_make_hosts: sets kind; without hosts, out is the reason
+# can_make_hosts: sets kind; if it fails, out is the reason
 can_make_hosts() {
     kind=$(launcher_kind)
     out="not with this launcher"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ends of hybrid jobs that are not the usual ones: ending CASE. The last PE ends the job while the others wait.
+ * Unusual ends of hybrid jobs: ending CASE. The last PE ends the job while the others wait.
  */
 #include "check.h"
 
@@ -58,7 +58,7 @@ static void misuse_after_mpi(void)
     shmem_barrier_all();
 }
 
-/* Without shmem_finalize, because something is wrong. */
+/* Ends without shmem_finalize, because of an error. */
 static void leave_after_mpi(void)
 {
     static long never;
@@ -70,7 +70,7 @@ static void leave_after_mpi(void)
     shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
 }
 
-/* Without shmem_finalize: after start_pes the end of the program finalises. */
+/* Ends without shmem_finalize, since after start_pes the end of the program finalises. */
 static void return_after_mpi(void)
 {
     start_pes(0);
@@ -78,7 +78,7 @@ static void return_after_mpi(void)
     MPI_Finalize();
 }
 
-/* MPI is over before SHMEM begins. */
+/* MPI is finalised before SHMEM is initialised. */
 static void init_after_mpi(void)
 {
     MPI_Init(NULL, NULL);

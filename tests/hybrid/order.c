@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI and OpenSHMEM in one program, in every order [annex D]: order FIRST-INITIALISED FIRST-FINALISED, each "mpi" or
- * "shmem". Whoever is there alone works alone; SHMEM comes and goes several times while MPI stays.
+ * "shmem". While only one of them is initialised, it works alone; SHMEM is initialised and finalised several times
+ * while MPI remains.
  */
 #include "check.h"
 #include "traffic.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traffic of the hybrid tests: what SHMEM moves is compared with what MPI moves, and the other way round. Sequences:
- * SHMEM and MPI barriers do not complete each other's operations, so each phase ends with the barrier of its own kind.
+ * Traffic of the hybrid tests: data that SHMEM transfers are compared with data that MPI transfers, and the other way
+ * round. Sequences: SHMEM and MPI barriers do not complete each other's operations, so each phase ends with the barrier
+ * of its own kind.
  */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H

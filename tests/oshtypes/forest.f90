@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Derived types for oshtypes.test, put deep to the last PE, which looks at all of them. Linked with what oshtypes has
-! written.
+! Puts objects of derived types to the last PE, which checks all of them. For oshtypes.test; linked with the output of
+! oshtypes.
 
 module forest
     use, intrinsic :: iso_c_binding

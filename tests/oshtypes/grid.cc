@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Puts objects of grid.h deep to the last PE, which looks at all of them. Linked with what oshtypes has written.
+// Puts objects of grid.h to the last PE, which checks all of them. Linked with the output of oshtypes.
 #include "grid.h"
 
 #include <cstdint>

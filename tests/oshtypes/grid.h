@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Types in C++ for oshtypes.test: base classes, namespaces, templates, nested and private things.
+// Types in C++ for oshtypes.test: base classes, namespaces, templates, nested and private types.
 #ifndef GRID_H
 #define GRID_H
 

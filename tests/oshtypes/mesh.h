@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types in C for oshtypes.test: all that can point to something, annotated here or in mesh.ann. With -DCHANGED they
- * have changed since oshtypes ran, in ways that the test tells apart.
+ * Types in C for oshtypes.test with all kinds of pointers, annotated here or in mesh.ann. -DCHANGED=1, 2 and 3 give
+ * types that have changed since oshtypes ran.
  */
 #ifndef MESH_H
 #define MESH_H

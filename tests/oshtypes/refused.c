@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types for oshtypes.test that cannot be described as they are.
+ * Types for oshtypes.test that oshtypes cannot describe without further annotations.
  */
 #include <shmemx_annotate.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A C descriptor of a Fortran array in a struct, for oshtypes.test: put deep to the same PE.
+ * For oshtypes.test: puts an object with a C descriptor of a Fortran array to the same PE.
  */
 #include <ISO_Fortran_binding.h>
 #include <shmemx.h>

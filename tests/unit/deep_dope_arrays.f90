@@ -85,8 +85,8 @@ contains
         kept%plane => matrix(:, 2:3)
         deallocate (kept%vector)
         allocate (kept%vector(5:-5))
-        kept%objects = kept%objects(2:3) ! made anew
-        kept%words = ['seven', 'eight'] ! the same
+        kept%objects = kept%objects(2:3) ! reallocated
+        kept%words = ['seven', 'eight'] ! also reallocated
     end subroutine
 
     subroutine pass_arrays() bind(C)
