@@ -8,7 +8,6 @@
 #include "deep/space/space.h"
 #include "shmem/coll/choice.h"
 #include "shmem/coll/collectives.h"
-#include "shmem/stats.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "bootstrap/bootstrap.h"

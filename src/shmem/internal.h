@@ -208,6 +208,9 @@ void shmemi_barrier_in(const char *routine);
 bool shmemi_is_initialized(void);
 /* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);
+/* The barrier of shmem_finalize, then the table of SHMEM_STATS and the trace (stats.c). Collective; costs no more than a
+ * barrier if no PE measures. Returns 0, or logs an error and returns -errno. */
+int shmemi_report(void);
 /* The level of thread support that the program was granted: SHMEM_THREAD_*. */
 int shmemi_thread_level(void);
 

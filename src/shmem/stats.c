@@ -3,8 +3,6 @@
  * Combines the counts of all PEs and prints the table of SHMEM_STATS at shmem_finalize; joins the PEs' traces.
  */
 #define _GNU_SOURCE
-#include "shmem/stats.h"
-
 #include "base/settings.h"
 #include "shmem/coll/collectives.h"
 #include "transport/service.h"
