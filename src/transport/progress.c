@@ -21,6 +21,14 @@ static struct {
     pthread_mutex_t lock;
 } workers = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
 
+const _Atomic unsigned shmemi_work_is_unknown = 1;
+
+bool shmemi_has_work_always(enum shmemi_turn turn)
+{
+    (void)turn;
+    return true;
+}
+
 int shmemi_sleep_until_woken(void)
 {
     return -1;
@@ -54,13 +62,18 @@ static unsigned n_workers(void)
     return atomic_load_explicit(&workers.n, memory_order_acquire);
 }
 
+static inline bool has_work(const struct shmemi_worker *worker, enum shmemi_turn turn)
+{
+    return atomic_load_explicit(worker->work, memory_order_relaxed) && worker->has_work(turn);
+}
+
 /* With the service lock held. */
 static unsigned advance_exclusive(enum shmemi_turn turn)
 {
     unsigned done = 0;
     for (unsigned i = 0; i < n_workers(); i++) {
         const struct shmemi_worker *worker = workers.worker[i];
-        if (worker->is_exclusive && worker->has_work(turn))
+        if (worker->is_exclusive && has_work(worker, turn))
             done += worker->advance();
     }
     return done;
@@ -96,7 +109,7 @@ unsigned shmemi_work(enum shmemi_turn turn)
     bool others_have_work = false;
     for (unsigned i = 0; i < n; i++) {
         const struct shmemi_worker *worker = workers.worker[i];
-        if (!worker->has_work(turn))
+        if (!has_work(worker, turn))
             continue;
         if (worker->is_exclusive)
             others_have_work = true;

@@ -6,6 +6,7 @@
 #ifndef SHMEMI_PROGRESS_H
 #define SHMEMI_PROGRESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* On whose behalf a worker is asked. */
@@ -26,7 +27,10 @@ struct shmemi_worker {
     /* advance works for other PEs and is called under the service lock. That lock is recursive, since advance may come
      * to wait, and so to progress, itself. */
     bool is_exclusive;
-    /* May there be something to do? Any thread asks, without a lock, in each turn of a wait loop. */
+    /* How many things there are to do: read by any thread in each turn of a wait loop. Workers that have to look for
+     * themselves point to shmemi_work_is_unknown. */
+    const _Atomic unsigned *work;
+    /* Asked when that is not 0: is there something to do in this turn? Any thread, without a lock. */
     bool (*has_work)(enum shmemi_turn turn);
     /* Do what can be done now, without waiting; returns the number of things done. */
     unsigned (*advance)(void);
@@ -37,7 +41,9 @@ struct shmemi_worker {
     const struct shmemi_wakeup *wakeup; /* optional */
 };
 
-/* For workers whose work wakes the service thread, and for those that have nothing to sweep. */
+/* For workers with nothing special in these slots. */
+extern const _Atomic unsigned shmemi_work_is_unknown;
+bool shmemi_has_work_always(enum shmemi_turn turn);
 int shmemi_sleep_until_woken(void);
 void shmemi_sweep_nothing(void);
 

@@ -12,7 +12,7 @@ find src -name '*.o' -print0 | xargs -0 "${NM:-nm}" -A -g 2>/dev/null |
     while IFS=: read -r object symbol; do
         printf '%s %s\n' "$object" "$symbol"
     done |
-    ${AWK:-awk} -v srcdir="$srcdir" '
+    awk -v srcdir="$srcdir" '
         # The folder and the source of an object: src/a/b/.libs/NAME-c.o is made of src/a/b/c.*
         function find_source(object,    parts, n, stem, i) {
             if (object in source)

@@ -81,14 +81,14 @@ static void check_loading(void)
     struct shmemi_context context = {0};
     atomic_store(&event_result, -EAGAIN);
     atomic_store(&sent, 0);
-    CHECK(!shmemi_worker_slots.has_work(SHMEMI_TURN_OF_WAITER));
+    CHECK(!atomic_load(shmemi_worker_slots.work));
     unsigned slot = leave_loading(&context);
-    CHECK(shmemi_worker_slots.has_work(SHMEMI_TURN_OF_WAITER));
+    CHECK(atomic_load(shmemi_worker_slots.work));
     CHECK(shmemi_worker_slots.advance() == 0 && atomic_load(&sent) == 0);
     atomic_store(&event_result, 0);
     CHECK(shmemi_worker_slots.advance() == 1);
     CHECK(atomic_load(&sent) == 1 && atomic_load(&last_slot) == (int)slot && atomic_load(&last_pe) == PEER);
-    CHECK(!shmemi_worker_slots.has_work(SHMEMI_TURN_OF_WAITER) && shmemi_worker_slots.advance() == 0 &&
+    CHECK(!atomic_load(shmemi_worker_slots.work) && shmemi_worker_slots.advance() == 0 &&
           atomic_load(&sent) == 1);
     shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FREE);
     CHECK(shmemi_slots_complete(&context) == 0);

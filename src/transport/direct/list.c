@@ -466,9 +466,9 @@ static int sleep_ms(void)
 }
 
 /* The service thread only looks for lists that have waited for long. */
-static bool has_waiting(enum shmemi_turn turn)
+static bool has_to_flush(enum shmemi_turn turn)
 {
-    return turn == SHMEMI_TURN_TO_FLUSH && atomic_load_explicit(&shmemi_direct_list_waiting, memory_order_relaxed);
+    return turn == SHMEMI_TURN_TO_FLUSH;
 }
 
 /* To have started something does not make a waiting thread look sooner again. */
@@ -480,7 +480,8 @@ static unsigned advance(void)
 
 const struct shmemi_worker shmemi_worker_lists = {
     .name = "lists that wait to be started",
-    .has_work = has_waiting,
+    .work = &shmemi_direct_list_waiting,
+    .has_work = has_to_flush,
     .advance = advance,
     .sleep_ms = sleep_ms,
     .sweep = sweep,

@@ -28,9 +28,8 @@ const struct shmemi_resolver *shmemi_owner_resolver;
 
 /* Copies under way, in order. */
 static struct {
-    _Atomic(struct shmemi_arrival *) oldest; /* others may look whether there are any */
-    struct shmemi_arrival *newest;
-    unsigned n;
+    struct shmemi_arrival *oldest, *newest;
+    atomic_uint n; /* others may look whether there are any */
 } copies;
 
 void shmemi_arrivals_open(const struct shmemi_resolver *resolver)
@@ -85,9 +84,9 @@ static void settle(struct shmemi_arrival *arrival, int status)
     shmemi_owner_resolver->release();
 }
 
-static struct shmemi_arrival *oldest_copy(void)
+static unsigned n_copies(void)
 {
-    return atomic_load_explicit(&copies.oldest, memory_order_relaxed);
+    return atomic_load_explicit(&copies.n, memory_order_relaxed);
 }
 
 static void queue(struct shmemi_arrival *arrival)
@@ -96,14 +95,14 @@ static void queue(struct shmemi_arrival *arrival)
     if (copies.newest)
         copies.newest->next = arrival;
     else
-        atomic_store_explicit(&copies.oldest, arrival, memory_order_relaxed);
+        copies.oldest = arrival;
     copies.newest = arrival;
-    copies.n++;
+    atomic_fetch_add_explicit(&copies.n, 1, memory_order_relaxed);
 }
 
 bool shmemi_arrivals_have_room(void)
 {
-    return copies.n < COPIES_MAX;
+    return n_copies() < COPIES_MAX;
 }
 
 /* Settle the copies that are done, from the oldest on. */
@@ -111,14 +110,14 @@ static unsigned poll_copies(void)
 {
     unsigned done = 0;
     struct shmemi_arrival *arrival;
-    while ((arrival = oldest_copy())) {
+    while ((arrival = copies.oldest)) {
         int rc = arrival->event.memory->event_test(&arrival->event);
         if (rc == -EAGAIN)
             break;
-        atomic_store_explicit(&copies.oldest, arrival->next, memory_order_relaxed);
+        copies.oldest = arrival->next;
         if (!arrival->next)
             copies.newest = NULL;
-        copies.n--;
+        atomic_fetch_sub_explicit(&copies.n, 1, memory_order_relaxed);
         settle(arrival, rc);
         done++;
     }
@@ -128,7 +127,7 @@ static unsigned poll_copies(void)
 /* A short copy that nothing waits behind: to watch it by an event would take longer. */
 static bool is_done_at_once(const struct shmemi_arrival *arrival)
 {
-    return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !oldest_copy() && !shmemi_ring_has_work();
+    return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !n_copies() && !shmemi_ring_has_work();
 }
 
 /* Copy the arrival's data; the event is without memory when that is done already. */
@@ -248,22 +247,17 @@ void shmemi_arrival_accept(struct shmemi_arrival *arrival)
 
 /* ---- The worker -------------------------------------------------------------------------------------------------- */
 
-static bool has_copies(enum shmemi_turn turn)
-{
-    (void)turn;
-    return oldest_copy();
-}
-
 /* No event tells that a copy is done: somebody has to look. */
 static int sleep_ms(void)
 {
-    return oldest_copy() ? 0 : -1;
+    return n_copies() ? 0 : -1;
 }
 
 const struct shmemi_worker shmemi_worker_arrivals = {
     .name = "copies for other PEs",
     .is_exclusive = true,
-    .has_work = has_copies,
+    .work = &copies.n,
+    .has_work = shmemi_has_work_always,
     .advance = poll_copies,
     .sleep_ms = sleep_ms,
     .sweep = shmemi_sweep_nothing,

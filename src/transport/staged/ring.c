@@ -148,6 +148,7 @@ static int sleep_ms(void)
 const struct shmemi_worker shmemi_worker_ring = {
     .name = "requests of the node",
     .is_exclusive = true,
+    .work = &shmemi_work_is_unknown,
     .has_work = has_requests,
     .advance = drain,
     .sleep_ms = sleep_ms,

@@ -230,12 +230,6 @@ static unsigned send_all_filled(void)
     return sent;
 }
 
-static bool has_loading(enum shmemi_turn turn)
-{
-    (void)turn;
-    return are_loading();
-}
-
 /* No event tells that a slot is filled: somebody has to look. */
 static int sleep_ms(void)
 {
@@ -244,7 +238,8 @@ static int sleep_ms(void)
 
 const struct shmemi_worker shmemi_worker_slots = {
     .name = "slots that are being filled",
-    .has_work = has_loading,
+    .work = &origin.loading,
+    .has_work = shmemi_has_work_always,
     .advance = send_all_filled,
     .sleep_ms = sleep_ms,
     .sweep = shmemi_sweep_nothing,

@@ -81,18 +81,13 @@ static bool has_pending(void)
 
 /* ---- The workers of transport/progress.h ------------------------------------------------------------------------- */
 
-static bool may_have_arrivals(enum shmemi_turn turn)
-{
-    (void)turn;
-    return true;
-}
-
 static const struct shmemi_wakeup wakeup = {.fd = event_fd, .arm = arm};
 
 const struct shmemi_worker shmemi_worker_network_service = {
     .name = "requests of other nodes",
     .is_exclusive = true,
-    .has_work = may_have_arrivals,
+    .work = &shmemi_work_is_unknown,
+    .has_work = shmemi_has_work_always,
     .advance = shmemi_ucx_service_progress,
     .sleep_ms = shmemi_sleep_until_woken,
     .sweep = shmemi_sweep_nothing,
@@ -113,6 +108,7 @@ static int sleep_ms(void)
 
 const struct shmemi_worker shmemi_worker_network = {
     .name = "operations on other nodes",
+    .work = &shmemi_work_is_unknown,
     .has_work = may_have_events,
     .advance = shmemi_ucx_progress,
     .sleep_ms = sleep_ms,
