@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sources of tests/osu and support, compiled for another library; which they are stands in their .am files."""
+"""Compiles programs of tests/osu for another library; the .am files there and in support list their sources."""
 
 import concurrent.futures
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is measured by scripts/bench: this library, and what is found beside it.
+"""The libraries that scripts/bench measures: MapSHMEM and its peers, as far as they are installed.
 
-Each has a name, unable(case), which says why it has no such figure or returns None where that goes without saying, and
-measure(case, limit), which returns figures or raises Unable or Failed.
+Each has a name; unable(case), which returns why it cannot measure this case, or None; and measure(case, limit), which
+returns figures or raises Unable or Failed.
 """
 
 import os

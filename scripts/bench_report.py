@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/bench writes: CSV, JSON, pictures, and a page with all of it."""
+"""Writes the results of scripts/bench: CSV, JSON, pictures, and a page that shows all of them."""
 
 import csv
 import io

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/bench measures: the programs, the memories that each is run with, and what their tables say."""
+"""The cases that scripts/bench measures: programs, the kinds of memory each is run with, how its output is read."""
 
 import re
 

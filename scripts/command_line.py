@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command lines of the scripts that measure: a parser that raises Usage, and types of options."""
+"""What the measuring scripts share for their command lines: a parser that raises Usage, and types of options."""
 
 import argparse
 import re

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A report as one HTML file that needs no other file, for the scripts of this folder.
+"""Writes a report as a single HTML file, for the scripts of this folder.
 
     from htmlpage import page, table
     write("report.html", page("Title", [heading("Latency"), table(["program", "us"], [["put", 1.25]]), svg_text]))
 
-Strings in tables and headings are text and may hold any character; what is given to page() is HTML, as table(),
-heading(), paragraph() and svgplot's figure() return it.
+Strings in tables and headings are plain text, which is escaped; page() takes HTML as returned by table(), heading(),
+paragraph() and svgplot's figure().
 """
 
 from html import escape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the scripts that measure share: where the programs are, what this machine is, and a command that may hang.
+"""What the measuring scripts share: where the programs are, a description of the machine, commands with a time limit.
 
     from machine import Machine, run
     machine = Machine(prefix)                      # ends with one line when nothing is installed there

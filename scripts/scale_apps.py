@@ -3,14 +3,14 @@
 
 A program that is run with --csv prints a line of titles and a line for each variant. An entry of APPS has
 
-    variants                          that can be asked for
-    rate_unit                         what a PE does in a second
-    commands(wanted)                  the runs that give these variants, as few as possible, since a large graph takes
-                                      longer to make than to search: [(arguments, {name that the program prints: ours})]
-    unsuitable(mode, pes, options)    why it cannot run like that, or ""
-    problem(mode, pes, options)       words for the report, arguments
-    rate(row)                         of a line, with what only some programs tell: alone_percent, the time of its
-                                      kernels alone
+    variants                          the names that users can ask for
+    rate_unit                         the unit of the work that a PE does in a second
+    commands(wanted)                  the runs that measure these variants, as few as possible, since it takes longer
+                                      to make a large graph than to search it: [(arguments, {printed name: variant})]
+    unsuitable(mode, pes, options)    why the program cannot run like this, or ""
+    problem(mode, pes, options)       a description for the report, and the arguments
+    rate(row)                         the rate of a line, and alone_percent, the time of the kernels alone, where the
+                                      program prints it
 """
 
 import csv

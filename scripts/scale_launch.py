@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How scripts/scale and scripts/bench start their runs: on this machine, on virtual hosts, or in Slurm's allocation.
 
-A launcher is a context: what it sets up is there inside of it. command(pes, program) is what to run.
+A launcher is a context manager, which sets up what runs need. command(pes, program) returns the command to run.
 """
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/scale makes of its runs: medians, efficiencies, a table, CSV, JSON, pictures and a page.
+"""The results of scripts/scale: medians and efficiencies, as a table, CSV, JSON, pictures and a page.
 
 A run is a dict: app, mode, variant, device, pes, problem, command, status ("ok", "skipped", "failed"), then cause, or
 seconds, comm_seconds, rate with rate_unit, verified and perhaps alone_percent. A row is the same for all runs of one

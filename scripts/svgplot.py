@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots as SVG text, for the scripts of this folder; the standard library is enough.
+"""Draws plots as SVG, for the scripts of this folder; needs nothing but Python's standard library.
 
-A figure is some panels with one legend above them. A panel shows lines or bars; what bears the same name has the same
+A figure has one or more panels and one legend above them. A panel shows lines or bars; the same name has the same
 colour in all panels of a figure.
 
     from svgplot import Bars, Lines, figure, size_text, write
@@ -9,8 +9,8 @@ colour in all panels of a figure.
     share = Bars("efficiency, %", ["2 PEs", "4 PEs"], {"weak": [99, 97], "strong": [95, None]}, y_log=False, y_most=100)
     write("picture.svg", figure([time, share], columns=2, dashed=["raw"]))
 
-Values are numbers; None, and what is not above 0 on a logarithmic axis, is left out. figure() returns text that stands
-in an HTML page as it is.
+Values are numbers; None, and what is not above 0 on a logarithmic axis, is left out. The text that
+figure() returns can be put into an HTML page as it is.
 """
 
 import math

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the test scripts share: results in the Test Anything Protocol. Sourced.
+# What the test scripts share: functions that report results in the Test Anything Protocol. Test scripts source it.
 
 tap_count=0
 tap_asides=0
@@ -12,7 +12,7 @@ trap 'rm -rf "$tap_dir"' EXIT
 # skip_all REASON
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 
-# once_is_enough: TEST_SCOPE=short, which scripts/check sets for the second pass, leaves the rest of this script out
+# once_is_enough: TEST_SCOPE=short, which scripts/check sets for the second pass, leaves out the rest of this script
 once_is_enough() { [ "${TEST_SCOPE:-}" != short ] || skip_all "TEST_SCOPE=short"; }
 
 ok() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# deepcopy.sh - all figures of deep copies on this machine: a table, a CSV, a picture, and the goals.
+# deepcopy.sh - measure deep copies on this machine: writes a table, a CSV and a picture, and checks the goals.
 #
 # Usage: apps/deepcopy/deepcopy.sh [--prefix DIR] [--out DIR] [--device cuda|opencl] [--only RUN,...] [--limit S]
 #                                  [--quick] [--scale F]
 #
-#   --prefix DIR    where MapSHMEM is installed, or its build directory (the PATH's)
+#   --prefix DIR    where MapSHMEM is installed, or its build directory (what is in PATH)
 #   --out DIR       gets deepcopy.csv, deepcopy.svg and the output of each run (./deepcopy.out)
 #   --device KIND   of memory (cuda)
 #   --only RUN,...  own: to the own GPU; peer: to another PE; nodes: to another PE, each on a node of its own (all)
 #   --limit S       seconds for everything (120)
 #   --quick         few repetitions and small structures, to see that it works
-#   --scale F       of the UMT-like structure (1: about 2.2 GB)
+#   --scale F       size of the UMT-like structure (1: about 2.2 GB)
 
 set -u
 

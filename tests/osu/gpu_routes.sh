@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# gpu_routes.sh - every route of GPU memory beside the raw calls and NVSHMEM, on this machine, as one table.
+# gpu_routes.sh - compare every route of GPU memory with the raw calls and with NVSHMEM, on this machine, in one table.
 #
 # Usage: tests/osu/gpu_routes.sh [--prefix DIR] [--out DIR] [--device cuda|opencl] [--quick] [--limit S] [--no-nvshmem]
 #
-#   --prefix DIR    where MapSHMEM is installed, or its build directory (the PATH's)
+#   --prefix DIR    where MapSHMEM is installed, or its build directory (what is in PATH)
 #   --out DIR       gets gpu_routes.csv, gpu_routes.svg and the output of each run (./gpu_routes.out)
 #   --device KIND   of memory (cuda)
 #   --quick         few repetitions and small sizes, to see that it works
 #   --limit S       seconds for everything (300)
 #   --no-nvshmem    do not look for NVSHMEM
 #
-# A route is a setting of the job, so the program gpu_routes runs once per route; what a line compares comes from one
-# run. NVSHMEM is used through a program of its own, where nvcc and NVSHMEM's headers are found (NVSHMEM_HOME, or the
-# Python package nvidia-nvshmem).
+# A route is a setting of the job, so the program gpu_routes runs once per route. All figures of a line are from the
+# same run. NVSHMEM is used through a program of its own, where nvcc and NVSHMEM's headers are found (NVSHMEM_HOME, or
+# the Python package nvidia-nvshmem).
 
 set -u
 

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# nvshmem.sh - NVSHMEM's host API beside ours: builds and runs nvshmem_peer where NVSHMEM is installed.
+# nvshmem.sh - build and run nvshmem_peer, which measures NVSHMEM's host API, where NVSHMEM is installed.
 #
-# Usage: nvshmem.sh build DIR                    DIR/nvshmem_peer; the last line is NVSHMEM's version
-#        nvshmem.sh run DIR [MAX [SECONDS]]      "what,size,microseconds" lines; MAX bytes (1 GiB), SECONDS at most (40)
+# Usage: nvshmem.sh build DIR                    makes DIR/nvshmem_peer; the last line is NVSHMEM's version
+#        nvshmem.sh run DIR [MAX [SECONDS]]      prints "what,size,microseconds" for sizes up to MAX bytes (1 GiB),
+#                                                in at most SECONDS (40)
 #
-# NVSHMEM is looked for at NVSHMEM_HOME, in Python's packages (nvidia.nvshmem), and in /usr/local/nvshmem.
+# NVSHMEM is searched for in NVSHMEM_HOME, in Python's packages (nvidia.nvshmem), and in /usr/local/nvshmem.
 # Exit status: 0; 1 with the reason in the last line of standard error.
 
 set -u

@@ -1,23 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# compare.sh - Stencil2D beside the same program over MPI and over NVSHMEM, on this machine, as one table.
+# compare.sh - compare Stencil2D with the same program over MPI and over NVSHMEM, on this machine, in one table.
 #
 # Usage: apps/stencil2d/peers/compare.sh [--build DIR] [--out DIR] [--pes N] [--device cuda|opencl] [--rounds N]
 #                                        [--limit S] [--no-nvshmem] [-- options of stencil2d]
 #
 #   --build DIR     MapSHMEM's build directory (.)
 #   --out DIR       gets compare.csv and the output of each run (./compare.out)
-#   --pes N         (2)
-#   --device KIND   (cuda)
-#   --rounds N      all programs in turns, N times; the table has medians (3)
+#   --pes N         number of PEs (2)
+#   --device KIND   of memory (cuda)
+#   --rounds N      run all programs N times, taking turns; the table has medians (3)
 #   --limit S       seconds for everything (120)
 #   --no-nvshmem    do not look for NVSHMEM
 #
 # Each variant is first verified with a small matrix of the same precision; one that fails is listed with the reason.
 # Without options of stencil2d: -s 4096x4096 --iterations 1000. NVSHMEM's program is built here, with NVSHMEM
-# (NVSHMEM_HOME, or the Python package nvidia-nvshmem). MPI gets GPU memory if it takes it, such as Open MPI with a UCX
-# that was built for CUDA; `make stencil2d_mpi` builds its program. The exit status is 1 if one of ours fails.
+# (NVSHMEM_HOME, or the Python package nvidia-nvshmem). MPI is given GPU memory if it supports it, as Open MPI with a
+# UCX that was built for CUDA does; `make stencil2d_mpi` builds its program. The exit status is 1 if a program of
+# MapSHMEM fails.
 
 set -u
 
