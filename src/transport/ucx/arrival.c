@@ -226,12 +226,8 @@ static void start_receive(struct incoming *incoming)
 {
     owner.receiving.count++;
     owner.receiving.bytes += incoming->size;
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.recv_am = on_received,
-        .user_data = incoming,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
+    ucp_request_param_t param = shmemi_ucx_param(incoming);
+    param.cb.recv_am = on_received;
     shmemi_ucx_name_staging(&param);
     ucs_status_ptr_t request = ucp_am_recv_data_nbx(shmemi_ucx.service, incoming->rendezvous, incoming->arrival.payload,
                                                     incoming->size, &param);
@@ -290,12 +286,8 @@ static void send_answer(struct incoming *incoming, int status)
 {
     const struct shmemi_request *request = &incoming->arrival.request;
     bool has_data = !status && !shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.send = on_answered,
-        .user_data = incoming,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
+    ucp_request_param_t param = shmemi_ucx_param(incoming);
+    param.cb.send = on_answered;
     memset(&incoming->answer, 0, sizeof incoming->answer);
     incoming->answer.job_key = shmemi_job.key;
     incoming->answer.owner = (uint32_t)shmemi_job.pe;

@@ -37,6 +37,9 @@ struct lane {
 
 /* A transfer that is cut into chunks. */
 struct walk {
+    enum shmemi_ucx_direction direction;
+    const struct shmemi_ucx_target *target;
+    const struct shmemi_place *mine;
     struct shmemi_cutter cutter;
     size_t most;   /* bytes of a chunk */
     size_t offset; /* in the peer's copy */
@@ -150,7 +153,7 @@ static bool next_chunk(struct walk *walk, struct buffer *buffer)
         .rows = chunk->rows,
         .offset = walk->offset + shmemi_piece_offset(chunk, walk->peer_pitch),
         .peer_pitch = walk->peer_pitch,
-        .memory = buffer->memory,
+        .memory = {buffer->memory, UCS_MEMORY_TYPE_HOST},
         .memory_pitch = chunk->width,
     };
     return true;
@@ -166,28 +169,23 @@ static int wait_copy(struct buffer *buffer)
     return rc;
 }
 
-static int start_copy(struct buffer *buffer, const struct shmemi_memory *memory, const struct shmemi_place *dest,
-                      const struct shmemi_place *source, const struct shmemi_shape *shape)
+/* Between a buffer and its chunk of the GPU's memory. */
+static int start_copy(const struct walk *walk, struct buffer *buffer)
 {
-    int rc = memory->copy_start(dest, source, shape, &buffer->event);
+    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *walk->mine;
+    gpu.address += shmemi_piece_offset(&buffer->chunk, walk->local_pitch);
+    struct shmemi_shape pack = shmemi_shape_pack(&buffer->chunk, walk->local_pitch);
+    struct shmemi_shape unpack = shmemi_shape_unpack(&buffer->chunk, walk->local_pitch);
+    int rc = walk->direction == SHMEMI_UCX_PUT ? gpu.memory->copy_start(&host, &gpu, &pack, &buffer->event)
+                                               : gpu.memory->copy_start(&gpu, &host, &unpack, &buffer->event);
     buffer->copying = !rc;
     return rc;
 }
 
-static int copy_out(struct buffer *buffer, const struct shmemi_place *source, size_t pitch)
+/* Between a buffer and its chunk of the peer's memory. */
+static int start_rows(const struct walk *walk, struct buffer *buffer)
 {
-    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *source;
-    gpu.address += shmemi_piece_offset(&buffer->chunk, pitch);
-    struct shmemi_shape shape = shmemi_shape_pack(&buffer->chunk, pitch);
-    return start_copy(buffer, source->memory, &host, &gpu, &shape);
-}
-
-static int copy_in(struct buffer *buffer, const struct shmemi_place *dest, size_t pitch)
-{
-    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *dest;
-    gpu.address += shmemi_piece_offset(&buffer->chunk, pitch);
-    struct shmemi_shape shape = shmemi_shape_unpack(&buffer->chunk, pitch);
-    return start_copy(buffer, dest->memory, &gpu, &host, &shape);
+    return shmemi_ucx_start_rows(walk->direction, walk->target, &buffer->rows, &buffer->batch);
 }
 
 /* Wait for everything that is under way, also after an error. */
@@ -204,56 +202,36 @@ static int drain(struct lane *lane, int rc)
     return rc;
 }
 
-/* ---- Put --------------------------------------------------------------------------------------------------------- */
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-static int send_chunk(const struct shmemi_ucx_target *target, struct buffer *buffer)
+static int send_chunk(const struct walk *walk, struct buffer *buffer)
 {
     int rc = wait_copy(buffer);
-    return rc ? rc : shmemi_ucx_put_rows(target, &buffer->rows, &buffer->batch);
+    return rc ? rc : start_rows(walk, buffer);
 }
 
-static int put_chunks(const struct shmemi_ucx_target *target, struct lane *lane, struct walk *walk,
-                      const struct shmemi_place *source)
+static int put_chunks(struct walk *walk, struct lane *lane)
 {
     struct buffer *previous = NULL, *buffer = lane->buffer;
     int rc = 0;
     for (unsigned i = 0; !rc && next_chunk(walk, buffer); previous = buffer, buffer = &lane->buffer[++i % DEPTH]) {
         rc = shmemi_ucx_batch_wait_all(&buffer->batch);
         if (!rc)
-            rc = copy_out(buffer, source, walk->local_pitch);
+            rc = start_copy(walk, buffer);
         if (!rc && previous)
-            rc = send_chunk(target, previous);
+            rc = send_chunk(walk, previous);
     }
-    return rc ? rc : send_chunk(target, previous);
+    return rc ? rc : send_chunk(walk, previous);
 }
 
-int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *source,
-                          const struct shmemi_shape *shape)
-{
-    struct lane *lane = take_lane(source->memory);
-    struct walk walk = {
-        .cutter = {.width = shape->width, .rows = shape->rows},
-        .most = shmemi_piece_choose_bounce(source->memory, shape->width * shape->rows),
-        .offset = offset,
-        .peer_pitch = shape->dest_pitch,
-        .local_pitch = shape->source_pitch,
-    };
-    int rc = drain(lane, put_chunks(target, lane, &walk, source));
-    release_lane(lane);
-    return rc;
-}
-
-/* ---- Get --------------------------------------------------------------------------------------------------------- */
-
-static int land_chunk(struct buffer *buffer, const struct shmemi_place *dest, size_t pitch)
+static int land_chunk(const struct walk *walk, struct buffer *buffer)
 {
     int rc = shmemi_ucx_batch_wait_all(&buffer->batch);
-    return rc ? rc : copy_in(buffer, dest, pitch);
+    return rc ? rc : start_copy(walk, buffer);
 }
 
 /* Two chunks are on the network while a third is copied. */
-static int get_chunks(const struct shmemi_ucx_target *target, struct lane *lane, struct walk *walk,
-                      const struct shmemi_place *dest)
+static int get_chunks(struct walk *walk, struct lane *lane)
 {
     unsigned asked = 0, landed = 0;
     int rc = 0;
@@ -262,28 +240,35 @@ static int get_chunks(const struct shmemi_ucx_target *target, struct lane *lane,
         rc = wait_copy(buffer);
         if (rc || !next_chunk(walk, buffer))
             break;
-        rc = shmemi_ucx_get_rows(target, &buffer->rows, &buffer->batch);
+        rc = start_rows(walk, buffer);
         asked++;
         if (!rc && asked - landed == DEPTH)
-            rc = land_chunk(&lane->buffer[landed++ % DEPTH], dest, walk->local_pitch);
+            rc = land_chunk(walk, &lane->buffer[landed++ % DEPTH]);
     }
     while (!rc && landed < asked)
-        rc = land_chunk(&lane->buffer[landed++ % DEPTH], dest, walk->local_pitch);
+        rc = land_chunk(walk, &lane->buffer[landed++ % DEPTH]);
     return rc;
 }
 
-int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *dest,
-                          const struct shmemi_shape *shape)
+int shmemi_ucx_bounce(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                      const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
+                      const struct shmemi_shape *shape)
 {
-    struct lane *lane = take_lane(dest->memory);
+    const bool is_put = direction == SHMEMI_UCX_PUT;
+    struct lane *lane = take_lane(mine->memory);
     struct walk walk = {
+        .direction = direction,
+        .target = target,
+        .mine = mine,
         .cutter = {.width = shape->width, .rows = shape->rows},
-        .most = shmemi_piece_choose_bounce(dest->memory, shape->width * shape->rows),
+        .most = shmemi_piece_choose_bounce(mine->memory, shape->width * shape->rows),
         .offset = offset,
-        .peer_pitch = shape->source_pitch,
-        .local_pitch = shape->dest_pitch,
+        .peer_pitch = is_put ? shape->dest_pitch : shape->source_pitch,
+        .local_pitch = is_put ? shape->source_pitch : shape->dest_pitch,
     };
-    int rc = drain(lane, get_chunks(target, lane, &walk, dest));
+    int rc = drain(lane, is_put ? put_chunks(&walk, lane) : get_chunks(&walk, lane));
     release_lane(lane);
+    if (is_put)
+        shmemi_ucx_note_pending(context);
     return rc;
 }

@@ -137,61 +137,29 @@ static bool is_reached_here(const struct shmemi_place *place)
     return place->memory == &shmemi_memory_host || place->memory->type == SHMEMI_MEMTYPE_CUDA;
 }
 
-static struct shmemi_ucx_local local_end(const struct shmemi_place *place)
+static int transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context, const struct shmemi_view *view,
+                    size_t offset, const struct shmemi_place *mine, const struct shmemi_shape *shape)
 {
-    bool is_host = place->memory == &shmemi_memory_host;
-    return (struct shmemi_ucx_local){(char *)place->address, is_host ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA};
-}
-
-static struct shmemi_ucx_rows rows_of(size_t offset, size_t peer_pitch, const struct shmemi_place *mine,
-                                      size_t my_pitch, const struct shmemi_shape *shape)
-{
-    struct shmemi_ucx_local local = local_end(mine);
-    return (struct shmemi_ucx_rows){
-        .width = shape->width,
-        .rows = shape->rows,
-        .offset = offset,
-        .peer_pitch = peer_pitch,
-        .memory = local.address,
-        .type = local.type,
-        .memory_pitch = my_pitch,
-    };
+    const struct shmemi_ucx_target *target;
+    if (!shape->width || !shape->rows)
+        return 0;
+    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : find_target(view, &target);
+    if (rc)
+        return rc == -ENOTSUP ? shmemi_ucx_by_request(direction, context, view, offset, mine, shape) : rc;
+    return is_reached_here(mine) ? shmemi_ucx_transfer(direction, context, target, offset, mine, shape)
+                                 : shmemi_ucx_bounce(direction, context, target, offset, mine, shape);
 }
 
 static int gdr_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    const struct shmemi_ucx_target *target;
-    struct shmemi_ucx_batch batch = {0};
-    if (!shape->width || !shape->rows)
-        return 0;
-    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : find_target(view, &target);
-    if (rc)
-        return rc == -ENOTSUP ? shmemi_driver_staged.put_strided(context, view, offset, source, shape) : rc;
-    if (is_reached_here(source)) {
-        struct shmemi_ucx_rows rows = rows_of(offset, shape->dest_pitch, source, shape->source_pitch, shape);
-        rc = shmemi_ucx_finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
-    } else {
-        rc = shmemi_ucx_bounce_put(target, offset, source, shape);
-    }
-    shmemi_ucx_note_pending(context);
-    return rc;
+    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, shape);
 }
 
 static int gdr_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    const struct shmemi_ucx_target *target;
-    struct shmemi_ucx_batch batch = {0};
-    if (!shape->width || !shape->rows)
-        return 0;
-    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : find_target(view, &target);
-    if (rc)
-        return rc == -ENOTSUP ? shmemi_driver_staged.get_strided(context, view, offset, dest, shape) : rc;
-    if (!is_reached_here(dest))
-        return shmemi_ucx_bounce_get(target, offset, dest, shape);
-    struct shmemi_ucx_rows rows = rows_of(offset, shape->source_pitch, dest, shape->dest_pitch, shape);
-    return shmemi_ucx_finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
+    return transfer(SHMEMI_UCX_GET, context, view, offset, dest, shape);
 }
 
 static int gdr_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -217,9 +185,7 @@ static int gdr_put_nbi(struct shmemi_context *context, const struct shmemi_view 
     if (!nbytes || shmemi_batch_takes(context, source, nbytes) || !is_reached_here(source) ||
         find_target(view, &target))
         return gdr_put(context, view, offset, source, nbytes);
-    int rc = shmemi_ucx_start_put(target, offset, local_end(source), nbytes, &context->network);
-    shmemi_ucx_note_pending(context);
-    return rc;
+    return shmemi_ucx_start_nbi(SHMEMI_UCX_PUT, context, target, offset, source, nbytes);
 }
 
 static int gdr_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -228,9 +194,7 @@ static int gdr_get_nbi(struct shmemi_context *context, const struct shmemi_view 
     const struct shmemi_ucx_target *target;
     if (!nbytes || !is_reached_here(dest) || find_target(view, &target))
         return gdr_get(context, view, offset, dest, nbytes);
-    int rc = shmemi_ucx_start_get(target, offset, local_end(dest), nbytes, &context->network);
-    shmemi_ucx_note_pending(context);
-    return rc;
+    return shmemi_ucx_start_nbi(SHMEMI_UCX_GET, context, target, offset, dest, nbytes);
 }
 
 static const struct shmemi_exposing gdr_exposing = {.expose = gdr_expose, .hide = shmemi_ucx_hide};

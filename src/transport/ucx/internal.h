@@ -80,7 +80,9 @@ bool shmemi_ucx_peer_is_lost(int pe);
 bool shmemi_ucx_supports(ucs_memory_type_t type);
 int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t handler);
 
-/* Parameters of an operation on host memory that is counted in a batch. */
+/* Parameters of an operation on host memory; the caller adds the callback for its end. */
+ucp_request_param_t shmemi_ucx_param(void *user_data);
+/* The same for one that is counted in a batch. */
 void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p);
 /* Take what an nbx function returned into the batch; with the initiator lock held. 0, or -errno, logged. */
 int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what);
@@ -132,15 +134,17 @@ struct shmemi_ucx_local {
     ucs_memory_type_t type;
 };
 
-/* Rows in memory of this PE that UCX reaches, host memory by default, and in the peer's copy. The pitches do not matter
- * when there is one row. */
+/* The local end is the source of a put and the destination of a get. */
+enum shmemi_ucx_direction { SHMEMI_UCX_PUT, SHMEMI_UCX_GET };
+
+/* Rows in memory of this PE that UCX reaches, and in the peer's copy. The pitches do not matter when there is one
+ * row. */
 struct shmemi_ucx_rows {
     size_t width;
     size_t rows;
     size_t offset; /* in the peer's copy */
     size_t peer_pitch;
-    char *memory;
-    ucs_memory_type_t type;
+    struct shmemi_ucx_local memory;
     size_t memory_pitch;
 };
 
@@ -151,20 +155,25 @@ void shmemi_ucx_detach_view(struct shmemi_view *view);
 bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape);
 
 /* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. */
-int shmemi_ucx_start_put(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local source,
-                         size_t nbytes, struct shmemi_ucx_batch *batch);
-int shmemi_ucx_start_get(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local dest,
-                         size_t nbytes, struct shmemi_ucx_batch *batch);
+int shmemi_ucx_start(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target, size_t offset,
+                     struct shmemi_ucx_local local, size_t nbytes, struct shmemi_ucx_batch *batch);
+int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target,
+                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch);
+/* The same as an operation of the context, with memory that UCX reaches. */
+int shmemi_ucx_start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                         const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
+                         size_t nbytes);
+/* Transfers with memory that UCX reaches, and by requests to the owner. Return as the drivers' put and get do. */
+int shmemi_ucx_transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                        const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
+                        const struct shmemi_shape *shape);
+int shmemi_ucx_by_request(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                          const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine,
+                          const struct shmemi_shape *shape);
 /* Wait for the batch; the first error of the two. */
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
 /* Called after an operation has been started that may still be under way. */
 void shmemi_ucx_note_pending(struct shmemi_context *context);
-
-/* Start to transfer rows; they are complete (put: locally) when the batch is. */
-int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
-                        struct shmemi_ucx_batch *batch);
-int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
-                        struct shmemi_ucx_batch *batch);
 
 /* Complete the one-sided operations of all contexts that were posted before the call. */
 int shmemi_ucx_flush(void);
@@ -187,11 +196,10 @@ enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
 /* ---- bounce.c ---------------------------------------------------------------------------------------------------- */
 
-/* Transfer between the peer's copy and memory that is not host memory. Returns as the driver's put and get do. */
-int shmemi_ucx_bounce_put(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *source,
-                          const struct shmemi_shape *shape);
-int shmemi_ucx_bounce_get(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *dest,
-                          const struct shmemi_shape *shape);
+/* A transfer with memory that UCX does not reach. Returns as the drivers' put and get do. */
+int shmemi_ucx_bounce(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                      const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
+                      const struct shmemi_shape *shape);
 void shmemi_ucx_bounce_close(void);
 
 /* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */

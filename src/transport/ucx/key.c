@@ -206,14 +206,10 @@ static void answer_key(const struct key_request *request, const struct exposure 
     };
     if (exposure)
         memcpy(outgoing->key, exposure->key, key_size);
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .flags = UCP_AM_SEND_FLAG_EAGER,
-        .cb.send = on_answer_sent,
-        .user_data = outgoing,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
+    ucp_request_param_t param = shmemi_ucx_param(outgoing);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_EAGER;
+    param.cb.send = on_answer_sent;
     ucs_status_ptr_t sent = ucp_am_send_nbx(reply, SHMEMI_UCX_AM_KEY_ANSWER, &outgoing->answer, sizeof outgoing->answer,
                                             outgoing->key, key_size, &param);
     if (UCS_PTR_IS_ERR(sent))

@@ -152,14 +152,10 @@ static ucs_status_ptr_t start_send(ucp_ep_h endpoint, struct outgoing *outgoing)
 {
     const struct shmemi_request *request = &outgoing->request;
     size_t size = shmemi_ucx_request_payload(request);
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .flags = UCP_AM_SEND_FLAG_REPLY,
-        .cb.send = on_sent,
-        .user_data = outgoing,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
+    ucp_request_param_t param = shmemi_ucx_param(outgoing);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_REPLY;
+    param.cb.send = on_sent;
     if (size)
         shmemi_ucx_name_staging(&param);
     return ucp_am_send_nbx(endpoint, SHMEMI_UCX_AM_REQUEST, request, sizeof *request,
@@ -249,12 +245,8 @@ static void on_data(void *request, ucs_status_t status, size_t length, void *use
 
 static void start_data(struct expectation *expectation)
 {
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.recv_am = on_data,
-        .user_data = expectation,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
+    ucp_request_param_t param = shmemi_ucx_param(expectation);
+    param.cb.recv_am = on_data;
     origin.receiving.count++;
     origin.receiving.bytes += expectation->size;
     shmemi_ucx_name_staging(&param);

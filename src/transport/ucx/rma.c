@@ -72,31 +72,34 @@ static void transfer_param(struct shmemi_ucx_batch *batch, const struct shmemi_u
         param_p->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
 }
 
-int shmemi_ucx_start_put(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local source,
-                         size_t nbytes, struct shmemi_ucx_batch *batch)
+static struct shmemi_ucx_local local_end(const struct shmemi_place *place)
+{
+    bool is_host = place->memory == &shmemi_memory_host;
+    return (struct shmemi_ucx_local){(char *)place->address, is_host ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA};
+}
+
+int shmemi_ucx_start(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target, size_t offset,
+                     struct shmemi_ucx_local local, size_t nbytes, struct shmemi_ucx_batch *batch)
 {
     ucp_request_param_t param;
-    transfer_param(batch, &source, nbytes, &param);
+    const uint64_t peer = target->address + offset;
+    transfer_param(batch, &local, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_ptr_t request =
-        ucp_put_nbx(target->endpoint, source.address, nbytes, target->address + offset, target->key, &param);
-    int rc = shmemi_ucx_batch_add(batch, request, "put");
+    ucs_status_ptr_t request = direction == SHMEMI_UCX_PUT
+                                   ? ucp_put_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param)
+                                   : ucp_get_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param);
+    int rc = shmemi_ucx_batch_add(batch, request, direction == SHMEMI_UCX_PUT ? "put" : "get");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
 
-int shmemi_ucx_start_get(const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local dest,
-                         size_t nbytes, struct shmemi_ucx_batch *batch)
+int shmemi_ucx_start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                         const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
+                         size_t nbytes)
 {
-    ucp_request_param_t param;
-    transfer_param(batch, &dest, nbytes, &param);
-    shmemi_ucx_batch_limit(batch);
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_ptr_t request =
-        ucp_get_nbx(target->endpoint, dest.address, nbytes, target->address + offset, target->key, &param);
-    int rc = shmemi_ucx_batch_add(batch, request, "get");
-    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_start(direction, target, offset, local_end(mine), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
     return rc;
 }
 
@@ -105,30 +108,15 @@ static bool is_dense(const struct shmemi_ucx_rows *rows)
     return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
 }
 
-static struct shmemi_ucx_local row_of(const struct shmemi_ucx_rows *rows, size_t row)
+int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target,
+                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch)
 {
-    return (struct shmemi_ucx_local){rows->memory + row * rows->memory_pitch, rows->type};
-}
-
-int shmemi_ucx_put_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
-                        struct shmemi_ucx_batch *batch)
-{
+    struct shmemi_ucx_local row = rows->memory;
     int rc = 0;
     if (is_dense(rows))
-        return shmemi_ucx_start_put(target, rows->offset, row_of(rows, 0), rows->width * rows->rows, batch);
-    for (size_t i = 0; i < rows->rows && !rc; i++)
-        rc = shmemi_ucx_start_put(target, rows->offset + i * rows->peer_pitch, row_of(rows, i), rows->width, batch);
-    return rc;
-}
-
-int shmemi_ucx_get_rows(const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
-                        struct shmemi_ucx_batch *batch)
-{
-    int rc = 0;
-    if (is_dense(rows))
-        return shmemi_ucx_start_get(target, rows->offset, row_of(rows, 0), rows->width * rows->rows, batch);
-    for (size_t i = 0; i < rows->rows && !rc; i++)
-        rc = shmemi_ucx_start_get(target, rows->offset + i * rows->peer_pitch, row_of(rows, i), rows->width, batch);
+        return shmemi_ucx_start(direction, target, rows->offset, row, rows->width * rows->rows, batch);
+    for (size_t i = 0; i < rows->rows && !rc; i++, row.address += rows->memory_pitch)
+        rc = shmemi_ucx_start(direction, target, rows->offset + i * rows->peer_pitch, row, rows->width, batch);
     return rc;
 }
 
@@ -145,70 +133,65 @@ static bool is_host(const struct shmemi_place *place)
     return place->memory == &shmemi_memory_host;
 }
 
-static struct shmemi_ucx_local host_bytes(const struct shmemi_place *place)
-{
-    return (struct shmemi_ucx_local){(char *)place->address, UCS_MEMORY_TYPE_HOST};
-}
-
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
 {
     int waited = shmemi_ucx_batch_wait_all(batch);
     return rc ? rc : waited;
 }
 
-static int put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, const struct shmemi_shape *shape)
+int shmemi_ucx_transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                        const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
+                        const struct shmemi_shape *shape)
 {
-    const struct shmemi_ucx_target *target;
+    const bool is_put = direction == SHMEMI_UCX_PUT;
     struct shmemi_ucx_batch batch = {0};
-    if (!shape->width || !shape->rows)
-        return 0;
-    if (shmemi_ucx_is_better_packed(shape))
-        return shmemi_driver_staged.put_strided(context, view, offset, source, shape);
-    int rc = shmemi_ucx_target_of(view, &target);
-    if (rc)
-        return rc;
-    if (!is_host(source)) {
-        rc = shmemi_ucx_bounce_put(target, offset, source, shape);
-        shmemi_ucx_note_pending(context);
-        return rc;
-    }
     struct shmemi_ucx_rows rows = {
         .width = shape->width,
         .rows = shape->rows,
         .offset = offset,
-        .peer_pitch = shape->dest_pitch,
-        .memory = (char *)source->address,
-        .memory_pitch = shape->source_pitch,
+        .peer_pitch = is_put ? shape->dest_pitch : shape->source_pitch,
+        .memory = local_end(mine),
+        .memory_pitch = is_put ? shape->source_pitch : shape->dest_pitch,
     };
-    rc = shmemi_ucx_finish(shmemi_ucx_put_rows(target, &rows, &batch), &batch);
-    shmemi_ucx_note_pending(context);
+    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(direction, target, &rows, &batch), &batch);
+    if (is_put)
+        shmemi_ucx_note_pending(context);
     return rc;
+}
+
+int shmemi_ucx_by_request(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                          const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine,
+                          const struct shmemi_shape *shape)
+{
+    return direction == SHMEMI_UCX_PUT ? shmemi_driver_staged.put_strided(context, view, offset, mine, shape)
+                                       : shmemi_driver_staged.get_strided(context, view, offset, mine, shape);
+}
+
+static int transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context, const struct shmemi_view *view,
+                    size_t offset, const struct shmemi_place *mine, const struct shmemi_shape *shape)
+{
+    const struct shmemi_ucx_target *target;
+    if (!shape->width || !shape->rows)
+        return 0;
+    if (shmemi_ucx_is_better_packed(shape))
+        return shmemi_ucx_by_request(direction, context, view, offset, mine, shape);
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc)
+        return rc;
+    return is_host(mine) ? shmemi_ucx_transfer(direction, context, target, offset, mine, shape)
+                         : shmemi_ucx_bounce(direction, context, target, offset, mine, shape);
+}
+
+static int put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, shape);
 }
 
 static int get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    const struct shmemi_ucx_target *target;
-    struct shmemi_ucx_batch batch = {0};
-    if (!shape->width || !shape->rows)
-        return 0;
-    if (shmemi_ucx_is_better_packed(shape))
-        return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
-    int rc = shmemi_ucx_target_of(view, &target);
-    if (rc)
-        return rc;
-    if (!is_host(dest))
-        return shmemi_ucx_bounce_get(target, offset, dest, shape);
-    struct shmemi_ucx_rows rows = {
-        .width = shape->width,
-        .rows = shape->rows,
-        .offset = offset,
-        .peer_pitch = shape->source_pitch,
-        .memory = (char *)dest->address,
-        .memory_pitch = shape->dest_pitch,
-    };
-    return shmemi_ucx_finish(shmemi_ucx_get_rows(target, &rows, &batch), &batch);
+    return transfer(SHMEMI_UCX_GET, context, view, offset, dest, shape);
 }
 
 static int ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -227,36 +210,29 @@ static int ucx_get(struct shmemi_context *context, const struct shmemi_view *vie
     return get_strided(context, view, offset, dest, &shape);
 }
 
-static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes)
+static int start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                     const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine, size_t nbytes)
 {
     const struct shmemi_ucx_target *target;
-    if (shmemi_batch_takes(context, source, nbytes) || !is_host(source))
-        return ucx_put(context, view, offset, source, nbytes);
     if (!nbytes)
         return 0;
     int rc = shmemi_ucx_target_of(view, &target);
-    if (rc)
-        return rc;
-    rc = shmemi_ucx_start_put(target, offset, host_bytes(source), nbytes, &context->network);
-    shmemi_ucx_note_pending(context);
-    return rc;
+    return rc ? rc : shmemi_ucx_start_nbi(direction, context, target, offset, mine, nbytes);
+}
+
+static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes)
+{
+    if (shmemi_batch_takes(context, source, nbytes) || !is_host(source))
+        return ucx_put(context, view, offset, source, nbytes);
+    return start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
 }
 
 static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *dest, size_t nbytes)
 {
-    const struct shmemi_ucx_target *target;
-    if (!is_host(dest))
-        return ucx_get(context, view, offset, dest, nbytes);
-    if (!nbytes)
-        return 0;
-    int rc = shmemi_ucx_target_of(view, &target);
-    if (rc)
-        return rc;
-    rc = shmemi_ucx_start_get(target, offset, host_bytes(dest), nbytes, &context->network);
-    shmemi_ucx_note_pending(context);
-    return rc;
+    return is_host(dest) ? start_nbi(SHMEMI_UCX_GET, context, view, offset, dest, nbytes)
+                         : ucx_get(context, view, offset, dest, nbytes);
 }
 
 /* ---- Order and completion ---------------------------------------------------------------------------------------- */

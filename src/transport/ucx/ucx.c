@@ -90,14 +90,19 @@ static void on_completion(void *request, ucs_status_t status, void *user_data)
     shmemi_ucx_batch_done(user_data, status);
 }
 
-void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p)
+ucp_request_param_t shmemi_ucx_param(void *user_data)
 {
-    *param_p = (ucp_request_param_t){
+    return (ucp_request_param_t){
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.send = on_completion,
-        .user_data = batch,
+        .user_data = user_data,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
+}
+
+void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p)
+{
+    *param_p = shmemi_ucx_param(batch);
+    param_p->cb.send = on_completion;
 }
 
 int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what)
