@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
+#include "instrument/watch.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -20,7 +21,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 struct letter {
@@ -221,17 +221,10 @@ static bool is_awaited(const struct shmemi_mailbox_label *labels, int node_rank)
     return mailbox >= 0 && node_rank != shmemi_job.node_rank && labels[node_rank].token && labels[node_rank].n_enclosed;
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Sending and receiving in turns: two PEs whose sockets are full would wait for each other. */
 static void work(struct sending *sending, struct receiving *receiving)
 {
-    double end = seconds() + (double)shmemi_settings.timeout;
+    uint64_t end = shmemi_clock() + shmemi_settings.timeout * 1000000000u;
     unsigned spins = 0;
     for (;;) {
         bool is_sent = mailbox < 0 || send_more(sending, receiving->labels);
@@ -239,7 +232,7 @@ static void work(struct sending *sending, struct receiving *receiving)
             spins = 0;
         if (is_sent && !receiving->n_missing)
             return;
-        if (seconds() > end) {
+        if (shmemi_clock() > end) {
             shmemi_warn("descriptors of GPU memory of %d PEs have not come within %zu s (SHMEM_TIMEOUT)",
                         receiving->n_missing, shmemi_settings.timeout);
             return;

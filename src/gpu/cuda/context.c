@@ -96,6 +96,20 @@ void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event)
         shmemi_cuda.cuEventDestroy(event);
 }
 
+int shmemi_cuda_record(struct shmemi_cuda_context *context, CUstream stream, CUevent *event_p)
+{
+    CUevent event;
+    int rc = shmemi_cuda_event_take(context, &event);
+    if (rc)
+        return rc;
+    rc = CUDA_CALL(cuEventRecord, event, stream);
+    if (rc)
+        shmemi_cuda_event_give(context, event);
+    else
+        *event_p = event;
+    return rc;
+}
+
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 static struct shmemi_cuda_context *look_up(CUcontext context, int device, bool is_shadow)

@@ -79,6 +79,8 @@ int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p);
 /* Events without timing. The context is current when one is taken. */
 int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p);
 void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event);
+/* Take an event and record it behind what is in the stream. */
+int shmemi_cuda_record(struct shmemi_cuda_context *context, CUstream stream, CUevent *event_p);
 
 /* Make the context current in this thread; leave restores the one before. In the program's threads it mostly is current
  * already; the service thread has none. */
@@ -101,6 +103,18 @@ static inline void shmemi_cuda_leave(bool pushed)
     CUcontext popped;
     if (pushed)
         shmemi_cuda.cuCtxPopCurrent(&popped);
+}
+
+/* Enter the context and find this thread's stream in it; -errno, with nothing entered. */
+static inline int shmemi_cuda_enter_stream(struct shmemi_cuda_context *context, CUstream *stream_p, bool *pushed_p)
+{
+    int rc = shmemi_cuda_enter(context, pushed_p);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream(context, stream_p);
+    if (rc)
+        shmemi_cuda_leave(*pushed_p);
+    return rc;
 }
 
 static inline bool shmemi_place_is_cuda(const struct shmemi_place *place)

@@ -21,20 +21,11 @@ static int record(struct shmemi_cuda_context *context, CUevent *event_p)
 {
     bool pushed;
     CUstream stream;
-    CUevent event = NULL;
-    int rc = shmemi_cuda_enter(context, &pushed);
+    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(context, &stream);
-    if (!rc)
-        rc = shmemi_cuda_event_take(context, &event);
-    if (!rc)
-        rc = CUDA_CALL(cuEventRecord, event, stream);
+    rc = shmemi_cuda_record(context, stream, event_p);
     shmemi_cuda_leave(pushed);
-    if (!rc)
-        *event_p = event;
-    else if (event)
-        shmemi_cuda_event_give(context, event);
     return rc;
 }
 
@@ -42,12 +33,10 @@ static int wait_for(struct shmemi_cuda_context *context, CUevent event)
 {
     bool pushed;
     CUstream stream;
-    int rc = shmemi_cuda_enter(context, &pushed);
+    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(context, &stream);
-    if (!rc)
-        rc = CUDA_CALL(cuStreamWaitEvent, stream, event, 0);
+    rc = CUDA_CALL(cuStreamWaitEvent, stream, event, 0);
     shmemi_cuda_leave(pushed);
     return rc;
 }
@@ -99,14 +88,7 @@ static int context_of(const struct shmemi_place *dest, const struct shmemi_place
 static int queue_enter(struct queue *queue, const struct shmemi_place *dest, const struct shmemi_place *source)
 {
     int rc = context_of(dest, source, &queue->context);
-    if (!rc)
-        rc = shmemi_cuda_enter(queue->context, &queue->pushed);
-    if (rc)
-        return rc;
-    rc = shmemi_cuda_stream(queue->context, &queue->stream);
-    if (rc)
-        shmemi_cuda_leave(queue->pushed);
-    return rc;
+    return rc ? rc : shmemi_cuda_enter_stream(queue->context, &queue->stream, &queue->pushed);
 }
 
 static int enqueue_untimed(const struct queue *queue, const struct shmemi_place *dest,
@@ -251,21 +233,17 @@ static int burst_copy(const struct shmemi_place *dest, const struct shmemi_place
 static int burst_mark(const struct shmemi_burst *burst, struct shmemi_event *event_p)
 {
     struct shmemi_cuda_context *context = burst->object;
-    CUevent event = NULL;
+    CUevent event;
     bool pushed;
     int rc = shmemi_cuda_enter(context, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_event_take(context, &event);
-    if (!rc)
-        rc = CUDA_CALL(cuEventRecord, event, burst->handle);
+    rc = shmemi_cuda_record(context, burst->handle, &event);
     if (rc)
         shmemi_cuda.cuStreamSynchronize(burst->handle);
-    shmemi_cuda_leave(pushed);
-    if (!rc)
+    else
         *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = context, .handle = event};
-    else if (event)
-        shmemi_cuda_event_give(context, event);
+    shmemi_cuda_leave(pushed);
     return rc;
 }
 

@@ -138,20 +138,6 @@ static int await_empty(struct slot *slot, CUstream stream)
     return 0;
 }
 
-static int record(struct shmemi_cuda_context *context, CUstream stream, CUevent *event_p)
-{
-    CUevent event;
-    int rc = shmemi_cuda_event_take(context, &event);
-    if (rc)
-        return rc;
-    rc = CUDA_CALL(cuEventRecord, event, stream);
-    if (rc)
-        shmemi_cuda_event_give(context, event);
-    else
-        *event_p = event;
-    return rc;
-}
-
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
 static int copy_out(struct slot *slot, struct shmemi_cuda_context *context, uintptr_t source, size_t nbytes,
@@ -159,16 +145,14 @@ static int copy_out(struct slot *slot, struct shmemi_cuda_context *context, uint
 {
     bool pushed;
     CUstream stream;
-    int rc = shmemi_cuda_enter(context, &pushed);
+    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(context, &stream);
-    if (!rc)
-        rc = await_empty(slot, stream);
+    rc = await_empty(slot, stream);
     if (!rc)
         rc = CUDA_CALL(cuMemcpyDtoHAsync, slot->memory, source, nbytes, stream);
     if (!rc)
-        rc = record(context, stream, filled_p);
+        rc = shmemi_cuda_record(context, stream, filled_p);
     shmemi_cuda_leave(pushed);
     return rc;
 }
@@ -178,16 +162,14 @@ static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintp
 {
     bool pushed;
     CUstream stream;
-    int rc = shmemi_cuda_enter(context, &pushed);
+    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(context, &stream);
-    if (!rc)
-        rc = CUDA_CALL(cuStreamWaitEvent, stream, filled, 0);
+    rc = CUDA_CALL(cuStreamWaitEvent, stream, filled, 0);
     if (!rc)
         rc = CUDA_CALL(cuMemcpyHtoDAsync, dest, slot->memory, nbytes, stream);
     if (!rc && !is_awaited)
-        rc = record(context, stream, &slot->emptied);
+        rc = shmemi_cuda_record(context, stream, &slot->emptied);
     slot->emptied_in = context;
     shmemi_cuda_leave(pushed);
     return rc;
@@ -225,12 +207,10 @@ static int synchronize(struct shmemi_cuda_context *context)
 {
     bool pushed;
     CUstream stream;
-    int rc = shmemi_cuda_enter(context, &pushed);
+    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(context, &stream);
-    if (!rc)
-        rc = CUDA_CALL(cuStreamSynchronize, stream);
+    rc = CUDA_CALL(cuStreamSynchronize, stream);
     shmemi_cuda_leave(pushed);
     return rc;
 }
@@ -293,7 +273,7 @@ int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi
         return rc;
     rc = shmemi_cuda_stream(ends.dest, &stream);
     if (!rc)
-        rc = record(ends.dest, stream, &event);
+        rc = shmemi_cuda_record(ends.dest, stream, &event);
     if (rc)
         shmemi_cuda.cuStreamSynchronize(stream);
     else

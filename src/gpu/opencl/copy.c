@@ -76,76 +76,67 @@ static void set_origin(size_t origin[3], size_t offset, size_t pitch)
     origin[2] = 0;
 }
 
+/* The direction of a copy between a buffer and host memory. */
+enum direction { WRITE, READ };
+
+static cl_int enqueue_bytes(cl_command_queue queue, enum direction direction, const struct end *device, char *host,
+                            size_t nbytes, cl_bool blocking, cl_event *event_p)
+{
+    return direction == WRITE ? cl->clEnqueueWriteBuffer(queue, device->buffer->buffer, blocking, device->offset,
+                                                         nbytes, host, 0, NULL, event_p)
+                              : cl->clEnqueueReadBuffer(queue, device->buffer->buffer, blocking, device->offset, nbytes,
+                                                        host, 0, NULL, event_p);
+}
+
 /* Row by row, for implementations that refuse a rectangle whose rows cross a multiple of the pitch. The queue is in
  * order, so all rows are done when the last one is. */
-static cl_int write_rows(cl_command_queue queue, const struct end *dest, const struct end *source,
-                         const struct shmemi_shape *shape, cl_event *event_p)
+static cl_int enqueue_rows(cl_command_queue queue, enum direction direction, struct end device, size_t device_pitch,
+                           char *host, size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
 {
     cl_int status = CL_SUCCESS;
     for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
         bool is_last = row + 1 == shape->rows;
-        status = cl->clEnqueueWriteBuffer(
-            queue, dest->buffer->buffer, is_last && !event_p, dest->offset + row * shape->dest_pitch, shape->width,
-            source->pointer + row * shape->source_pitch, 0, NULL, is_last ? event_p : NULL);
+        status =
+            enqueue_bytes(queue, direction, &device, host, shape->width, is_last && !event_p, is_last ? event_p : NULL);
+        device.offset += device_pitch;
+        host += host_pitch;
     }
     if (status != CL_SUCCESS)
         cl->clFinish(queue);
     return status;
 }
 
-static cl_int read_rows(cl_command_queue queue, const struct end *dest, const struct end *source,
-                        const struct shmemi_shape *shape, cl_event *event_p)
+static int enqueue(enum direction direction, const struct end *device, size_t device_pitch, char *host,
+                   size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
 {
-    cl_int status = CL_SUCCESS;
-    for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
-        bool is_last = row + 1 == shape->rows;
-        status = cl->clEnqueueReadBuffer(queue, source->buffer->buffer, is_last && !event_p,
-                                         source->offset + row * shape->source_pitch, shape->width,
-                                         dest->pointer + row * shape->dest_pitch, 0, NULL, is_last ? event_p : NULL);
-    }
-    if (status != CL_SUCCESS)
-        cl->clFinish(queue);
-    return status;
+    cl_bool blocking = event_p == NULL;
+    cl_mem buffer = device->buffer->buffer;
+    cl_command_queue queue = shmemi_opencl_queue(device->buffer->context);
+    if (shape->rows == 1)
+        return shmemi_opencl_check(enqueue_bytes(queue, direction, device, host, shape->width, blocking, event_p),
+                                   direction == WRITE ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer");
+    size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
+    set_origin(origin, device->offset, device_pitch);
+    cl_int status = direction == WRITE
+                        ? cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region,
+                                                       device_pitch, 0, host_pitch, 0, host, 0, NULL, event_p)
+                        : cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region,
+                                                      device_pitch, 0, host_pitch, 0, host, 0, NULL, event_p);
+    if (status == CL_INVALID_VALUE)
+        status = enqueue_rows(queue, direction, *device, device_pitch, host, host_pitch, shape, event_p);
+    return shmemi_opencl_check(status, direction == WRITE ? "clEnqueueWriteBufferRect" : "clEnqueueReadBufferRect");
 }
 
 static int enqueue_write(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                          cl_event *event_p)
 {
-    cl_bool blocking = event_p == NULL;
-    cl_mem buffer = dest->buffer->buffer;
-    cl_command_queue queue = shmemi_opencl_queue(dest->buffer->context);
-    if (shape->rows == 1)
-        return shmemi_opencl_check(cl->clEnqueueWriteBuffer(queue, buffer, blocking, dest->offset, shape->width,
-                                                            source->pointer, 0, NULL, event_p),
-                                   "clEnqueueWriteBuffer");
-    size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
-    set_origin(origin, dest->offset, shape->dest_pitch);
-    cl_int status =
-        cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region, shape->dest_pitch, 0,
-                                     shape->source_pitch, 0, source->pointer, 0, NULL, event_p);
-    if (status == CL_INVALID_VALUE)
-        status = write_rows(queue, dest, source, shape, event_p);
-    return shmemi_opencl_check(status, "clEnqueueWriteBufferRect");
+    return enqueue(WRITE, dest, shape->dest_pitch, source->pointer, shape->source_pitch, shape, event_p);
 }
 
 static int enqueue_read(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                         cl_event *event_p)
 {
-    cl_bool blocking = event_p == NULL;
-    cl_mem buffer = source->buffer->buffer;
-    cl_command_queue queue = shmemi_opencl_queue(source->buffer->context);
-    if (shape->rows == 1)
-        return shmemi_opencl_check(cl->clEnqueueReadBuffer(queue, buffer, blocking, source->offset, shape->width,
-                                                           dest->pointer, 0, NULL, event_p),
-                                   "clEnqueueReadBuffer");
-    size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
-    set_origin(origin, source->offset, shape->source_pitch);
-    cl_int status =
-        cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region, shape->source_pitch, 0,
-                                    shape->dest_pitch, 0, dest->pointer, 0, NULL, event_p);
-    if (status == CL_INVALID_VALUE)
-        status = read_rows(queue, dest, source, shape, event_p);
-    return shmemi_opencl_check(status, "clEnqueueReadBufferRect");
+    return enqueue(READ, source, shape->source_pitch, dest->pointer, shape->dest_pitch, shape, event_p);
 }
 
 /* Wait for an event and release it. */

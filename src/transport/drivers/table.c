@@ -106,34 +106,33 @@ static int flush(struct shmemi_context *context)
     return rc;
 }
 
-int shmemi_drivers_fence(struct shmemi_context *context)
-{
-    int rc = flush(context);
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
-        rc = fence_kind(context, kind);
-    return rc;
-}
-
-int shmemi_drivers_quiet(struct shmemi_context *context)
-{
-    int rc = flush(context);
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
-        rc = quiet_kind(context, kind);
-    return rc;
-}
-
 static int poll_kind(struct shmemi_context *context, int kind)
 {
     const struct shmemi_count *count = &context->pending.of[kind];
     return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->poll(context);
 }
 
-int shmemi_drivers_poll(struct shmemi_context *context)
+static inline int flush_and(int (*act)(struct shmemi_context *, int kind), struct shmemi_context *context)
 {
     int rc = flush(context);
     for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
-        rc = poll_kind(context, kind);
+        rc = act(context, kind);
     return rc;
+}
+
+int shmemi_drivers_fence(struct shmemi_context *context)
+{
+    return flush_and(fence_kind, context);
+}
+
+int shmemi_drivers_quiet(struct shmemi_context *context)
+{
+    return flush_and(quiet_kind, context);
+}
+
+int shmemi_drivers_poll(struct shmemi_context *context)
+{
+    return flush_and(poll_kind, context);
 }
 
 /* ---- Gathering --------------------------------------------------------------------------------------------------- */

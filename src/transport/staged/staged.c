@@ -44,7 +44,6 @@ static int failed_at(const struct shmemi_view *view)
     return -EIO;
 }
 
-/* Wait for the answer of a slot that this thread holds. */
 int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot)
 {
     return shmemi_slot_wait(slot) ? failed_at(view) : 0;
@@ -69,7 +68,6 @@ struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum
     };
 }
 
-/* Called after requests of this context have been sent whose completion quiet has to wait for. */
 void shmemi_staged_note_pending(struct shmemi_context *context)
 {
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_STAGED);
@@ -80,7 +78,6 @@ int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_reque
     return view->link->send(view->pe, request);
 }
 
-/* Wait for a free slot; the caller has no pieces of its own under way that could free one. */
 unsigned shmemi_staged_await_slot(struct shmemi_context *context)
 {
     unsigned spins = 0;
@@ -90,7 +87,6 @@ unsigned shmemi_staged_await_slot(struct shmemi_context *context)
     return (unsigned)slot;
 }
 
-/* Send a request. Its answer, if any, is copied to its place by quiet, or by a thread that needs the slot. */
 int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
@@ -146,6 +142,19 @@ static int claim_slot(struct shmemi_context *context, const struct shmemi_view *
     return 0;
 }
 
+/* Start to copy a piece into a slot. */
+static int start_load(unsigned slot, const struct shmemi_place *source, const struct shmemi_shape *whole,
+                      const struct shmemi_piece *piece, struct shmemi_event *event_p)
+{
+    struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
+    from.address += shmemi_piece_offset(piece, whole->source_pitch);
+    struct shmemi_shape shape = shmemi_shape_pack(piece, whole->source_pitch);
+    int rc = from.memory->copy_start(&staging, &from, &shape, event_p);
+    if (rc)
+        shmemi_slot_free(slot);
+    return rc;
+}
+
 static int load_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, const struct shmemi_shape *whole,
                       const struct shmemi_piece *piece, struct loading *loading)
@@ -161,15 +170,10 @@ static int load_piece(struct shmemi_context *context, const struct shmemi_view *
             return rc;
         }
     }
-    struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
-    from.address += shmemi_piece_offset(piece, whole->source_pitch);
-    struct shmemi_shape shape = shmemi_shape_pack(piece, whole->source_pitch);
     unsigned last = (loading->head + loading->count) % LOOKAHEAD;
-    rc = from.memory->copy_start(&staging, &from, &shape, &loading->piece[last].event);
-    if (rc) {
-        shmemi_slot_free(slot);
+    rc = start_load(slot, source, whole, piece, &loading->piece[last].event);
+    if (rc)
         return rc;
-    }
     loading->piece[last].request =
         shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
     loading->count++;
@@ -307,14 +311,9 @@ static int load_and_leave(struct shmemi_context *context, const struct shmemi_vi
 {
     unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_event event;
-    struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
-    from.address += shmemi_piece_offset(piece, whole->source_pitch);
-    struct shmemi_shape shape = shmemi_shape_pack(piece, whole->source_pitch);
-    int rc = source->memory->copy_start(&staging, &from, &shape, &event);
-    if (rc) {
-        shmemi_slot_free(slot);
+    int rc = start_load(slot, source, whole, piece, &event);
+    if (rc)
         return rc;
-    }
     struct shmemi_request request =
         shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
     shmemi_slot_leave_loading(slot, &event, view, &request);
