@@ -5,7 +5,6 @@
 #include "bootstrap/job.h"
 
 #include "base/cores.h"
-#include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
 

@@ -5,7 +5,6 @@
 #ifndef SHMEMI_JOB_H
 #define SHMEMI_JOB_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct shmemi_job {
@@ -32,5 +31,12 @@ void shmemi_job_close(void);
 
 /* Position of a PE among those of this node, or -1 when it is on another node. */
 int shmemi_job_node_rank_of(int pe);
+
+/* Numbers of the regions that every job has; mapped objects follow. The same on every PE. */
+enum {
+    SHMEMI_REGION_HEAP = 0,
+    SHMEMI_REGION_STATIC = 1,
+    SHMEMI_REGION_FIRST_MAPPED = 2,
+};
 
 #endif

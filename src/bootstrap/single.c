@@ -36,9 +36,7 @@ static const char *single_job_name(void)
 
 static int single_put(const char *key, const void *value, size_t size)
 {
-    (void)key;
-    (void)value;
-    (void)size;
+    (void)key, (void)value, (void)size;
     return 0;
 }
 
@@ -49,10 +47,7 @@ static int single_fence(void)
 
 static int single_get(int pe, const char *key, void *value, size_t *size_p)
 {
-    (void)pe;
-    (void)key;
-    (void)value;
-    (void)size_p;
+    (void)pe, (void)key, (void)value, (void)size_p;
     return -ENOENT;
 }
 

@@ -15,6 +15,7 @@
 #ifndef SHMEMI_DOUBLE_QUEUE_H
 #define SHMEMI_DOUBLE_QUEUE_H
 
+#include "gpu/processor.h"
 #include "gpu/shape.h"
 
 #include <sched.h>
@@ -69,5 +70,16 @@ unsigned shmemi_double_queue_threads(const struct shmemi_double_queue *queue);
 /* Copy, and return when all is in place. The caller sees to it that there is one copy at a time. On an error, which is
  * the first one of the DMA functions, nothing is under way any more. */
 int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy);
+
+/* Rows of host memory as the host side of a queued copy (gpu/host_rows.c). */
+struct shmemi_host_rows {
+    char *host;
+    size_t pitch; /* from row to row; ignored when there is one */
+    struct shmemi_cutter cutter;
+    shmemi_streaming_copy_t stream_copy;
+};
+
+extern const struct shmemi_host_side shmemi_host_rows_out; /* to the device; host is a struct shmemi_host_rows */
+extern const struct shmemi_host_side shmemi_host_rows_in;
 
 #endif

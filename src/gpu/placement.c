@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "gpu/placement.h"
 
-#include "base/log.h"
 #include "gpu/memory.h"
 
 #include <hwloc.h>

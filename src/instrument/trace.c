@@ -4,10 +4,8 @@
  */
 #include "instrument/trace.h"
 
-#include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
-#include "base/region_ids.h"
 #include "instrument/trace_file.h"
 #include "instrument/watch.h"
 

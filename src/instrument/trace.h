@@ -12,7 +12,6 @@
 #ifndef SHMEMI_TRACE_H
 #define SHMEMI_TRACE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct shmemi_trace_transfer {

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "gpu/memory.h"
 #include "transport/driver.h"
-#include "base/region_ids.h"
+#include "bootstrap/job.h"
 
 #include <stdbool.h>
 #include <stddef.h>

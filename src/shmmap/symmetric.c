@@ -8,7 +8,6 @@
 #include "shmmap/static_data.h"
 #include "bootstrap/bootstrap.h"
 #include "transport/drivers/exchange.h"
-#include "transport/drivers/open.h"
 #include "transport/drivers/table.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"

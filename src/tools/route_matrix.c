@@ -5,7 +5,6 @@
 #include "tools/route_matrix.h"
 
 #include "shmem/shmemx.h"
-#include "transport/driver.h"
 #include "transport/drivers/table.h"
 #include "bootstrap/job.h"
 

@@ -7,20 +7,16 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "transport/driver.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
+#include "transport/node.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 struct letter {
@@ -44,19 +40,12 @@ struct envelope {
 
 static int mailbox = -1;
 
-static socklen_t address_of(int pe, struct sockaddr_un *address)
-{
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mapshmem-%u-%016llx-%d-descriptors",
-                          (unsigned)getuid(), (unsigned long long)shmemi_job.key, pe);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
+static const char PURPOSE[] = "-descriptors";
 
 void shmemi_mailbox_open(struct shmemi_mailbox_label *label_p)
 {
     struct sockaddr_un address;
-    socklen_t length = address_of(shmemi_job.pe, &address);
+    socklen_t length = shmemi_node_address(shmemi_job.pe, PURPOSE, &address);
     *label_p = (struct shmemi_mailbox_label){0};
     mailbox = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (mailbox >= 0 && !bind(mailbox, (struct sockaddr *)&address, length) &&
@@ -103,7 +92,7 @@ static int post(struct envelope *envelope, int node_rank)
 {
     struct sockaddr_un address;
     envelope->message.msg_name = &address;
-    envelope->message.msg_namelen = address_of(shmemi_job.node_pes[node_rank], &address);
+    envelope->message.msg_namelen = shmemi_node_address(shmemi_job.node_pes[node_rank], PURPOSE, &address);
     ssize_t sent = sendmsg(mailbox, &envelope->message, MSG_DONTWAIT | MSG_NOSIGNAL);
     return sent == (ssize_t)sizeof envelope->letter ? 0 : errno == EINTR ? -EAGAIN : -errno;
 }

@@ -11,14 +11,11 @@
 #include "instrument/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/sysinfo.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static const uint64_t NODE_MAGIC = 0x6d61706e6f646531u; /* "mapnode1" */
@@ -32,20 +29,19 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-/* The address of a PE's doorbell is an abstract name: it vanishes with the socket. */
-static socklen_t doorbell_address(int pe, struct sockaddr_un *address)
+socklen_t shmemi_node_address(int pe, const char *purpose, struct sockaddr_un *address)
 {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
-    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mapshmem-%u-%016llx-%d",
-                          (unsigned)getuid(), (unsigned long long)shmemi_job.key, pe);
+    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mapshmem-%u-%016llx-%d%s",
+                          (unsigned)getuid(), (unsigned long long)shmemi_job.key, pe, purpose);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
 static int make_doorbell(void)
 {
     struct sockaddr_un address;
-    socklen_t length = doorbell_address(shmemi_job.pe, &address);
+    socklen_t length = shmemi_node_address(shmemi_job.pe, "", &address);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, length)) {
         int rc = -errno;
@@ -129,7 +125,7 @@ static int send_segment(int pe)
     struct sockaddr_un address;
     struct msghdr message = {
         .msg_name = &address,
-        .msg_namelen = doorbell_address(pe, &address),
+        .msg_namelen = shmemi_node_address(pe, "", &address),
         .msg_iov = &vector,
         .msg_iovlen = 1,
         .msg_control = &control,
@@ -270,7 +266,7 @@ void shmemi_node_leave(void)
 void shmemi_node_ring_doorbell(int node_rank)
 {
     struct sockaddr_un address;
-    socklen_t length = doorbell_address(shmemi_job.node_pes[node_rank], &address);
+    socklen_t length = shmemi_node_address(shmemi_job.node_pes[node_rank], "", &address);
     /* a full socket means that a wake-up is under way already */
     ssize_t ignored =
         sendto(shmemi_node.doorbell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, length);

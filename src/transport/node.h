@@ -16,6 +16,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 enum {
     SHMEMI_CACHE_LINE = 64,
@@ -79,6 +81,9 @@ extern struct shmemi_node shmemi_node;
 int shmemi_node_bind(size_t heap_size);
 int shmemi_node_join(void);
 void shmemi_node_leave(void);
+
+/* The address of a PE's socket for a purpose, "" for its doorbell: an abstract name, which vanishes with the socket. */
+socklen_t shmemi_node_address(int pe, const char *purpose, struct sockaddr_un *address);
 
 /* Map this PE's heap at an address of its own choice, over what is there. */
 int shmemi_node_map_heap(void *address);

@@ -17,7 +17,6 @@
 
 #include "gpu/memory.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * The check that every request from another PE passes: good ones pass, and each field with a value out of range is
  * caught, also where sums and products would overflow.
  */
-#include "transport/staged/request_check.h"
+#include "transport/staged/owner.h"
 
 #include "bootstrap/job.h"
 #include "unit.h"

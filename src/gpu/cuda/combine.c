@@ -4,7 +4,6 @@
  * same context. Each element is read and written in place, over NVLink or PCIe, by one launch.
  */
 #include "gpu/cuda/context.h"
-#include "gpu/cuda/timing.h"
 
 enum { THREADS = 256, BLOCKS_MAX = 1024 };
 

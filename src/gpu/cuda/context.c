@@ -9,7 +9,6 @@
 #include "gpu/cuda/context.h"
 
 #include "base/log.h"
-#include "gpu/cuda/relay.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "base/likely.h"
 #include "gpu/cuda/driver.h"
 #include "gpu/cuda/kernels/load.h"
-#include "gpu/cuda/list.h"
 #include "gpu/memory.h"
 
 #include <errno.h>
@@ -17,6 +16,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct shmemi_cuda_lists;
 
 enum { SHMEMI_CUDA_STREAMS = 8, SHMEMI_CUDA_EVENTS = 64 };
 
@@ -169,6 +170,87 @@ void shmemi_cuda_pinned_close(void);
 
 /* gpu/cuda/combine.c */
 int shmemi_cuda_combine(const struct shmemi_combination *combination);
+
+/* gpu/cuda/relay.c: contiguous copies between a shadow context and another one. Each side works on the calling thread's
+ * stream of the context of its own memory, so that copies to and from one object are in order with that thread's other
+ * copies. */
+
+/* Both places are in CUDA memory, in known contexts of which one is a shadow. -ENOTSUP when there is no page-locked
+ * memory: copy some other way. copy returns when the data is in place; start sets an event for that. */
+int shmemi_cuda_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes);
+int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                            struct shmemi_event *event_p);
+
+/* Make the page-locked memory for copies to and from a shadow context, once; the first copy does otherwise. */
+void shmemi_cuda_relay_prepare(struct shmemi_cuda_context *shadow);
+
+/* Free what a shadow context has for it. The context is current and nothing is under way. */
+void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow);
+
+/* gpu/cuda/list.c: lists of small operations, carried out by the library's kernels; what the functions do: memory.h */
+struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
+void shmemi_cuda_list_give(struct shmemi_list *list);
+int shmemi_cuda_list_wait(struct shmemi_list *list);
+/* Lend an empty list to a kernel that the caller launches on the thread's own stream: the kernel writes its end there,
+ * so that list_wait sees it. */
+struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list);
+
+int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
+
+extern const struct shmemi_lists shmemi_cuda_list_calls;
+extern const struct shmemi_agents shmemi_cuda_agents;
+
+/* Free the lists of a context, which is current or gone; none is in use. */
+void shmemi_cuda_lists_close(struct shmemi_cuda_lists *lists);
+
+/* gpu/cuda/timing.c: when the GPU carried out a copy or one of the library's kernels, for shmemi_copy_observer. An
+ * event with timing stands in front of it and one behind it, and they are read when both are complete. */
+struct shmemi_cuda_timing;
+
+/* Before a copy or kernel is enqueued in a stream of the context, which is current; NULL: this one is not timed. */
+struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *context, CUstream stream);
+/* After it, with its rc; what: a string that stays. If timing is NULL there is nothing to do. */
+void shmemi_cuda_timing_end(struct shmemi_cuda_timing *timing, int rc, const char *what, uint64_t nbytes);
+
+/* Report the copies that are complete. */
+void shmemi_cuda_timings_report(void);
+/* Nothing is under way any more; the contexts are still there. */
+void shmemi_cuda_timings_close(void);
+
+/* The begin of a timing if somebody wants to know; costs one load otherwise. */
+static inline struct shmemi_cuda_timing *shmemi_cuda_time(struct shmemi_cuda_context *context, CUstream stream)
+{
+    return shmemi_unlikely(shmemi_copy_observer != NULL) ? shmemi_cuda_timing_begin(context, stream) : NULL;
+}
+
+/* gpu/cuda/rows.c: strided copies by a kernel. -ENOTSUP, with nothing done, when the memory is not of one context, when
+ * rows of dest overlap, or when there are no kernels or no way to see the end of one: the driver copies then. The
+ * context is current. */
+
+/* Is the kernel quicker than the driver's 2-D copy? */
+bool shmemi_cuda_rows_pay(const struct shmemi_shape *shape);
+
+int shmemi_cuda_rows_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                             const struct shmemi_shape *shape, CUstream stream);
+/* On this thread's stream; complete on return. */
+int shmemi_cuda_rows_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                          const struct shmemi_shape *shape);
+
+/* gpu/cuda/stream.c: operations in streams of the program */
+extern const struct shmemi_streams shmemi_cuda_streams;
+
+/* take_steps of the table. */
+int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
+
+/* gpu/cuda/turn.c. If reserve fails, turn_begin reports it. */
+void shmemi_cuda_turns_reserve(void);
+void shmemi_cuda_turns_close(void);
+int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p);
+int shmemi_cuda_turn_state(void *turn);
+void shmemi_cuda_turn_end(void *turn, int status);
+
+/* Nothing may be under way, and host memory is not page-locked any more. */
+void shmemi_cuda_streams_close(void);
 
 /* gpu/cuda/ipc/ipc.c */
 extern const struct shmemi_sharing shmemi_cuda_sharing;

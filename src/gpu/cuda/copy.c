@@ -9,9 +9,7 @@
  * and from a shadow context are made by gpu/cuda/relay.c.
  */
 #include "base/likely.h"
-#include "gpu/cuda/relay.h"
-#include "gpu/cuda/rows.h"
-#include "gpu/cuda/timing.h"
+#include "gpu/cuda/context.h"
 
 #include <errno.h>
 

@@ -5,15 +5,11 @@
  * Loading the driver does not start CUDA: a program that never uses CUDA pays for a library call or two. A program that
  * holds a device pointer has started CUDA itself.
  */
-#include "base/log.h"
 #include "gpu/copy_pool.h"
 #include "gpu/cuda/context.h"
-#include "gpu/cuda/timing.h"
-#include "gpu/cuda/stream.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- Whose memory is an address? --------------------------------------------------------------------------------- */

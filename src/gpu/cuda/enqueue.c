@@ -3,7 +3,7 @@
  * One copy of CUDA memory, enqueued in a stream: which of the driver's calls, or the kernel, takes it.
  */
 #include "base/likely.h"
-#include "gpu/cuda/rows.h"
+#include "gpu/cuda/context.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -5,12 +5,10 @@
  * polls that word, and asks the driver only now and then whether the kernel has failed. A single transfer is quicker as
  * a copy of the driver; a single atomic operation stores the ticket together with the old value.
  */
-#include "gpu/cuda/list.h"
 
 #include "base/cores.h"
 #include "base/log.h"
 #include "gpu/cuda/context.h"
-#include "gpu/cuda/timing.h"
 #include "gpu/list.h"
 
 #include <stdlib.h>

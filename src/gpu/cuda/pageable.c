@@ -13,7 +13,7 @@
 #include "base/settings.h"
 #include "gpu/copy_pool.h"
 #include "gpu/cuda/context.h"
-#include "gpu/host_rows.h"
+#include "gpu/double_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * engine of one GPU copies a piece out; that of the other copies it in as soon as an event says that it is there, while
  * the next piece is on its way out. The pieces lie in slots, of which each shadow context has a few.
  */
-#include "gpu/cuda/relay.h"
 
+#include "gpu/cuda/context.h"
 #include "base/cores.h"
 #include "base/log.h"
 

@@ -7,14 +7,13 @@
  * neither a multiprocessor nor, on a GPU that several processes share, a slice of its time. A kernel does what these
  * operations cannot.
  */
-#include "gpu/cuda/stream.h"
 
+#include "gpu/cuda/context.h"
 #include "base/log.h"
 #include "base/settings.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
  * Two words of page-locked memory: the stream sets come and then waits for gone. They only grow, so that a turn can be
  * used again as soon as it has been ended, even if the stream has not noticed yet.
  */
-#include "gpu/cuda/stream.h"
 
+#include "gpu/cuda/context.h"
 #include "base/log.h"
 
 #include <errno.h>

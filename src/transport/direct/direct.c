@@ -5,13 +5,16 @@
  *   "cuda-ipc"     objects of other PEs of the node, whose allocation this process has opened
  *   "cuda-shadow"  the same for a GPU that this PE's own GPU cannot access: the allocation is open in a context of this
  *                  process on the owner's GPU, and the memory kind copies between the two contexts
- * transfers.c and amo.c have their operations.
+ * transfers.c has their transfers.
  */
 #include "transport/direct/direct.h"
 
 #include "base/settings.h"
 #include "bootstrap/job.h"
+#include "transport/direct/list.h"
 #include "transport/routes.h"
+#include "transport/staged/owner.h"
+#include "transport/staged/staged.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,6 +70,44 @@ static void ipc_detach(struct shmemi_view *view)
     free(view->data);
     view->data = NULL;
 }
+
+/* ---- Atomic operations -------------------------------------------------------------------------------------------
+ * All PEs use the same agent for a word. Where kernels of this library run on the owner's GPU and kernels of this PE
+ * can access the memory, that is the GPU's atomic unit. Otherwise it is the owner, who uses that unit too or, without
+ * kernels, loads, modifies and stores for all. */
+
+static int amo_on_own(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo, void *fetch_p)
+{
+    struct shmemi_place word = shmemi_view_place(view, offset);
+    return shmemi_owner_amo(&word, amo, fetch_p);
+}
+
+int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_amo *amo, void *fetch_p)
+{
+    if (view->by_agent) {
+        struct shmemi_place word = shmemi_view_place(view, offset);
+        return fetch_p ? shmemi_direct_list_amo_now(context, &word, amo, fetch_p)
+                       : shmemi_direct_list_amo(context, &word, amo, NULL);
+    }
+    if (view->pe == shmemi_job.pe)
+        return amo_on_own(view, offset, amo, fetch_p);
+    return shmemi_staged_amo(context, view, offset, amo, fetch_p);
+}
+
+int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_amo *amo, void *fetch_p)
+{
+    if (view->by_agent) {
+        struct shmemi_place word = shmemi_view_place(view, offset);
+        return shmemi_direct_list_amo(context, &word, amo, fetch_p);
+    }
+    if (view->pe == shmemi_job.pe)
+        return amo_on_own(view, offset, amo, fetch_p);
+    return shmemi_staged_amo_nbi(context, view, offset, amo, fetch_p);
+}
+
+/* ---- The drivers ------------------------------------------------------------------------------------------------- */
 
 const struct shmemi_driver shmemi_driver_local = {
     .name = "local",

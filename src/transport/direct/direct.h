@@ -32,7 +32,7 @@ int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmem
                               const struct shmemi_place *dest, const struct shmemi_shape *shape);
 extern const struct shmemi_collecting shmemi_direct_collecting;
 
-/* transport/direct/amo.c */
+/* transport/direct/direct.c */
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p);
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

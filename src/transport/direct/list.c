@@ -9,7 +9,6 @@
 
 #include "base/settings.h"
 #include "gpu/list.h"
-#include "bootstrap/job.h"
 #include "transport/service.h"
 
 #include <errno.h>

@@ -5,10 +5,9 @@
  */
 #include "transport/drivers/exchange.h"
 
-#include "base/log.h"
 #include "bootstrap/job.h"
-#include "transport/node.h"
 #include "instrument/measure.h"
+#include "transport/node.h"
 #include "transport/drivers/table.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  *
  * The table of workers, and the order in which the parts of transport are opened and closed.
  */
-#include "transport/drivers/open.h"
+#include "transport/drivers/table.h"
 
 #include "bootstrap/job.h"
 #include "transport/direct/list.h"
@@ -10,7 +10,6 @@
 #include "transport/progress.h"
 #include "transport/service.h"
 #include "transport/staged/owner.h"
-#include "transport/staged/ring.h"
 #include "transport/staged/slots.h"
 #include "transport/ucx/ucx.h"
 

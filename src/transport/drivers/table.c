@@ -8,7 +8,7 @@
 #include "bootstrap/job.h"
 #include "transport/drivers/measured.h"
 #include "transport/request.h"
-#include "transport/staged/piece_costs.h"
+#include "transport/staged/pieces.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #define SHMEMI_DRIVERS_TABLE_H
 
 #include "transport/driver.h"
+#include "transport/request.h"
 
 /* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts: staged always does, unless
  * SHMEM_GPU_ROUTE=ipc or =shadow. */
@@ -33,5 +34,18 @@ void shmemi_drivers_hide(uint32_t region);
 /* An object has been mapped, and nothing is under way: measure what copies of its kind of memory cost, unless that is
  * known. */
 void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size);
+
+/* ---- open.c: opening and closing transport as a whole. The node segment (transport/node.h) has its own. ---------- */
+
+/* What this PE can do before it meets the others: opens the network in a job of several nodes. 0 or -errno, logged. */
+int shmemi_transport_prepare(void);
+
+/* The node has been joined: start to serve other PEs, who find symmetric memory through the resolver. */
+int shmemi_transport_start(const struct shmemi_resolver *resolver);
+/* Stop to serve them, after the last barrier. Idempotent. */
+void shmemi_transport_stop(void);
+
+/* Close the network, which lets go of symmetric memory. All PEs have passed a barrier, and transport has stopped. */
+void shmemi_transport_close(void);
 
 #endif

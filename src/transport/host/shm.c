@@ -7,7 +7,6 @@
 #include "transport/driver.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
-#include "base/region_ids.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Gets of the driver "staged": requests that name empty slots, and copies of the answers to their place.
  */
 #include "transport/node.h"
-#include "transport/staged/piece_costs.h"
+#include "transport/staged/pieces.h"
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 

@@ -12,8 +12,6 @@
 #include "instrument/measure.h"
 #include "transport/progress.h"
 #include "transport/staged/batch.h"
-#include "transport/staged/request_check.h"
-#include "transport/staged/ring.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -10,6 +10,16 @@
 
 #include <stdbool.h>
 
+/* Bytes of a request's payload: rows * width, which shmemi_request_check has found to be in range. */
+static inline size_t shmemi_request_payload_size(const struct shmemi_request *request)
+{
+    return (size_t)request->rows * request->width;
+}
+
+/* The check that every request passes before anything is done with it. 0, or -EINVAL: other job, origin or slot out of
+ * range, unknown type, payload longer than a chunk, rows that overlap or leave the address range. */
+int shmemi_request_check(const struct shmemi_request *request);
+
 /* Where symmetric memory lies; before the first request comes. */
 void shmemi_arrivals_open(const struct shmemi_resolver *resolver);
 extern const struct shmemi_resolver *shmemi_owner_resolver;
@@ -25,5 +35,15 @@ int shmemi_owner_amo(const struct shmemi_place *place, const struct shmemi_amo *
 
 /* Settles the copies that are done. */
 extern const struct shmemi_worker shmemi_worker_arrivals;
+
+/* ---- ring.c: requests between PEs of a node, through the node segment -------------------------------------------- */
+
+/* Hands what lies in this PE's ring to shmemi_arrival_accept. */
+extern const struct shmemi_worker shmemi_worker_ring;
+/* Does a request lie in this PE's ring? Any thread. */
+bool shmemi_ring_has_work(void);
+
+/* Free what the ring keeps. */
+void shmemi_ring_close(void);
 
 #endif

@@ -3,12 +3,11 @@
  * Measures copies and requests, each kind once, and remembers what they cost.
  */
 #define _GNU_SOURCE
-#include "transport/staged/piece_costs.h"
+#include "transport/staged/pieces.h"
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
-#include "base/region_ids.h"
 #include "transport/request.h"
 #include "transport/staged/slots.h"
 

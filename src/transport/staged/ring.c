@@ -2,16 +2,13 @@
  *
  * The ring link: sending into the ring of another PE of the node, taking requests out of this PE's own, answering.
  */
-#include "transport/staged/ring.h"
 
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
 #include "transport/request.h"
-#include "transport/staged/request_check.h"
 #include "transport/staged/owner.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static struct shmemi_arrival *free_arrivals; /* under the service lock */

@@ -3,7 +3,7 @@
  * Driver "staged": memory that this PE cannot access itself, by requests to the owner's service thread, whose data goes
  * through staging slots (request.h has the protocol). Puts, atomic operations and completion; get.c has the gets.
  *
- * A transfer is cut into pieces that fit a staging slot (piece_costs.h chooses their size). During a put, the owner
+ * A transfer is cut into pieces that fit a staging slot (pieces.h chooses their size). During a put, the owner
  * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
  * many requests under way as there are slots, and copies answers to their destination while it waits for the next.
  */
@@ -12,8 +12,7 @@
 #include "transport/staged/batch.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
-#include "transport/node.h"
-#include "transport/staged/piece_costs.h"
+#include "transport/staged/pieces.h"
 #include "transport/request.h"
 #include "transport/service.h"
 #include "transport/staged/slots.h"

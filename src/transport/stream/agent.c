@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/progress.h"
-#include "transport/stream/internal.h"
 #include "instrument/trace.h"
 #include "transport/drivers/table.h"
 

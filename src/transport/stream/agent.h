@@ -41,4 +41,16 @@ int shmemi_stream_agent_quiet(void);
 void shmemi_stream_agent_drain(void);
 void shmemi_stream_agent_close(void);
 
+/* ---- Between the files of this folder ---------------------------------------------------------------------------- */
+
+/* Let the stream itself update words, or wait for them; -ENOTSUP, with nothing enqueued, when it cannot (stream.c). */
+int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n);
+
+/* Refuse, with a message and -EBUSY, a stream that is being captured into a graph: whatever is enqueued would belong to
+ * a single operation, but the graph may be executed many times. */
+int shmemi_stream_refuse_recording(const struct shmemi_stream *stream);
+
+/* Forget the barriers so far (transport/stream/barrier.c). */
+void shmemi_stream_barriers_close(void);
+
 #endif

@@ -6,8 +6,6 @@
  * stream that was. So words only grow, and a word that holds a number shows that its writer has reached that round of
  * the barrier with that number.
  */
-#include "transport/stream/internal.h"
-
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
 #include "transport/stream/agent.h"

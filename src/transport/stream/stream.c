@@ -8,10 +8,8 @@
 #include "base/log.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
-#include "base/region_ids.h"
 #include "transport/drivers/measured.h"
 #include "transport/stream/agent.h"
-#include "transport/stream/internal.h"
 #include "transport/ucx/ucx.h"
 #include "transport/drivers/table.h"
 

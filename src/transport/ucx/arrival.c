@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "transport/staged/request_check.h"
 #include "transport/staged/owner.h"
 #include "transport/ucx/internal.h"
 

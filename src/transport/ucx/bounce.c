@@ -8,7 +8,7 @@
  *      get   peer --ucx--> buffer --copy--> GPU
  */
 #include "base/log.h"
-#include "transport/staged/piece_costs.h"
+#include "transport/staged/pieces.h"
 #include "transport/request.h"
 #include "transport/ucx/internal.h"
 

@@ -9,7 +9,6 @@
  */
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "base/region_ids.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>
@@ -222,8 +221,7 @@ static void answer_key(const struct key_request *request, const struct exposure 
 static ucs_status_t on_key_request(void *user_data, const void *header, size_t header_length, void *data, size_t length,
                                    const ucp_am_recv_param_t *param)
 {
-    (void)user_data;
-    (void)data;
+    (void)user_data, (void)data;
     struct key_request request;
     if (header_length != sizeof request || length || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
         shmemi_error("dropped a damaged request for a key");

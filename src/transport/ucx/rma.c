@@ -10,7 +10,6 @@
 #include "transport/staged/batch.h"
 #include "bootstrap/job.h"
 #include "transport/prepared.h"
-#include "transport/request.h"
 #include "transport/service.h"
 #include "transport/ucx/internal.h"
 

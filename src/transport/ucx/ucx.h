@@ -13,9 +13,6 @@
 #include "transport/prepared.h"
 #include "transport/progress.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* Make context and workers and publish the address through the bootstrap (before its fence). */
 int shmemi_ucx_open(void);
 /* Flush and close all endpoints and workers. All PEs have passed a barrier before, and the service thread has stopped:

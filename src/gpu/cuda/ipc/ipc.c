@@ -9,8 +9,6 @@
  * address. Process ids would not do: they repeat in containers.
  */
 #include "gpu/cuda/ipc/handle.h"
-#include "gpu/cuda/list.h"
-#include "gpu/cuda/relay.h"
 
 #include "base/log.h"
 
