@@ -1,54 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * No launcher: a job of one PE.
+ * No launcher: a job of one PE, which gathers its own bytes.
  */
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/gather.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static char name[64];
+static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
+{
+    all->offsets[1] = size;
+    all->bytes = malloc(size + 1);
+    if (!all->bytes)
+        return -ENOMEM;
+    if (size)
+        memcpy(all->bytes, mine, size);
+    return 0;
+}
 
 static int single_open(int *pe_p, int *n_pes_p)
 {
-    snprintf(name, sizeof name, "single.%d", (int)getpid());
     *pe_p = 0;
     *n_pes_p = 1;
-    return 0;
-}
-
-static void single_close(void)
-{
-}
-
-static int single_nodes(int *node_of)
-{
-    node_of[0] = 0;
-    return 0;
-}
-
-static const char *single_job_name(void)
-{
-    return name;
-}
-
-static int single_put(const char *key, const void *value, size_t size)
-{
-    (void)key, (void)value, (void)size;
-    return 0;
-}
-
-static int single_fence(void)
-{
-    return 0;
-}
-
-static int single_get(int pe, const char *key, void *value, size_t *size_p)
-{
-    (void)pe, (void)key, (void)value, (void)size_p;
-    return -ENOENT;
+    return shmemi_gather_open(0, 1, gather);
 }
 
 static void single_abort(int status)
@@ -60,11 +38,11 @@ static void single_abort(int status)
 const struct shmemi_bootstrap shmemi_bootstrap_single = {
     .name = "single",
     .open = single_open,
-    .close = single_close,
-    .nodes = single_nodes,
-    .job_name = single_job_name,
-    .put = single_put,
-    .fence = single_fence,
-    .get = single_get,
+    .close = shmemi_gather_close,
+    .nodes = shmemi_gather_nodes,
+    .job_name = shmemi_gather_job_name,
+    .put = shmemi_gather_put,
+    .fence = shmemi_gather_fence,
+    .get = shmemi_gather_get,
     .abort = single_abort,
 };
