@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For the files of CUDA: the driver's functions, the device and its queues.
+ * For the CUDA files: the driver's functions, the device and its queues.
  */
 #ifndef SUPPORT_CUDA_DRIVER_H
 #define SUPPORT_CUDA_DRIVER_H
@@ -59,7 +59,7 @@ struct cuda_device;
 struct queue {
     struct cuda_device *dev;
     CUstream stream;
-    CUevent event; /* for queues that follow */
+    CUevent event; /* for queues that wait for this one */
 };
 
 struct cuda_device {
@@ -87,7 +87,7 @@ static inline CUdeviceptr cuda_address(const void *buffer)
     return (CUdeviceptr)(uintptr_t)buffer;
 }
 
-/* Makes the device's context that of the calling thread: a process may have several devices. */
+/* Makes the device's context current in the calling thread: a process may have several devices. */
 static inline void cuda_enter(const struct cuda_device *dev)
 {
     cuda_check(cuda.cuCtxSetCurrent(dev->context), "cuCtxSetCurrent");
@@ -99,7 +99,7 @@ void cuda_queue_end(struct queue *queue);
 /* Frees the kernels of a device that is being closed. */
 void cuda_kernels_end(struct cuda_device *dev);
 
-/* What queue_cuda.c has for struct gpu_ops. */
+/* The functions of queue_cuda.c for struct gpu_ops. */
 struct kernel *cuda_kernel(struct device *dev, const char *name, const char *opencl_options);
 struct queue *cuda_first_queue(struct device *dev);
 struct queue *cuda_queue_open(struct device *dev);

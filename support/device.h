@@ -19,7 +19,7 @@ struct buffer;
 struct kernel;
 struct queue;
 
-/* An open device; its kind's files know what comes behind. */
+/* An open device; the files of its kind know what follows this struct. */
 struct device {
     const struct device_ops *ops;
 };
@@ -30,10 +30,10 @@ struct kernel_code {
     const char *opencl;
 };
 
-/* A kernel has the same name and the same parameters in CUDA and in OpenCL. A dimension has global work-items in groups
- * of group; groups are halved until the device can do them, and global sizes rounded up to whole groups, so kernels
- * check their index. group[1] is 0 for one dimension. Without work-items nothing happens. The second dimension has at
- * most 65535 groups. */
+/* A kernel has the same name and the same parameters in CUDA and in OpenCL. Each dimension has `global` work-items in
+ * groups of `group`; groups are halved until the device can run them, and global sizes rounded up to whole groups, so
+ * kernels check their index. group[1] is 0 for one dimension. Zero work-items launch nothing. The second dimension has
+ * at most 65535 groups. */
 struct launch {
     size_t global[2], group[2];
 };
@@ -55,14 +55,14 @@ struct device_copy {
     bool dest_on_device, source_on_device;
 };
 
-/* Rows of `width` bytes; the rows of each end have the same distance, in bytes, between them. */
+/* Rows of `width` bytes, which begin at a fixed distance in bytes from each other, one distance for each end. */
 struct device_block {
     struct device_copy ends;
     size_t width, rows;
     size_t dest_distance, source_distance;
 };
 
-/* Words of 8 bytes with the same distance, in bytes, between them on both ends. */
+/* Words of 8 bytes, at the same fixed distance in bytes from each other at both ends. */
 struct device_words {
     void *dest;
     const void *source;
@@ -101,10 +101,10 @@ struct lock_ops {
 struct gpu_ops {
     const char *(*label)(const struct device *dev);
     bool (*has_double)(const struct device *dev);   /* double precision */
-    size_t (*free_bytes)(const struct device *dev); /* of its memory; OpenCL cannot tell, and gives all of it */
+    size_t (*free_bytes)(const struct device *dev); /* of its memory; OpenCL cannot tell, and returns its size */
 
-    /* opencl_options: what the OpenCL compiler is given for this kernel, NULL for nothing. With the same options the
-     * source is compiled once. Both texts must last, and kernels end, with the device. */
+    /* opencl_options: arguments of the OpenCL compiler for this kernel, or NULL. The source is compiled once for each
+     * set of options. Both texts must last until the device is closed, which frees the kernels. */
     struct kernel *(*kernel)(struct device *dev, const char *name, const char *opencl_options);
 
     struct queue *(*first_queue)(struct device *dev);
@@ -114,8 +114,8 @@ struct gpu_ops {
     void (*queue_close)(struct queue *queue);
     void *(*queue_object)(struct queue *queue); /* its CUstream or cl_command_queue */
 
-    /* These return at once. A copy is one between buffers of one device, in CUDA of any two. There
-     * are at most 32 arguments; values are read before launch returns. */
+    /* These return at once. Copies are between buffers of one device, in CUDA of any two. There are at most 32
+     * arguments; values are read before launch returns. */
     void (*launch)(struct queue *queue, struct kernel *kernel, const struct launch *launch,
                    const struct argument *arguments, int n_arguments);
     void (*fill)(struct queue *queue, struct buffer *buf, size_t offset, uint32_t value, size_t words);
@@ -124,7 +124,7 @@ struct gpu_ops {
 
     void (*finish)(struct queue *queue); /* until all its work is done */
 
-    /* queue does not go on before all that is now in `earlier` is done. Of one device, or of two. Returns at once. */
+    /* Makes queue wait for all that is now in `earlier`, on the same device or another. Returns at once. */
     void (*follow)(struct queue *queue, struct queue *earlier);
 
     /* shmemx_putmem_signal_on_stream or _on_queue with SHMEM_SIGNAL_SET; shmemx_signal_wait_until_on_... with
@@ -152,7 +152,7 @@ struct device_ops {
     struct buffer *(*alloc)(struct device *dev, size_t bytes);
     void (*free)(struct device *dev, struct buffer *buf);
 
-    /* Blocking copies between host memory and a place in a buffer, behind what the first queue holds. */
+    /* Blocking copies between host memory and a place in a buffer, after all that the first queue holds. */
     void (*write)(struct device *dev, struct buffer *buf, size_t offset, const void *source, size_t bytes);
     void (*read)(struct device *dev, void *dest, const struct buffer *buf, size_t offset, size_t bytes);
 
@@ -181,7 +181,7 @@ struct device *device_open(const struct device_ops *ops, int index, const struct
  * kernels, else OpenCL. Collective. */
 const struct device_ops *device_select(const char *name, const struct kernel_code *code);
 
-/* The slots of the table that tests use most, by the device alone. */
+/* The functions of the table that tests use most, without naming the table. */
 
 static inline struct buffer *device_alloc(struct device *dev, size_t bytes)
 {

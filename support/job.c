@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The job, over SHMEM.
+ * The functions of util.h for the job, over SHMEM.
  */
 #include <shmem.h>
 #include <stdlib.h>

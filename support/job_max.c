@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The largest number of all PEs. In a file of its own: libraries before OpenSHMEM 1.5 do not have this reduction.
+ * job_max, in a file of its own since libraries before OpenSHMEM 1.5 lack this reduction.
  */
 #include <shmem.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For the files of OpenCL 1.2: the functions of its loader, the device and its queues.
+ * For the OpenCL 1.2 files: the functions of its loader, the device and its queues.
  */
 #ifndef SUPPORT_OPENCL_DRIVER_H
 #define SUPPORT_OPENCL_DRIVER_H
@@ -94,7 +94,7 @@ void opencl_queue_end(struct queue *queue);
 /* Releases the kernels and programs of a device that is being closed. */
 void opencl_kernels_end(struct opencl_device *dev);
 
-/* What queue_opencl.c has for struct gpu_ops. */
+/* The functions of queue_opencl.c for struct gpu_ops. */
 struct kernel *opencl_kernel(struct device *dev, const char *name, const char *opencl_options);
 struct queue *opencl_first_queue(struct device *dev);
 struct queue *opencl_queue_open(struct device *dev);

@@ -74,7 +74,7 @@ static void flush(struct queue *queue)
     opencl_check(cl.clFlush(queue->queue), "clFlush");
 }
 
-/* On a thread of OpenCL's. */
+/* Called by a thread of OpenCL. */
 static void CL_CALLBACK pass_on(cl_event event, cl_int status, void *user_event)
 {
     (void)event;
@@ -82,7 +82,7 @@ static void CL_CALLBACK pass_on(cl_event event, cl_int status, void *user_event)
     cl.clReleaseEvent(user_event);
 }
 
-/* An event of `context` that completes with event, which is of another context; event is given up for it. */
+/* Exchanges an event of another context for one of this context that completes with it. */
 static cl_event carry_over(cl_context context, cl_event event)
 {
     cl_int rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a launch is cut into groups.
+ * Cuts a launch into groups.
  */
 #include "shape.h"
 

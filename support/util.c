@@ -55,7 +55,7 @@ void quit_all(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (job_rank() == 0) /* at once, so that no launcher breaks the line */
+    if (job_rank() == 0) /* in one call, so that no launcher breaks the line */
         fprintf(stderr, "%s: %s\n", name(), text);
     job_leave();
 }

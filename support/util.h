@@ -14,9 +14,9 @@ extern const char *program_name;
 double now(void); /* seconds */
 double now_us(void);
 
-/* Who this process is in the job, of how many. Collective: a barrier; the largest of all processes' numbers. The end of
- * all processes, when this one has failed; and of this one, when all leave. job.c and job_max.c have them over SHMEM; a
- * program may define all of them itself. */
+/* The job. barrier and max (the largest of all processes' numbers) are collective; abort ends all processes after a
+ * failure of this one; leave ends this one when all leave. job.c and job_max.c define them over SHMEM; a program may
+ * define all of them itself. */
 int job_rank(void);
 int job_size(void);
 void job_barrier(void);

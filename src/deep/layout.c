@@ -194,7 +194,7 @@ static int pointers_overlap(const struct shmemi_graph_work *work)
     return image ? -EBADMSG : -EINVAL;
 }
 
-/* Sort the links. Several links at one place become one; if any of them is followed the result is, so the least target
+/* Sort the links. Several links at one place become one; if any of them is followed, so is the result: the least target
  * is kept. */
 static int sort_links(struct shmemi_graph *graph, const struct shmemi_graph_work *work)
 {

@@ -30,7 +30,7 @@ struct data {
     const struct shmemi_direct_range *direct;
     size_t n_direct;
 
-    size_t at, direct_cut; /* where the next piece begins; where the next direct range does */
+    size_t at, direct_cut; /* where the next piece begins; index of the next direct range */
     char *in_place;        /* where it is packed or unpacked without buffers, or NULL */
 };
 
@@ -49,8 +49,8 @@ struct transfer {
     unsigned spins;
 };
 
-/* Moves to and from one kind of far side. number: below SHMEMI_COPY_BUFFERS_MAX a buffer, from there on a direct range.
- * */
+/* Moves to and from one kind of far side. A number below SHMEMI_COPY_BUFFERS_MAX is a buffer, any other a direct
+ * range. */
 struct moves {
     int (*start)(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes);
     int (*test)(struct transfer *transfer, unsigned buffer);

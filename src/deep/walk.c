@@ -87,7 +87,7 @@ static inline void prefetch_links(const struct shmemi_graph_work *work, uintptr_
     __builtin_prefetch(bytes + type->links[type->n_links - 1].offset);
 }
 
-/* Add an item for n elements at this address, which no item is known to cover; the first `known` of them are in one. */
+/* Add an item for n elements at this address, which no item is known to hold whole; one holds the first `known`. */
 static int add_item(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t n,
                     size_t known)
 {

@@ -131,7 +131,7 @@ function loop(head, k, first, last, words, name, conditions, r) {
 function substitute(line, word) {
     while (match(line, /[{][^{}]*[}]/)) {
         word = substr(line, RSTART + 1, RLENGTH - 2)
-        # what was put in may hold a word itself, as in {={constant}}
+        # the text put in may itself contain such a word, as in {={constant}}
         line = substr(line, 1, RSTART - 1) value_of(word) substr(line, RSTART + RLENGTH)
     }
     return line

@@ -14,10 +14,10 @@
 ! - Arrays of any rank and scalars are passed by address; an array element stands for what follows it in memory.
 !   Arguments are used in place. A section with gaps ends the program with a message; only the local argument of
 !   a blocking transfer may be one, the compiler then passes a packed copy.
-! - Symmetric are variables of the program with SAVE, of modules and of COMMON, results of shmem_allocate, and, through
+! - Symmetric objects are variables with SAVE, of modules and of COMMON, results of shmem_allocate, and, through
 !   c_f_pointer, results of shmem_malloc and shmmap. Only transfers may access the target of a pointer from shmmap.
-! - What other PEs or a nonblocking transfer change should have the attribute TARGET, ASYNCHRONOUS or VOLATILE. (The
-!   arguments here have TARGET, so that gfortran knows that their address is kept.)
+! - Variables that other PEs or a nonblocking transfer change should have the attribute TARGET, ASYNCHRONOUS or
+!   VOLATILE. (The arguments here have TARGET, so that gfortran knows that their address is kept.)
 ! - Not provided: SHPALLOC, SHPDEALLC and SHPCLMOVE of 1.4, which need Cray pointers, and reductions of REAL(16).
 
 module mapshmem

@@ -2,7 +2,7 @@
  *
  * Communication contexts [9.5]. Operations on a context are ordered and completed by its own fence and quiet only.
  *
- * The options are promises of the program about threads and stores. The library would gain nothing from them, so it
+ * The options are promises by the program about threads and stores. The library would gain nothing from them, so it
  * accepts them and ignores them.
  */
 #include "shmem/team.h"

@@ -76,7 +76,7 @@ static int prepare(void)
 }
 
 /* A PE whose preparation failed takes part in the fence, where the others wait, before it ends the job: launchers
- * cannot handle an abort in the middle of a fence. The cause is mostly the same on all PEs, so PE 0 logs it, and the
+ * cannot handle an abort in the middle of a fence. The cause is usually the same on all PEs, so PE 0 logs it, and the
  * others only if PE 0 does not. */
 static int prepare_and_meet(void)
 {
@@ -156,8 +156,8 @@ static void finalize(void)
     close_library();
 }
 
-/* Programs that begin with start_pes need not call shmem_finalize [9.1.13]. Others have forgotten it, which ends the
- * job, since PEs that still run would wait for this one. A PE that exits with an error does not wait for others. */
+/* Programs that begin with start_pes need not call shmem_finalize [9.1.13]. Any other that has not called it ends the
+ * job, since PEs that still run would wait. A PE that exits with an error does not wait for others. */
 static void finalize_at_exit(int status, void *argument)
 {
     (void)argument;

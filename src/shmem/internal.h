@@ -126,7 +126,7 @@ static inline void shmemi_require(int rc)
 /* As shmemi_reach, for a word, which must be aligned to its size. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
-/* Describes a transfer that may have to wait to the watchdog and traces. */
+/* Describes, to the watchdog and traces, a transfer that may have to wait. */
 struct shmemi_transfer_call {
     struct shmemi_call call;
     const struct shmemi_view *view;
@@ -145,8 +145,8 @@ shmemi_transfer_call(const char *routine, const struct shmemi_view *view, size_t
 /* Append "offset 64 of the symmetric heap" and the like. */
 void shmemi_append_address(char *text, size_t size, uint32_t region, size_t offset);
 
-/* Load the word of 2, 4 or 8 bytes at a local address, symmetric or private, in any memory, and extend it by zeros. An
- * acquire: what was ordered before the update that it reads is visible too. */
+/* Load the word of 2, 4 or 8 bytes at a local address, symmetric or private, in any memory, and zero-extend it. The
+ * load is an acquire: what was ordered before the update that it reads is visible too. */
 uint64_t shmemi_load_word(const char *routine, const void *address, unsigned size);
 
 /* An address at which this PE (or, for GPU memory, a kernel) can load and store; NULL if there is none. */

@@ -33,10 +33,10 @@ static void describe_completion(const struct shmemi_call *call, char *text, size
     shmemi_describe_rings(text, size);
 }
 
-/* What nonblocking deep copies leave from now on may belong to transfers that this quiet does not complete. */
+/* Takes the unfinished deep copies first, since later ones may have transfers that this quiet does not complete. */
 static int complete_all(struct shmemi_context *context)
 {
-    struct shmemi_ctx *ctx = (struct shmemi_ctx *)context; /* shmemi_quiet has only those */
+    struct shmemi_ctx *ctx = (struct shmemi_ctx *)context; /* shmemi_quiet passes only these */
     struct shmemi_deep_left *left = shmemi_deep_take_left(ctx);
     int rc = shmemi_drivers_quiet(context);
     if (!rc)
@@ -92,8 +92,7 @@ SHMEMI_API(void, quiet, (void))
     shmemi_quiet(&shmemi_default_ctx);
 }
 
-/* On SHMEM_CTX_INVALID these do nothing [9.12.1, 9.12.2]; so does pe_quiet, for which the specification says nothing.
- * */
+/* On SHMEM_CTX_INVALID these do nothing [9.12.1, 9.12.2]; so does pe_quiet, on which the specification is silent. */
 SHMEMI_API(void, ctx_fence, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)

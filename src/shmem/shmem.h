@@ -7,8 +7,8 @@
  *
  * Sizes named nelems, bsize and the strides dst and sst count elements, of one byte in the routines on void * without a
  * SIZE. Symmetric arguments may lie in the symmetric heap, static data or memory that shmmap returned; the other side
- * of a transfer may be any memory, also of a GPU. PE numbers are those of the team of the context, for the default
- * context those of SHMEM_TEAM_WORLD. Errors that the specification gives no result for are reported and end the job.
+ * of a transfer may be any memory, including a GPU's. PE numbers are those of the context's team; for the default
+ * context, those of SHMEM_TEAM_WORLD. Errors for which the specification gives no result are reported and end the job.
  * The level of thread support [9.2] says which threads may call.
  */
 #ifndef SHMEM_H
@@ -265,8 +265,8 @@ SHMEMI_DECLARE(void, team_destroy, (shmem_team_t team))
 
 /* ---- Contexts [9.5] and sessions [9.9] ------------------------------------------------------------------------------
  *
- * Local. Creation returns 0, or nonzero and sets *ctx to SHMEM_CTX_INVALID. ctx_destroy completes what the context has
- * under way. Of a SERIALIZED context the program makes one call at a time; only the thread that created a PRIVATE
+ * Local. Creation returns 0, or nonzero and sets *ctx to SHMEM_CTX_INVALID. ctx_destroy completes the context's
+ * operations. The program makes one call at a time on a SERIALIZED context; only the thread that created a PRIVATE
  * context uses it. A session announces many small operations, which the library may then batch. */
 
 SHMEMI_DECLARE(int, ctx_create, (long options, shmem_ctx_t *ctx))
@@ -299,10 +299,10 @@ SHMEMI_DECLARE(void, ctx_session_stop, (shmem_ctx_t ctx))
     SHMEMI_DECLARE_BOTH(void, ibget, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
                         size_t nblocks, int pe)
 
-/* get and put return when the local side may be used: the data of get are there, the source of put may be changed. The
- * nbi forms return at once, and quiet completes them. Data of a put are delivered by quiet or a barrier. The signal is
- * updated after the data of its put have been delivered; sig_op is SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD. iput and iget
- * move one element per stride, ibput and ibget one block of bsize elements.
+/* get and put return when the local side may be used: the data of get have arrived, the source of put may be changed.
+ * The nbi forms return at once, and quiet completes them. Data of a put are delivered by quiet or a barrier. The signal
+ * is updated after the data of its put have been delivered; sig_op is SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD. iput and
+ * iget move one element per stride, ibput and ibget one block of bsize elements.
  *
  * void shmem_[ctx_]TYPENAME_{put,get}[_nbi]([ctx,] TYPE *dest, const TYPE *source, size_t nelems, int pe);
  * void shmem_[ctx_]TYPENAME_put_signal[_nbi]([ctx,] TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,
@@ -345,7 +345,7 @@ SHMEMI_DECLARE_BOTH(void, putmem_signal_nbi, void *dest, const void *source, siz
 /* ---- Signals [9.8] --------------------------------------------------------------------------------------------------
  *
  * The updates are atomic. signal_fetch and signal_wait_until act on this PE's own signal and return its value; data
- * that were put with that signal are there then. */
+ * that were put with that signal have then arrived. */
 
 SHMEMI_DECLARE_BOTH(void, signal_add, uint64_t *sig_addr, uint64_t signal, int pe)
 SHMEMI_DECLARE_BOTH(void, signal_set, uint64_t *sig_addr, uint64_t signal, int pe)
@@ -354,7 +354,7 @@ SHMEMI_DECLARE(uint64_t, signal_wait_until, (uint64_t *sig_addr, int cmp, uint64
 
 /* ---- Atomic memory operations [9.7] ---------------------------------------------------------------------------------
  *
- * Atomic with each other on the same word and type. Those with a result return the old value when it is there; those
+ * Atomic with each other on the same word and type. Those with a result wait for the old value and return it; those
  * without one are complete at the target after quiet. */
 
 /* TYPE shmem_[ctx_]TYPENAME_atomic_fetch([ctx,] const TYPE *source, int pe), ..._swap([ctx,] dest, value, pe);

@@ -63,9 +63,9 @@ int shmemx_my_device(int type);
 /* Prepare host memory that many transfers will use: it is page-locked for CUDA and registered with the network, so that
  * transfers between it and GPU memory, or other nodes, go at full speed. Meant for private memory (malloc, stack,
  * static data); symmetric heap memory is accepted but does not need it. Preparing takes about as long as copying the
- * range a few times. Without it, transfers are correct but slower. So are they if the system refuses to lock a part of
- * the range (a limit of locked memory), which is logged once. CUDA's part is done at once if the program has used CUDA
- * before, else by the first shmmap.
+ * range a few times. Without it, transfers are correct but slower. The same holds if the system refuses to lock a part
+ * of the range (a limit on locked memory), which is logged once. CUDA's part is done at once if the program has used
+ * CUDA before, else by the first shmmap.
  *
  * Returns 0, or logs the cause and returns a negative errno value: -EINVAL for NULL, size 0, GPU memory and mapped
  * addresses; -EEXIST if the range overlaps a prepared one without being the same; -ENOMEM. The same range may be
@@ -115,7 +115,7 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * streams.
  *
  * Such operations belong to their stream, not to a context: shmem_quiet and shmem_barrier_all do not complete them.
- * Synchronising the stream does, except that delivery takes quiet. In turn, they complete nothing that was issued
+ * Synchronising the stream does, except that delivery needs its quiet. In turn, they complete nothing that was issued
  * outside the stream. PE numbers are those of SHMEM_TEAM_WORLD. shmem_finalize and shmumap wait until everything
  * enqueued is complete.
  *
@@ -129,7 +129,7 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * Errors end the job. A stream may belong to any CUDA context. Into a stream that is being captured into a graph, only
  * operations that the GPU does alone can be enqueued, and neither sync_all nor barrier_all; others end the job. An
  * operation that waits blocks other streams that share a hardware queue of the device with it: programs with more than
- * a few waiting streams set CUDA_DEVICE_MAX_CONNECTIONS (default 8, at most 32), which lengthens the start.
+ * a few waiting streams set CUDA_DEVICE_MAX_CONNECTIONS (default 8, at most 32), which slows the start.
  *
  *     for (int i = 1; i <= n; i++) {     // halos of a grid, cut into slices: no barrier, and the CPU waits nowhere
  *         step<<<grid, block, 0, stream>>>(u, halo_above[i % 2], halo_below[i % 2]);

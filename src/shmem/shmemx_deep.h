@@ -65,8 +65,8 @@ typedef struct {
 
 /* Make a type known on this PE. The fields may refer to the type itself and to types that exist. Predefined types have
  * their C names ("double", "unsigned long", "int32_t", "size_t", "float _Complex", ...); "void *" is one that is copied
- * unchanged. The arguments may be freed afterwards. The same description again returns the same type, which must then
- * be destroyed once more.
+ * unchanged. The arguments may be freed afterwards. Creating the same type again returns it, and it must then be
+ * destroyed once more.
  *
  * On an error it logs the type, field and cause, changes nothing and returns NULL: a field past the size, fields that
  * overlap, a type that does not exist, a count that does not consist of numbers and members of integer types, a type
@@ -95,8 +95,8 @@ typedef struct {
 /* For functions that oshtypes wrote: shmemx_types_create, after comparing the marks that oshtypes read with those in
  * the given section of the running program (of the executable or shared library that the function is linked into). If
  * the marks of a type differ (a size, an offset, an annotation that was added, changed or removed), logs this and
- * returns -ESTALE. With SHMEM_CHECK_TYPES=1 also if oshtypes --check finds that the program's debug information
- * differs. Other errors are those of shmemx_types_create. */
+ * returns -ESTALE. With SHMEM_CHECK_TYPES=1 it does so too if oshtypes --check finds that the program's debug
+ * information differs. Other errors are those of shmemx_types_create. */
 int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t *types, size_t nmarks, const shmemx_mark_t *marks,
                           const void *section, size_t section_bytes);
 

@@ -118,7 +118,7 @@ static void print_summary(FILE *out, const char *of, const struct summary *summa
     print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
 }
 
-/* Write each line at once, behind the same text, since lines of several PEs may mix. */
+/* Write each line in one call, with the same text in front, since lines of several PEs may mix. */
 static void write_lines(const char *front, char *text)
 {
     char *rest = text;
@@ -171,7 +171,7 @@ static int report_counts(void)
     return 0;
 }
 
-/* ---- The end ----------------------------------------------------------------------------------------------------- */
+/* ---- At finalisation --------------------------------------------------------------------------------------------- */
 
 static int finish_trace(void)
 {

@@ -69,8 +69,7 @@ static int find_parts(struct shmemi_team *team)
     return 0;
 }
 
-/* Set the members: `size` members of the parent from `start` on. If the parent is a row of the world, so is the team.
- * */
+/* Set the members: `size` members of the parent from `start` on. The team is a row of the world if the parent is. */
 static int set_members(struct shmemi_team *team, const struct shmemi_team *parent, int start, int stride, int size)
 {
     team->n_pes = size;
@@ -186,8 +185,7 @@ static void unmake(struct shmemi_team *team, unsigned slot)
     shmemi_team_release_slot(slot);
 }
 
-/* Make the team of each plan of which this PE is a member, in the plan's slot. 0, or -ENOMEM if one could not be made.
- * */
+/* Make the team of each plan that has this PE as a member, in the plan's slot. 0, or -ENOMEM if one cannot be made. */
 static int make_own_teams(struct shmemi_team *parent, const struct plan *plans, const unsigned *slots, unsigned n,
                           shmem_team_t *made)
 {

@@ -28,7 +28,7 @@ static int no_memory(void)
     return -ENOMEM;
 }
 
-/* ---- What is there already --------------------------------------------------------------------------------------- */
+/* ---- Existing copies --------------------------------------------------------------------------------------------- */
 
 static int refuse_overlap(const struct shmemi_extent *extent, const struct shmemi_copy *copy)
 {
@@ -68,7 +68,7 @@ static int find_holders(struct plan *plan)
     return 0;
 }
 
-/* ---- What is new ------------------------------------------------------------------------------------------------- */
+/* ---- New copies -------------------------------------------------------------------------------------------------- */
 
 static int refuse_size(const struct plan *plan, const struct shmemi_batch *batch, int rc)
 {
@@ -145,7 +145,7 @@ static int send_new(const struct plan *plan)
                                          : space->technique->send_pointers(space, parts, made->n_copies);
 }
 
-/* ---- Pointers in copies that were there before ------------------------------------------------------------------- */
+/* ---- Pointers in existing copies --------------------------------------------------------------------------------- */
 
 /* Count the extents that already have copies, and their pointers that are not null. */
 static void count_old(const struct plan *plan, size_t *n_parts_p, size_t *n_followed_p)
@@ -186,7 +186,7 @@ static int follow(struct plan *plan, struct shmemi_transfers *transfers, struct 
     return shmemi_transfers_set_link(transfers, copy, link, &followed->value);
 }
 
-/* Set to null, in a copy that has no link there, a pointer that is not null here but is in copies. */
+/* Set a pointer to null in a copy that has no link for it, if it is not null in the object. */
 static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at)
 {
     static const uint64_t null_link = SHMEMI_LINK_NULL;
@@ -388,7 +388,7 @@ static int map_anew(struct shmemi_space *space, const struct shmemi_space_root *
     return rc;
 }
 
-/* ---- Again ------------------------------------------------------------------------------------------------------- */
+/* ---- The same objects again -------------------------------------------------------------------------------------- */
 
 /* A mapping of the same objects all of whose copies still exist, unless the space counts copies. Pointers have not
  * changed since, so no walk is needed [paper, section 3.2]. */

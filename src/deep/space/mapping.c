@@ -54,7 +54,7 @@ struct shmemi_mapping *shmemi_mapping_find(const struct shmemi_space *space, uin
     return NULL;
 }
 
-enum { SCRATCH_KEPT = 4 << 20 }; /* larger memory is not kept for a list that is smaller than this */
+enum { SCRATCH_KEPT = 4 << 20 }; /* memory above this size is not kept for a list below it */
 
 void *shmemi_space_scratch(struct shmemi_space *space, size_t size)
 {

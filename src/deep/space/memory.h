@@ -22,7 +22,7 @@ struct shmemi_space_memory {
     const struct shmemi_memory *kind;
     int device;         /* ordinal */
     bool is_users;      /* one arena, which is the user's buffer */
-    bool is_per_object; /* each allocation is a separate one of the driver */
+    bool is_per_object; /* each allocation is one of the driver's */
     void *object;       /* record of the memory's kind, for places */
     uintptr_t origin;   /* added to an address, gives the address of a place */
     struct shmemi_arena *arenas;
@@ -35,15 +35,14 @@ int shmemi_space_memory_open(struct shmemi_space_memory *memory, const struct sh
                              size_t size, int device, bool is_per_object);
 void shmemi_space_memory_close(struct shmemi_space_memory *memory);
 
-/* Prepare for size bytes, in any number of allocations, so that they are likely to lie together. A failure shows in the
- * allocations. */
+/* Prepare for size bytes, in any number of allocations, so that they are likely to lie together. If this fails, the
+ * allocations fail. */
 void shmemi_space_memory_expect(struct shmemi_space_memory *memory, size_t size);
-/* Returns 0, -ENOSPC if the buffer is full, or -ENOMEM if the device is, which the caller logs with its purpose.
- * alignment: a power of two, at most SHMEMI_SPACE_ALIGNMENT. */
+/* Returns 0, -ENOSPC if the buffer is full, or -ENOMEM if the device is full; the caller logs it and what the memory
+ * was for. alignment: a power of two, at most SHMEMI_SPACE_ALIGNMENT. */
 int shmemi_space_memory_allocate(struct shmemi_space_memory *memory, size_t size, size_t alignment,
                                  uint64_t *address_p);
-/* Release any part of the allocated memory, also across adjacent allocations; if is_per_object, one whole allocation.
- * */
+/* Release any part of the memory, also across adjacent allocations; if is_per_object, one whole allocation. */
 void shmemi_space_memory_release(struct shmemi_space_memory *memory, uint64_t address, size_t size);
 
 /* The free bytes, and the largest contiguous piece of them, for messages. */

@@ -26,7 +26,7 @@ struct shmemi_copy {
     struct shmemi_batch *batch;
     size_t first_link; /* its links are those up to the next copy's first */
     size_t n_mappings; /* in a COUNTED space: number of mappings that reach it */
-    uint64_t seen;     /* the last call that has met it: MapID of the paper */
+    uint64_t seen;     /* number of the last call that reached it: MapID of the paper */
     bool is_live;
 };
 
@@ -44,7 +44,7 @@ struct shmemi_batch {
     uint64_t base, end;
     struct shmemi_batch *prev, *next; /* of the space */
     struct shmemi_batch *next_ended;
-    size_t copy_room, follower_room; /* of the memory */
+    size_t copy_room, follower_room; /* how many the memory has room for */
     struct shmemi_copy copies[];     /* and one more, which ends the links of the last */
 };
 
@@ -95,8 +95,8 @@ struct shmemi_space {
 
 /* ---- Batches (deep/space/batch.c) -------------------------------------------------------------------------------- */
 
-/* Make a batch of copies for the extents of a walked graph that have none: all of them, whose memory then passes to the
- * batch, or those whose holder is NULL. Links still point to offsets. NULL if there is no memory. */
+/* Make a batch of copies for extents of a walked graph: for all, and the graph's memory passes to the batch, or for
+ * those whose holder is NULL. Links still hold offsets. NULL if there is no memory. */
 struct shmemi_batch *shmemi_batch_of_all(struct shmemi_space *space, struct shmemi_graph *graph);
 struct shmemi_batch *shmemi_batch_of_some(struct shmemi_space *space, const struct shmemi_graph *graph,
                                           struct shmemi_copy *const *holders, size_t n);
@@ -139,7 +139,7 @@ void *shmemi_space_scratch(struct shmemi_space *space, size_t size);
 /* The most parts that a mapping may have; and its live parts, those of its own batch included, with their number. */
 size_t shmemi_mapping_parts_max(const struct shmemi_mapping *mapping);
 size_t shmemi_mapping_parts(const struct shmemi_mapping *mapping, struct shmemi_part *parts);
-/* Whether all copies that the mapping has made or met still exist. */
+/* Whether all copies that the mapping made or reached still exist. */
 bool shmemi_mapping_is_whole(const struct shmemi_mapping *mapping);
 /* The newest mapping of a source, or NULL. */
 struct shmemi_mapping *shmemi_mapping_find(const struct shmemi_space *space, uintptr_t source);

@@ -28,7 +28,7 @@ extern const struct shmemi_technique shmemi_technique_image, shmemi_technique_ba
 /* send_pointers of the techniques of the paper, which send the pointers one by one. */
 int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n);
 
-/* ---- Transfers of the last four, one by one (deep/baseline/transfers.c) ------------------------------------------ */
+/* ---- Transfers of the paper's techniques, one by one (deep/baseline/transfers.c) --------------------------------- */
 
 struct shmemi_transfers;
 
@@ -60,8 +60,8 @@ struct shmemi_transfers {
 
 /* Begin the transfers of a call, asynchronous or not as the space is. */
 void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_space *space);
-/* Set a pointer on the device, where the special values of links are null, and in its batch, where the value stays
- * until the end. */
+/* Set a pointer on the device, where special values of links become null, and in its batch. *value must last until
+ * shmemi_transfers_end. */
 int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t link,
                               const uint64_t *value);
 /* Memory of this size that begins with a struct shmemi_afterwards; reused if possible, since each new page costs a

@@ -59,7 +59,7 @@ static bool ends_with_mapping(const struct task *task, const struct shmemi_copy 
 }
 
 /* Choose the copies to end and the parts to copy back. Several parts may belong to one copy, which is ended once and
- * then copied back as a whole; of other copies, if brings_all, the parts that the mapping has met are copied back. */
+ * then copied back as a whole; of other copies, if brings_all, the parts that the mapping reached are copied back. */
 static void choose(struct task *task, bool ends_all, bool brings_ending, bool brings_all)
 {
     for (size_t i = 0; i < task->n_parts; i++) {

@@ -20,8 +20,7 @@ struct shmemi_count_expression *shmemi_count_parse(const char *text, shmemi_memb
                                                    const char **cause_p);
 void shmemi_count_free(struct shmemi_count_expression *count);
 
-/* Compute the count for an object, which need not be aligned: 0 if it is not positive, -EOVERFLOW if it does not fit.
- * */
+/* Compute the count for an object, which need not be aligned: 0 if not positive, -EOVERFLOW if it does not fit. */
 int shmemi_count_evaluate(const struct shmemi_count_expression *count, const void *object, size_t *value_p);
 
 /* A hash for layouts; equal for equal expressions. */

@@ -61,7 +61,7 @@ size_t shmemi_dope_size(enum shmemi_field_kind kind, size_t rank)
 }
 
 /* An array as both descriptors give it. It is dense if each stride is the product of the element size and the extents
- * before. */
+ * before it. */
 struct array {
     uint64_t element_size;
     size_t rank;

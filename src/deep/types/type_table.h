@@ -24,7 +24,7 @@ struct shmemi_field {
     char *count;                      /* or NULL */
     struct shmemi_type_entry *target; /* or NULL */
     size_t elements;                  /* n, or 1 for 0; or the rank of a descriptor */
-    size_t nbytes;                    /* that it takes in the object */
+    size_t nbytes;                    /* what it takes up in the object */
 };
 
 struct shmemi_type_entry {

@@ -157,7 +157,7 @@ enum { DELIVERIES_MOST = SHMEMI_FLAGS };
 struct leaders_broadcast {
     struct shmemi_team *team;
     const struct shmemi_symmetric *dest;
-    const struct shmemi_symmetric *have; /* holds the data on this leader: dest, or source on the root itself */
+    const struct shmemi_symmetric *have; /* where this leader has the data: dest, or source on the root itself */
     size_t nbytes;
     int root; /* leader */
     _Atomic uint64_t *flag;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls of collectives by the public routines, over teams and active sets. Arguments are checked before anything is
+ * How the public routines call collectives over teams and active sets. Arguments are checked before anything is
  * changed. A wrong argument or a failed transfer ends the job, since the other PEs would wait for this one; the message
  * names the routine.
  */
@@ -12,7 +12,7 @@
 void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes,
                            int root, bool root_keeps_dest);
 
-/* nbytes: that this PE contributes, or for alltoall, that it sends to each member. */
+/* nbytes: what this PE contributes or, in an alltoall, sends to each member. */
 typedef void (*shmemi_call_copies_func_t)(const char *routine, struct shmemi_team *team, void *dest, const void *source,
                                           size_t nbytes);
 void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);

@@ -33,7 +33,7 @@ enum shmemi_algorithm {
 /* Columns of the table. */
 enum { SHMEMI_IN_HOST, SHMEMI_IN_DEVICE, SHMEMI_PLACES };
 
-/* For each collective and column, the algorithms for a team: each up to some bytes, the last up to SIZE_MAX. */
+/* A team's algorithms for each collective and column: each serves sizes up to a limit, the last up to SIZE_MAX. */
 struct shmemi_choices {
     struct shmemi_step {
         size_t most_bytes;

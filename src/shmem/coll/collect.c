@@ -58,7 +58,7 @@ static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args
 
 /* ---- between nodes ----------------------------------------------------------------------------------------------- */
 
-/* Some nodes, from one leader on, cyclically. */
+/* A number of nodes, counted cyclically from one leader on. */
 struct nodes {
     int first, count;
 };

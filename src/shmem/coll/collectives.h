@@ -30,7 +30,7 @@ enum {
     SHMEMI_FLAGS = 16,
 };
 
-/* A cache line that its owner writes and others poll: data of the operation with this number. */
+/* A cache line that its owner writes and others poll. It holds data of the operation with this number. */
 struct shmemi_line {
     SHMEMI_CACHE_ALIGNED char data[SHMEMI_LINE_BYTES];
     _Atomic uint64_t number;
@@ -62,7 +62,7 @@ struct shmemi_collective_state {
     uint64_t leaders_number;
     uint64_t scan_number;
     unsigned reductions; /* number of reductions between leaders so far: selects the set of records */
-    unsigned deliveries; /* number of broadcasts between leaders since these last synchronised */
+    unsigned deliveries; /* number of broadcasts between leaders since the leaders last synchronised */
     struct shmemi_choices choices;
     int *leader_of_node;             /* the leader on each node of the job, -1 if the team has none there */
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
@@ -133,7 +133,7 @@ static inline bool shmemi_is_device(const struct shmemi_symmetric *dest)
 
 /* ---- GPU memory (shmem/coll/device.c) ---------------------------------------------------------------------------- */
 
-/* A range of all members of a part of a team, which one of them combines. */
+/* A range of bytes that one PE combines for the members of a part of a team. */
 struct shmemi_device_work {
     const struct shmemi_team *team;
     const struct shmemi_team_part *among;
@@ -141,7 +141,7 @@ struct shmemi_device_work {
     enum shmemi_combine_form form;
     const struct shmemi_symmetric *from, *to;
     int first;     /* index in `among` of the left operand; the others follow cyclically */
-    int n_targets; /* number of `among` that get the result; for prefixes all of them, and first is 0 */
+    int n_targets; /* how many of `among` get the result; prefixes: all of them, and first is 0 */
 };
 /* Complete on return. -ENOTSUP if no device can do it; then nothing has been done, and the CPU takes over. */
 int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
@@ -189,7 +189,7 @@ static inline void shmemi_node_all_entered(struct shmemi_team *team, uint64_t nu
 void shmemi_node_give(struct shmemi_team *team, uint64_t number);
 void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number);
 
-/* Broadcast inside a node, from the source of a rank into every dest; that of the root only unless root_keeps_dest. */
+/* Broadcast inside a node, from the source of a rank into every dest, the root's own only unless root_keeps_dest. */
 struct shmemi_node_broadcast {
     const struct shmemi_symmetric *dest, *source;
     size_t nbytes;
@@ -242,7 +242,7 @@ int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *con
                             const void *source, size_t nbytes);
 
 int shmemi_leaders_sync(struct shmemi_team *team);
-/* The last synchronisation of the leaders, whose own messages are not completed. On return every leader has completed
+/* The leaders' last synchronisation, which does not complete its own messages. On return every leader has completed
  * everything that it sent before, so that each may now close its connections. */
 int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
@@ -256,7 +256,7 @@ int shmemi_reduce_private(struct shmemi_team *team, const struct shmemi_op *op, 
 
 struct shmemi_copy_args {
     struct shmemi_symmetric dest, source;
-    size_t nbytes;          /* that this PE contributes; equal on all members, except in collect */
+    size_t nbytes;          /* what this PE contributes; equal on all members, except in collect */
     const uint64_t *starts; /* collect: offsets of the blocks in dest, and the end of the last one */
     bool root_keeps_dest;   /* broadcast: the dest of the root is not written */
 };
@@ -274,8 +274,8 @@ struct shmemi_alltoall_strides {
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_alltoall_strides *strides);
 
-/* The part of a member if n share the work on nbytes: whole cache lines, so that no two members write to the same line.
- * */
+/* The part of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
+ * same line. */
 struct shmemi_part {
     size_t start, end;
 };

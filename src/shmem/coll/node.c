@@ -104,8 +104,9 @@ int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)
     return low < team->node.n && team->node.pes[low] == member ? low : -1;
 }
 
-/* A member may enter k when all have entered k + 1 - SHMEMI_LINES, or k + 1 - SHMEMI_SCRATCH_SLOTS. If it does not know
- * that, it waits until all have come further than needed, so that it need not wait in every operation. */
+/* A member may enter operation k when all have entered k + 1 - SHMEMI_LINES or, with scratch memory, k + 1 -
+ * SHMEMI_SCRATCH_SLOTS. If it does not know that, it waits until all are further than needed, so as not to wait in
+ * every operation. */
 uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
 {
     const unsigned apart = nbytes <= SHMEMI_LINE_BYTES ? SHMEMI_LINES : SHMEMI_SCRATCH_SLOTS;

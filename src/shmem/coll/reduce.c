@@ -161,7 +161,7 @@ static bool all_mapped(const struct pass *pass)
     return mapped;
 }
 
-/* Size of a block: no more than the part, and with those of all members, no more than the limit of the buffers. */
+/* Size of a block: at most that of the part, and such that the blocks of all members fit into BUFFERS_MOST. */
 static size_t far_block_bytes(size_t part_bytes, size_t n_buffers)
 {
     size_t most = BUFFERS_MOST / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The state of a team's collectives; synchronisation; reductions of a little private memory, which are synchronisations
- * that carry data.
+ * The state of a team's collectives; synchronisation; reductions of small private buffers, carried along by a
+ * synchronisation.
  */
 #include "shmem/coll/collectives.h"
 

@@ -39,7 +39,7 @@ static int check_header(const struct shmemi_deep_target *target, const struct sh
     return rc ? refuse(target, rc, cause) : 0;
 }
 
-/* ---- Into objects that are there --------------------------------------------------------------------------------- */
+/* ---- Into existing objects --------------------------------------------------------------------------------------- */
 
 /* A call of get_deep: the image, and the graph of the objects into which it is copied. */
 struct deep_get {
@@ -201,7 +201,7 @@ SHMEMI_EXPORT ptrdiff_t shmemx_get_deep_nbi(void *dest, const void *image, shmem
     return get_deep(&get, dest);
 }
 
-/* ---- Anew -------------------------------------------------------------------------------------------------------- */
+/* ---- Into new objects -------------------------------------------------------------------------------------------- */
 
 /* Objects that get_deep_new has made, found by the address of the first. */
 struct made {
@@ -311,7 +311,7 @@ SHMEMI_EXPORT void shmemx_deep_free(void *objects)
     free(bytes);
 }
 
-/* ---- What it is -------------------------------------------------------------------------------------------------- */
+/* ---- Description of an image ------------------------------------------------------------------------------------- */
 
 SHMEMI_EXPORT int shmemx_deep_info(const void *image, shmemx_type_t type, shmemx_deep_info_t *info, int pe)
 {

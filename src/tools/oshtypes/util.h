@@ -23,7 +23,7 @@ void osht_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void osht_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int osht_errors(void);
 
-/* "; did you mean ...?", or "" when nothing is near. */
+/* "; did you mean ...?", or "" when no name is similar. */
 const char *osht_did_you_mean(const struct shmemi_nearest *nearest);
 uint64_t osht_hash(const char *text);
 
