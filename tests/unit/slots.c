@@ -88,8 +88,7 @@ static void check_loading(void)
     atomic_store(&event_result, 0);
     CHECK(shmemi_worker_slots.advance() == 1);
     CHECK(atomic_load(&sent) == 1 && atomic_load(&last_slot) == (int)slot && atomic_load(&last_pe) == PEER);
-    CHECK(!atomic_load(shmemi_worker_slots.work) && shmemi_worker_slots.advance() == 0 &&
-          atomic_load(&sent) == 1);
+    CHECK(!atomic_load(shmemi_worker_slots.work) && shmemi_worker_slots.advance() == 0 && atomic_load(&sent) == 1);
     shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FREE);
     CHECK(shmemi_slots_complete(&context) == 0);
 }
