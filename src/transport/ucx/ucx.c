@@ -11,13 +11,13 @@
 #include "base/log.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
-#include "instrument/watch.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ucs/config/global_opts.h>
 
 enum {
@@ -412,11 +412,18 @@ int shmemi_ucx_open(void)
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */
 
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 /* Wait for a batch, but not for ever: a peer may have died. Both workers are progressed, since the peers are closing
  * their endpoints at the same time. */
-static void wait_until(struct shmemi_ucx_batch *batch, uint64_t deadline)
+static void wait_until(struct shmemi_ucx_batch *batch, double deadline)
 {
-    while (atomic_load(&batch->completed) < atomic_load(&batch->issued) && shmemi_clock() < deadline)
+    while (atomic_load(&batch->completed) < atomic_load(&batch->issued) && now() < deadline)
         if (!shmemi_ucx_progress() && !shmemi_ucx_service_progress())
             shmemi_yield();
 }
@@ -471,7 +478,7 @@ void shmemi_ucx_close(void)
     if (!atomic_load(&shmemi_ucx.is_open))
         return;
     atomic_store(&endpoints.closing, true);
-    uint64_t deadline = shmemi_clock() + CLOSE_SECONDS * (uint64_t)1000000000;
+    double deadline = now() + CLOSE_SECONDS;
     log_at_most("fatal");
     if (!is_any_lost())
         flush(&flushes);
