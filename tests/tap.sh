@@ -51,7 +51,7 @@ judge() {
     esac
 }
 
-# aside COMMAND...: cases that mostly wait, in a shell of their own beside those that follow; no more than four at a time
+# aside COMMAND...: runs a case that mostly waits in a shell of its own beside those that follow; at most four at a time
 aside() {
     tap_asides=$((tap_asides + 1))
     while [ "$(jobs -rp | wc -l)" -ge 4 ]; do wait -n; done

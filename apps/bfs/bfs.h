@@ -43,14 +43,14 @@ struct options {
     uint64_t seed;               /* of the graph and of the choice of roots                   */
     int n_roots;                 /* searches                                                  */
     bool one_root;               /* search from root only; else roots are drawn               */
-    uint64_t root;               /* as the file calls it, where there is one                  */
+    uint64_t root;               /* its name in the file, if there is a file                  */
     bool exchanges[N_EXCHANGES]; /* variants to run, one after the other                    */
     bool direction_optimising;
     double alpha, beta; /* when to go bottom-up and back                             */
     bool verify;        /* each search, by the five rules of Graph500                */
     int inject_error;   /* break this rule, 1 to 5, so that the check must fail; 0: do not */
     int threads;        /* that build and check on each PE; 0: one for each of its cores   */
-    bool memory;        /* say what is needed, and stop                              */
+    bool memory;        /* print what is needed, and stop                            */
     bool csv;
     bool help;
     char error[160]; /* what is wrong with the command line; empty if nothing     */
@@ -75,7 +75,7 @@ vertex_t partition_size(const struct partition *part, int pe); /* the last PEs m
 
 /* ---- Edges and graph (edges_*.c, read_*.c, graph.c) -------------------------------------------------------------- */
 
-/* One edge of the input, in no order, undirected: there may be loops and duplicates. */
+/* An undirected edge of the input; there may be loops and duplicates. */
 struct edge {
     vertex_t a, b;
 };
@@ -86,9 +86,9 @@ struct edge_list {
     uint64_t n_all;      /* edges on all PEs   */
     size_t n;            /* edges of this PE   */
     struct edge *edges;
-    uint64_t first_label;    /* what the input calls vertex 0; the others follow...              */
-    uint64_t *labels;        /* ...unless this, sorted, has the name of each vertex, else NULL   */
-    struct scramble shuffle; /* by which vertices have then been renumbered                   */
+    uint64_t first_label;    /* name of vertex 0 in the input; the others count up from it...    */
+    uint64_t *labels;        /* ...unless this has the name of each vertex, sorted; or NULL      */
+    struct scramble shuffle; /* how vertices were renumbered after that                       */
 };
 
 /* The part of this PE: the neighbours of its vertices in host memory, sorted, without loops and duplicates. */
@@ -98,7 +98,7 @@ struct graph {
     vertex_t first, size;  /* own vertices                                                        */
     uint64_t n_input;      /* edges of the input, all PEs                                         */
     uint64_t n_adjacent;   /* entries of column                                                   */
-    uint64_t max_adjacent; /* the same of the PE that has most                                    */
+    uint64_t max_adjacent; /* the same on the PE that has most                                    */
     uint64_t *row;         /* [size + 1]: neighbours of vertex first + i are column[row[i]] to column[row[i + 1] - 1] */
     vertex_t *column;      /* global vertex numbers                                               */
     uint64_t first_label;  /* as in edge_list                                                     */
@@ -134,7 +134,7 @@ struct search *search_open(const struct options *opt, const struct graph *graph,
                            struct device *dev, enum exchange_kind kind);
 /* Collective: one search; *times is the same on every PE. The clock runs from a barrier to the end of the slowest. */
 void search_run(struct search *search, vertex_t root, struct search_times *times);
-/* The parents of the own vertices, the root's its own, NO_VERTEX for what was not reached. */
+/* The parents of this PE's vertices: the root's is the root itself, that of an unreached vertex NO_VERTEX. */
 void search_parents(struct search *search, vertex_t *parents);
 void search_close(struct search *search);
 

@@ -7,15 +7,15 @@
 
 #include "text.h"
 
-/* Calls end all PEs with a line when the file cannot be read. All but sample are collective. */
+/* The functions end all PEs with a message if the file cannot be read. All but sample are collective. */
 struct block_source {
-    /* Whether files that begin with these bytes are for it. PE 0. */
+    /* Whether this source reads files that begin with these bytes. Called on PE 0. */
     bool (*recognise)(const unsigned char *bytes, size_t n);
-    /* The beginning of the text, at most room bytes. PE 0; returns the number of bytes, or -1 with the problem. */
+    /* Reads the beginning of the text, at most room bytes, on PE 0. Returns their number, or -1 and the problem. */
     long (*sample)(const char *path, char *bytes, size_t room, char *problem);
-    /* Blocks begin behind `skipped` bytes of the text. */
+    /* Opens a file whose blocks begin after `skipped` bytes of the text. */
     void *(*open)(const char *path, uint64_t skipped);
-    /* The block is valid until the next call; text that is empty for some PEs. Returns false, on all, at the end. */
+    /* Gets this PE's next block, which may be empty and is valid until the next call. False, on all PEs, at the end. */
     bool (*next)(void *state, struct text *text);
     void (*close)(void *state);
 };

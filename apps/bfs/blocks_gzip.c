@@ -15,17 +15,17 @@
 #include "support/util.h"
 
 #define BLOCK_BYTES ((size_t)8 << 20)
-#define BUFFER_BYTES (1 << 20) /* of zlib */
+#define BUFFER_BYTES (1 << 20) /* of zlib's buffer */
 
 struct packed {
     const char *path;
     gzFile file;      /* NULL on other PEs, and at the end of the file    */
     size_t room;      /* of a block                                       */
     size_t usual;     /* length of a block, when its lines are not longer */
-    char *block;      /* symmetric: what this PE has got                  */
-    uint64_t *length; /* symmetric: of it                                */
-    char *unpacked;   /* of PE 0                                          */
-    size_t n;         /* bytes there                                      */
+    char *block;      /* symmetric: the block of this PE                  */
+    uint64_t *length; /* symmetric: its length                           */
+    char *unpacked;   /* on PE 0: text not yet handed out                 */
+    size_t n;         /* bytes in unpacked                                */
     char problem[PROBLEM_BYTES];
 };
 
@@ -34,7 +34,7 @@ static bool recognise(const unsigned char *bytes, size_t n)
     return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* zlib puts the path in front. */
+/* zlib's message without the path that it begins with. */
 static const char *zlib_problem(gzFile file)
 {
     int code;
@@ -44,7 +44,7 @@ static const char *zlib_problem(gzFile file)
     return colon && colon[1] == ' ' ? colon + 2 : text;
 }
 
-/* Up to wanted bytes; less only at the end of the file. */
+/* Unpacks up to wanted bytes; fewer only at the end of the file. */
 static size_t unpack(gzFile file, char *bytes, size_t wanted, char *problem)
 {
     size_t n = 0;
@@ -105,7 +105,7 @@ static void quit_if_problem(const struct packed *packed)
     quit_if_any(text);
 }
 
-/* By reading: the header is short. */
+/* Skips bytes by reading them, since the header is short. */
 static void skip(struct packed *packed, uint64_t bytes)
 {
     while (bytes > 0 && !packed->problem[0]) {
@@ -164,7 +164,7 @@ static void unpack_lines(struct packed *packed)
     }
 }
 
-/* Puts the whole lines that are there to a PE, and keeps the rest. */
+/* Puts the whole lines unpacked so far to a PE, and keeps the rest. */
 static void hand_out(struct packed *packed, int pe)
 {
     const char *end = last_end(packed);

@@ -16,14 +16,14 @@
 #include "support/util.h"
 
 #define RANGE_BYTES ((uint64_t)64 << 20)
-#define MORE_BYTES ((size_t)1 << 20) /* at a time, of a line that goes on behind the range */
+#define MORE_BYTES ((size_t)1 << 20) /* read at a time of a line that ends after the range */
 
 struct plain {
     const char *path;
     int file;
     uint64_t size;
-    uint64_t first; /* byte of the first line */
-    uint64_t round; /* where it begins */
+    uint64_t first; /* offset of the first line */
+    uint64_t round; /* offset of this round  */
     uint64_t range; /* bytes for each PE in a round */
     char *bytes;
     size_t room;
@@ -37,7 +37,7 @@ static bool recognise(const unsigned char *bytes, size_t n)
     return true;
 }
 
-/* Reads until `wanted` bytes are there or the file ends. -1 and errno when it can not be read. */
+/* Reads until `wanted` bytes are there or the file ends. -1 and errno if it cannot be read. */
 static ssize_t read_at(int file, char *bytes, size_t wanted, uint64_t offset)
 {
     size_t n = 0;
@@ -123,7 +123,7 @@ static bool has_room(struct plain *plain, size_t bytes)
     return true;
 }
 
-/* n becomes the number of bytes from offset on that are there, up to wanted. */
+/* Sets *n to the number of bytes that are there from offset on, at most wanted. */
 static bool read_range(struct plain *plain, size_t have, size_t wanted, uint64_t offset, size_t *n)
 {
     ssize_t more = 0;
@@ -136,7 +136,7 @@ static bool read_range(struct plain *plain, size_t have, size_t wanted, uint64_t
     return !plain->problem[0];
 }
 
-/* Index behind the first end of a line at `seen` or later; reads on until there is one, or the file ends. */
+/* The index after the first end of line at `seen` or later. Reads on until there is one, or the file ends. */
 static size_t find_end(struct plain *plain, uint64_t from, size_t n, size_t seen)
 {
     for (;;) {
@@ -150,7 +150,7 @@ static size_t find_end(struct plain *plain, uint64_t from, size_t n, size_t seen
     }
 }
 
-/* The lines that begin at bytes begin to end - 1 of the file. */
+/* Sets text to the lines that begin at bytes begin to end - 1 of the file. */
 static void take_lines(struct plain *plain, uint64_t begin, uint64_t end, struct text *text)
 {
     uint64_t from = begin > plain->first ? begin - 1 : begin; /* to see whether a line begins there */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each value becomes the sum, or the largest, over all PEs. */
+/* Replaces each value by the sum, or the largest, over all PEs. */
 void sum_over_pes(uint64_t *values, size_t n);
 void max_over_pes(uint64_t *values, size_t n);
 

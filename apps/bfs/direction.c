@@ -8,8 +8,8 @@
  */
 #include "search.h"
 
-/* Edges of the next frontier. Of the vertices that were sent the degree is not known yet: they are taken to be like
- * those that were found by their owners, and none of them to be sent twice. */
+/* An estimate of the next frontier's edges: the degree of a vertex that was sent is not known yet, so these are taken
+ * to be like those that their owners found, and to be sent only once. */
 static double next_edges(const struct report *total)
 {
     if (total->found == 0)
@@ -32,7 +32,7 @@ static void send_words(struct search *search, int half)
         (uint64_t)search->n_pes * (uint64_t)(search->n_pes - 1) * search_words(&search->part) * sizeof(u32);
 }
 
-/* The bits of the queue, on all PEs. Reports go with them that nobody reads. */
+/* Sends the queue to all PEs as bits. Reports go with them, which nobody reads. */
 static void share_frontier(struct search *search)
 {
     const u32 turn = search->level % QUEUE_COUNTERS;

@@ -14,7 +14,7 @@
 #include "distribute.h"
 #include "threads.h"
 
-/* Of an inbox slot, that an average outbox fills: in tenths. */
+/* How much of an inbox slot an average outbox fills, in tenths. */
 #define FILLED_TENTHS 8
 
 struct distribution {
@@ -25,13 +25,13 @@ struct distribution {
     size_t batch; /* edges                                               */
     size_t next;  /* first edge that is in no batch yet                  */
     size_t batch_end;
-    struct edge *outbox; /* of two ends for each edge of a batch, by destination */
-    size_t *from, *to;   /* per PE: what of the outbox is not sent yet          */
-    size_t *places;      /* per thread and PE: how many, then where             */
+    struct edge *outbox; /* two ends for each edge of a batch, by destination */
+    size_t *from, *to;   /* per PE: the unsent part of the outbox               */
+    size_t *places;      /* per thread and PE: number of ends, then place       */
 
     size_t capacity;    /* ends in a slot of the inbox */
     struct edge *inbox; /* symmetric, a slot per PE    */
-    uint64_t *arrived;  /* symmetric, in each slot     */
+    uint64_t *arrived;  /* symmetric: ends in each slot */
 
     struct edge *received;
     size_t n_received, room;
@@ -73,7 +73,7 @@ static void place_share(int thread, void *arg)
     }
 }
 
-/* From how many ends each thread has for each PE to where it puts them. */
+/* Turns the number of ends that each thread has for each PE into the place where it puts them. */
 static void assign_places(struct distribution *dist)
 {
     size_t place = 0;

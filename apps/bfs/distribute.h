@@ -7,11 +7,11 @@
 
 #include "bfs.h"
 
-/* Bytes of the symmetric heap that distribute() takes for its time, if there are so many. */
+/* Bytes of the symmetric heap that distribute() uses while it runs, if that many are free. */
 #define DISTRIBUTE_BYTES ((size_t)64 << 20)
 
 /* Every edge goes to the owners of both its ends, turned so that a is the owner's vertex; a loop goes there twice.
- * Collective. Returns what this PE has got, in no order; the caller frees. */
+ * Collective. Returns the edges that this PE receives, in no order; the caller frees them. */
 struct edge *distribute(const struct edge_list *list, const struct partition *part, size_t *n_received);
 
 #endif

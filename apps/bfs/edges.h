@@ -29,13 +29,13 @@ void edge_list_free(struct edge_list *list);
 void graph_build(struct edge_list *list, const char *name, struct graph *graph);
 void graph_free(struct graph *graph);
 
-/* How the input calls a vertex. */
+/* The name of a vertex in the input. */
 uint64_t graph_label(const struct graph *graph, vertex_t v);
-/* false if it has no such vertex. */
+/* Finds the vertex with this name; false if there is none. */
 bool graph_vertex(const struct graph *graph, uint64_t label, vertex_t *v);
 
-/* The searches that opt asks for; *n of them, fewer where not so many vertices have neighbours. Ends all PEs with a
- * line if there is none. Collective; the caller frees. */
+/* The roots of the searches that opt asks for: *n of them, fewer if too few vertices have neighbours. Ends all PEs with
+ * a message if there are none. Collective; the caller frees. */
 vertex_t *roots_draw(const struct options *opt, const struct graph *graph, int *n);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Kronecker graphs as Graph500 defines them: for each bit of the two vertices of an edge, one of four quadrants of the
- * adjacency matrix is drawn with the probabilities A, B, C and D; then vertices get other numbers by a bijection, so
- * that their degree cannot be told from them.
+ * adjacency matrix is drawn with the probabilities A, B, C and D; then vertices are renumbered by a bijection, so that
+ * numbers do not reveal degrees.
  *
  * Source: Graph500 specification, section "Generating the edge list".
  */

@@ -25,8 +25,8 @@ static void close_inbox(struct search *search)
     mapped_close(search);
 }
 
-/* This PE has the reports of all others on their last level, and these reserve before they report: nobody adds to the
- * word until the barrier. */
+/* All others have reported their last level to this PE, and they reserve before they report, so nobody adds to the word
+ * until the barrier. */
 static void empty_inbox(struct search *search)
 {
     if (search->n_pes > 1)

@@ -83,7 +83,7 @@ void mapped_await(struct search *search, int pe)
 
 void mapped_take_pairs(struct search *search, size_t at, size_t n)
 {
-    (void)search, (void)at, (void)n; /* they are where the kernel takes them */
+    (void)search, (void)at, (void)n; /* they are where the kernel reads them */
 }
 
 void mapped_take_words(struct search *search, int pe, int half)

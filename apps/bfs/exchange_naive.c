@@ -3,7 +3,8 @@
  * The exchange of a program without mapped buffers: copy out to the symmetric heap, put, barrier, copy in.
  *
  * Boxes are used once in a search, and a barrier begins the next. The words of frontiers go to two halves in turns: a
- * PE that is ahead fills one while another still copies in the other, and the barrier between keeps it from the third.
+ * PE that is ahead fills one while another PE still copies in the other, and a barrier keeps it from getting two levels
+ * ahead.
  */
 #include <shmem.h>
 
@@ -42,7 +43,7 @@ static void take_pairs(struct search *search, size_t at, size_t n)
     search->ops->write(search->dev, search->inbox, at * sizeof(u64), search->host_inbox + at, n * sizeof(u64));
 }
 
-/* In words, from the beginning of a half. */
+/* Where a PE's words begin in a half, in words. */
 static size_t words_of(const struct search *search, int pe)
 {
     return (size_t)pe * search_words(&search->part);
@@ -83,7 +84,7 @@ static void deliver(struct search *search)
 
 static void await(struct search *search, int pe)
 {
-    (void)search, (void)pe; /* the barrier was it */
+    (void)search, (void)pe; /* deliver has waited in its barrier */
 }
 
 const struct exchange exchange_naive = {

@@ -12,10 +12,10 @@ static bool recognise(struct text text, bool complete)
 {
     (void)text;
     (void)complete;
-    return true; /* the last one that is tried */
+    return true; /* this format is tried last */
 }
 
-/* Comments are left out wherever they are. */
+/* Comments are skipped wherever they are. */
 static bool read_header(struct text text, struct header *header, char *problem)
 {
     (void)text;

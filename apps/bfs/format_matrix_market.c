@@ -21,7 +21,7 @@ static bool is_word(const struct text *word, const char *expected)
     return (size_t)(word->end - word->at) == strlen(expected) && text_begins(word, expected);
 }
 
-/* Numbers behind row and column. */
+/* Sets *values to how many numbers follow row and column. */
 static bool read_field(const struct text *word, int *values)
 {
     if (is_word(word, "pattern"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * METIS, which is also what SHOC's BFS reads: a line with the numbers of vertices and edges, then a line for each
- * vertex with its neighbours. Every edge is named at both ends; it is taken where it is named at the lower one.
+ * vertex with its neighbours. Every edge is listed at both ends; it is read at the lower one.
  */
 #include "formats.h"
 
@@ -54,12 +54,12 @@ static bool read_header(struct text text, struct header *header, char *problem)
 
 /* ---- Recognition ------------------------------------------------------------------------------------------------- */
 
-/* What follows the header. */
+/* What was seen after the header. */
 struct sample {
     uint64_t lines;      /* all but comments                                        */
     uint64_t used_lines; /* without empty ones at the end                           */
-    uint64_t words;      /* of every line; 0 where they differ                      */
-    bool in_range;       /* all numbers can be vertices, as far as they are no weights */
+    uint64_t words;      /* of every line; 0 if lines differ                        */
+    bool in_range;       /* all numbers but weights can be vertices */
 };
 
 static bool words_in_range(struct text line, const struct header *header)
@@ -82,7 +82,7 @@ static struct sample take_sample(struct text text, const struct header *header, 
         size_t words = text_count_words(line);
 
         if (!complete && text_is_empty(&text))
-            break; /* perhaps the line goes on */
+            break; /* the line may be incomplete */
         if (is_comment(&format_metis, &line))
             continue;
         if (sample.lines++ == 0)
@@ -97,8 +97,8 @@ static struct sample take_sample(struct text text, const struct header *header, 
     return sample;
 }
 
-/* In a list of edges, all lines have as many words, the first one, which would be the header, included. Graphs of which
- * all vertices have so many neighbours can be told by the header's numbers. */
+/* Whether the lines are those of METIS. In a list of edges all lines, even the one taken for the header, have the same
+ * number of words. If all vertices of a METIS graph have that many neighbours, the header's numbers tell. */
 static bool has_rows(const struct sample *sample, const struct header *header, size_t header_words)
 {
     uint64_t words =

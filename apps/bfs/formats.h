@@ -17,13 +17,13 @@ struct harvest {
     struct labelled_edge *edges;
     size_t n, room;
     uint64_t entries; /* as the header counts them */
-    /* Of formats that name an edge at both ends: sums over the edges named at the lower, and at the higher one. */
+    /* For formats that list an edge at both ends: sums over the edges listed at the lower and at the higher end. */
     uint64_t at_lower, at_higher;
 };
 
 void harvest_add(struct harvest *harvest, uint64_t a, uint64_t b);
 
-/* What stands in front of the edges. */
+/* What precedes the edges. */
 struct header {
     int format;          /* index in formats                                         */
     uint64_t lines;      /* of the header, comments included                         */
@@ -40,14 +40,14 @@ struct format {
     const char *comments; /* lines that begin with one of these are left out          */
     bool counts_lines;    /* what a line means depends on how many are in front of it */
 
-    /* Whether the beginning of a file looks like it; complete: text is all of it. */
+    /* Whether the beginning of a file looks like this format; complete: text is the whole file. */
     bool (*recognise)(struct text text, bool complete);
-    /* These return false, with the text of what is wrong. header->lines is the line that the text is about. */
+    /* These return false on an error, with the cause in problem. header->lines is the number of the wrong line. */
     bool (*read_header)(struct text text, struct header *header, char *problem);
     /* index: data lines in front of this one */
     bool (*read_line)(const struct header *header, struct text line, uint64_t index, struct harvest *harvest,
                       char *problem);
-    /* Of all PEs: the sums of their harvests, and how many data lines there were. */
+    /* all: the sums of all PEs' harvests; data_lines: how many there were. */
     bool (*check_all)(const struct header *header, const struct harvest *all, uint64_t data_lines, char *problem);
 };
 

@@ -16,7 +16,7 @@
 
 #define NAME_BYTES sizeof(((struct graph *)NULL)->name)
 
-#define MANY_EDGES (UINT64_C(1) << 26) /* that take a single thread half a minute */
+#define MANY_EDGES (UINT64_C(1) << 26) /* a single thread takes half a minute for these */
 
 /* The name goes into quotes in comma-separated values. */
 static void format_name(const struct options *opt, char *name)
@@ -74,7 +74,7 @@ static struct edge_list read_file(const struct options *opt, const struct place 
     return list;
 }
 
-/* Now that the neighbours of each PE are counted. */
+/* Refuses a graph that is too large, now that each PE's neighbours are counted. */
 static void refuse_graph(const struct options *opt, const struct place *place, const struct graph *graph)
 {
     const struct extent extent = {

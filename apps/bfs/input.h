@@ -8,8 +8,7 @@
 #include "bfs.h"
 #include "memory.h"
 
-/* States what the graph needs; ends all PEs when that is not there, and also, with status 0, after --memory.
- * Collective. */
+/* Makes the graph. Ends all PEs if there is too little memory for it and, with status 0, after --memory. Collective. */
 void graph_make(const struct options *opt, const struct place *place, struct graph *graph);
 
 #endif

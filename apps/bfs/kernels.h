@@ -5,7 +5,7 @@
  * known has a bit for each vertex of the graph: those of this PE that are in the tree, and those of others that need
  * not be sent to their owners any more. Whoever sets a bit owns the vertex's only entry in a queue or an outbox.
  *
- * LANE is a work-item's number in its group of LANES. All of a group come to each BARRIER.
+ * LANE is a work-item's number in its group of LANES. All work-items of a group reach each BARRIER.
  */
 
 /* ---- Vertices and places ----------------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ DEVICE bool is_surely_known(GLOBAL const u32 *known, u32 vertex)
     return LOAD_CACHED(&known[vertex >> 5]) >> (vertex & 31) & 1;
 }
 
-/* True for one caller in all. What a processor's cache has may be old: memory is asked before an atomic operation,
+/* True for one caller only. A processor's cache may be out of date, so memory is read before the atomic operation,
  * since those on one address wait for each other. */
 DEVICE bool make_known(GLOBAL u32 *known, u32 vertex)
 {
@@ -75,11 +75,11 @@ struct piece {
     u32 before[PIECE]; /* edges of the piece in front of those of vertex i                     */
     u32 vertex[PIECE];
     u32 n;
-    u32 entry; /* in the queue, of the first vertex of this piece, then of the next */
+    u32 entry; /* place in the queue of the first vertex of this piece, then of the next */
 };
 
 /* The last of n queue entries that has at most `edges` before it. A group looks at as many places at once as it has
- * lanes: the loads of a search come one after the other, and this takes few. */
+ * lanes: the loads of a search must follow one another, and this needs few. */
 DEVICE void find_entry(LOCAL u32 *entry, GLOBAL const u64 *queue, u32 n, u64 edges)
 {
     u32 low = 0;
@@ -326,8 +326,8 @@ DEVICE u32 find_parent(GLOBAL const u64 *row, GLOBAL const u32 *column, GLOBAL c
     return NONE;
 }
 
-/* The bits of the vertices that a group looks at: it alone has these words. Two sets take turns, so that one is clear
- * while the other is written out. */
+/* The bits of the vertices that a group looks at; no other group uses these words. Two sets take turns, so that one is
+ * clear while the other is written out. */
 struct found_bits {
     u32 words[2][MOST_LANES * PER_LANE / 32];
 };

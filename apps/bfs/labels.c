@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Turns the names that a file gives its vertices into numbers from 0 on. Labels that leave few gaps keep them: those numbers are
- * vertices without edges. Others are numbered in their order, so that the numbers are the same on any number of PEs.
+ * Turns the names that a file gives its vertices into numbers from 0 on. If labels leave few gaps, these become
+ * vertices without edges. Otherwise labels are numbered in ascending order, so that the numbers are the same on any
+ * number of PEs.
  */
 #include <inttypes.h>
 #include <shmem.h>
@@ -37,7 +38,7 @@ static int compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Returns how many different ones there are, which are in front then. */
+/* Sorts, moves the different labels to the front, and returns how many there are. */
 static size_t sort_different(uint64_t *labels, size_t n)
 {
     size_t kept = n > 0;
@@ -57,7 +58,7 @@ static void append(const struct window *window, void *arg)
     numbering->n_labels += window->n;
 }
 
-/* Every PE shows as many labels, its last one several times. */
+/* Every PE contributes the same number of labels, by repeating its last one. */
 static void merge(const char *file, struct numbering *numbering, const uint64_t *own, size_t n)
 {
     uint64_t n_pes = (uint64_t)shmem_n_pes();
@@ -80,7 +81,7 @@ static void merge(const char *file, struct numbering *numbering, const uint64_t 
     numbering->n_labels = sort_different(numbering->labels, numbering->n_labels);
 }
 
-/* All labels of all PEs, on each of them. */
+/* Collects the labels of all PEs on each PE. */
 static void collect_labels(const char *file, struct numbering *numbering)
 {
     uint64_t *own;
@@ -122,7 +123,7 @@ static void number_share(int thread, void *arg)
             (struct edge){number_of(numbering, numbering->from[i].a), number_of(numbering, numbering->from[i].b)};
 }
 
-/* Of all PEs; first is larger than last if there are none. */
+/* The smallest and largest label of all PEs; first is larger than last if there are none. */
 static void find_range(const struct labelled_edge *edges, size_t n, uint64_t *first, uint64_t *last)
 {
     *first = UINT64_MAX;

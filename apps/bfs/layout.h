@@ -5,9 +5,9 @@
 #ifndef BFS_LAYOUT_H
 #define BFS_LAYOUT_H
 
-/* A word of a queue: a vertex of this PE (counted from its first) above, and below it how many edges the vertices
- * before it in the queue have. A counter of a queue: its vertices above, all their edges below. As both grow by one
- * atomic operation, a queue is also the running sum of its degrees. */
+/* A word of a queue: in the upper bits a vertex of this PE (counted from its first), in the lower bits how many edges
+ * the vertices before it in the queue have. A counter of a queue: its vertices in the upper bits, all their edges in
+ * the lower. As both grow by one atomic operation, a queue is also the running sum of its degrees. */
 #define EDGE_BITS 34
 #define VERTEX_BITS (64 - EDGE_BITS)
 #define PACK(vertices, edges) ((u64)(vertices) << EDGE_BITS | (edges))
@@ -24,8 +24,8 @@
 #define PAIR_VERTEX(pair) ((u32)((pair) >> 32))
 #define PAIR_PARENT(pair) ((u32)(pair))
 
-/* What one kernel takes from several PEs, one after the other: what came from the i-th ends at pair end[i] of all, and
- * pair k of all, if it is from there, is at place at[i] + k of the inbox (at may be below 0: the sum counts). */
+/* The pairs that one kernel takes from several PEs, counted in one sequence: those from the i-th PE end at pair end[i],
+ * and pair k, if it is one of them, is at place at[i] + k of the inbox (at may be negative, the sum is not). */
 #define ARRIVALS 8
 struct arrivals {
     u64 at[ARRIVALS], end[ARRIVALS];

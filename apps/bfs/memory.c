@@ -19,7 +19,7 @@
 #define MANY_PES 512
 #define MIB (UINT64_C(1) << 20)
 
-/* Of the symmetric heap, besides what the search takes: distributing and checking take a part of what is left. */
+/* Bytes of the symmetric heap beyond what the search takes; distributing and checking use a part of them. */
 #define HEAP_MARGIN MIB
 
 enum kind { HOST, HEAP, DEVICE, KINDS };
@@ -69,7 +69,7 @@ static struct bytes bytes_needed(const struct options *opt, const struct extent 
 
 /* ---- What there is ----------------------------------------------------------------------------------------------- */
 
-/* 0 when the file does not say. */
+/* The number after a key in a file; 0 if there is none. */
 static uint64_t number_after(const char *path, const char *key)
 {
     FILE *file = fopen(path, "r");
@@ -87,7 +87,7 @@ static uint64_t number_after(const char *path, const char *key)
     return number;
 }
 
-/* Of this machine, or of the container that this process is in. */
+/* Free host memory of this machine, or of the container that this process is in. */
 static uint64_t host_bytes_available(void)
 {
     uint64_t available = number_after("/proc/meminfo", "MemAvailable:") * 1024;
@@ -125,7 +125,7 @@ static uint64_t count_same(uint64_t number)
     return same;
 }
 
-/* This PE's part. Collective, when every PE has opened its device. */
+/* This PE's share of the free memory. Collective, after every PE has opened its device. */
 static struct bytes bytes_available(const struct place *place)
 {
     uint64_t host = hash_of_host();

@@ -20,13 +20,13 @@ struct extent {
     uint64_t n_adjacent; /* on the PE that has most; 0: not known yet */
 };
 
-/* Ends all PEs with one line when a PE has not the memory for it; the line says what would fit. Collective. */
+/* Ends all PEs with one line if a PE lacks the memory for it; the line says what would fit. Collective. */
 void memory_refuse(const struct options *opt, const struct place *place, const struct extent *extent);
 
-/* A line with what each PE needs and has. Collective. */
+/* Prints a line with what each PE needs and has. Collective. */
 void memory_state(const struct options *opt, const struct place *place, const struct extent *extent);
 
-/* Ends all PEs with one line unless each has this PE's n more bytes of host memory. Collective. */
+/* Ends all PEs with one line unless each PE has n more bytes of host memory; n may differ between PEs. Collective. */
 void memory_refuse_host(const char *what, uint64_t n);
 
 #endif

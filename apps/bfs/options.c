@@ -264,7 +264,7 @@ static void list_for_getopt(struct option *longs, char *letters)
     longs[N_LINES] = (struct option){NULL, 0, NULL, 0};
 }
 
-/* Returns false, with the text of what is wrong, when it is not to go on. */
+/* Returns false, with the cause in opt->error, after an error. */
 static bool take_next(int code, const char *shown, struct options *opt)
 {
     const struct line *line = line_of(code);

@@ -22,7 +22,7 @@ int partition_owner(const struct partition *part, vertex_t v)
     return (int)(v / part->block);
 }
 
-/* n_vertices of those PEs that own none. */
+/* The first vertex of a PE, or n_vertices if it owns none. */
 static uint64_t first_of(const struct partition *part, int pe)
 {
     uint64_t first = (uint64_t)pe * part->block;

@@ -140,7 +140,7 @@ static void count_part(int thread, void *arg)
     }
 }
 
-/* Now every part knows which lines of the file it has. Blocks of lower PEs come first. */
+/* Gives every part its line numbers in the file. Blocks of lower PEs come first. */
 static void number_lines(struct reading *reading)
 {
     uint64_t own[2] = {0, 0};
@@ -182,7 +182,7 @@ static void read_part(int thread, void *arg)
     }
 }
 
-/* The first wrong line of the file; PEs and threads have parts in its order. */
+/* Reports the first wrong line of the file; PEs and threads have its parts in order. */
 static void quit_if_wrong_line(const struct reading *reading)
 {
     char text[QUIT_BYTES] = "";
@@ -209,7 +209,7 @@ static void read_block(struct reading *reading, struct text block)
 
 /* ---- All of them ------------------------------------------------------------------------------------------------- */
 
-/* What this PE's threads have read, as one; its sums are those of all PEs. */
+/* Combines what this PE's threads have read; the sums are those of all PEs. */
 static struct harvest gather(struct reading *reading)
 {
     struct harvest all = reading->parts[0].harvest;

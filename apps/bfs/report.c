@@ -64,7 +64,7 @@ static const char *verdict_word(const struct verdict *verdict)
     return verdict->valid ? "valid" : "WRONG";
 }
 
-/* stdout for people, stderr beside comma-separated values. */
+/* Prints on stdout, or on stderr beside comma-separated values. */
 static void explain_failure(const struct variant *variant, const struct result *result)
 {
     static const char *const rules[RULES] = {

@@ -33,10 +33,10 @@ void report_graph(const struct graph *graph, double edges_seconds, double build_
 void report_csv_header(void);
 void report_search(const struct variant *variant, const struct result *result);
 void report_variant(const struct variant *variant);
-/* The time that a variant took, and naive. */
+/* Compares the time of a variant with that of naive. */
 void report_ratio(const struct options *opt, const char *name, double seconds, double naive_seconds);
 
-/* Of all searches together. */
+/* The time of all searches together. */
 double variant_seconds(const struct variant *variant);
 
 #endif

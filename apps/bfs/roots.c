@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chooses the vertices from which to search: drawn, without repetition, from those that have neighbours. The same ones for any
- * number of PEs.
+ * Chooses the vertices from which to search: drawn, without repetition, from those that have neighbours. They are the
+ * same for any number of PEs.
  */
 #include <inttypes.h>
 #include <shmem.h>
@@ -11,7 +11,7 @@
 #include "collective.h"
 #include "edges.h"
 
-/* Keeps the draw apart from those of the edges. */
+/* Makes this draw independent of those of the edges. */
 #define ROOTS_SEED UINT64_C(0x726f6f7473)
 
 static bool has_neighbours(const struct graph *graph, vertex_t i)

@@ -8,7 +8,7 @@
 #include "rows.h"
 #include "threads.h"
 
-#define INSERTION_MAX 64 /* entries of a row that is sorted by insertion */
+#define INSERTION_MAX 64 /* entries of the longest row that is sorted by insertion */
 #define ROWS_AT_ONCE 1024
 #define DIGIT_BITS 8
 #define DIGITS (1 << DIGIT_BITS)
@@ -53,7 +53,7 @@ static void place_share(int thread, void *arg)
     }
 }
 
-/* From the entries of each row to where it begins. */
+/* Turns the number of entries of each row into where it begins. */
 static void set_rows(struct build *build)
 {
     struct graph *graph = build->graph;
@@ -126,7 +126,7 @@ static size_t drop_duplicates(vertex_t *v, size_t n)
     return kept;
 }
 
-/* cursor becomes the number of entries that stay. */
+/* Sets cursor to the number of entries that are kept. */
 static void sort_row(struct build *build, vertex_t i, vertex_t *scratch)
 {
     vertex_t *v = build->graph->column + build->graph->row[i];

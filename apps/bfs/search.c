@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The levels of a search. search.h tells how one goes.
+ * The levels of a search. search.h describes one.
  *
  * Why a PE knows when to stop: the reports of a level tell how many vertices were found and sent. Zero on all PEs is
  * the end. What was sent may all be known to its owners; then one more level with nothing to expand finds that out.
@@ -41,7 +41,7 @@ size_t search_all_words(const struct partition *part)
     return (size_t)part->n_pes * search_words(part);
 }
 
-/* A PE has none for itself. */
+/* A PE has no box for itself. */
 size_t search_box(const struct search *search, int owner_of_box, int other)
 {
     return (size_t)(other - (other > owner_of_box)) * search->part.block;
@@ -90,7 +90,7 @@ static void check_limits(const struct graph *graph)
                  (unsigned long long)graph->max_adjacent, EDGE_BITS);
 }
 
-/* Of all PEs. */
+/* Combines the values of all PEs. */
 static uint64_t reduce(int (*operation)(shmem_team_t, uint64_t *, const uint64_t *, size_t), uint64_t value)
 {
     uint64_t *words = symmetric_alloc(2 * sizeof(*words));
@@ -145,8 +145,8 @@ static void open_kernels(struct search *search, uint64_t n_adjacent)
     search->full = (struct launch){.global = {lanes * groups}, .group = {lanes}};
 }
 
-/* Kernels are loaded and routes are set up when they are first used, which is no part of the first search's time: so
- * one search that nobody has asked for, from the vertex with the most neighbours. */
+/* Kernels are loaded and routes are set up when they are first used, which must not count in the first search's time.
+ * Hence one extra search, from the vertex with the most neighbours. */
 static void warm_up(struct search *search, const struct graph *graph)
 {
     struct search_times times;
@@ -353,7 +353,7 @@ static void send(struct search *search)
     search->exchange->deliver(search);
 }
 
-/* Adds what that PE has sent to the arrivals, of which there are n so far. Returns how many there are then. */
+/* Adds what that PE has sent to the n arrivals so far. Returns their new number. */
 static int take_pairs(struct search *search, int pe, struct arrivals *arrivals, int n)
 {
     u64 before = n > 0 ? arrivals->end[n - 1] : 0;
@@ -400,7 +400,7 @@ static void receive(struct search *search, struct report *total)
     }
 }
 
-/* false: that was the last. */
+/* Returns false after the last level. */
 static bool run_level(struct search *search, struct search_times *times)
 {
     struct report total;

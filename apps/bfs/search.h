@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A search between its files: search.c has the levels, exchange_*.c the three ways to other PEs, direction.c the
+ * What the files of a search share: search.c has the levels, exchange_*.c the three ways to other PEs, direction.c the
  * steps bottom-up.
  *
  * A level is: each PE expands its part of the frontier, which fills its outboxes and the queue of the next level; what
@@ -21,7 +21,7 @@ typedef uint32_t u32;
 
 #include "layout.h"
 
-/* What a PE tells each other PE of a level. */
+/* What a PE tells each other PE about a level. */
 struct report {
     uint64_t frontier;       /* vertices that it had in its queue               */
     uint64_t frontier_edges; /* and their edges                                 */
@@ -29,7 +29,7 @@ struct report {
     uint64_t found_edges;
     uint64_t sent; /* pairs to all others                             */
     uint64_t sent_to_you;
-    uint64_t place; /* of those in your inbox, in pairs                */
+    uint64_t place; /* where they begin in your inbox, in pairs        */
 };
 
 /* The counters of the device, as the host reads them. */
@@ -46,20 +46,20 @@ struct exchange {
     void (*open)(struct search *search);
     void (*close)(struct search *search);
 
-    /* Before the barrier that begins a search, when this PE has done the one before. NULL: nothing is to be done. */
+    /* Called before the barrier that begins a search, after this PE has ended the previous one. May be NULL. */
     void (*prepare)(struct search *search);
 
-    /* Room in the inboxes for what to_send says is sent: its places. */
+    /* Reserves room in the inboxes for what to_send says is sent, and sets its places. */
     void (*reserve)(struct search *search);
-    /* Pairs at to at + n - 1 of the outboxes, which are for this PE, to the place that is reserved. */
+    /* Sends pairs at to at + n - 1 of the outboxes, which are for that PE, to the place reserved for them. */
     void (*send_pairs)(struct search *search, int pe, size_t at, size_t n);
-    /* This PE's words of a frontier, to all PEs. */
+    /* Sends this PE's words of a frontier to all PEs. */
     void (*send_words)(struct search *search, int half);
-    /* What has been sent arrives, then the reports (search->to_send). */
+    /* Delivers what has been sent, then the reports (search->to_send). */
     void (*deliver)(struct search *search);
-    /* The report of that PE, and what it sent before, are there. */
+    /* Waits for the report of that PE and for what it sent before. */
     void (*await)(struct search *search, int pe);
-    /* The same on the device; pairs are in the inbox from at on. */
+    /* Bring that to the device; pairs are in the inbox from at on. */
     void (*take_pairs)(struct search *search, size_t at, size_t n);
     void (*take_words)(struct search *search, int pe, int half);
 };
@@ -78,7 +78,7 @@ struct search {
     struct device *dev;
     struct queue *device_queue;
     struct kernel *start, *expand, *absorb, *mark_frontier, *bottom_up;
-    struct launch full; /* as many work-items as the device may have use for */
+    struct launch full; /* as many work-items as the device can use */
 
     struct buffer *row, *column, *parent, *known, *counters;
     struct buffer *queue[2]; /* that of level l is queue[l % 2]                            */
@@ -107,9 +107,9 @@ struct search {
     uint32_t *host_frontier;
 };
 
-/* Where the box for a PE begins, or that from it, in pairs. */
+/* Where the box that owner_of_box has for the other PE begins, in pairs. */
 size_t search_box(const struct search *search, int owner_of_box, int other);
-/* exchange->reserve where an inbox has a box for each sender: behind what it has had. */
+/* exchange->reserve if an inbox has a box for each sender: after what the box already holds. */
 void search_reserve_in_boxes(struct search *search);
 /* Words of the bits of a PE's vertices, and of all. */
 size_t search_words(const struct partition *part);
@@ -117,7 +117,7 @@ size_t search_all_words(const struct partition *part);
 size_t search_pairs(const struct partition *part);
 struct report *search_report(struct search *search, int pe);
 
-/* exchange_mapped.c: what exchange_atomic.c has in common with it. */
+/* exchange_mapped.c: the functions that exchange_atomic.c uses, too. */
 size_t mapped_heap_bytes(const struct partition *part, bool direction_optimising);
 void mapped_open(struct search *search);
 void mapped_close(struct search *search);
@@ -131,7 +131,7 @@ void mapped_take_words(struct search *search, int pe, int half);
 
 /* direction.c: after a level that all have reported (total: the sum). Sets is_bottom_up for the next. */
 void direction_choose(struct search *search, const struct report *total);
-/* A level bottom-up, up to its counters; then its words to all. */
+/* Runs a level bottom-up, up to its counters; then sends its words to all. */
 void direction_bottom_up(struct search *search);
 void direction_send(struct search *search);
 void direction_take(struct search *search, int pe);

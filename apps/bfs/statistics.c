@@ -15,7 +15,7 @@ static int compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Between the two values that are nearest to this part of the sorted sample. */
+/* Interpolates between the two values nearest to this part of the sorted sample. */
 static double quantile(const double *sorted, int n, double part)
 {
     double place = part * (n - 1);

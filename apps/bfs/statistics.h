@@ -8,7 +8,7 @@
 struct statistics {
     double min, first_quartile, median, third_quartile, max;
     double mean, deviation;
-    /* What rates are averaged by, with the standard error; the latter is 0 for a single value. */
+    /* The mean that suits rates, and its standard error, which is 0 for a single value. */
     double harmonic_mean, harmonic_error;
 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define SHOWN_BYTES 24 /* of a word in a message */
+#define SHOWN_BYTES 24 /* of a word that a message shows */
 
 bool text_is_empty(const struct text *text)
 {
@@ -81,7 +81,7 @@ bool text_begins(const struct text *text, const char *prefix)
     return (size_t)(text->end - text->at) >= n && strncasecmp(text->at, prefix, n) == 0;
 }
 
-/* What a message can show of a word: '...' after a long one, '?' for what can not be printed. */
+/* What a message can show of a word: '...' after a long one, '?' for a byte that cannot be printed. */
 static const char *shown(const struct text *word, char *copy)
 {
     size_t n = (size_t)(word->end - word->at);

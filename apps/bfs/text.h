@@ -18,7 +18,7 @@ struct text {
 
 /* The next line, without its end, if there is one. */
 bool text_line(struct text *text, struct text *line);
-/* Lines, the last one with or without an end. */
+/* The number of lines; the last one may lack its end. */
 uint64_t text_count_lines(struct text text);
 
 /* The next word, between blanks, tabs and commas; empty at the end of the line. */
@@ -28,7 +28,7 @@ bool text_has_word(const struct text *line);
 size_t text_count_words(struct text line);
 bool text_begins(const struct text *text, const char *prefix); /* letters of either case */
 
-/* The next word as a number; else false, and problem says what is wrong. what is in the message: "a vertex". */
+/* The next word as a number; else false, and problem says what is wrong. what names the number there: "a vertex". */
 bool text_number(struct text *line, const char *what, uint64_t *number, char *problem);
 /* The next words are n numbers of any kind, and then the line ends. */
 bool text_values(struct text *line, int n, char *problem);

@@ -25,7 +25,7 @@ struct worker {
     void *arg;
 };
 
-/* As much time as that of so many cores is what a container may have. */
+/* How many cores' worth of CPU time this container may use. */
 static long cores_of_container(void)
 {
     FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
@@ -46,7 +46,7 @@ static int equal_share(void)
     return (int)((online < container ? online : container) / (on_node > 0 ? on_node : 1));
 }
 
-/* Launchers bind a PE to cores of its own, or to none: then all PEs of the node have the same. */
+/* Launchers bind each PE to cores of its own, or bind none: then all PEs of the node share the same cores. */
 static int cores_of_this_pe(void)
 {
     int share = equal_share();
@@ -85,7 +85,7 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-/* What no thread could be started for is done here. */
+/* The work of threads that could not be started is done here. */
 void threads_run(void (*work)(int thread, void *arg), void *arg)
 {
     struct worker workers[MAX_THREADS];

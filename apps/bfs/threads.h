@@ -11,7 +11,7 @@
  * is bound to. Collective. */
 void threads_set(int n);
 int threads_count(void);
-/* By how much this PE's share of the machine's cores is larger than that. */
+/* How many more cores than that this PE's share of the machine has. */
 int threads_idle_cores(void);
 
 /* work runs once in each thread; returns when all have ended. */

@@ -7,7 +7,7 @@
 
 #include "bfs.h"
 
-/* The rules of Graph500, counted from 1, and what the search says of itself. */
+/* The rules of Graph500, counted from 1, and the search's own counts. */
 enum rule {
     ACCOUNT,       /* vertices and levels are as many as the search counted                         */
     NO_CYCLE,      /* from each vertex of the tree, parents lead to the root                        */

@@ -21,7 +21,7 @@ struct panorama {
     void *arg;
 };
 
-/* Vertices done to done + room - 1 of the PE's. */
+/* Visits vertices done to done + room - 1 of a PE. */
 static void visit_piece(const struct panorama *panorama, int pe, size_t done, size_t room)
 {
     size_t size = partition_size(panorama->part, pe);

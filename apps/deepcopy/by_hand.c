@@ -133,7 +133,7 @@ static void read_segments(const struct by_hand *hand)
     }
 }
 
-/* TCPY: to a temporary copy. */
+/* TCPY: reads objects through a temporary copy. */
 static void read_objects(const struct by_hand *hand)
 {
     for (size_t i = 0; i < hand->graph->n_objects; i++)
@@ -150,7 +150,7 @@ static void set_pointers(const struct by_hand *hand, const struct graph_object *
     }
 }
 
-/* PCPY: in place; the pointers, which are overwritten, are set again. */
+/* PCPY: reads objects in place, and sets their overwritten pointers again. */
 static void read_objects_in_place(const struct by_hand *hand)
 {
     const struct graph *graph = hand->graph;

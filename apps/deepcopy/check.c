@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Is a copy the same graph? Its pointers are followed from the root by what the graph's own list says of the objects; a
- * routine of the library is not asked. Of large graphs only samples are read as a whole, but all pointers.
+ * Checks that a copy is the same graph, without routines of the library: it follows the pointers from the root, as the
+ * graph's own list of objects describes them. Of large graphs it reads all pointers, but only samples of the rest.
  */
 #include "deepcopy.h"
 

@@ -65,16 +65,16 @@ bool repeat(const struct options *options, struct repetition *repetition);
 
 enum direction { TO, FROM, DIRECTIONS };
 
-/* ---- Versions by hand: by somebody who knows all addresses beforehand ---- */
+/* ---- Transfers by hand, which know all addresses beforehand ---- */
 
 struct by_hand {
     struct device *device;
     const struct graph *graph;
     bool asynchronous;
     void *memory;             /* of the device */
-    size_t *at;               /* of each object in it */
-    uint64_t base;            /* what a pointer to its first byte is */
-    void **objects;           /* memory of their own, for BASE */
+    size_t *at;               /* where each object is in it */
+    uint64_t base;            /* value of a pointer to its first byte */
+    void **objects;           /* separate memory for each, for BASE */
     char *packed, *temporary; /* page-locked where that exists; as large as an object */
     size_t packed_size;
 };
@@ -85,7 +85,7 @@ void by_hand_close(struct by_hand *hand);
 void by_hand_copy(struct by_hand *hand, int technique, enum direction direction);
 /* One copy of all bytes that are packed. */
 void by_hand_one_copy(struct by_hand *hand, enum direction direction);
-/* The host's side of IMAGE. */
+/* The host's part of IMAGE. */
 void by_hand_pack(struct by_hand *hand);
 void by_hand_unpack(struct by_hand *hand);
 
@@ -101,7 +101,7 @@ struct copy_access {
 /* Follow all pointers of the copy from its root and compare; then write other values there, of samples if it is large.
  * False after a line. */
 bool check_copy(struct graph *graph, const struct copy_access *access, uint64_t root);
-/* Are those values in the objects now, and their pointers as before? Sets the objects back. */
+/* Whether the objects now hold those values, and their pointers are as before. Sets the objects back. */
 bool check_back(struct graph *graph);
 
 /* ---- Measurement ---- */
@@ -124,10 +124,10 @@ struct run {
     bool right;
 };
 
-/* The size that all objects together have as they are transferred. */
+/* Measures transfers to and from the own GPU. */
 void measure_own(struct run *run, struct graph *graph);
 
-/* Objects on the other PE that images are put into. */
+/* Memory on the other PE into which images are put. */
 struct peer {
     void *heap, *mapped; /* symmetric; NULL: none */
     void *object;        /* what is mapped */

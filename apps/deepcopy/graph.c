@@ -60,7 +60,7 @@ void graph_destroy(struct graph *graph)
 
 /* ---- List, SplitList, Tree ---------------------------------------------------------------------------------------- */
 
-/* Where the pointers of a node are; of a list's second there is none. */
+/* The offsets of a node's pointers; a list's node has no second one. */
 static size_t node_pointers(const struct graph_plan *plan, size_t offsets[2])
 {
     size_t last = plan->node_size - WORD;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The pointer-linked structures that are measured. Each object has memory of its own, as an application would allocate
- * it. The graph also lists its objects and pointers, for those who know beforehand what is where: the versions by hand
- * and the check.
+ * it. The graph also lists its objects and pointers, for code that knows beforehand what is where: the transfers by
+ * hand and the check.
  */
 #ifndef DEEPCOPY_GRAPH_H
 #define DEEPCOPY_GRAPH_H
@@ -22,7 +22,7 @@ struct graph_object {
     size_t size;
     const struct graph_pointer *pointers; /* by ascending offset */
     size_t n_pointers;
-    bool has_data; /* what is no pointer may be written: it holds no counts */
+    bool has_data; /* bytes outside pointers may be written: they hold no counts */
 };
 
 struct graph {
@@ -44,12 +44,12 @@ struct graph_plan {
     double scale;      /* of umt's arrays     */
 };
 
-extern const char *const graph_shapes[]; /* up to NULL: list, splitlist, tree, umt */
+extern const char *const graph_shapes[]; /* ended by NULL: list, splitlist, tree, umt */
 
-/* Nothing that an image of the graph needs is larger than this. */
+/* An image of the graph needs no more bytes than this. */
 size_t graph_bound(const struct graph_plan *plan);
 
-/* With the pattern of GRAPH_SEED in all data. */
+/* Builds a graph with the pattern of GRAPH_SEED in all data. */
 enum { GRAPH_SEED = 1 };
 void graph_build(struct graph *graph, const struct graph_plan *plan);
 void graph_destroy(struct graph *graph);
@@ -62,11 +62,11 @@ struct graph_segment graph_segment(const struct graph_object *object, size_t num
 
 /* Set all of an object but the pointers to the pattern of seed; object is a copy of objects[number], or that itself. */
 void graph_fill(const struct graph *graph, size_t number, char *object, unsigned seed);
-/* Is that still so? */
+/* Whether the object still has that pattern. */
 bool graph_is_filled(const struct graph *graph, size_t number, unsigned seed);
-/* Do all bytes of an object but the pointers have the same value in a copy? */
+/* Whether all bytes of an object but the pointers are the same in a copy. */
 bool graph_is_copy(const struct graph *graph, size_t number, const char *copy);
-/* Do the pointers of an object still lead where they did? */
+/* Whether the pointers of an object still lead where they did. */
 bool graph_is_linked(const struct graph *graph, size_t number);
 
 #endif

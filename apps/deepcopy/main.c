@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * deepcopy: what a deep copy of a list, a tree or a mesh takes, beside what can be had.
+ * deepcopy: measures deep copies of lists, trees and a mesh beside the same transfers by hand.
  */
 #include "deepcopy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_SKIP = 77 }; /* the asked device is not here */
+enum { EXIT_SKIP = 77 }; /* the requested device is not here */
 
 static int refused; /* symmetric: PEs without the device */
 
@@ -19,7 +19,7 @@ static int end(int status)
     return status;
 }
 
-/* Collective: has every PE a device? */
+/* Opens the device; whether every PE has one. Collective. */
 static bool open_device(struct run *run)
 {
     const struct device_ops *ops = device_find(run->options.device);

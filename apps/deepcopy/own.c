@@ -18,7 +18,7 @@ struct both {
 
 struct own {
     struct device *device;
-    void *buffer; /* the space's memory, where it does not allocate */
+    void *buffer; /* the space's memory, unless it allocates */
     shmemx_deep_space_t space;
 };
 
@@ -56,7 +56,7 @@ static void close_space(struct own *own)
         device_free(own->device, own->buffer);
 }
 
-/* -1 when the library refused, after its line. */
+/* Returns -1 if the library refused and has said why. */
 static int map_timed(const struct own *own, const struct graph *graph, uint64_t *device_p, double *time_p)
 {
     double start = now_us();

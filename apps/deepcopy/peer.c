@@ -41,7 +41,7 @@ struct target {
     char *dest;
     size_t capacity;
     const char *name;
-    uint64_t base; /* of the image, in its own pointers */
+    uint64_t base; /* of the image, as its pointers have it */
 };
 
 static void read_copy(void *context, uint64_t address, void *bytes, size_t size)
@@ -102,7 +102,7 @@ static void put_by_hand(struct by_hand *hand, const struct target *target, bool 
     times_add(&times[FROM], now_us() - start);
 }
 
-/* The image is put first, so that what get_deep finds is one. */
+/* Puts the image first, so that get_deep finds one. */
 static bool in_turns(const struct run *run, const struct target *target, struct graph *graph, struct by_hand *hand,
                      struct times (*times)[DIRECTIONS])
 {

@@ -121,7 +121,7 @@ static void print_order(const struct run *run, const struct result *pcpy)
            base->median > plus->median && plus->median > single ? "yes" : "NO");
 }
 
-/* As the paper's figure 8 has it: list, splitlist and tree, to the GPU. */
+/* As in the paper's figure 8: list, splitlist and tree, to the GPU. */
 static void print_average(const struct run *run, bool of_image, const char *what)
 {
     double sum = 0;

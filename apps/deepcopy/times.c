@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* At least so many repetitions; of one that takes longer, one less. */
+/* The least number of repetitions; one less if they take longer than LONG_REPETITION. */
 enum { REPETITIONS_MIN = 3 };
 static const double LONG_REPETITION = 0.5e6;
 

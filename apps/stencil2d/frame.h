@@ -16,7 +16,7 @@ enum { GROUP_WIDTH = 64, GROUP_HEIGHT = 4, GROUP = GROUP_WIDTH * GROUP_HEIGHT };
 /* What a work-item computes of the rectangle. Compilers for CPUs do best with single columns. */
 enum { CUDA_PACK_BYTES = 16, CUDA_PACK_ROWS = 4, OPENCL_PACK_COLS = 1, OPENCL_PACK_ROWS = 8 };
 
-/* Its packs begin at multiples of so many cells, which is good for any precision. */
+/* Packs begin at multiples of this many cells, which suits any precision. */
 enum { ALIGNED_CELLS = 16 };
 
 /* Rows first to end - 1 and columns likewise, of a tile. */
@@ -35,9 +35,9 @@ struct launch_plan {
     long rows, cols;          /* of the tile                                                                       */
     long halo_width;          /* of the pieces in messages                                                         */
     long arrived[DIRECTIONS]; /* where the halo that came from there lies in messages; -1: in the matrix           */
-    long leaving[DIRECTIONS]; /* where the cells go in messages that the neighbour there needs; -1: it needs none  */
+    long leaving[DIRECTIONS]; /* where in messages the cells go that the neighbour there needs; -1: it needs none  */
     long words;               /* where the words begin in messages, in bytes; -1: the two members below are not used */
-    long wait_for;            /* the frame waits until the signal from each direction of `arrived` is that far     */
+    long wait_for;            /* the frame waits until the signals of the directions of `arrived` have this value  */
     long count;               /* not 0: each group of the frame adds 1 to the word DIRECTIONS when it is done      */
 };
 

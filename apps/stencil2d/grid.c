@@ -70,7 +70,7 @@ static void lay_out(struct grid *grid, size_t element_size)
 {
     size_t unit = ROW_ALIGNMENT / element_size;
     size_t width = (size_t)grid->halo_width;
-    size_t pack = CUDA_PACK_BYTES / element_size; /* the kernel reads whole ones, and the cells beside them */
+    size_t pack = CUDA_PACK_BYTES / element_size; /* the kernel reads whole packs and the cells beside them */
 
     grid->max_rows = part_size(grid->rows, tile_rows(grid), 0);
     grid->max_cols = part_size(grid->cols, tile_cols(grid), 0);
@@ -81,7 +81,7 @@ static void lay_out(struct grid *grid, size_t element_size)
     lay_out_pieces(grid, unit);
 }
 
-/* A halo comes from the next tile alone. */
+/* Whether tiles are narrower than their halo, which comes from the next tile alone. */
 static bool is_too_narrow(long cells, int tiles, int halo_width)
 {
     return tiles > 1 && cells / tiles < halo_width;

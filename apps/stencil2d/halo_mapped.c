@@ -44,7 +44,7 @@ size_t messages_bytes(const struct run *run)
     return words_offset(run) + TILE_WORDS * sizeof(uint64_t);
 }
 
-/* What goes to a neighbour: from here, to there, with that signal. */
+/* A message to a neighbour: source, destination and signal. */
 struct message {
     const char *source;
     char *dest;

@@ -45,7 +45,7 @@ static bool reaches_neighbors(const struct local_tile *t)
     return true;
 }
 
-/* Signals lie where the receiver looks for them, so all PEs do the same. */
+/* Signals lie where the receiver looks for them, so all PEs must decide alike. */
 static bool all_can_wait_in_kernel(const struct run *run)
 {
     int *cannot = symmetric_alloc(2 * sizeof(*cannot));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernel: CUDA includes this file once for each precision; OpenCL's source ends with it. Before it stand
+ * The kernel: CUDA includes this file once for each precision; OpenCL's source ends with it. Defined before it:
  *   REAL, SWEEP, PACK            float or double, and names that go with it: of the kernel and of a type
  *   KERNEL, FUNCTION, GLOBAL     words in front of a kernel, a function, the target of a pointer
  *   PLAN                         the type of the plan as a parameter

@@ -30,7 +30,7 @@ static long parts(long n, long size)
     return (n + size - 1) / size;
 }
 
-/* As the kernel counts them: packs begin where memory is aligned. */
+/* The groups of the rectangle, counted as the kernel does: packs begin where memory is aligned. */
 static long groups_inside(const struct device_ops *ops, const struct launch_plan *plan, size_t element_size)
 {
     const struct bounds *b = &plan->inside;

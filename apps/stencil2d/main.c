@@ -16,12 +16,12 @@ struct session {
     struct local_tile *tiles; /* with their devices; the rest is set by each run */
     struct reference ref;
     struct kernel_times kernel; /* of the present precision; 0: not yet measured */
-    bool introduced;            /* the lines of the tiles are out                */
+    bool introduced;            /* the lines of the tiles are printed            */
     bool failed;
 };
 
-/* Tile i of this PE uses device I + i, and starts again where there are no more. I is what the user says; or else what
- * the library proposes, or, with several tiles per PE, where those of the PEs before it on this node end. */
+/* Tile i of this PE uses device I + i, counting on from the first after the last. I is the user's choice; else the
+ * library's proposal or, with several tiles per PE, the device after those of the PEs before it on this node. */
 static int first_device(const struct session *s)
 {
     int proposed;

@@ -26,7 +26,7 @@
 struct picture {
     const struct run *run;
     long width, height;  /* pixels                                    */
-    int band;            /* pixel rows whose sums are collected once  */
+    int band;            /* pixel rows collected together             */
     double unit;         /* of the sums                               */
     char *cells;         /* rows of a tile, fetched from the device   */
     int rows;            /* that cells has room for                   */
@@ -54,7 +54,7 @@ static double value(const struct picture *pic, int row, int col)
     return ((const double *)pic->cells)[index];
 }
 
-/* n rows of a tile from row first on. */
+/* Fetches n rows of a tile from row first on. */
 static void fetch(const struct picture *pic, const struct local_tile *t, int first, int n)
 {
     const struct run *run = pic->run;
@@ -64,7 +64,7 @@ static void fetch(const struct picture *pic, const struct local_tile *t, int fir
     run->ops->read(t->dev, pic->cells, t->buf[run->cur], index * run->real->size, elements * run->real->size);
 }
 
-/* Of a tile; infinite if a cell is not finite. */
+/* The largest magnitude in a tile; infinite if a cell is not finite. */
 static double largest_magnitude(const struct picture *pic, const struct local_tile *t)
 {
     const struct tile *tile = &t->shape;
@@ -93,7 +93,7 @@ static double largest_of_all(const struct picture *pic)
     return job_max(largest);
 }
 
-/* What a tile's rows from first on, of which there are n in cells, bring to the band. */
+/* Adds n rows of a tile from row first on, which are in cells, to the band. */
 static void add_rows(const struct picture *pic, const struct tile *tile, long band_start, int first, int n)
 {
     const struct grid *grid = &pic->run->grid;
@@ -107,7 +107,7 @@ static void add_rows(const struct picture *pic, const struct tile *tile, long ba
     }
 }
 
-/* The part of a tile of the pixel rows from start to end. */
+/* Adds the part of a tile that lies in the pixel rows from start to end. */
 static void add_tile(const struct picture *pic, const struct local_tile *t, long start, long end)
 {
     const struct tile *tile = &t->shape;

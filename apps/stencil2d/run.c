@@ -104,7 +104,7 @@ static void compute_and_finish(struct run *run, long times)
     }
 }
 
-/* For all iterations, from fewer. */
+/* The time of all iterations, extrapolated from fewer. */
 static double time_of(struct run *run, void (*function)(struct run *run, long times))
 {
     long times = run->opt->iterations < MOST_TIMED ? run->opt->iterations : MOST_TIMED;

@@ -2,19 +2,19 @@
  *
  * The kernel in CUDA. Compile with --fmad=false: the check compares bit for bit.
  *
- * Here the frame can wait for signals itself, so that one launch follows the other without anything between them. What
- * a group has seen arrive it reads by ordinary loads, never through the read-only cache: messages is not restrict.
+ * Here the frame can wait for signals itself, so that one launch follows the other without anything between them. A
+ * group reads what it has seen arrive by ordinary loads, never through the read-only cache: messages is not restrict.
  */
 #include "frame.h"
 
-/* So many groups shall fit into a multiprocessor at a time: more have too few registers. */
+/* Groups that shall fit into a multiprocessor at once; with more, each has too few registers. */
 #if __CUDA_ARCH__ >= 800
 #define GROUPS_AT_A_TIME 5
 #else
 #define GROUPS_AT_A_TIME 4
 #endif
 
-/* Its address can be taken without a copy, where that is known. */
+/* Lets the address of a parameter be taken without a copy, where compilers know this. */
 #if __CUDACC_VER_MAJOR__ >= 12 && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700)
 #define PLAN const __grid_constant__ struct launch_plan
 #else
@@ -46,7 +46,7 @@ FUNCTION void meet_group(void)
     __syncthreads();
 }
 
-/* What all threads of the group have written is there before the count is. */
+/* All that the group's threads have written is visible before the count. */
 FUNCTION void count_done(WORD *word)
 {
     __threadfence_system();

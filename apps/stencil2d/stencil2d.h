@@ -6,9 +6,9 @@
  *     center * cell + cardinal * (N + S + W + E) + diagonal * (NW + SW + NE + SE)
  * inside a fixed border. The matrix is cut into a grid of tiles, one or several per PE, each in the memory of a GPU.
  *
- * A tile has a halo of W cells around it. One exchange, which fills the halo, serves W iterations: they compute the
- * cells of the halo as well, of which one less on each side is right after each of them. Exchange and iterations make
- * a round.
+ * A tile has a halo of W cells around it. One exchange, which fills the halo, serves W iterations: they also compute
+ * cells of the halo, of which one fewer on each side is correct after each iteration. Exchange and iterations make a
+ * round.
  *
  * What is sent lies in a second buffer, without gaps: the kernel that computes the edge of a tile also writes it there,
  * and in a round's first iteration it reads the halo from there. It has four areas alike: what goes out and what comes
@@ -75,17 +75,17 @@ struct grid {
     size_t pitch;             /* from row to row                                                */
     size_t origin;            /* index of cell (0, 0) of a tile                                 */
     size_t elements;          /* of a tile with its halo                                        */
-    size_t piece[DIRECTIONS]; /* where a piece begins in an area: room for that of the largest  */
+    size_t piece[DIRECTIONS]; /* where a piece begins in an area: room for the largest tile's   */
     size_t area;              /* of the buffer with what is sent; the next area begins there    */
 };
 
 /* Areas of the buffer with what is sent. */
 enum { OUT_EVEN, OUT_ODD, IN_EVEN, IN_ODD, AREAS };
 
-/* Behind the areas: the last exchange that has arrived from each direction, and the groups of frames that are done. */
+/* Words after the areas: the last exchange that has arrived from each direction; how many groups of frames are done. */
 enum { FRAMES_DONE = DIRECTIONS, TILE_WORDS };
 
-/* A tile of another, or the same, PE. */
+/* A neighbouring tile, of this PE or another. */
 struct neighbor {
     int pe; /* -1: beyond the border of the matrix, or the tile itself */
     int number;
@@ -137,9 +137,9 @@ struct local_tile {
     char *mapped_messages;   /* the symmetric address of messages; NULL in the naive variant       */
 };
 
-/* How halos are exchanged. All functions are collective. step takes what the last iteration has written for the
- * neighbours to them, and returns when the halos of the exchange `exchanges` are there; or, if it works in the queues,
- * at once. compute does the iterations of a round after step; NULL: in order, in the tiles' first queues. */
+/* How halos are exchanged. All functions are collective. step sends what the last iteration has written for the
+ * neighbours, and returns when the halos of exchange number `exchanges` have arrived or, if it works in the queues, at
+ * once. compute does the iterations of a round after step; NULL: in order, in the tiles' first queues. */
 struct exchange {
     const char *variant, *sync;
     bool in_queues;
@@ -188,7 +188,7 @@ struct kernel_times run_kernel(struct run *run);             /* destroys the mat
 /* run->tiles, with their geometry and devices, are the caller's. */
 void tiles_open(struct run *run);
 void tiles_set_initial(struct run *run);
-void tiles_finish(const struct run *run); /* until their queues have done all work */
+void tiles_finish(const struct run *run); /* waits for all work in their queues */
 void tiles_close(struct run *run);
 
 /* ---- Halo exchange (halo_mapped.c, halo_overlapped.c, halo_naive.c) ---------------------------------------------- */
@@ -203,7 +203,7 @@ extern const struct exchange exchange_naive;          /* through host memory, by
 void open_mapped(struct run *run);
 void close_mapped(struct run *run);
 void put_behind(const struct run *run, const struct local_tile *t, struct queue *queue);
-void put_in_queues(const struct run *run, const struct local_tile *t, struct queue *queue); /* behind nothing else */
+void put_in_queues(const struct run *run, const struct local_tile *t, struct queue *queue); /* after nothing else */
 void wait_in_queue(const struct run *run, const struct local_tile *t, struct queue *queue);
 
 /* Bytes of the piece for a neighbour, and bytes from the start of the messages to a piece. */
@@ -227,8 +227,8 @@ void compute_whole(const struct run *run, const struct local_tile *t); /* withou
 
 /* ---- Kernels (kernels.c) ----------------------------------------------------------------------------------------- */
 
-/* One iteration over rows x cols cells. Numbers count elements. Packs of 16 bytes are read whole: the pitch is a multiple
- * of that, and buffers go on that far, and by a cell, beyond the cells that are needed. */
+/* One iteration over rows x cols cells. Numbers count elements. Packs of 16 bytes are read whole: the pitch is a
+ * multiple of that, and buffers extend that far, and one cell more, past the cells that are needed. */
 struct sweep {
     struct buffer *in, *out;
     size_t origin; /* index of the first cell */
@@ -260,7 +260,7 @@ struct reference {
 
 void verify(struct run *run, struct reference *ref, struct result *result);
 void inject_error(struct run *run);
-/* By each process for its tiles alone, with a serial run of its own. */
+/* Each process checks its own tiles, with a serial run of its own. */
 enum verdict verify_own_tiles(struct run *run, struct reference *ref, struct comparison *sum);
 
 void report_tiles(const struct run *run);

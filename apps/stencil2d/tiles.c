@@ -18,7 +18,7 @@ static void set_halo(const struct run *run, const struct tile *tile, int directi
     run->real->set(dest, has_neighbor(tile, direction) ? NAN : run->opt->halo_value, n);
 }
 
-/* Row r of the tile, -W to rows + W - 1. */
+/* Fills row r of the tile, from -W to rows + W - 1. */
 static void initial_row(const struct run *run, const struct tile *tile, int r, char *dest)
 {
     const struct real *real = run->real;
@@ -65,7 +65,7 @@ static void fill_piece(const struct run *run, const struct tile *tile, int direc
                         tile->first_row + edge.row + r, tile->first_col + edge.col, edge.cols);
 }
 
-/* What the first exchange sends is there; what it must bring is NaN; no word has been set. */
+/* Fills in what the first exchange sends, sets what it must bring to NaN, and clears the words. */
 static void set_messages(const struct run *run, struct local_tile *t)
 {
     size_t bytes = messages_bytes(run);
@@ -102,7 +102,7 @@ static void open_beside(const struct run *run, struct local_tile *t)
         t->beside[t->n_beside] = run->ops->gpu.urgent_queue_open(t->dev);
 }
 
-/* Where one queue has all, puts follow kernels at once: the library does small ones in urgent queues by a kernel. */
+/* Where one queue does all, puts follow kernels at once: the library does small ones in urgent queues by a kernel. */
 static struct queue *open_queue(const struct run *run, struct device *dev)
 {
     bool is_alone = run->exchange->in_queues && !run->exchange->overlaps;

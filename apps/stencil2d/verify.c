@@ -71,7 +71,7 @@ static size_t rows_bytes(const struct run *run, const struct tile *tile, int row
     return (((size_t)rows - 1) * run->grid.pitch + (size_t)tile->cols) * run->real->size;
 }
 
-/* Rows of a tile from row first on, which have been copied to local. */
+/* Compares rows of a tile from row first on, which have been copied to local. */
 static void compare_piece(const struct run *run, struct reference *ref, const struct tile *tile, int first, int rows,
                           const char *local, struct comparison *sum)
 {
@@ -84,7 +84,7 @@ static void compare_piece(const struct run *run, struct reference *ref, const st
     }
 }
 
-/* The same rows of the tiles with that number on all PEs. */
+/* Compares the same rows of the tiles with that number on all PEs. */
 static void compare_rows(struct run *run, struct reference *ref, int number, int first, int piece, char *symmetric,
                          char *local, struct comparison *sum)
 {

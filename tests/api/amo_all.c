@@ -190,7 +190,7 @@ static void push(const struct run *run, uint64_t node)
     }
 }
 
-/* A node, or EMPTY. */
+/* Returns the node taken, or EMPTY. */
 static uint64_t pop(const struct run *run)
 {
     uint64_t top = shmem_uint64_atomic_fetch(&run->shared->top, run->owner);

@@ -44,7 +44,7 @@ static uint64_t value(size_t pe, size_t i)
     return pe * 1000003 + i * 7 + 1;
 }
 
-/* New contents on both sides, on all PEs. */
+/* Writes new contents on both sides, on all PEs. */
 static void prepare(const struct object *dest, const struct object *source, size_t dest_words, size_t source_words)
 {
     memset(scratch, 0xa5, (dest_words + 1) * sizeof *scratch);

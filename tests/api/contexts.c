@@ -23,7 +23,7 @@ static void expect_team(shmem_ctx_t context, shmem_team_t expected)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* One word there and back, and a count. */
+/* Puts one word and gets it back, and counts. */
 static void check_use(shmem_ctx_t context, uint64_t *words, int pe, uint64_t value)
 {
     uint64_t back = 0;

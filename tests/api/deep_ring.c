@@ -143,7 +143,7 @@ void ring_check_copy(const struct ring *like, const struct copy *copy, const str
         CHECK(leaf->value[i] == seed + i);
 }
 
-/* As ring_check_copy, but these are the very objects: weak pointers outside of the graph stay. */
+/* As ring_check_copy, but for the objects themselves: weak pointers out of the graph stay. */
 void ring_check(const struct ring *ring, int seed)
 {
     for (int k = 0; k < ring->n_nodes; k++) {

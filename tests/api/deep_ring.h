@@ -57,7 +57,7 @@ struct node *ring_root(const struct ring *ring);
 
 /* Check that this is a copy of the ring with the shape of `like` and the data of seed. */
 void ring_check_copy(const struct ring *like, const struct copy *copy, const struct node *root, int seed);
-/* The same of the very objects: weak pointers outside of the graph stay. */
+/* The same for the objects themselves: weak pointers out of the graph stay. */
 void ring_check(const struct ring *ring, int seed);
 
 #endif

@@ -113,7 +113,7 @@ static void check_test_lock(long *lock)
 
 /* ---- Queues ------------------------------------------------------------------------------------------------------
  *
- * A program cannot see that a PE has come to wait: shmem_set_lock returns only when the wait is over. The test looks
+ * A program cannot see that a PE has begun to wait: shmem_set_lock returns only when the wait is over. The test looks
  * at the lock's words, which only the library may do: when the copy of the last PE in the queue changes, another has
  * queued up behind it. */
 

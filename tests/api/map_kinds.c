@@ -347,7 +347,7 @@ static void check_mixed(void)
     mine->drop(base);
 }
 
-/* The last PE cannot open any more files: it works without descriptors, while the others use them among themselves. */
+/* The last PE cannot open any more files: it does without them, while the others use them among themselves. */
 static void check_poor(void)
 {
     const int last = shmem_n_pes() - 1;

@@ -115,7 +115,7 @@ static void clear(void)
     shmem_barrier_all();
 }
 
-/* ---- A chain of work that depends on each other, over all PEs ---------------------------------------------------- */
+/* ---- A chain of dependent work over all PEs ---------------------------------------------------------------------- */
 
 /* A block of words is passed around, and each PE adds its number at the position of the step, so the final block shows
  * which PEs it has visited. There are two halves, so that a block is not overwritten while it is passed on: the
@@ -317,7 +317,7 @@ static void check_barrier_waits(void)
     shmem_barrier_all();
 }
 
-/* ---- With the calls of every day --------------------------------------------------------------------------------- */
+/* ---- Together with ordinary calls -------------------------------------------------------------------------------- */
 
 static void check_mixed(void)
 {

@@ -33,7 +33,7 @@ struct on_ops {
     void (*mark)(int lane);      /* one mark at a time */
     int (*has_passed)(int lane); /* the mark */
 
-    /* The library's. */
+    /* The library's operations. */
     void (*put)(int lane, void *dest, const void *source, size_t nbytes, int pe);
     void (*get)(int lane, void *dest, const void *source, size_t nbytes, int pe);
     void (*put_signal)(int lane, void *dest, const void *source, size_t nbytes, uint64_t *word, uint64_t value, int op,

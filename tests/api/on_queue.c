@@ -35,7 +35,7 @@ static int has_passed(int lane)
     return state == CL_COMPLETE;
 }
 
-/* ---- The library's ----------------------------------------------------------------------------------------------- */
+/* ---- The library's operations ------------------------------------------------------------------------------------ */
 
 static void put(int lane, void *dest, const void *source, size_t nbytes, int pe)
 {

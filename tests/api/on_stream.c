@@ -7,7 +7,7 @@
 
 #include <dlfcn.h>
 
-/* What support does not call. */
+/* Functions that support does not use. */
 #define MORE_FUNCTIONS(X)                                                                                              \
     X(cuCtxDestroy)                                                                                                    \
     X(cuStreamCreate)                                                                                                  \
@@ -71,7 +71,7 @@ static int has_passed(int lane)
     return error == 0;
 }
 
-/* ---- The library's ----------------------------------------------------------------------------------------------- */
+/* ---- The library's operations ------------------------------------------------------------------------------------ */
 
 static void put(int lane, void *dest, const void *source, size_t nbytes, int pe)
 {
@@ -127,7 +127,7 @@ static const struct on_ops ops = {
     .barrier = barrier_all,
 };
 
-/* ---- Only CUDA has ----------------------------------------------------------------------------------------------- */
+/* ---- What only CUDA has ------------------------------------------------------------------------------------------ */
 
 /* Local arguments that nobody mapped; the default streams. */
 static void check_unmapped(char *map)

@@ -20,7 +20,7 @@ static void expect(const char *what, int found, int expected)
 
 /* ---- a team whose members are known ------------------------------------------------------------------------------ */
 
-/* Every member tells the next one who it is, over a context of the team. */
+/* Every member puts its number to the next one, over a context of the team. */
 static void check_message(shmem_team_t team, const int *world_pes, int n, int me)
 {
     shmem_ctx_t context;

@@ -89,7 +89,7 @@ static const struct form forms[] = {
     SPEC_BITWISE_TYPES(BITWISE_FORM)
 };
 
-/* Names of before 1.4: plain only, and no nonblocking form. */
+/* Names from before 1.4: plain only, and no nonblocking form. */
 #define OLD_FETCHING(id, TYPE, routine, ...)                                                                           \
     static void id(shmem_ctx_t c, bool nbi, uint64_t *old, void *w, uint64_t bits, int pe)                             \
     { (void)c; (void)nbi; (void)bits; VALUE(TYPE, value, bits); (void)value;                                           \

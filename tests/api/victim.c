@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job in which something happens to a PE, chosen by name; robust.test checks what becomes of the job.
+ * A job in which something happens to a PE, chosen by name; robust.test checks how the job ends.
  *   run           start, a barrier, end
  *   exit STATUS   PE 1 leaves with exit(STATUS), the others wait in a barrier
  *   global STATUS PE 1 calls shmem_global_exit(STATUS), the others compute or wait

@@ -141,7 +141,7 @@ static void check_polling(long *word)
 FOR_OLD_WAITS(DEFINE_OLD_WAIT)
 /* clang-format on */
 
-/* Wait for another value than this one. */
+/* These wait until the value differs from this one. */
 static const struct {
     void (*wait)(void *ivar, int64_t value);
     void (*put)(void *ivar, int64_t value, int pe);
@@ -166,7 +166,7 @@ static void check_old_names(uint64_t *word)
     shmem_barrier_all();
 }
 
-/* ---- What a wait tells ------------------------------------------------------------------------------------------- */
+/* ---- What a wait guarantees -------------------------------------------------------------------------------------- */
 
 /* Data that an origin fences before the update have arrived when the wait returns. */
 static void check_data_before_flag(uint64_t *flag, long *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The device layer of support/, on two devices of a process (or one that is opened twice): copies, fills, kernels
- * with odd sizes, and that queues follow each other, also from device to device and from PE to PE.
+ * The device layer of support/, on two devices of a process (or one that is opened twice): copies, fills, kernels with
+ * odd sizes, and queues that wait for each other, also from device to device and from PE to PE.
  *
  *   device_layer cuda|opencl        exit status 77 where there is no such device
  */

@@ -12,7 +12,7 @@ import sys
 
 VERTICES = 800
 EDGES = 2400
-SPARSE = 6000000000000000  # what sparse labels are multiples of; 2^64 is 3074 times as much
+SPARSE = 6000000000000000  # sparse labels are multiples of this; 2^64 is 3074 times as much
 
 
 def make():

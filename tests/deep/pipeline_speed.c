@@ -21,7 +21,7 @@ enum { REPETITIONS = 25, BUDGET_NS = 400000000 };
 
 static const struct shmemi_memory *memory;
 
-/* n objects of width bytes, one behind the other in the data. */
+/* n objects of width bytes, one after the other in the data. */
 struct objects {
     char **object;
     size_t n, width;
@@ -190,7 +190,7 @@ static void report(struct subject *subject, bool has_references)
     fflush(stdout);
 }
 
-/* ---- Memory that swallows everything: what the rest costs -------------------------------------------------------- */
+/* ---- Memory that discards everything: what the rest costs -------------------------------------------------------- */
 
 static int null_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                      const struct shmemi_shape *shape)

@@ -36,7 +36,7 @@ struct check {
     } * seen;
     size_t n_seen, max_seen;
     uint64_t digest;
-    /* the object at hand */
+    /* the current object */
     const char *original_bytes, *copy_bytes;
     size_t done;
     const char *difference;
@@ -151,7 +151,7 @@ static void check_followed(struct check *check, const struct type_model *type, c
         add_pair(check, original, copy, field->target, n, type, field->name);
 }
 
-/* The object at `at` in the one at hand. */
+/* The object at `at` in the current one. */
 static void check_object(struct check *check, const struct type_model *type, size_t at)
 {
     for (int i = 0; i < type->n_fields; i++) {
@@ -214,7 +214,7 @@ static int by_copy(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Pairs that overlap have to be as far from each other here as there. Joins them. */
+/* Joins pairs that overlap; they must be as far from each other here as there. */
 static void check_originals(struct check *check)
 {
     size_t n = 0;

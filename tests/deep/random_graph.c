@@ -9,7 +9,7 @@
 
 enum { MAX_ELEMENTS = 6, MAX_DATA = 40, MUCH_DATA = 5000, TRIES = 12, NEW_BLOCKS = 20 };
 
-/* Something that a pointer can point to: n elements of a type, a block or inside of one. */
+/* Something that a pointer can point to: n elements of a type, which are a block or lie in one. */
 struct array {
     char *start;
     int type;

@@ -45,7 +45,7 @@ const char *random_graph_compare(const struct random_graph *graph, const struct 
 
 /* Hash of all bytes that the root reaches, except pointers. */
 uint64_t random_graph_digest(const struct random_graph *graph);
-/* Other data in all objects; links, counts, strings and descriptors stay as they are. */
+/* Gives all objects other data; links, counts, strings and descriptors stay as they are. */
 void random_graph_scramble(struct random_graph *graph, uint64_t data_seed);
 
 #endif

@@ -76,7 +76,7 @@ size_t random_size_of(const struct random_model *model, int type);
 size_t random_count(const struct random_model *model, const struct type_model *type, const struct field_model *field,
                     const char *object);
 size_t random_dope_size(int kind, size_t rank);
-/* The number of elements that a descriptor tells. */
+/* The number of elements that a descriptor gives. */
 size_t random_dope_count(int kind, size_t rank, const char *descriptor);
 void random_dope_write(int kind, size_t rank, char *descriptor, const void *address, const size_t *extents,
                        size_t element_size, uint64_t lower_bound);

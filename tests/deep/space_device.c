@@ -20,7 +20,7 @@ struct device *space_next_device(struct device *device)
     return device;
 }
 
-/* Buffers are kept for the next space: to make one takes longer than a test. */
+/* Buffers are kept for the next space, since making one takes longer than a test. */
 static void *take_buffer(struct device *device, size_t size)
 {
     static void *buffer;

@@ -14,7 +14,7 @@
 /* A space, and how to look into it. */
 struct space_under_test {
     struct device *device;
-    void *buffer; /* NULL: memory of the library's */
+    void *buffer; /* NULL: the library's memory */
     size_t size;
     shmemx_deep_space_t space;
 };

@@ -33,7 +33,7 @@ static inline uint8_t fuzz_byte(struct fuzz_input *input)
     return *input->data++;
 }
 
-/* Below n. */
+/* A number below n. */
 static inline size_t fuzz_below(struct fuzz_input *input, size_t n)
 {
     size_t value = fuzz_byte(input);

@@ -46,7 +46,7 @@ static const char *make_count(struct fuzz_input *input, char *text)
     return text;
 }
 
-/* Bytes that a field takes, as far as that is known: of the types of this input, only those before. */
+/* Bytes that a field takes; of the types of this input, only the earlier ones are known. */
 static size_t field_size(const struct made_up *made_up, const struct shmemi_field_text *field)
 {
     const struct shmemi_type *target = field->type ? shmemi_type_find(field->type) : NULL;

@@ -19,7 +19,7 @@ trap cleanup_hosts EXIT
 # absolute NAME: a path of the program that is valid on other hosts and in other directories
 absolute() { echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"; }
 
-# launcher_kind: the kind of arguments that oshrun's launcher takes; empty if vhosts does not know it
+# launcher_kind: which kind of arguments oshrun's launcher takes; empty if vhosts does not know it
 launcher_kind() {
     case $("$OSHRUN" --dry-run -n 1 /bin/true) in
         *--prtemca* | *prterun*) echo ompi5 ;;

@@ -48,7 +48,7 @@ void traffic_learn_numbers(void)
     }
 }
 
-/* A ring in which SHMEM and MPI carry in turns: PE to PE by a put, that memory on to the next rank by a message. */
+/* A ring in which SHMEM and MPI take turns: a put from PE to PE, then a message with that memory to the next rank. */
 static void ring(int round)
 {
     int me = shmem_my_pe(), n = shmem_n_pes(), rank = rank_of_pe[me];

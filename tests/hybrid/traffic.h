@@ -12,7 +12,7 @@ void traffic_learn_numbers(void);
 
 /* Both together: puts into the memory that MPI sends from and receives into, reductions by both compared. */
 void traffic_both(int round);
-/* One alone: before the other is there, or after it has been finalised. */
+/* One alone: before the other is initialised, or after it has been finalised. */
 void traffic_shmem(int round);
 void traffic_mpi(int round);
 

@@ -20,7 +20,7 @@ struct atomics_operation {
     void (*repeat_nbi)(void *results, void *words, long count, int pe);
     void (*set_words)(void *words, long count, long long value);
     bool fetches;
-    long long after; /* what a word must hold then */
+    long long after; /* what a word must hold afterwards */
 };
 
 extern const struct atomics_operation atomics_operations[];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * As in the published programs, each PE reads the clock around every single call, and a barrier that is not timed
- * stands between two calls; where there are no sizes (the barrier itself) none does. A PE's latency is the mean of its
- * calls; the average, the smallest and the largest are those of the PEs.
+ * As in the published programs, each PE reads the clock around every single call, and an untimed barrier stands between
+ * two calls, unless there are no sizes (for the barrier itself). A PE's latency is the mean of its calls; the average,
+ * the smallest and the largest are those of the PEs.
  */
 #include "collective.h"
 #include "gather.h"
@@ -93,7 +93,7 @@ static bool validate(const struct collective_run *run, size_t size)
     return !run->session->options.naive ? right : collective_validate(run, size, by_hand) && right;
 }
 
-/* Returns whether the result was right; PE 0 knows. */
+/* Returns, on PE 0, whether the result was right. */
 static bool run_size(const struct collective_run *run, size_t size, unsigned columns)
 {
     const struct osu_session *session = run->session;

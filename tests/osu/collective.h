@@ -18,8 +18,8 @@ struct collective_test {
     bool source_of_root; /* only that of PE 0 matters                                    */
     /* Whole elements: bytes of one. NULL stands for 4, the elements of the published programs. */
     size_t (*element)(const struct osu_options *options);
-    /* Contents of a source, and whether a destination holds what must come of them. NULL: blocks are moved as they
-     * are, by rank. Both see host memory. */
+    /* Contents of a source, and whether a destination holds the right result. NULL: blocks are moved as they are, by
+     * rank. Both see host memory. */
     void (*fill)(const struct osu_session *session, void *source, size_t size);
     bool (*check)(const struct osu_session *session, const void *dest, size_t size);
 };
@@ -47,13 +47,13 @@ struct collective_run {
 size_t collective_source_bytes(const struct collective_run *run, size_t size);
 size_t collective_dest_bytes(const struct collective_run *run, size_t size);
 
-/* Does this PE's destination get anything? With active sets that of a broadcast's root does not. */
+/* Whether this PE's destination gets anything. With active sets that of a broadcast's root does not. */
 bool collective_has_result(const struct collective_run *run);
 
 /* The collective on the buffers, or by copies to and from host memory around it: what is measured and checked. */
 typedef void (*collective_way_t)(const struct collective_run *run, size_t size);
 
-/* Collective. Are the results right, the memory behind them and the sources as they were? The answer is on PE 0. */
+/* Collective. Whether the results are right, and the memory behind them and the sources unchanged; known on PE 0. */
 bool collective_validate(const struct collective_run *run, size_t size, collective_way_t way);
 bool collective_validate_barrier(const struct collective_run *run);
 

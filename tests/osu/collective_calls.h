@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* nbytes: of the block that goes to one PE or comes from one. The root of a broadcast is PE 0. */
+/* nbytes: size of the block that goes to one PE or comes from one. The root of a broadcast is PE 0. */
 typedef void (*collective_func_t)(void *dest, const void *source, size_t nbytes);
 
 struct collective_calls {

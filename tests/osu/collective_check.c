@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Are a collective's results right? Contents are made and compared in host memory, whatever the buffers are.
+ * Checks the results of a collective. Contents are made and compared in host memory, wherever the buffers are.
  */
 #include "collective.h"
 #include "gather.h"
@@ -12,7 +12,7 @@ enum { ROUNDS = 3, BARRIER_ROUNDS = 100, UNTOUCHED = 0xa5 };
 
 static long neighbours_round; /* symmetric: what the PE before this one has put */
 
-/* Byte i of the block that PE `from` sends to PE `to` in a round; what goes to all alike goes to PE 0. */
+/* Byte i of the block that PE `from` sends to PE `to` in a round; what goes to all alike has `to` 0. */
 static unsigned char block_byte(int round, int from, int to, size_t i)
 {
     return (unsigned char)(i + (i >> 8) * 7 + (unsigned)from * 31 + (unsigned)to * 57 + (unsigned)round * 101 + 1);

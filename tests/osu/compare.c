@@ -142,7 +142,7 @@ static double naive_get_target(const struct latency_test *test, struct latency_b
     if (is_staged(test, &buffers->remote))
         test->layout->copy_out(&buffers->remote, buffers->stage.address, size);
     shmem_barrier_all();
-    return 0; /* inside the origin's time */
+    return 0; /* the origin's time includes it */
 }
 
 double compare_naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size, long count)

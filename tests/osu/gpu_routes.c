@@ -124,7 +124,7 @@ static void *touched(size_t size)
     return memory;
 }
 
-/* What PE 0 has found out, on both PEs. */
+/* Tells both PEs what PE 0 has found out. */
 static void share_facts(struct routes *routes)
 {
     static int has_peer, device[2]; /* symmetric */
@@ -182,7 +182,7 @@ static void destroy_buffers(struct routes *routes)
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
-/* Returns whether the bytes were right; PE 0 knows. */
+/* Returns, on PE 0, whether the bytes were right. */
 static bool run_line(struct routes *routes, FILE *csv, const struct routes_line *line)
 {
     if (!line->ours->possible(routes, line->size))
@@ -193,7 +193,7 @@ static bool run_line(struct routes *routes, FILE *csv, const struct routes_line 
     return result.right;
 }
 
-/* 8 bytes, then from 16 on each size four times as large as the one before. */
+/* Runs 8 bytes, then from 16 on sizes four times as large as the one before. */
 static bool run_sizes(struct routes *routes, FILE *csv, const struct routes_line *line)
 {
     struct routes_line one = *line;

@@ -58,7 +58,7 @@ shorter() { echo $(($1 < $2 ? $1 : $2)); }
 # size N: N MiB, or as much as a quick run takes
 size() { if [ ${#quick[@]} -gt 0 ]; then echo 4M; else echo "${1}M"; fi; }
 
-# setting NAME: does this version have it? route NAME: can it be forced?
+# setting NAME: whether this version has it; route NAME: whether it can be forced
 settings=$(oshinfo --settings)
 setting() { grep -q "^ *$1 " <<<"$settings"; }
 route() { grep -qE "^ *SHMEM_GPU_ROUTE .*[[|]$1[]|]" <<<"$settings"; }

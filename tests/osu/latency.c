@@ -52,7 +52,7 @@ static double crossings(const struct latency_run *run)
     return run->test->answer ? 2 : 1;
 }
 
-/* The average, and with --raw that of the plain copy. */
+/* Measures the average, and with --raw that of the plain copy. */
 static void measure(const struct latency_run *run, struct osu_row *row, long count, long warmup)
 {
     const struct latency_test *test = run->test;
@@ -104,7 +104,7 @@ static void measure_naive(const struct latency_run *run, struct osu_row *row, lo
     row->less = 100 * (1 - row->latency / row->naive);
 }
 
-/* Transfers of new contents each; the destination's owner compares. */
+/* Makes transfers, each with new contents, which the destination's owner compares. */
 static bool validate(const struct latency_run *run, size_t size)
 {
     bool is_target = run->session->me != run->test->source_pe, right = true;
@@ -119,7 +119,7 @@ static bool validate(const struct latency_run *run, size_t size)
     return osu_gather(!right).sum == 0;
 }
 
-/* Returns whether the bytes were right; PE 0 knows. */
+/* Returns, on PE 0, whether the bytes were right. */
 static bool run_size(const struct latency_run *run, size_t size, unsigned columns)
 {
     const struct osu_session *session = run->session;

@@ -52,15 +52,15 @@ struct latency_test {
 
     /* The members from here on are optional. */
     const struct latency_layout *layout;
-    /* Looks at the options. False, after PE 0 has said why, ends the program with an error. */
+    /* Checks the options. False, after PE 0 has said why, ends the program with an error. */
     bool (*set_up)(const struct osu_session *session);
     /* What PE 1 does meanwhile, from its own buffer to PE 0's, which is symmetric then. Each of the count transfers
      * goes there and back, and its latency is half of the time. */
     void (*answer)(void *dest, const void *source, size_t size, long count);
     /* Begin one transfer, which shmem_quiet completes. */
     void (*begin)(void *dest, const void *source, size_t size);
-    /* Each on both PEs: fill in the row on PE 0; microseconds of count plain transfers on PE 0; microseconds that this
-     * PE adds to one transfer by the naive way; were the bytes right, as PE 0 has to know. */
+    /* Called on both PEs. measure fills in the row on PE 0. raw: microseconds of count plain transfers on PE 0. naive:
+     * those that this PE adds to one transfer by the naive way. validate: whether the bytes were right, on PE 0. */
     void (*measure)(const struct latency_run *run, struct osu_row *row, long count, long warmup);
     double (*raw)(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count);
     double (*naive)(const struct latency_test *test, struct latency_buffers *buffers, size_t size);
@@ -75,7 +75,8 @@ struct latency_test {
 
 int latency_main(const struct latency_test *test, int argc, char **argv);
 
-/* For programs with functions of their own above. PE `source_pe` fills its buffer, the other one clears its; a barrier follows. */
+/* For programs with functions of their own above. PE `source_pe` fills its buffer, the other one clears its own; a
+ * barrier follows. */
 void latency_prepare(const struct latency_run *run, int source_pe, size_t size, unsigned seed);
 /* This PE's buffer. */
 struct osu_memory *latency_memory(const struct latency_run *run);
@@ -83,7 +84,7 @@ struct osu_memory *latency_memory(const struct latency_run *run);
 double latency_transfer(const struct latency_run *run, size_t size, long count);
 enum { LATENCY_VALIDATION_ROUNDS = 5 }; /* transfers of -c */
 
-/* PE 0: the plain copy that is equal to a transfer; false where the peer's memory has no address here (compare.c). */
+/* PE 0: the plain copy that equals a transfer; false where the peer's memory has no address here (compare.c). */
 bool compare_copy(const struct latency_test *test, const struct latency_buffers *buffers, struct device_copy *copy);
 /* The device whose calls make that copy. */
 struct device *compare_device(const struct latency_buffers *buffers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Message rates. As in the published programs: the first half of the PEs puts to, or gets from, its partners in the
- * second half. Per size, such a PE makes its transfers one behind the other in the buffer and completes them with one
+ * second half. Per size, such a PE makes its transfers one after the other in the buffer and completes them with one
  * quiet; the clock is read before the first and after the quiet. The rates of all pairs are added. Source and
  * destination are the same buffer when both sides are of one kind.
  *
@@ -85,7 +85,7 @@ static void transfer(const struct rate_run *run, size_t size, long count)
     shmem_quiet();
 }
 
-/* The owners of the source fill it; all others clear what they have. */
+/* The owners of the source fill it; all others clear theirs. */
 static void prepare(struct rate_run *run, size_t used, unsigned seed)
 {
     if (run->test->gets ? is_partner(run) : is_origin(run))
@@ -95,7 +95,7 @@ static void prepare(struct rate_run *run, size_t used, unsigned seed)
     shmem_barrier_all();
 }
 
-/* Messages per second of this PE; 0 when it has none. */
+/* Messages per second of this PE; 0 if it sends none. */
 static double measure(const struct rate_run *run, size_t size, long count)
 {
     if (!is_origin(run))
@@ -140,7 +140,7 @@ static double measure_raw(const struct rate_run *run, size_t size, long count)
     return (double)count * 1e6 / (now_us() - start);
 }
 
-/* The result is on PE 0. */
+/* Returns, on PE 0, whether the bytes were right. */
 static bool validate(struct rate_run *run, size_t size, long count)
 {
     size_t used = bytes_used(run, size, count);

@@ -58,7 +58,7 @@ run_both() {
         kill "${pids[@]}" 2>/dev/null
     done
     wait
-    # what the figures are, whether or not the end was orderly
+    # the figures, whether or not the processes ended in good order
     grep -E '^[^,]+,[0-9]+,[0-9.e+-]+$' "$dir/nvshmem-0.csv" || return $((status ? status : 1))
 }
 

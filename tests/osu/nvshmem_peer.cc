@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The operations of gpu_routes by NVSHMEM's host API, to be put beside ours: nvshmem.sh builds and runs this where
- * it finds NVSHMEM. No part of the build.
+ * The operations of gpu_routes by NVSHMEM's host API, to compare with ours: nvshmem.sh builds and runs this where it
+ * finds NVSHMEM. No part of the build.
  *
  *   nvshmem_peer RANK FILE [MAX]    two processes, RANK 0 and 1; FILE (not there yet) carries the unique id from 0 to 1
  *
@@ -94,7 +94,7 @@ int rounds(size_t bytes)
     return bytes <= 64 << 10 ? 50 : bytes <= 1 << 20 ? 20 : bytes <= 4 << 20 ? 10 : bytes <= 64 << 20 ? 4 : 1;
 }
 
-/* Rank 0 does it alone, unless both must. */
+/* Rank 0 measures alone, unless both must take part. */
 void line(const char *what, size_t size, int count, long operations, const std::function<void()> &act,
           bool both = false)
 {

@@ -42,7 +42,7 @@ static const struct sides {
     const char *names;      /* of the two letters, for the usage; NULL: the program has no buffers */
     const char *letters[2]; /* that each can be                                                    */
     const char *pairs;      /* what they can be together                                           */
-    bool may_be_silent;     /* heap need not be said, nor D D after -d                             */
+    bool may_be_silent;     /* heap may be left out, and D D after -d                              */
     const char *text;       /* for -h                                                              */
 } all_sides[] = {
     [OSU_ANY_MEMORY] = {"PE0 PE1",
@@ -189,7 +189,7 @@ static enum osu_parse parse_flag(struct parser *parser, const char *option, bool
     return OSU_RUN;
 }
 
-/* The program's numbers are long options behind those that all have. */
+/* The program's numbers are long options after those that all programs have. */
 static enum osu_parse parse_number(struct parser *parser, int index, const char *text)
 {
     const struct osu_number_option *number = &parser->program->numbers[index];

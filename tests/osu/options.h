@@ -77,7 +77,7 @@ enum osu_parse osu_options_parse(struct osu_options *options, const struct osu_p
 
 void osu_options_help(const struct osu_program *program);
 
-/* Does the program print a line for each of several message sizes? */
+/* Whether the program prints a line for each of several message sizes. */
 bool osu_has_sizes(const struct osu_program *program);
 
 /* How many operations are measured, and how many come before them, for messages of one size. */

@@ -37,10 +37,10 @@ static const struct osu_program program = {
 struct atomics_run {
     const struct osu_session *session;
     int pairs;
-    size_t size;                 /* bytes of the words, were all of them of 64 bits        */
+    size_t size;                 /* bytes of the words if all have 64 bits                 */
     struct osu_memory words;     /* symmetric                                              */
     struct osu_memory results;   /* of nonblocking operations                              */
-    unsigned char *image, *seen; /* what a buffer and its guard should hold, what they do  */
+    unsigned char *image, *seen; /* what a buffer and its guard should hold, and hold      */
 };
 
 static bool is_origin(const struct atomics_run *run)
@@ -121,7 +121,7 @@ static bool fetched_is_right(struct atomics_run *run, const struct atomics_opera
     return holds_image(run, &run->results);
 }
 
-/* The result is on PE 0. */
+/* Returns, on PE 0, whether all words were right. */
 static bool validate(struct atomics_run *run, const struct atomics_operation *operation)
 {
     bool right = true;
@@ -134,7 +134,7 @@ static bool validate(struct atomics_run *run, const struct atomics_operation *op
     return osu_gather(!right).sum == 0;
 }
 
-/* Returns whether the operation was right; PE 0 knows. */
+/* Returns, on PE 0, whether the operation was right. */
 static bool run_operation(struct atomics_run *run, const struct atomics_operation *operation, unsigned columns)
 {
     const struct osu_session *session = run->session;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Latency of a concatenation of blocks on all PEs, which do not know of the sizes of each other. Here they are equal.
+ * Latency of a concatenation of blocks on all PEs, whose sizes the other PEs do not know. Here all are equal.
  */
 #include "collective.h"
 

@@ -118,7 +118,7 @@ static void clear(struct osu_memory *memory, size_t size, unsigned seed)
     osu_memory_clear(memory, span(size), seed);
 }
 
-/* The library makes the list anew from the image, which it checks; behind the image nothing has changed. */
+/* The library makes the list anew from the image, which it checks; after the image nothing has changed. */
 static bool check(struct osu_memory *memory, size_t size, unsigned seed)
 {
     shmemx_deep_info_t info;

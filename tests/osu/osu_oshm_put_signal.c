@@ -5,8 +5,8 @@
  * of the time that both ways take together.
  *
  * --on-stream: both PEs enqueue the puts and the waits of all repetitions in a stream or queue, and wait for its end.
- * --raw: a plain copy into the peer's memory, then a store into its signal, for which the peer looks.
- * --naive: copy out, a put with signal between host buffers, a wait, copy in.
+ * --raw: a plain copy into the peer's memory, then a store into its signal, which the peer polls. --naive: copy out, a
+ * put with signal between host buffers, a wait, copy in.
  */
 #include "latency.h"
 #include "gather.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 
 static uint64_t global_signal, global_raw_signal;
-static int has_no_raw;              /* symmetric; on each PE: one of the two cannot */
+static int has_no_raw;              /* symmetric; on each PE: one of the two has no raw way */
 static uint64_t number, raw_number; /* of the last signal; the same on both PEs */
 
 static uint64_t *signal_word, *raw_signal_word; /* symmetric */
@@ -84,7 +84,7 @@ static bool find_peer(const struct latency_buffers *buffers, struct device_copy 
     return dest && *signal_p && plain_copy(compare_device(buffers), copy, 0, 0);
 }
 
-/* Looks for the peer's store; on a machine with too few cores the peer gets this one after a while. */
+/* Polls for the peer's store; with too few cores, it yields this one to the peer after a while. */
 static void look_for_signal(void)
 {
     for (int looks = 1; __atomic_load_n(raw_signal_word, __ATOMIC_ACQUIRE) < raw_number; looks++) {
@@ -131,7 +131,7 @@ static void naive_receive(struct osu_memory *memory, struct osu_memory *stage, s
     plain_write(memory->device, memory->object, 0, stage->address, size);
 }
 
-/* There and back, which PE 0 sees all of. */
+/* The naive way there and back, all of which PE 0 times. */
 static double naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
     double start = now_us();

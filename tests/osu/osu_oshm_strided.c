@@ -38,7 +38,7 @@ enum { N_ROUTINES = sizeof routines / sizeof routines[0] };
 
 static const struct routine *routine;
 static size_t columns, width;         /* elements */
-static size_t row_bytes, block_bytes; /* of a row of the matrix, and of what travels of it */
+static size_t row_bytes, block_bytes; /* of a row of the matrix, and of its part that is put */
 
 static void repeat(void *dest, const void *source, size_t rows, long count)
 {

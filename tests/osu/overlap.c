@@ -2,7 +2,7 @@
  *
  * Overlap of a nonblocking transfer with computation on PE 0. As in the published program: first the latency of the
  * transfer alone is taken; then each transfer is begun, PE 0 computes for as long as that latency, and a quiet
- * completes it. What of the transfer's time is not added to that of the computation is overlap:
+ * completes it. The overlap is the share of the transfer's time that the computation hides:
  *
  *     100 % * (1 - (overall - compute) / communication alone), at least 0
  *
@@ -24,14 +24,14 @@ struct overlap_way {
     const struct latency_run *run;
     void (*begin)(const struct overlap_way *way, size_t size);
     void (*complete)(const struct overlap_way *way);
-    /* Of the plain way. */
+    /* The plain way only. */
     struct device_copy copy;
     struct device *device;
     void (*enqueue)(struct device *device, const struct device_copy *copy, size_t size);
     void (*synchronize)(struct device *device);
 };
 
-static volatile double computed; /* so that the computation is not left out */
+static volatile double computed; /* so that the compiler does not omit the computation */
 
 /* Computes in small pieces until `microseconds` are over. The library is not called. */
 static void compute(double microseconds)

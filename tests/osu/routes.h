@@ -74,7 +74,7 @@ struct routes_line {
     enum routes_unit unit;
     enum routes_goal goal_kind;
     double goal;
-    bool below_nvshmem;               /* is part of the goal; gpu_routes.sh knows NVSHMEM's figure */
+    bool below_nvshmem;               /* the goal includes this; gpu_routes.sh has NVSHMEM's figure */
     const struct routes_check *check; /* NULL: nothing is compared */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contents before and after the operations of gpu_routes. A figure of a transfer that moved the wrong bytes is none.
+ * Contents before and after the operations of gpu_routes. The figure of a transfer that moved the wrong bytes does not
+ * count.
  */
 #include "routes.h"
 #include "shmem_flavour.h"
@@ -11,7 +12,7 @@
 static int wrong; /* symmetric: on PE 0, what PE 1 found */
 static unsigned seed;
 
-/* What the PE that has looked knows, told to PE 0. */
+/* Tells PE 0 what the PE that has compared found. */
 static bool tell(const struct routes *routes, int by, bool right)
 {
     if (routes->session.me == by)
@@ -130,7 +131,7 @@ static bool right_strided(struct routes *routes, size_t size)
     return right_words(routes, routes->stride * size, 0, 1);
 }
 
-/* Each word has been added 1 to. */
+/* Whether 1 has been added to each word. */
 static bool right_sum(struct routes *routes, size_t size)
 {
     (void)size;

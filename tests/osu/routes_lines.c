@@ -159,7 +159,7 @@ static double clock_us(clockid_t clock)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-/* Per cent of a core that the busier PE takes while the program of both sleeps. */
+/* Per cent of a core that the busier PE takes while the programs of both sleep. */
 static double idle(struct routes *routes, size_t size, long count)
 {
     struct timespec nap = {.tv_sec = routes->quick ? 0 : IDLE_SECONDS, .tv_nsec = routes->quick ? 100000000 : 0};

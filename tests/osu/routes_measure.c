@@ -58,7 +58,7 @@ static struct effort choose_effort(const struct routes *routes, const struct rou
     }
     shmem_barrier_all();
     struct effort effort = {.rounds = told_rounds ? told_rounds : 1, .blocks = told_rounds ? BLOCKS : BLOCKS_OF_SLOW};
-    shmem_barrier_all(); /* before the next line tells */
+    shmem_barrier_all(); /* before the next line uses told_rounds */
     return routes->quick ? (struct effort){1, QUICK_BLOCKS} : effort;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of gpu_routes, and the same as CSV. A line of the CSV stands for itself: it has the route and the number of
+ * The table of gpu_routes, and the same as CSV. Each line of the CSV is complete: it has the route and the number of
  * GPUs, so that the files of several runs can be joined.
  */
 #include "routes.h"
@@ -73,7 +73,7 @@ void routes_report_title(FILE *csv, const struct routes *routes)
         fprintf(csv, "group,what,route,device,devices,size,unit,ours,peer,peer_name,ratio,goal,below_nvshmem,met\n");
 }
 
-/* Empty where there is no figure. */
+/* Prints nothing if there is no figure. */
 static void print_number(FILE *csv, double value)
 {
     if (!isnan(value))

@@ -2,8 +2,8 @@
  *
  * What every benchmark does around its measurement: start, options, devices, buffers, time, errors, end.
  *
- * A failure that all PEs see alike is told by PE 0 and ends in a normal exit of all; one that a single PE meets goes
- * through agree() or die(), so that no PE waits for another that has left.
+ * PE 0 reports a failure that all PEs see alike, and all exit normally; one that a single PE sees goes through agree()
+ * or die(), so that no PE waits for another that has left.
  */
 #include "session.h"
 #include "osu_report.h"
@@ -31,7 +31,7 @@ static void say(const struct osu_session *session, const char *text)
         fprintf(stderr, "%s: %s\n", session->program->name, text);
 }
 
-/* Returns -1 on every PE when all are content; else a PE that is not, itself if it is one of them. */
+/* Returns -1 on every PE if all are content; else a PE that is not, preferably this one. */
 static int agree(const struct osu_session *session, bool content)
 {
     for (int pe = 0; !content && pe < session->n_pes; pe++)

@@ -65,14 +65,14 @@ void osu_memory_destroy(struct osu_memory *memory);
 void osu_memory_fill(struct osu_memory *memory, size_t size, unsigned seed);
 void osu_memory_clear(struct osu_memory *memory, size_t size, unsigned seed);
 
-/* Do size bytes hold the pattern of seed, and is the guard as osu_memory_clear left it? */
+/* Whether size bytes hold the pattern of seed and the guard is as osu_memory_clear left it. */
 bool osu_memory_check(struct osu_memory *memory, size_t size, unsigned seed);
 
 /* The byte of a seed's pattern at a position. */
 unsigned char osu_pattern(size_t position, unsigned seed);
 
-/* Do the bytes [from, to) hold the pattern where `written` says so, and are the others as osu_memory_clear left them?
- * NULL: none is written. */
+/* Whether the bytes [from, to) hold the pattern where `written` says so, and the others are as osu_memory_clear left
+ * them. NULL: none is written. */
 bool osu_memory_holds(struct osu_memory *memory, size_t from, size_t to, unsigned seed,
                       bool (*written)(size_t position));
 

@@ -147,7 +147,7 @@ static inline void osu_put_signal_on_stream(void *dest, const void *source, size
         shmemx_putmem_signal_on_queue(dest, source, size, signal, value, SHMEM_SIGNAL_SET, pe, stream, 0, NULL, NULL);
 }
 
-/* Until the signal is at least the value. */
+/* Waits until the signal is at least the value. */
 static inline void osu_wait_on_stream(uint64_t *signal, uint64_t value, int type, void *stream)
 {
     if (type == OSHM_MEMTYPE_CUDA)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a PE takes to be there: for scripts/bench. Each PE prints one line: PE, microseconds in shmem_init, then
- * KiB resident, proportional and private, KiB of page tables, and KiB resident of heap ([heap]), other anonymous
- * memory, shared memory and files.
+ * The time and memory that a PE needs to start, for scripts/bench. Each PE prints one line: PE, microseconds in
+ * shmem_init, then KiB resident, proportional and private, KiB of page tables, and KiB resident of heap ([heap]), other
+ * anonymous memory, shared memory and files.
  */
 #include <shmem.h>
 

@@ -72,7 +72,7 @@ static void finish(void)
     cuda.cuStreamSynchronize(stream);
 }
 
-/* Of the call alone, of the call and its completion, and of each of many in a row. */
+/* Times the call alone, the call with its completion, and each of many in a row. */
 static void measure(const char *what, void (*call)(void))
 {
     static double enqueued[REPEATS], completed[REPEATS], in_a_row[REPEATS / 10];

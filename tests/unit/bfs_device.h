@@ -19,8 +19,8 @@ typedef uint64_t u64;
 
 /* ---- How the kernels are spelt here ------------------------------------------------------------------------------ */
 
-/* Two barriers that take turns: for ThreadSanitizer, who leaves a barrier comes after all that have entered it by then,
- * and that may be for the next time. Each thread counts how often it has met the others. */
+/* Two barriers that take turns: to ThreadSanitizer, a thread that leaves a barrier comes after all that have entered it
+ * by then, even for the next time. Each thread counts its meetings with the others. */
 class meeting
 {
   public:
@@ -55,7 +55,7 @@ struct lane {
 
 static thread_local struct lane lane;
 
-/* Now and then somebody else goes first. */
+/* Now and then lets another thread go first. */
 template <typename T> static T *hesitate(T *address)
 {
     lane.random = lane.random * 1664525 + 1013904223;

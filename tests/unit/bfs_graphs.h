@@ -66,7 +66,7 @@ static adjacency braid(u32 n, u32 width, random_numbers &random)
     return graph;
 }
 
-/* NONE where the root does not lead. */
+/* NONE for vertices that the root does not reach. */
 static std::vector<u32> serial_levels(const adjacency &graph, u32 root)
 {
     std::vector<u32> level(graph.size(), NONE), queue = {root};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The kernels of bfs with a thread for each lane, as apps/bfs/bfs.cu and bfs.cl have them for devices: OpenCL on a CPU
- * may run the lanes of a group one after the other between barriers, where none can be too early. Here each runs when
- * it likes, and ThreadSanitizer (scripts/check --tsan) sees lanes that use the same memory without a barrier between
- * them. Searches as search.c and direction.c launch them, on PEs that are all here; each level and the tree are
- * compared with a serial search. Takes the number of rounds and the seed of the first.
+ * may run the lanes of a group one after the other between barriers, where none can be too early. Here they run in any
+ * order, and ThreadSanitizer (scripts/check --tsan) sees lanes that use the same memory without a barrier between them.
+ * Searches as search.c and direction.c launch them, on PEs that are all here; each level and the tree are compared with
+ * a serial search. Takes the number of rounds and the seed of the first.
  */
 #include <cstdlib>
 #include <set>
@@ -17,7 +17,7 @@
 
 /* ---- PEs --------------------------------------------------------------------------------------------------------- */
 
-/* The buffers of one PE, as search.c makes them, with nonsense in them. */
+/* The buffers of one PE, as search.c makes them, with arbitrary contents. */
 struct pe {
     u32 number, first, size;
     std::vector<u64> row, queue[2], counters, outbox, inbox;
@@ -231,7 +231,7 @@ static void check_vertex(const search &search, u32 vertex, u32 parent)
 
 /* ---- Searches ---------------------------------------------------------------------------------------------------- */
 
-/* false: that was the last. */
+/* Returns false after the last level. */
 static bool run_level(search &search)
 {
     u64 found = 0;

@@ -15,7 +15,7 @@ enum { SIZE_MAX_TESTED = 4096, LISTS_MAX = 64, THREADS = 8 };
 static CUcontext primary;
 static struct shmemi_place here, there; /* two boxes of one device */
 static char model[BOX];
-static int thinning = 1; /* one of so many cases is tested */
+static int thinning = 1; /* one case in this many is tested */
 
 static struct shmemi_list *take(void)
 {

@@ -62,7 +62,7 @@ static void check_copies(void)
     CHECK(streams->commands->copy(&stream, &host, &host, 8) == -ENOTSUP);
 }
 
-/* Of all lengths up to a few units, and some at the limit, at all distances from aligned addresses. */
+/* Puts of all lengths up to a few units, and some at the limit, at all distances from aligned addresses. */
 static void check_put_of(size_t nbytes, size_t from, size_t to, struct shmemi_place word, uint64_t value)
 {
     const struct shmemi_word set = {word, value, SHMEMI_STEP_SET};
@@ -104,7 +104,7 @@ static void check_puts(void)
     shmemi_settings.stream_put = SHMEMI_STREAM_PUT_AUTO;
 }
 
-/* A stream of high priority has its small puts by a kernel. */
+/* In a stream of high priority a kernel does small puts. */
 static void check_priority(void)
 {
     const struct shmemi_stream ordinary = stream;

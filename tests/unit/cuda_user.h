@@ -29,7 +29,7 @@ static int n_failures;
 #define USE(_call) CHECK((_call) == CUDA_SUCCESS)
 
 /* What a user's program calls of the driver, and neither the library nor support does: the calls for the classes of
- * memory that they have no need of. */
+ * memory that they do not need. */
 #define USER_FUNCTIONS(X)                                                                                              \
     X(cuCtxDestroy)                                                                                                    \
     X(cuDevicePrimaryCtxReset)                                                                                         \

@@ -368,7 +368,7 @@ static void check_destruction(void)
     shmemi_types_close();
 }
 
-/* Numbers of fields do not grow for ever. */
+/* Numbers of fields do not grow forever. */
 static void check_numbers(void)
 {
     make("first", 8, FIELDS({"p", 0, POINTER, "int"}));

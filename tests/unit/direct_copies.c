@@ -110,7 +110,7 @@ static const struct shmemi_memory made_up = {
     .event_wait = device_wait,
 };
 
-/* ---- What uses it ------------------------------------------------------------------------------------------------ */
+/* ---- Operations on it -------------------------------------------------------------------------------------------- */
 
 static uint64_t there[WORDS], here[WORDS];
 static struct shmemi_view view;

@@ -16,7 +16,7 @@
 
 enum { WORDS = 4096, THREADS = 4, ADDS = 20000 };
 
-/* ---- What uses it ------------------------------------------------------------------------------------------------ */
+/* ---- Operations on it -------------------------------------------------------------------------------------------- */
 
 static uint64_t there[WORDS], here[WORDS], out[WORDS];
 static int one, another; /* records of devices */

@@ -56,7 +56,7 @@ static void check_ranges(const struct shmemi_graph *graph, struct object *object
     shmemi_direct_ranges_close(&ranges);
 }
 
-/* All but the first 64 bytes of what the first range is, and the first large part of the next. */
+/* A part of the image: all but the first 64 bytes of the first range, and the first large part of the next. */
 static void check_part(const struct shmemi_graph *graph, struct object *object)
 {
     struct shmemi_direct_ranges whole, part;

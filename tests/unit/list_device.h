@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A made-up device for the test of lists: its memory is the host's, its lists are carried out by the CPU when the test
+ * A made-up device for the test of lists: its memory is the host's, and the CPU carries out its lists when the test
  * says so.
  */
 #ifndef LIST_DEVICE_H
@@ -47,7 +47,7 @@ static void carry_out_entry(const struct shmemi_list *list, const struct shmemi_
     }
 }
 
-/* From the back, since there is no order; the last ones after that. */
+/* Carries out entries from the back, since they have no order, and then those that must be last. */
 static void carry_out(struct device_list *member)
 {
     const struct shmemi_list *list = &member->list;

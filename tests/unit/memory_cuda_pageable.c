@@ -42,7 +42,7 @@ static void free_room(struct room *room)
     free(room->back);
 }
 
-/* Blocking, started and waited for, and with an object that is left to be found. */
+/* Copies: blocking, started and waited for, or with an object that the library must find. */
 static int run_copy(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape, int way)
 {
     struct shmemi_event event;

@@ -162,7 +162,7 @@ static void check_widths(const struct pair *pair)
     check_width(pair, 4, 300000); /* more than threads in a launch */
 }
 
-/* Rows in more pages than the copy engines like. */
+/* Rows in more pages than suits the copy engines. */
 static void check_far_apart(const struct pair *pair)
 {
     const struct layout few = {8, 24, {8, 17, 1 << 20, 1 << 20}}, odd = {7, 5, {3, 600, 29989, 29501}};

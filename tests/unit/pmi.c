@@ -29,7 +29,7 @@ static int n_pairs;
 static _Atomic enum behaviour behaviour;
 static atomic_int n_inits, n_finalizes;
 
-/* The same key, of PE 1. */
+/* Stores the same key for PE 1. */
 static void store(const char *key, const char *value)
 {
     unsigned round, pe, piece;

@@ -141,7 +141,7 @@ static void check_for_each(void)
     shmemi_region_add_mapped(&b);
     shmemi_region_add_mapped(&c);
     shmemi_region_for_each(count, &n);
-    CHECK(n == 3); /* it stopped when it was told */
+    CHECK(n == 3); /* it stopped when told to */
     shmemi_region_remove(&a);
     shmemi_region_remove(&b);
     shmemi_region_remove(&c);

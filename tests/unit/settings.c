@@ -325,7 +325,7 @@ static void check_print(void)
     clear_environment();
 }
 
-/* The page has a row for every setting; those for tuning come behind the others. */
+/* The page has a row for every setting; those for tuning come after the others. */
 static void check_page(void)
 {
     char *text = NULL;

@@ -23,7 +23,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Piece number i, by the grid of whole pieces; false behind the last. */
+/* Piece number i, by the grid of whole pieces; false after the last. */
 static bool grid_piece(size_t width, size_t rows, size_t most, size_t i, struct shmemi_piece *piece)
 {
     size_t width_step = least(width, most), row_step = most / width_step;

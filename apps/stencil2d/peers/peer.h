@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stencil2D by other libraries, to be put beside ours: the same program but for what moves the halos. Such a program
- * has the job's functions of util.h and its variants of struct exchange.
+ * Stencil2D over other libraries, to compare with ours: the same program but for what moves the halos. Such a program
+ * defines the job's functions of util.h and its own variants of struct exchange.
  */
 #ifndef STENCIL2D_PEER_H
 #define STENCIL2D_PEER_H
@@ -19,7 +19,7 @@ struct peer {
 /* One tile per process. Ends the job if that, or the command line, is wrong, and after --help. */
 void peer_options(struct peer *peer, int argc, char **argv);
 
-/* Processes of a machine take its devices in turns. */
+/* Processes of a machine take its devices in turn. */
 void peer_open_device(struct peer *peer, int rank_on_machine);
 void peer_close_device(struct peer *peer);
 

@@ -130,7 +130,7 @@ static void step_aware(struct run *run)
 }
 
 /* Each queue waits for the other's work of the iteration before, as in halo_overlapped.c. The frame, which needs the
- * halo, comes when MPI has it; the host waits for the frame before it sends. */
+ * halo, is computed when MPI has received it; the host waits for the frame before it sends. */
 static void compute_beside(struct run *run, int n)
 {
     const struct local_tile *t = &run->tiles[0];

@@ -4,8 +4,8 @@
  * mapped (puts and waits in the stream of the kernel) or overlapped, as ours with --sync queue: NVSHMEM waits by
  * kernels of its own, beside which a kernel that waits could stand still. Built by compare.sh, where NVSHMEM is.
  *
- * It is our program with four functions of the device table in other hands: buffers are symmetric memory of NVSHMEM,
- * and NVSHMEM puts and waits in the streams.
+ * It is our program with four functions of the device table replaced: buffers are symmetric memory of NVSHMEM, and
+ * NVSHMEM puts and waits in the streams.
  */
 #include <stdio.h>
 #include <stdlib.h>
