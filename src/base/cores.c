@@ -43,7 +43,7 @@ bool shmemi_cores_are_shared(void)
 
 void shmemi_yield(void)
 {
-    static const struct timespec shortest = {.tv_nsec = 1}; /* and the kernel's slack, 50 microseconds */
+    static const struct timespec shortest = {.tv_nsec = 1}; /* the kernel adds its timer slack of 50 microseconds */
     if (may_yield)
         sched_yield();
     else if (are_shared)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Hints for the compiler on short paths: which way a test nearly always goes.
+ * Hints for the compiler on fast paths: the usual result of a test.
  */
 #ifndef SHMEMI_LIKELY_H
 #define SHMEMI_LIKELY_H

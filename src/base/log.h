@@ -2,8 +2,8 @@
  *
  * Messages to the user: one line each on stderr, written whole, with the PE in front.
  *
- * Inside the library a function returns 0 or -errno. Whoever first sees an error logs it, once; callers only pass the
- * code up. shmemi_fatal is for public routines that have no way to return an error.
+ * Inside the library a function returns 0 or -errno. The function that first sees an error logs it, once; its callers
+ * only pass the code up. shmemi_fatal is for public routines that have no way to return an error.
  */
 #ifndef SHMEMI_LOG_H
 #define SHMEMI_LOG_H
@@ -20,7 +20,7 @@ extern void (*shmemi_log_abort)(int status);
 /* Called before the library ends this process because of an error; may be NULL. */
 extern void (*shmemi_log_last_words)(void);
 
-/* Name this process in messages; -1 before the PE number is known. */
+/* Set the PE number that messages show; -1 before it is known. */
 void shmemi_log_set_pe(int pe);
 
 /* hold(true): keep the first line instead of writing it and drop the lines that follow; release writes the line that

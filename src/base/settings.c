@@ -23,7 +23,7 @@ struct setting;
 
 struct type {
     int (*parse)(const struct setting *setting, const char *text, void *value_p);
-    const char *noun; /* of numbers, in messages */
+    const char *noun; /* what a number counts, for messages */
 };
 
 struct setting {
@@ -33,8 +33,8 @@ struct setting {
     enum { USER, TUNING } audience;
     const char *meaning;
     size_t offset;            /* of the field in struct shmemi_settings */
-    const char *least, *most; /* of numbers; most may be NULL: no limit */
-    const char *words;        /* of others, each with a | in front; NULL for numbers */
+    const char *least, *most; /* limits of numbers; most may be NULL: no limit */
+    const char *words;        /* choices of other settings, each after a |; NULL for numbers */
 };
 
 /* Other names that are accepted; the first one that is set counts. The SMA_ forms are deprecated [annex F]. */
@@ -127,7 +127,7 @@ static int parse_text(const struct setting *setting, const char *text, void *val
     return 0;
 }
 
-/* Any text of the user's means true, the empty one too; only the default means false. */
+/* Any value that the user sets means true, even an empty one; only the default means false. */
 static int parse_present(const struct setting *setting, const char *text, void *value_p)
 {
     *(bool *)value_p = text != setting->value;

@@ -46,7 +46,7 @@ bool shmemi_launcher_has_pmi(void)
     return getenv("PMI_FD") && getenv("PMI_RANK") && getenv("PMI_SIZE");
 }
 
-/* Hydra looks for processes that a signal has ended only when a pipe of theirs closes: a child closes them last. */
+/* Hydra checks for processes that a signal has ended only when one of their pipes closes: a child closes them last. */
 static void close_pipes_later(void)
 {
     const struct timespec until_seen_dead = {.tv_nsec = 300000000};

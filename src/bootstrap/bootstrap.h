@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bootstrap: what the launcher provides before PEs can talk to each other. PMIx where the launcher has it; else MPI
- * if the program has initialised it, else the launcher's PMI-1; without a launcher a job of one PE. Functions return 0
- * or -errno and have logged any error, with the phase and what to do.
+ * Bootstrap: the services of the launcher before PEs can talk to each other. PMIx if the launcher has it; else MPI if
+ * the program has initialised it; else the launcher's PMI-1; without a launcher, a job of one PE. Functions return 0 or
+ * -errno and log any error, with the phase and advice.
  */
 #ifndef SHMEMI_BOOTSTRAP_H
 #define SHMEMI_BOOTSTRAP_H
@@ -12,7 +12,7 @@
 
 struct shmemi_bootstrap {
     const char *name;
-    /* -ENODEV: this launcher is not there, ask the next. */
+    /* -ENODEV: this kind of launcher has not started the process; try the next bootstrap. */
     int (*open)(int *pe_p, int *n_pes_p);
     void (*close)(void);
     /* Node number of every PE, nodes numbered by their lowest PE. node_of has n_pes entries. */
@@ -30,18 +30,18 @@ struct shmemi_bootstrap {
 /* The bootstrap in use; NULL before open. */
 extern const struct shmemi_bootstrap *shmemi_bootstrap;
 
-/* Open the first that is there, or the one that SHMEM_BOOTSTRAP names. Stops with a clear line when a launcher says
- * that the job has several PEs and no bootstrap agrees. */
+/* Open the first bootstrap that is available, or the one that SHMEM_BOOTSTRAP names. Logs an error when a launcher says
+ * that the job has several PEs and no bootstrap confirms it. */
 int shmemi_bootstrap_open(int *pe_p, int *n_pes_p);
 void shmemi_bootstrap_close(void);
 
-/* The number of processes by the launcher's variables, and the variable; 0 when none says more than 1. */
+/* The number of processes that a variable of the launcher gives, and its name; 0 when none gives more than 1. */
 int shmemi_launcher_size(const char **variable_p);
 /* Whether the launcher gave this process a connection to it that speaks PMI-1. */
 bool shmemi_launcher_has_pmi(void);
 
-/* End this process so that the launcher ends the others, when there is no connection to the launcher any more: by a
- * signal, because Hydra does not mind the exit status of a process that has finalised MPI. */
+/* End this process so that the launcher ends the others, when the connection to the launcher is closed already: by a
+ * signal, because Hydra ignores the exit status of a process that has finalised MPI. */
 _Noreturn void shmemi_bootstrap_fail_alone(int status);
 
 extern const struct shmemi_bootstrap shmemi_bootstrap_pmix;

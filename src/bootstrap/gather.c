@@ -18,10 +18,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Processes with equal texts reach each other by shared memory and by the sockets of the kernel. */
+/* Processes with equal texts are on the same node: they can share memory and use Unix sockets. */
 struct identity {
     char node[208];
-    uint64_t random[2]; /* PE 0's name the job */
+    uint64_t random[2]; /* the numbers of PE 0 become the job's name */
 };
 
 /* Head of a record in a row; key (with its final zero) and value follow. */
@@ -36,7 +36,7 @@ static struct {
     char job_name[40];
     unsigned char *row; /* what this PE has published */
     size_t row_size;
-    struct shmemi_gathered rows; /* of all PEs, as of the last fence */
+    struct shmemi_gathered rows; /* what all PEs had published at the last fence */
 } job;
 
 static void release_gathered(struct shmemi_gathered *all)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a bootstrap needs that can gather bytes from all PEs and nothing more: keys, the nodes, the job's name. Errors
- * as in bootstrap.h.
+ * Keys, nodes and a job name for a bootstrap that can do nothing but gather bytes from all PEs.
+ * Errors as in bootstrap.h.
  */
 #ifndef SHMEMI_GATHER_H
 #define SHMEMI_GATHER_H
@@ -21,7 +21,7 @@ typedef int (*shmemi_gather_func_t)(const void *mine, size_t size, struct shmemi
 int shmemi_gather_open(int pe, int n_pes, shmemi_gather_func_t gather);
 void shmemi_gather_close(void);
 
-/* Slots of struct shmemi_bootstrap. */
+/* Members of struct shmemi_bootstrap. */
 int shmemi_gather_nodes(int *node_of);
 const char *shmemi_gather_job_name(void);
 int shmemi_gather_put(const char *key, const void *value, size_t size);

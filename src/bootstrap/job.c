@@ -18,8 +18,8 @@ static int *node_of, *node_pes, *leaders;
 /* Split every node into nodes of SHMEM_NODE_SIZE consecutive PEs of it. */
 static int split_nodes(int n_pes, size_t node_size)
 {
-    int *count = calloc((size_t)n_pes, sizeof *count); /* PEs seen of a real node */
-    int *part = calloc((size_t)n_pes, sizeof *part);   /* number of its part that is being filled */
+    int *count = calloc((size_t)n_pes, sizeof *count); /* by real node: number of its PEs seen so far */
+    int *part = calloc((size_t)n_pes, sizeof *part);   /* by real node: number of the part being filled */
     int next = 0, rc = count && part ? 0 : -ENOMEM;
     for (int pe = 0; !rc && pe < n_pes; pe++) {
         int node = node_of[pe];
@@ -82,8 +82,8 @@ int shmemi_job_open(void)
     return 0;
 }
 
-/* Of this machine, before SHMEM_NODE_SIZE splits it: a thread for each PE, and where PEs reach each other as if by a
- * network, their service threads. */
+/* The busy threads of this machine, before SHMEM_NODE_SIZE splits it: one for each PE and, where PEs then communicate
+ * as if over a network, their service threads. */
 static int n_busy_threads(void)
 {
     int n_pes = 0;

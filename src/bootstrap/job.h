@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The job: who this PE is, which PEs share its node. Filled once by shmemi_job_open, read everywhere.
+ * The job: the number of this PE, and which PEs share its node. Filled in once by shmemi_job_open, read everywhere.
  */
 #ifndef SHMEMI_JOB_H
 #define SHMEMI_JOB_H
@@ -12,7 +12,7 @@ struct shmemi_job {
     int n_pes;
     int node; /* number of this PE's node */
     int n_nodes;
-    int node_rank; /* this PE among those of its node */
+    int node_rank; /* number of this PE among those of its node */
     int node_n_pes;
     const int *node_pes; /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
     const int *leaders;  /* lowest PE of each node, by node number */
@@ -23,8 +23,8 @@ struct shmemi_job {
 
 extern struct shmemi_job shmemi_job;
 
-/* Find out who this PE is, through the bootstrap; then, with the settings read, which PEs form its node
- * (SHMEM_NODE_SIZE). Two steps, because errors in the settings are to be reported with the PE's number. */
+/* open gets the number of this PE from the bootstrap; form_nodes, after the settings were read, finds out which PEs
+ * form its node (SHMEM_NODE_SIZE). Two steps, because errors in the settings are reported with the PE's number. */
 int shmemi_job_open(void);
 int shmemi_job_form_nodes(void);
 void shmemi_job_close(void);

@@ -22,18 +22,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct shmemi_mpi_module *mpi; /* of the module, once it is loaded */
+static const struct shmemi_mpi_module *mpi; /* function table of the loaded module; NULL before */
 static int n_processes;
 static bool in_use;    /* between open and close */
-static bool is_hybrid; /* the program has brought MPI with it */
-static pid_t owner;    /* that registered leave_mpi: not its children */
+static bool is_hybrid; /* the program itself uses MPI */
+static pid_t owner;    /* process that registered leave_mpi; forked children must not run it */
 
 static bool is_demanded(void)
 {
     return shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_MPI;
 }
 
-/* Without a module the job may still start by other means: then this is of interest to the curious only. */
+/* Without a module the job may still start by other means: then the message is only useful for debugging. */
 static enum shmemi_log_level refusal_level(void)
 {
     const char *variable;
@@ -51,7 +51,7 @@ static int report(const char *phase, int rc)
     return rc;
 }
 
-/* The MPI of the launcher, for programs that bring none. */
+/* The family of the launcher's MPI, for programs that do not use MPI. */
 static const char *launcher_family(void)
 {
     if (getenv("OMPI_COMM_WORLD_SIZE"))
@@ -59,7 +59,7 @@ static const char *launcher_family(void)
     return getenv("PMI_SIZE") || getenv("PMI_PORT") || getenv("PALS_SIZE") ? "mpich" : NULL;
 }
 
-/* The family of MPI by which to start, or NULL: by other means. */
+/* The family of the MPI to start with; NULL: start by other means. */
 static const char *wanted_family(void)
 {
     const char *variable, *family = shmemi_mpi_family();
@@ -74,7 +74,7 @@ static const char *wanted_family(void)
     return needed && launcher_family() ? family ? family : launcher_family() : NULL;
 }
 
-/* Beside the library: in its folder mapshmem when installed, in the library's own folder in a build tree. */
+/* The path of a module near the library: in its folder mapshmem when installed, in its own folder in a build tree. */
 static int find_module(const char *family, char *path, size_t size)
 {
     static const char *const folders[] = {"mapshmem/", ""};
@@ -96,8 +96,8 @@ static int find_module(const char *family, char *path, size_t size)
     return -ENOENT;
 }
 
-/* What is wrong with an opened module, or NULL. Any MPI of the family will do, if it is the program's that the module
- * has been bound to. */
+/* What is wrong with an opened module, or NULL. Any version of the family is accepted, provided the module resolved to
+ * the program's own MPI library. */
 static const char *module_fault(void *handle, const void *program_mpi, const char *family)
 {
     const struct shmemi_mpi_module *found = dlsym(handle, SHMEMI_MPI_MODULE_SYMBOL);
@@ -139,8 +139,8 @@ static int load_module(const char *family)
     return 0;
 }
 
-/* After an exit in the middle of the job the launcher must see that this process has not finished. It does when MPI is
- * not finalised; if MPI is, a signal tells it. */
+/* After an exit in the middle of the job the launcher must treat this exit as a failure. It does so while MPI is not
+ * finalised; after that, end by a signal. */
 static void leave_mpi(void)
 {
     if (getpid() != owner)
@@ -183,7 +183,7 @@ static int join(int *pe_p)
     if (!owner)
         atexit(leave_mpi);
     owner = getpid();
-    if (initialized_here && n_processes == 1 && shmemi_launcher_size(&variable)) { /* it does not know the launcher */
+    if (initialized_here && n_processes == 1 && shmemi_launcher_size(&variable)) { /* this MPI ignores the launcher */
         mpi->close();
         return -ENODEV;
     }

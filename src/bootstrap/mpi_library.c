@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void *handle; /* of an MPI library whose symbols are not global, as interpreters load theirs */
+static void *handle; /* of an MPI library whose symbols are not global: interpreters load it that way */
 
 static int copy_mpi_path(struct dl_phdr_info *object, size_t size, void *path)
 {
@@ -34,7 +34,7 @@ void *shmemi_mpi_symbol(const char *name)
     return !symbol && handle ? dlsym(handle, name) : symbol;
 }
 
-/* MPI_Initialized or MPI_Finalized. */
+/* Call MPI_Initialized or MPI_Finalized. */
 static bool ask(const char *name)
 {
     int answer = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The MPI library that the program has brought into this process, if any. It is looked at through the few functions
- * whose calls are the same in every implementation, so nothing here depends on one.
+ * The MPI library that the program has loaded into this process, if any. Only functions with the same binary interface
+ * in every implementation are called, so nothing here depends on one.
  */
 #ifndef SHMEMI_MPI_LIBRARY_H
 #define SHMEMI_MPI_LIBRARY_H
 
 enum shmemi_mpi_state {
     SHMEMI_MPI_ABSENT,
-    SHMEMI_MPI_UNUSED, /* there, but not initialised so far */
+    SHMEMI_MPI_UNUSED, /* loaded, but not yet initialised */
     SHMEMI_MPI_ACTIVE,
     SHMEMI_MPI_FINALIZED,
 };

@@ -76,7 +76,7 @@ static void leave(void)
     initialized_by_us = false;
 }
 
-/* Wait in small steps: a process that failed before it came here must not make the others hang. */
+/* Wait in small steps, up to the timeout: a process that failed before this must not make the others hang. */
 static int complete(MPI_Request *request, int timeout)
 {
     const struct timespec pause = {.tv_nsec = 100000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the library asks of MPI at start-up. MPI implementations differ in their binary interface, so the library is
- * linked with none: a module is built for each, and opened at run time.
+ * What the library needs from MPI at start-up. MPI implementations differ in their binary interface, so the library is
+ * linked with none: a module is built for each, and loaded at run time.
  *
  * To build one for another MPI, with its compiler: mpicc -shared -fPIC -I src -o my_mpi.so src/bootstrap/mpi_module.c;
  * SHMEM_MPI_MODULE names it to the library.
@@ -14,19 +14,19 @@
 enum { SHMEMI_MPI_MODULE_VERSION = 1 };
 #define SHMEMI_MPI_MODULE_SYMBOL "shmemi_mpi_module"
 
-/* Functions return 0 or -errno; after an error, error() tells what MPI said. */
+/* Functions return 0 or -errno; after an error, error() returns MPI's message. */
 struct shmemi_mpi_module {
     int version;
-    const char *family; /* as shmemi_mpi_family says it */
-    /* Initialise MPI if nobody has, and take a communicator of our own. *initialized_here: it was this call. */
+    const char *family; /* as returned by shmemi_mpi_family */
+    /* Initialise MPI unless that was done, and make our own communicator. *initialized_here: this call did it. */
     int (*open)(int *rank_p, int *size_p, bool *initialized_here);
-    /* Give the communicator back; nothing when MPI is finalised already. */
+    /* Free the communicator; does nothing when MPI is finalised already. */
     void (*close)(void);
-    /* Finalise MPI, if open initialised it and nobody has finalised it. At the end of the process. */
+    /* At the end of the process: finalise MPI, if open initialised it and it has not been finalised. */
     void (*leave)(void);
-    /* Collective: the number of bytes that every process has. -ETIMEDOUT after that many seconds (0: never). */
+    /* Collective: gather the number of bytes of every process. -ETIMEDOUT after `timeout` seconds (0: never). */
     int (*gather_size)(int size, int *sizes, int timeout);
-    /* Collective: the bytes of all processes, those of each at its offset. */
+    /* Collective: gather the bytes of all processes, those of each at its offset. */
     int (*gather_bytes)(const void *mine, void *all, const int *sizes, const int *offsets);
     /* End the job; returns when MPI is finalised already. */
     void (*abort)(int status);

@@ -27,12 +27,12 @@
 
 enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FAREWELL_SECONDS = 10 };
 
-static int fd = -1; /* a duplicate: MPI closes its own */
-static pid_t owner; /* that opened fd: not its children */
+static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
+static pid_t owner; /* process that opened fd; forked children must not use it */
 static int rank, n_processes;
 static bool in_use; /* between open and close */
 static char space[NAME_BYTES];
-static size_t piece_bytes; /* that fit into one value, as hexadecimal digits */
+static size_t piece_bytes; /* bytes that fit into one value of PMI, as hexadecimal digits */
 static unsigned round_number;
 
 static int report_closed(void)
@@ -65,7 +65,7 @@ static long long now_ms(void)
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* 0 when there is something to read; -ETIMEDOUT. */
+/* Wait for input. 0, or -ETIMEDOUT. */
 static int await_input(long long deadline)
 {
     struct pollfd input = {.fd = fd, .events = POLLIN};
@@ -103,7 +103,7 @@ static int receive_line(char *line, size_t seconds)
     return -EMSGSIZE;
 }
 
-/* The text behind " name=" up to the next blank; false if there is none or it does not fit. */
+/* The text after " name=" up to the next blank; false if there is none or it does not fit. */
 static bool read_field(const char *line, const char *name, char *value, size_t size)
 {
     size_t name_length = strlen(name);
@@ -165,7 +165,7 @@ static int digit_value(char digit)
     return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* The bytes that the text stands for: size of them, no more, no less. */
+/* Decode hexadecimal digits, which must stand for exactly `size` bytes. */
 static bool from_hex(unsigned char *bytes, size_t size, const char *text)
 {
     for (size_t i = 0; i < size; i++) {
@@ -183,7 +183,7 @@ static size_t count_pieces(size_t size)
     return size ? (size + piece_bytes - 1) / piece_bytes : 1;
 }
 
-/* The first piece has the number of all bytes in front. */
+/* The first piece begins with the total number of bytes. */
 static int put_piece(size_t piece, const unsigned char *bytes, size_t size)
 {
     char line[LINE_BYTES], value[PIECE_HEX_MAX + 1], head[24] = "";
@@ -262,8 +262,8 @@ static bool is_closed_by_mpi(void)
     return shmemi_mpi_state() == SHMEMI_MPI_FINALIZED && family && !strcmp(family, "mpich");
 }
 
-/* If MPI_Finalize has done it already, nobody reads this. A process that exits in the middle of the job must not look as
- * if it had finished. */
+/* Say "finalize" to the launcher; if MPI_Finalize has done so already, this is ignored. A process that exits in the
+ * middle of the job must not appear to have finished. */
 static void disconnect(void)
 {
     static const char farewell[] = "cmd=finalize\n";
@@ -291,7 +291,7 @@ static int greet(void)
         rc = ask(line, "my_kvsname", "cmd=get_my_kvsname\n");
     if (rc)
         return rc;
-    const size_t room_for_size = 24; /* in front of the first piece, and the final zero */
+    const size_t room_for_size = 24; /* bytes for the number before the first piece, and for the final zero */
     size_t value_max = strtoul(number, NULL, 10);
     if (value_max < 64 || !read_field(line, "kvsname", space, sizeof space)) {
         shmemi_error("the launcher's PMI offers values of %zu bytes and the space '%s': not usable", value_max, space);
@@ -327,7 +327,7 @@ static int pmi_open(int *pe_p, int *n_pes_p)
     rank = atoi(getenv("PMI_RANK"));
     n_processes = atoi(getenv("PMI_SIZE"));
     if (n_processes == 1 && shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_AUTO)
-        return -ENODEV; /* alone, and so not dependent on a connection that MPI may have closed */
+        return -ENODEV; /* a single PE needs no connection, which MPI may have closed */
     shmemi_log_set_pe(rank);
     int rc = fd < 0 ? connect_launcher() : 0;
     if (!rc)

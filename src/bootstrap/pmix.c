@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 static bool connected;
-static pid_t owner; /* that connected: not its children */
+static pid_t owner; /* process that connected; forked children must not disconnect */
 static bool in_use; /* between open and close */
 static pmix_proc_t self;
 static int n_pes;
@@ -34,7 +34,7 @@ static int report(const char *phase, pmix_status_t status)
     return -EIO;
 }
 
-/* A PE that exits in the middle of the job must not look as if it had finished: then the others would wait for ever. */
+/* A PE that exits in the middle of the job must not appear to have finished: the others would wait for it for ever. */
 static void disconnect(void)
 {
     if (connected && !in_use && getpid() == owner)
@@ -60,7 +60,7 @@ static int read_job_size(void)
     return 0;
 }
 
-/* The launcher was killed: nobody would ever end this PE, which may wait for others that are gone. */
+/* The launcher was killed: nothing else would end this PE, which may be waiting for others that are gone. */
 static void on_lost_server(size_t handler, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                            size_t n_info, pmix_info_t results[], size_t n_results,
                            pmix_event_notification_cbfunc_fn_t done, void *done_data)
@@ -124,7 +124,7 @@ static int mark_node(const char *host, int node, int *node_of)
     return 0;
 }
 
-/* The server numbers nodes as it likes; give them numbers by their lowest PE. */
+/* The server numbers nodes in any order; number them by their lowest PE. */
 static int renumber(int *node_of, int n_nodes)
 {
     int *number = malloc((size_t)n_nodes * sizeof *number), next = 0;
@@ -180,8 +180,8 @@ static int pmix_put(const char *key, const void *bytes, size_t size)
     return status == PMIX_SUCCESS ? 0 : report("publishing an address", status);
 }
 
-/* A process that has just finalised MPI has left PMIx for a moment and comes back: who was at the fence then is told that
- * it met only a part of the job, and so are all that were there. They meet again. */
+/* A process that has just finalised MPI leaves PMIx for a moment and comes back. If others were at a fence meanwhile,
+ * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. */
 static pmix_status_t fence_until(time_t deadline, int seconds)
 {
     static const struct timespec nap = {.tv_nsec = 10000000};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An atomic operation, as all who carry one out see it. Plain C that nvcc reads too.
+ * The description of an atomic operation, for everything that carries one out. Plain C that nvcc reads too.
  */
 #ifndef SHMEMI_AMO_H
 #define SHMEMI_AMO_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kinds of numbers, and what reductions do with two of them. Plain C that nvcc reads too.
+ * Kinds of numbers, and the operations with which reductions combine them. Plain C that nvcc reads too.
  */
 #ifndef SHMEMI_ARITHMETIC_H
 #define SHMEMI_ARITHMETIC_H
@@ -42,7 +42,7 @@ enum shmemi_operation {
     SHMEMI_OPS
 };
 
-/* What is stored of the arrays a, b, c, ..., which are combined from left to right. */
+/* Which results are stored when the arrays a, b, c, ... are combined from left to right. */
 enum shmemi_combine_form {
     SHMEMI_COMBINE_ALL,       /* a op b op c to every dest */
     SHMEMI_COMBINE_INCLUSIVE, /* prefixes: a to the first dest, a op b to the second, ... */

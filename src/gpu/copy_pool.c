@@ -21,7 +21,7 @@ enum { ALIGNMENT = 1 << 21, PAGE = 4096, BUFFER_DEFAULT = 1 << 20 };
 struct locked {
     char *bytes; /* NULL: none */
     size_t size;
-    unsigned tried;                                    /* for which kinds: a bit for each OSHM_MEMTYPE_* */
+    unsigned tried;                                    /* kinds for which locking was tried: bits by OSHM_MEMTYPE_* */
     const struct shmemi_memory *done[SHMEMI_MEMTYPES]; /* the kinds for which it is locked */
 };
 
@@ -31,15 +31,15 @@ static struct {
     bool is_taken;
     enum shmemi_copy_pool_use use;
     pthread_t holder;
-    bool is_useless; /* for copies, which do not try again */
+    bool is_useless; /* copies cannot use the pool, and do not try again */
     struct locked memory;
     struct shmemi_copy_pool pool;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
 
 static struct {
-    pthread_mutex_t lock; /* of memory */
+    pthread_mutex_t lock; /* protects memory */
     struct locked memory;
-    atomic_uint locked_for; /* memory.tried, to be read without the lock */
+    atomic_uint locked_for; /* a copy of memory.tried that is read without the lock */
     atomic_uint free;       /* a bit for each buffer */
 } small = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -57,7 +57,7 @@ static int make(struct locked *memory, size_t size)
     return 0;
 }
 
-/* For kinds that do not page-lock, buffers count as locked. A kind that is not in use yet is tried again later. */
+/* Page-lock memory for a kind. Kinds without page-locking count as locked; one not in use yet is tried again later. */
 static bool lock_for(struct locked *memory, const struct shmemi_memory *kind)
 {
     unsigned bit = 1u << kind->type;
@@ -164,7 +164,7 @@ int shmemi_copy_pool_take(const struct shmemi_memory *memory, int device, enum s
     pthread_mutex_lock(&shared.lock);
     int rc = await_pool(use);
     if (!rc) {
-        shared.is_taken = true; /* also while it is being made, since a kind may copy while it pins */
+        shared.is_taken = true; /* even while the pool is being made, since a kind may copy while it pins */
         shared.use = use;
         shared.holder = pthread_self();
     }

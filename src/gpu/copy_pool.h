@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copy threads with their page-locked buffers, of which a process has one set, and small page-locked buffers. For
- * copies of pageable memory (gpu/cuda/pageable.c) and for deep copy. Made when first taken.
+ * The copy threads of a process with their page-locked buffers (the pool), and small page-locked buffers. For copies of
+ * pageable memory (gpu/cuda/pageable.c) and for deep copy. Made when first taken.
  */
 #ifndef SHMEMI_COPY_POOL_H
 #define SHMEMI_COPY_POOL_H
@@ -11,7 +11,7 @@
 
 struct shmemi_copy_pool {
     struct shmemi_double_queue *queue;
-    char *buffers; /* one behind the other */
+    char *buffers; /* contiguous: n_buffers * buffer_size bytes */
     size_t buffer_size;
     unsigned n_buffers;
 };
@@ -20,7 +20,7 @@ struct shmemi_copy_pool {
  * not wait for the pool then. */
 enum shmemi_copy_pool_use { SHMEMI_POOL_FOR_COPIES, SHMEMI_POOL_FOR_TRANSFERS };
 
-/* Take the pool, waiting until nobody has it. Its buffers are page-locked for the memory's kind, if that is possible.
+/* Take the pool, waiting until it is free. Its buffers are page-locked for the memory's kind, if that is possible.
  * device: threads that are made now run on cores near the device with this ordinal; -1: near this PE's own.
  * COPIES: -ENOTSUP, quietly, when there are no threads, when the buffers are not page-locked, or when the pool is taken
  * for transfers or by this thread. TRANSFERS: -ENOMEM, logged; there may be no threads. */
@@ -33,7 +33,7 @@ enum { SHMEMI_SMALL_BUFFER = 256 << 10, SHMEMI_SMALL_BUFFERS = 16 };
 char *shmemi_small_buffer_take(const struct shmemi_memory *memory);
 void shmemi_small_buffer_give(char *buffer);
 
-/* End the threads and free everything, while nothing is taken; before a kind is closed for which buffers are pinned. */
+/* End the threads and free everything, while nothing is taken; before closing a kind for which buffers are pinned. */
 void shmemi_copy_pool_close(void);
 
 #endif

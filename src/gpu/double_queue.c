@@ -20,13 +20,13 @@
 enum {
     BUFFERS_MAX = SHMEMI_COPY_BUFFERS_MAX,
     PAGE = 4096,
-    PIECE_MIN = 128 << 10,  /* a smaller DMA copy costs more to start than to do */
+    PIECE_MIN = 128 << 10,  /* starting a smaller DMA copy takes longer than the copy */
     HELP_MAX = 256 << 10,   /* size of pieces that the caller copies itself when it has nothing to start */
     ALONE_MAX = 1 << 20,    /* less than this the caller copies alone: it is done before a thread would be awake */
-    WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for every so many bytes */
-    LINGER = 4000,          /* how often a thread looks for another copy before it sleeps */
-    SPINS = 2000,           /* how often to look without the lock, before asking with it what is still to come */
-    YIELD_MASK = 127,       /* others may have the core after every 128 looks */
+    WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for every 4 MiB */
+    LINGER = 4000,          /* how often a thread checks for another copy before it sleeps */
+    SPINS = 2000,           /* how often to check without the lock, before checking with it whether more will come */
+    YIELD_MASK = 127,       /* a thread yields the core after every 128 checks */
     STACK = 256 << 10,
 };
 
@@ -44,17 +44,17 @@ struct shmemi_double_queue {
     size_t buffer_size;
     char *buffers;
     pthread_t thread[SHMEMI_COPY_THREADS_MAX];
-    unsigned sleeping; /* threads */
-    atomic_uint begun; /* copies */
+    unsigned sleeping; /* number of threads that sleep */
+    atomic_uint begun; /* number of copies begun so far */
     bool caller_sleeps;
     bool closing;
 
     /* The copy under way. */
     const struct shmemi_queued_copy *copy; /* NULL: none */
-    size_t assigned;                       /* bytes */
-    bool is_alone;                         /* the caller does it all */
-    unsigned copying;                      /* threads that copy a piece */
-    int rc;                                /* its first error */
+    size_t assigned;                       /* bytes of the pieces cut so far */
+    bool is_alone;                         /* the caller copies without the threads */
+    unsigned copying;                      /* number of threads that are copying a piece */
+    int rc;                                /* first error of the copy */
     struct fifo to_copy;                   /* buffers that wait for a thread: empty to the device, full from it */
     struct fifo to_move;                   /* buffers that wait for the caller */
     struct fifo moving;                    /* buffers whose DMA has been started; only the caller uses it */
@@ -96,7 +96,7 @@ static size_t size_of(const struct shmemi_piece *piece)
     return piece->width * piece->rows;
 }
 
-/* The first pieces are small, so that the other side can begin, and so are the last, so that little is left to do. */
+/* The first pieces are small, so that the other side can begin early, and the last ones, so that it ends soon after. */
 static size_t piece_limit(const struct shmemi_double_queue *queue)
 {
     size_t left = queue->copy->nbytes - queue->assigned;
@@ -107,7 +107,7 @@ static size_t piece_limit(const struct shmemi_double_queue *queue)
     return limit < queue->buffer_size ? limit : queue->buffer_size;
 }
 
-/* Give the next piece to a buffer. There is one. */
+/* Assign the next piece to a buffer; there must be one left. */
 static void assign(struct shmemi_double_queue *queue, unsigned buffer)
 {
     const struct shmemi_queued_copy *copy = queue->copy;
@@ -208,7 +208,7 @@ static void copy_next_piece(struct shmemi_double_queue *queue, bool is_caller)
 static void *run(void *argument)
 {
     struct shmemi_double_queue *queue = argument;
-    pthread_setname_np(pthread_self(), "shmem-copy"); /* shown by tools */
+    pthread_setname_np(pthread_self(), "shmem-copy"); /* for tools such as ps and gdb */
     pthread_mutex_lock(&queue->lock);
     while (await_work(queue))
         copy_next_piece(queue, false);
@@ -287,8 +287,8 @@ static size_t next_size(const struct shmemi_double_queue *queue)
     return size_of(&queue->piece[queue->to_copy.buffer[queue->to_copy.first]]);
 }
 
-/* Copy a piece in place of a thread, if it is small: at the beginning, while the threads wake up, and at the end. With
- * a large one, the device would run out of work meanwhile. */
+/* Copy a piece in place of a thread, if it is small: at the beginning, while the threads wake up, and at the end.
+ * During the copy of a large one the device would run out of work. */
 static bool help(struct shmemi_double_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
@@ -299,7 +299,7 @@ static bool help(struct shmemi_double_queue *queue)
     return helps;
 }
 
-/* Nothing is under way and, unless something has failed, nothing is left to do. With the lock held. */
+/* Is nothing under way and, unless the copy has failed, nothing left to do? With the lock held. */
 static bool is_over(const struct shmemi_double_queue *queue)
 {
     if (count_of(&queue->moving) || queue->copying)
@@ -307,7 +307,7 @@ static bool is_over(const struct shmemi_double_queue *queue)
     return queue->rc || (all_assigned(queue) && !count_of(queue->copy->to_device ? &queue->to_move : &queue->to_copy));
 }
 
-/* The caller has nothing to do, with no move under way. With the lock held. */
+/* Has the caller nothing to do, with no move under way? With the lock held. */
 static bool is_idle(const struct shmemi_double_queue *queue)
 {
     bool can_move = count_of(&queue->to_move) && (queue->copy->to_device || !all_assigned(queue));
@@ -327,8 +327,8 @@ static void await_thread(struct shmemi_double_queue *queue)
     }
 }
 
-/* Wait a little: for moves by returning, so that the caller looks again, for threads by sleeping. True when all is
- * over. */
+/* Wait a little: for a thread by sleeping; while moves are under way just return, so that the caller tests them again.
+ * True when the copy is over. */
 static bool await_progress(struct shmemi_double_queue *queue)
 {
     shmemi_pause();

@@ -25,7 +25,7 @@
 enum { SHMEMI_COPY_THREADS_MAX = 32, SHMEMI_COPY_BUFFERS_PER_THREAD = 2, SHMEMI_COPY_BUFFERS_ALONE = 4 };
 enum { SHMEMI_COPY_BUFFERS_MAX = SHMEMI_COPY_THREADS_MAX * SHMEMI_COPY_BUFFERS_PER_THREAD };
 
-/* What lies in host memory, and in which pieces it is copied. A buffer holds one piece, the rows densely. */
+/* How host memory is cut into pieces and copied to and from buffers. A buffer holds one piece: rows without gaps. */
 struct shmemi_host_side {
     /* The next piece, of 1 to limit bytes; there is one. Called by one thread at a time; must be quick. */
     void (*cut)(void *host, size_t limit, struct shmemi_piece *piece_p);
@@ -55,9 +55,9 @@ struct shmemi_double_queue;
 struct shmemi_double_queue_config {
     unsigned threads;      /* at most SHMEMI_COPY_THREADS_MAX; 0: the caller does it all */
     size_t buffer_size;    /* a multiple of a page */
-    char *buffers;         /* one behind the other; the caller's */
+    char *buffers;         /* contiguous; owned by the caller */
     unsigned n_buffers;    /* SHMEMI_COPY_BUFFERS_PER_THREAD for each thread, SHMEMI_COPY_BUFFERS_ALONE without any */
-    const cpu_set_t *cpus; /* that the threads may use; NULL: those of the caller */
+    const cpu_set_t *cpus; /* processors that the threads may use; NULL: those of the caller */
 };
 
 /* Start the threads, which sleep until there is a copy. There may be fewer than asked for. -errno, logged, when
@@ -67,14 +67,14 @@ int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, st
 void shmemi_double_queue_close(struct shmemi_double_queue *queue);
 unsigned shmemi_double_queue_threads(const struct shmemi_double_queue *queue);
 
-/* Copy, and return when all is in place. The caller sees to it that there is one copy at a time. On an error, which is
- * the first one of the DMA functions, nothing is under way any more. */
+/* Copy, and return when all is in place. The caller ensures that there is one copy at a time. Returns the first error
+ * of the DMA functions; nothing is under way then either. */
 int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy);
 
 /* Rows of host memory as the host side of a queued copy (gpu/host_rows.c). */
 struct shmemi_host_rows {
     char *host;
-    size_t pitch; /* from row to row; ignored when there is one */
+    size_t pitch; /* from row to row; ignored when there is only one */
     struct shmemi_cutter cutter;
     shmemi_streaming_copy_t stream_copy;
 };

@@ -85,7 +85,7 @@ static const struct shmemi_addresses host_addresses = {
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* Where width is a constant, the compiler makes a load and a store of each row. */
+/* If width is a constant, the compiler turns each row into a load and a store. */
 static inline __attribute__((always_inline)) void copy_rows(char *dest, const char *source, size_t width,
                                                             const struct shmemi_shape *shape)
 {
@@ -221,7 +221,7 @@ void shmemi_memory_reports_nothing(void)
 {
 }
 
-/* Host memory is shared by the heap, and page-locked by the GPU kinds. */
+/* No sharing and no pinning: the node segment shares host memory, and the GPU kinds page-lock it. */
 const struct shmemi_memory shmemi_memory_host = {
     .name = "host",
     .open = host_open,

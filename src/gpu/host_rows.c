@@ -2,7 +2,7 @@
  *
  * Rows of host memory, copied into the buffers of a queued copy and out of them.
  *
- * Copies into the user's memory, which is large and not looked at soon, use non-temporal stores. Copies into the
+ * Copies into the user's memory, which is large and not read again soon, use non-temporal stores. Copies into the
  * buffers use plain ones: the buffers are filled again and again, so they stay in the caches, where DMA reads them,
  * which spares two of three trips to memory. With 8 threads of a Xeon, host memory alone: into the buffers 92 GB/s by
  * plain stores, 48 to 61 by non-temporal ones; out of them 83 by plain stores, 118 to 131 by non-temporal ones.

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Bytes of the list that are copied to the program's memory in the end. */
+/* Bytes of the list that are copied to the program's memory once the list is complete. */
 struct shmemi_delivery {
     void *dest;
     uint32_t from, nbytes;
@@ -29,7 +29,7 @@ struct shmemi_list {
     uint32_t capacity, bytes_capacity;
 
     uint32_t n;      /* entries, which run in no order */
-    uint32_t n_last; /* entries that run after them; they stand at the array's end, from the back */
+    uint32_t n_last; /* entries that run after those; stored from the end of the array backwards */
     uint32_t n_bytes, n_deliveries;
     uint64_t copied; /* bytes of all copies */
 
@@ -37,7 +37,7 @@ struct shmemi_list {
     struct shmemi_list *next; /* the list of the same context that was started next; NULL: none */
     struct shmemi_list *next_waiting, **link_waiting;
     struct shmemi_context *context;
-    uint32_t look_at; /* up to so many entries, more are added without a look at the list; at most capacity */
+    uint32_t look_at; /* below this length, at most capacity, entries are added without checking whether to start */
     bool was_seen;
 };
 
@@ -55,8 +55,8 @@ static inline bool shmemi_list_has_room(const struct shmemi_list *list, size_t n
            nbytes + SHMEMI_LIST_ALIGNMENT <= list->bytes_capacity - list->n_bytes;
 }
 
-/* Functions that add need room. The bytes have the alignment of the other side within 16 bytes, so that they are copied
- * in long words. */
+/* Functions that add entries require room for them. The bytes get the same alignment modulo 16 as the other side, so
+ * that they are copied in long words. */
 static inline uint32_t shmemi_list_reserve(struct shmemi_list *list, uintptr_t other_side, size_t nbytes)
 {
     uint32_t at = list->n_bytes + (uint32_t)((other_side - list->n_bytes) % SHMEMI_LIST_ALIGNMENT);
@@ -69,7 +69,7 @@ static inline void shmemi_list_deliver_to(struct shmemi_list *list, void *dest, 
     list->deliveries[list->n_deliveries++] = (struct shmemi_delivery){dest, from, (uint32_t)nbytes};
 }
 
-/* Between addresses of the device. */
+/* Add a copy between addresses of the device. */
 static inline __attribute__((always_inline)) void shmemi_list_copy(struct shmemi_list *list, uintptr_t dest,
                                                                    uintptr_t source, size_t nbytes)
 {
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void shmemi_list_copy(struct shmemi
     list->copied += nbytes;
 }
 
-/* Up to 8 bytes that the entry itself holds. */
+/* Add a store of up to 8 bytes, which the entry itself holds. */
 static inline void shmemi_list_store(struct shmemi_list *list, uintptr_t dest, const void *source, size_t nbytes)
 {
     struct shmemi_list_entry *entry = &list->entries[list->n++];
@@ -94,7 +94,7 @@ static inline void shmemi_list_store(struct shmemi_list *list, uintptr_t dest, c
         memcpy(&entry->source, source, nbytes);
 }
 
-/* From host memory to the device. */
+/* Add a copy from host memory to the device. */
 static inline void shmemi_list_put(struct shmemi_list *list, uintptr_t dest, const void *source, size_t nbytes)
 {
     if (nbytes <= sizeof list->entries->source) {
@@ -106,7 +106,7 @@ static inline void shmemi_list_put(struct shmemi_list *list, uintptr_t dest, con
     shmemi_list_copy(list, dest, (uintptr_t)here, nbytes);
 }
 
-/* From the device to host memory. */
+/* Add a copy from the device to host memory. */
 static inline void shmemi_list_get(struct shmemi_list *list, void *dest, uintptr_t source, size_t nbytes)
 {
     uint32_t at = shmemi_list_reserve(list, source, nbytes);
@@ -138,7 +138,7 @@ static inline void shmemi_list_amo(struct shmemi_list *list, uintptr_t word, con
     shmemi_list_deliver_to(list, fetch_p, entry->result, amo->size);
 }
 
-/* To run after everything else in the list, except for other operations of this sort. */
+/* Add an operation that runs after everything else in the list, except for others added by this function. */
 static inline void shmemi_list_amo_last(struct shmemi_list *list, uintptr_t word, const struct shmemi_amo *amo)
 {
     list->entries[list->capacity - 1 - list->n_last++] = shmemi_list_amo_entry(word, amo);
@@ -150,7 +150,7 @@ static inline void shmemi_list_empty(struct shmemi_list *list)
     list->copied = 0;
 }
 
-/* The list is complete: bring what was fetched to where it was wanted. */
+/* The list is complete: copy the fetched bytes to their destinations. */
 static inline void shmemi_list_deliver(const struct shmemi_list *list)
 {
     for (uint32_t i = 0; i < list->n_deliveries; i++)

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* What an entry of a list asks for: an atomic operation (enum shmemi_amo_op), or one of these. */
+/* The operation of an entry: an atomic one (enum shmemi_amo_op), or one of these. */
 enum {
     SHMEMI_ENTRY_COPY = 16, /* nbytes from the address source to dest */
     SHMEMI_ENTRY_STORE,     /* the low nbytes, 8 at most, of source itself */
@@ -22,7 +22,7 @@ struct shmemi_list_entry {
     uint64_t dest;    /* address of the first byte, or of the word */
     uint64_t source;  /* address, bytes, or operand of an atomic operation */
     uint64_t compare; /* SHMEMI_AMO_COMPARE_SWAP only */
-    uint32_t result;  /* where in the list's bytes the old value of the word goes (8 bytes), or NO_RESULT */
+    uint32_t result;  /* offset in the list's bytes for the old value of the word (8 bytes), or NO_RESULT */
     uint16_t nbytes;  /* or size of the word */
     uint16_t op;
 };

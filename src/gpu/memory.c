@@ -96,7 +96,7 @@ void shmemi_descriptors_close(struct shmemi_descriptors *descriptors)
 }
 
 /* A kind whose memory has addresses is opened at once, since the program may use the GPU for the first time at any
- * later moment. Opening only loads the vendor's library, and there is no cheaper way to know that there is none. */
+ * later moment. Opening only loads the vendor's library: the cheapest way to find out whether there is one. */
 void shmemi_memory_discover(void)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
@@ -138,8 +138,8 @@ void shmemi_memory_unpin(void *address, size_t size)
 }
 
 /* ---- Between two kinds of GPU memory -----------------------------------------------------------------------------
- * They go through two buffers of page-locked host memory, of which one is filled while the other is emptied. Small
- * copies have small pieces, since a copy in few pieces overlaps little. */
+ * Such copies go through two buffers of page-locked host memory: one is filled while the other is emptied. Small copies
+ * are cut into small pieces, since with few pieces little overlaps. */
 
 enum { N_BUFFERS = 2, PIECE_MAX = 4 << 20, PIECE_MIN = 256 << 10, PIECES_WANTED = 4, BUFFER_ALIGNMENT = 1 << 21 };
 

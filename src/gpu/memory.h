@@ -50,13 +50,13 @@ struct shmemi_event {
     void *handle; /* the kind's own event; NULL when the copy was done at once */
 };
 
-/* Copies of one thread that have no events of their own: where they are under way. Made by bursts->copy. */
+/* Identifies where copies of one thread without events of their own are under way. Made by bursts->copy. */
 struct shmemi_burst {
     const struct shmemi_memory *memory;
     void *object, *handle; /* as of an event */
 };
 
-/* A thread's way to one object, for many copies that it waits for together. Made by channels->open. */
+/* A thread's access to one object, for many copies that it waits for together. Made by channels->open. */
 struct shmemi_channel {
     const struct shmemi_memory *memory;
     void *object, *handle; /* as of an event */
@@ -74,7 +74,7 @@ struct shmemi_combination {
     int n_sources, n_dests; /* 1 to SHMEMI_COMBINE_ARRAYS */
 };
 
-/* What a GPU buffer is, as its owner sees it. Filled by open_object. */
+/* A GPU buffer as its owner sees it. Filled in by open_object. */
 struct shmemi_allocation {
     struct shmemi_place place; /* of the first mapped byte */
     uintptr_t base;            /* start of the whole allocation: device pointer; opencl: 0 */
@@ -84,8 +84,8 @@ struct shmemi_allocation {
     enum shmemi_memory_class class;
 };
 
-/* How another process opens an allocation. Travels between the PEs of a node: fixed size, no pointers to follow.
- * Descriptors travel beside it. */
+/* Lets another process open an allocation. Sent between the PEs of a node, hence of fixed size and without pointers.
+ * File descriptors are sent separately. */
 struct shmemi_memory_handle {
     uint64_t buffer_id;
     uint64_t base;   /* owner's address of the allocation */
@@ -105,13 +105,13 @@ struct shmemi_descriptors {
 };
 void shmemi_descriptors_close(struct shmemi_descriptors *descriptors);
 
-/* As the device of import_handle: the owner's device, whether or not this PE's own can reach it. */
+/* For the parameter `device` of import_handle: the owner's device, whether or not this PE's own can reach it. */
 enum { SHMEMI_DEVICE_OF_OWNER = -2 };
 
-/* Who carries out the atomic operations on a GPU's memory: a unit of that GPU, at the memory. Operations of one agent
- * are atomic with each other, whichever process asks for them. Travels between the PEs of a node. */
+/* The agent of a GPU's memory: the one unit, of that GPU, that carries out atomic operations on it. They are atomic
+ * with each other, whichever process requests them. Sent between the PEs of a node. */
 struct shmemi_agent {
-    int32_t exists;     /* 0: none; the owner loads, modifies and stores for everybody, one operation at a time */
+    int32_t exists;     /* 0: no agent; the owner loads, modifies and stores for all PEs, one operation at a time */
     uint8_t device[16]; /* the same device in all processes */
 };
 
@@ -127,7 +127,7 @@ struct shmemi_stream {
     void **event_p;
 };
 
-/* A step of a stream (word_step.h) at a word. */
+/* A word and the step (word_step.h) that a stream takes there: an update or a wait. */
 struct shmemi_word {
     struct shmemi_place place; /* aligned to 8 bytes */
     uint64_t value;
@@ -135,22 +135,22 @@ struct shmemi_word {
 };
 
 /* ---- The table of a kind ------------------------------------------------------------------------------------------
- * A kind fills all slots of its table. What only some kinds have is in tables of its own, all slots of which are
- * filled, too; the kind's pointer to such a table is NULL when it has no such thing. In a build without a kind, its
- * table has the name, the type, and an open that refuses; nothing else of it is ever called.
+ * A kind fills in all members of its table. Features that only some kinds have are in sub-tables, all members of which
+ * are filled in, too; the kind's pointer to a sub-table is NULL when it lacks the feature. In a build without a kind,
+ * its table has the name, the type, and an open that refuses; nothing else of it is ever called.
  *
- * There are four ways to copy. They differ in who waits, and for what:
+ * There are four ways to copy. They differ in which thread waits, and for what:
  *
  *      copy             one copy; the caller waits until the data is in place
- *      copy_start       one copy; the caller goes on, and asks the copy's own event
+ *      copy_start       one copy; the caller goes on, and tests the copy's own event
  *      bursts           nonblocking puts and gets: cheap to start; one event, set later, stands for many
  *      channels         many small copies to one object in a row; the caller waits for all of them
  */
 
 /* The kind's memory has addresses that a program can pass where the library expects a pointer. */
 struct shmemi_addresses {
-    /* Is this local address memory of the kind, although nobody mapped it? Fast; false when the process has not used
-     * the kind. */
+    /* Is this local address, which is not of a mapped object, memory of the kind? Fast; false when the process has not
+     * used the kind. */
     bool (*owns)(const void *address);
 
     /* Prepare the place of such an address for a transfer: fill in its object, and wait until synchronous calls of the
@@ -174,23 +174,23 @@ struct shmemi_bursts {
 /* Many copies between host memory and the object of a place: context and stream are looked up once for all. */
 struct shmemi_channels {
     int (*open)(const struct shmemi_place *place, struct shmemi_channel *channel_p);
-    /* Start a copy, in order with those before; host memory stays until wait. */
+    /* Start a copy, in order with earlier ones; host memory must not change until wait. */
     int (*copy)(const struct shmemi_channel *channel, const struct shmemi_place *dest,
                 const struct shmemi_place *source, size_t nbytes);
     int (*wait)(const struct shmemi_channel *channel); /* for all copies */
-    /* By the thread that has opened the channel, with nothing under way. */
+    /* Called by the thread that has opened the channel, with nothing under way. */
     void (*close)(struct shmemi_channel *channel);
 };
 
 /* Lists of small operations (list.h), which the device carries out at once. */
 struct shmemi_lists {
-    /* An empty list for memory with the object of this place; NULL when all are in use, or when this build or device
-     * has none: then the caller copies. */
+    /* An empty list for memory with the object of this place. NULL when all are in use, or when this build or device
+     * has no lists: then the caller copies. */
     struct shmemi_list *(*take)(const struct shmemi_place *place);
-    /* Returns at once. The list runs after all that the thread that has taken it has started for the object before. */
+    /* Returns at once. The list runs after everything that its thread has started for the object before. */
     int (*start)(struct shmemi_list *list);
-    /* 0 when all is in place, -EAGAIN when it is not yet, or another -errno. After 0 or an error the list is given
-     * back, or filled and started again. */
+    /* 0 when all is in place, -EAGAIN when it is not yet, or another -errno. After 0 or an error the caller gives the
+     * list back, or fills and starts it again. */
     int (*test)(struct shmemi_list *list);
     void (*give)(struct shmemi_list *list);
 };
@@ -203,14 +203,14 @@ struct shmemi_agents {
     bool (*reaches)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
 };
 
-/* Other processes of the node open this process's allocations. On failure reason says in a phrase what stands in the
- * way, if a user can do something about it; otherwise it is left empty. */
+/* How processes of a node open each other's allocations. On failure `reason` is a phrase that names the obstacle, if a
+ * user can do something about it; otherwise it is left empty. */
 struct shmemi_sharing {
-    /* The caller closes the descriptors when they have been passed on. */
+    /* The caller closes the descriptors when they have been sent. */
     int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
                          struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
-    /* Maps the allocation once per process and counts its users; the place is that of the mapped object. The
-     * descriptors stay the caller's. device is the one from which the memory will be used: this PE's own, or
+    /* Maps the allocation once per process and counts its users; the place is that of the mapped object. The caller
+     * still owns the descriptors. device is the one from which the memory will be used: this PE's own, or
      * SHMEMI_DEVICE_OF_OWNER, for copies by a context of this process there. -ENOTSUP when this process cannot open it
      * (no peer access): then the memory takes another route. */
     int (*import_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
@@ -222,34 +222,34 @@ struct shmemi_sharing {
 struct shmemi_pinning {
     int (*pin)(void *address, size_t size); /* failure is not fatal: copies are only slower */
     void (*unpin)(void *address, size_t size);
-    bool (*is_pinned)(const void *address, size_t size); /* all of it, in one range, whoever has pinned it */
+    bool (*is_pinned)(const void *address, size_t size); /* is all of it in one pinned range, whoever pinned that? */
 };
 
-/* What a stream of the program does alone, without a thread of the library. A function returns -ENOTSUP, quietly and
- * with nothing enqueued, when this stream cannot: the caller takes a turn. Host memory must be page-locked for the
- * kind. A word that the stream has set is seen after what the stream did before. At most SHMEMI_STEPS_MAX words. */
+/* Commands that a stream carries out without a thread of the library. A function returns -ENOTSUP, not logged and with
+ * nothing enqueued, when this stream cannot: the caller takes a turn (below). Host memory must be page-locked. A word
+ * set by the stream becomes visible after the stream's earlier effects. At most SHMEMI_STEPS_MAX words. */
 struct shmemi_stream_commands {
-    /* Is what is enqueued being recorded, for any number of executions (CUDA graphs)? */
+    /* Is the stream being captured into a graph, which may be executed any number of times (CUDA graphs)? */
     bool (*is_recording)(const struct shmemi_stream *stream);
     int (*copy)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const struct shmemi_place *source,
                 size_t nbytes);
     int (*take_steps)(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
-    /* copy and then take_steps of one word that is no wait, as one operation. -ENOTSUP also where the two by
-     * themselves are better. */
+    /* copy, and then take_steps of one word that is not a wait, as one operation. -ENOTSUP also where two separate ones
+     * are better. */
     int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                          const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
     /* Wait until all streams have done what was enqueued. */
     void (*drain)(void);
 };
 
-/* What a kind does in the order of the program's streams. All functions return at once: they do not wait for the
+/* Operations that a kind enqueues in the program's streams. All functions return at once: they do not wait for the
  * stream. */
 struct shmemi_streams {
-    /* Find out what stream->handle is. -errno, and a cause in reason, when nothing can be enqueued there. */
+    /* Check stream->handle, and fill in the rest. -errno, and a cause in reason, when nothing can be enqueued there. */
     int (*open)(struct shmemi_stream *stream, char *reason, size_t reason_size);
 
-    /* A turn: the stream stops there until the turn is ended. turn_state: 0 when the stream has come to the turn,
-     * -EAGAIN before, another -errno when it never will. status: 0, or the -errno of what was to be done during the
+    /* A turn: the stream stops there until the turn is ended. turn_state: 0 when the stream has reached the turn,
+     * -EAGAIN before, another -errno when it never will. status: 0, or the -errno of the operation done during the
      * turn. */
     int (*turn_begin)(const struct shmemi_stream *stream, void **turn_p);
     int (*turn_state)(void *turn);
@@ -282,13 +282,13 @@ struct shmemi_memory {
                        size_t reason_size);
     void (*close_object)(struct shmemi_allocation *allocation);
 
-    /* What makes operations on this memory slower than they need be, as a phrase that says what to do about it; NULL
-     * when nothing does. */
+    /* If operations on this memory are slower than they need be: a phrase that says why and what to do about it;
+     * otherwise NULL. */
     const char *(*handicap)(const struct shmemi_allocation *allocation);
 
-    /* Copy between two places of which at least one is of this kind and the other is of this kind or host memory.
-     * copy returns when the data is in place. copy_start returns at once; host memory must then stay until the event
-     * completes. Copies started by one thread for the same object take effect in order. */
+    /* Copy between two places, at least one of this kind, the other of this kind or in host memory. copy returns when
+     * the data is in place. copy_start returns at once; host memory must then not change until the event completes.
+     * Copies started by one thread for the same object take effect in order. */
     int (*copy)(const struct shmemi_place *dest, const struct shmemi_place *source, const struct shmemi_shape *shape);
     int (*copy_start)(const struct shmemi_place *dest, const struct shmemi_place *source,
                       const struct shmemi_shape *shape, struct shmemi_event *event_p);
@@ -319,7 +319,7 @@ struct shmemi_memory {
     const struct shmemi_streams *streams;
 };
 
-/* For the tables of kinds to which these slots mean nothing. */
+/* Defaults for the tables of kinds that have nothing to do in these functions. */
 const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *allocation);
 int shmemi_memory_does_not_combine(const struct shmemi_combination *combination);
 void shmemi_memory_reports_nothing(void);
@@ -345,17 +345,17 @@ struct shmemi_device_copy {
     uint64_t nbytes, begin, end;
 };
 
-/* Called for each copy of GPU memory of which the kind knows when the device began and ended it, by any thread, some
- * time after the end. NULL: nobody wants to know. Set while nothing is under way. */
+/* Called for each copy of GPU memory whose begin and end on the device are known, by any thread, some time after the
+ * end. NULL: copies are not observed. Set while nothing is under way. */
 extern void (*shmemi_copy_observer)(const struct shmemi_device_copy *copy);
-/* Report to it the copies that are complete by now. */
+/* Report to the observer the copies that are complete by now. */
 void shmemi_memory_report_copies(void);
 
 /* Close all opened kinds. */
 void shmemi_memory_close(void);
 
-/* True when some kind may own addresses that nobody mapped, so that shmemi_memory_locate must ask. Read on the fast
- * path. */
+/* True when some kind may own addresses outside of mapped objects, so that shmemi_memory_locate must ask the kinds.
+ * Read on the fast path. */
 extern bool shmemi_memory_probe;
 /* Find out which kinds are present, without starting them; sets shmemi_memory_probe. Cheap. */
 void shmemi_memory_discover(void);
@@ -371,8 +371,8 @@ extern int shmemi_memory_node_pes, shmemi_memory_node_rank;
 
 /* The place of a local address that is neither symmetric nor known to be host memory. */
 void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
-/* The same for operations in the order of a stream, without waiting for synchronous calls of the program: these may
- * wait for the stream. */
+/* The same for operations that are enqueued in a stream, without waiting for synchronous calls of the program: these
+ * may wait for the stream. */
 void shmemi_memory_find(const void *address, struct shmemi_place *place_p);
 
 /* Copy between any two places, of any kinds, and return when the data is in place. Between two GPU kinds it goes
@@ -380,7 +380,7 @@ void shmemi_memory_find(const void *address, struct shmemi_place *place_p);
 int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                        const struct shmemi_shape *shape);
 
-/* The CPU's atomic operations on a word that it reaches by an address; the old value. */
+/* An atomic operation by the CPU on a word that it can address. Returns the old value. */
 uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo);
 
 static inline struct shmemi_place shmemi_place_host(const void *pointer)

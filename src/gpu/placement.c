@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which device a PE uses, and which cores copy for it. Launchers bind the PEs of a node to its cores in order, so the
- * devices are sorted by the cores that they are nearest to, and dealt out in that order.
+ * devices are sorted by their nearest cores, and assigned in that order.
  */
 #define _GNU_SOURCE
 #include "gpu/placement.h"
@@ -44,7 +44,7 @@ static int by_core(const void *a, const void *b)
     return x->index - y->index;
 }
 
-/* The topology with its devices: all that the system lets this process use, whatever it is bound to. */
+/* Load the topology of all cores and devices that the system lets this process use, whatever it is bound to. */
 static int load_topology(hwloc_topology_t *topology_p)
 {
     if (hwloc_topology_init(topology_p))
@@ -88,8 +88,8 @@ int shmemi_placement_device(int type, int node_rank, int node_n_pes)
 
 /* ---- Cores for copy threads -------------------------------------------------------------------------------------- */
 
-/* More threads than ENOUGH do not make the copies of one device faster; fewer than USEFUL are no better than the
- * driver. */
+/* More threads than THREADS_ENOUGH do not make the copies of one device faster; fewer than THREADS_USEFUL are no better
+ * than the driver. */
 enum { THREADS_ENOUGH = 8, THREADS_USEFUL = 2 };
 
 static int cores_in(hwloc_topology_t topology, hwloc_const_cpuset_t cpus)

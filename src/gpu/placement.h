@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* Spread the PEs of a node evenly over its devices of a type (OSHM_MEMTYPE_*); among the devices whose turn it can be,
- * the nearest to the cores that this process is bound to. -1 when there is no device. */
+/* The device for a PE, so that the PEs of a node spread evenly over its devices of a type (OSHM_MEMTYPE_*): of the
+ * devices that keep the spread even, the one nearest to the cores that this process is bound to; -1: no device. */
 int shmemi_placement_device(int type, int node_rank, int node_n_pes);
 
 struct shmemi_memory;

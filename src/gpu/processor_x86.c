@@ -11,14 +11,14 @@
 
 enum { SSE_BYTES = 16, AVX_BYTES = 32, AVX512_BYTES = 64, BLOCK = 128, LINE = 64, AHEAD = 1024 };
 
-/* Bytes up to the first address that is aligned for the stores. */
+/* Bytes before the first address that is aligned for the stores. */
 static size_t head_of(const char *dest, size_t alignment, size_t nbytes)
 {
     size_t head = -(uintptr_t)dest & (alignment - 1);
     return head < nbytes ? head : nbytes;
 }
 
-/* The processor itself does not prefetch beyond the end of a page. */
+/* Prefetch by hand: the processor by itself does not prefetch beyond the end of a page. */
 static inline void prefetch_block(const char *source)
 {
     for (int i = 0; i < BLOCK; i += LINE)

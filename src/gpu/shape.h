@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows of memory, as strided copies move them, and the pieces into which they are cut when a buffer holds only a part.
+ * Rows of memory, which strided copies move, and the pieces into which they are cut when a buffer holds only a part.
  */
 #ifndef SHMEMI_SHAPE_H
 #define SHMEMI_SHAPE_H
@@ -28,20 +28,20 @@ struct shmemi_cutter {
     size_t row, column;
 };
 
-/* The next piece, of at most so many bytes: as many whole rows as fit, or a part of a row if none does. False at the
+/* The next piece, of at most `most` bytes: as many whole rows as fit, or a part of a row if none does. False at the
  * end. */
 bool shmemi_cut(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *piece_p);
 
 /* The same pieces from the last to the first. row is the number of rows before the first call. most stays the same. */
 bool shmemi_cut_back(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *piece_p);
 
-/* From the first byte of the whole to that of the piece, where rows start every pitch bytes. */
+/* Bytes from the first byte of the whole to that of the piece, where rows start every pitch bytes. */
 static inline size_t shmemi_piece_offset(const struct shmemi_piece *piece, size_t pitch)
 {
     return piece->row * pitch + piece->column;
 }
 
-/* The copy of a piece into a buffer, in which its rows lie densely, and out of it. */
+/* The shape of the copy of a piece into a buffer that holds its rows without gaps, and out of it (unpack). */
 static inline struct shmemi_shape shmemi_shape_pack(const struct shmemi_piece *piece, size_t source_pitch)
 {
     return (struct shmemi_shape){piece->width, piece->rows, piece->width, source_pitch};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A step of a stream: what it does with a word of 8 bytes that others see too. Plain C that nvcc reads too.
+ * A step of a stream: an update of a shared word of 8 bytes, or a wait for it. Plain C that nvcc reads too.
  */
 #ifndef SHMEMI_WORD_STEP_H
 #define SHMEMI_WORD_STEP_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum shmemi_word_step {
-    SHMEMI_STEP_SET,      /* whoever sees the new value sees what the stream has done before */
+    SHMEMI_STEP_SET,      /* a reader that sees the new value also sees the stream's earlier effects */
     SHMEMI_STEP_ADD,      /* the same */
     SHMEMI_STEP_UNTIL_EQ, /* in the order of SHMEM_CMP_* */
     SHMEMI_STEP_UNTIL_NE,

@@ -45,7 +45,7 @@ static void tally(struct shmemi_tally *tally, uint64_t bytes, uint64_t ns)
     atomic_fetch_add_explicit(&tally->ns, ns, memory_order_relaxed);
 }
 
-/* Has the program asked for it, and not a collective, a lock or the runtime on its behalf? */
+/* Did the program itself call this operation, rather than a collective, a lock or the runtime? */
 static bool is_of_program(void)
 {
     for (const struct shmemi_call *call = shmemi_present_call; call; call = call->outer)
@@ -73,8 +73,8 @@ void shmemi_measure_call(const struct shmemi_call *call)
 {
     uint64_t end = shmemi_clock();
     if (!call->begin)
-        return;       /* it began before the measuring did */
-    if (!call->outer) /* else it is a part of another */
+        return;       /* it began before measuring did */
+    if (!call->outer) /* otherwise it is part of another call, which is counted */
         tally(&shmemi_measure.activity[call->activity], 0, end - call->begin);
     shmemi_trace_span(call->routine ? call->routine : activity_names[call->activity], activity_names[call->activity],
                       call->begin, end);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measuring: how often the library did what, and how long it took, for SHMEM_TRACE and SHMEM_STATS.
+ * Measuring: how often each operation was called, and how long it took, for SHMEM_TRACE and SHMEM_STATS.
  *
- * When neither is set nothing of this is on the way of a transfer, not even a question: transfers are measured by
- * drivers that are put in front of the real ones (transport/drivers/measured.h).
+ * When neither is set a transfer pays nothing for this, not even a test: transfers are measured by drivers that are put
+ * in front of the real ones (transport/drivers/measured.h).
  */
 #ifndef SHMEMI_MEASURE_H
 #define SHMEMI_MEASURE_H
@@ -39,28 +39,28 @@ struct shmemi_measure {
 };
 extern struct shmemi_measure shmemi_measure;
 
-/* Begin to count and to trace if the settings say so; before views are attached. Events are written once the start of
- * the timeline is known: shmemi_measure_start, after the first barrier (shmemi_trace_start). 0 or -errno, logged. */
+/* Begin to count and to trace if the settings say so; called before views are attached. Events are recorded once the
+ * start of the timeline is known: shmemi_measure_start sets it, after the first barrier. 0 or -errno, logged. */
 int shmemi_measure_open(void);
 void shmemi_measure_start(_Atomic uint64_t *zero);
 void shmemi_measure_close(void);
 
-/* The names of the table: of a transfer, of an activity. */
+/* The names in the printed table of a transfer and of an activity. */
 const char *shmemi_transfer_name(enum shmemi_transfer transfer);
 const char *shmemi_activity_name(enum shmemi_activity activity);
 
-/* A transfer on a route (number of a driver) has ended now, which began at event->begin. The name, category and end of the
- * event are filled in here. */
+/* Count a transfer by a route (the number of a driver) that began at event->begin and has just ended. Fills in the
+ * name, category and end of the event. */
 void shmemi_measure_transfer(unsigned route, enum shmemi_transfer transfer, struct shmemi_trace_transfer *event);
 
-/* A request of another PE has been carried out; begin: when it came. */
+/* Count a request of another PE, which arrived at `begin` and has been carried out. */
 void shmemi_measure_served(const char *operation, uint64_t begin, int origin, uint32_t region, uint64_t offset,
                            uint64_t nbytes);
 
-/* A call has ended that began at call->begin. */
+/* Count a call that began at call->begin and has just ended. */
 void shmemi_measure_call(const struct shmemi_call *call);
 
-/* Begin and end of a call that has a line of its own: one test each when nothing is measured. */
+/* Begin and end of a call that has a line of its own in the statistics: one test each when nothing is measured. */
 static inline __attribute__((always_inline)) void shmemi_span_begin(struct shmemi_call *call)
 {
     shmemi_call_begin(call);

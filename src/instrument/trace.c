@@ -19,9 +19,9 @@ enum {
     BUFFER_BYTES = 64 << 10,
     EVENT_BYTES_MAX = 1024,
     NAME_BYTES_MAX = 120,
-    STALE_NS = 100000000, /* what a waiting thread has not written for so long, it writes */
-    COPY_TRACKS = 1000,   /* thread numbers from here on are queues of devices */
-    QUEUES_MAX = 64,      /* of a device */
+    STALE_NS = 100000000, /* a waiting thread writes the buffer out when the last write was so long ago */
+    COPY_TRACKS = 1000,   /* thread numbers from here on stand for queues of devices */
+    QUEUES_MAX = 64,      /* queues of a device */
 };
 
 static struct {
@@ -34,11 +34,11 @@ static struct {
     char buffer[BUFFER_BYTES];
     unsigned n_threads;
     uint64_t n_requests;
-    uint64_t known_copy_tracks[16]; /* bit of each queue, by device */
+    uint64_t known_copy_tracks[16]; /* by device: a bit for each queue whose track has been named */
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct {
-    unsigned number, generation; /* of the trace that knows the number */
+    unsigned number, generation; /* generation: of the trace in which the number is valid */
     const char *name;
 } thread;
 
@@ -61,7 +61,7 @@ static void put_number(uint64_t number)
         trace.buffer[trace.used++] = digits[--n];
 }
 
-/* Nanoseconds as microseconds with three digits behind the point. */
+/* Nanoseconds as microseconds with three decimal places. */
 static void put_micros(uint64_t ns)
 {
     unsigned rest = (unsigned)(ns % 1000);
@@ -145,7 +145,7 @@ static void name_track(const char *kind, unsigned tid, const char *name)
     put_text("\"}}");
 }
 
-/* The number of this thread, which the trace knows by name. With the lock held. */
+/* The number of this thread; names its track in the trace on first use. With the lock held. */
 static unsigned my_track(void)
 {
     char name[32];
@@ -210,7 +210,7 @@ static void put_request_end(const struct shmemi_trace_transfer *request, const c
     put_time(at);
 }
 
-/* Their copies overlap: such events may, on tracks of their own. */
+/* Requests overlap in time, so they are written as asynchronous events, which may overlap on a track. */
 void shmemi_trace_served(const struct shmemi_trace_transfer *request)
 {
     if (!begin_record())

@@ -23,7 +23,7 @@ static bool is_apart(const char *name)
     return strstr(name, "%p") != NULL;
 }
 
-/* Where a suffix for the PE goes: before an extension. */
+/* Where to insert the number of the PE in a file name: before the extension. */
 static size_t stem_of(const char *name)
 {
     const char *file = strrchr(name, '/'), *dot = strrchr(name, '.');
@@ -85,7 +85,7 @@ static int write_at(struct shmemi_trace_file *file, const char *bytes, size_t si
     return 0;
 }
 
-/* One write takes the place of the old end, so that the file is complete before it and after it. */
+/* A single write replaces the old end of the array, so the file is complete JSON before and after it. */
 int shmemi_trace_file_append(struct shmemi_trace_file *file, char *elements, size_t size)
 {
     bool is_first = file->length == HEAD_BYTES;
@@ -179,6 +179,6 @@ void shmemi_trace_files_merge(const char *name)
     shmemi_trace_file_close(&whole);
     if (!rc && !whole.failed)
         remove_parts(name);
-    else if (is_plain) /* and not, say, /dev/stdout */
+    else if (is_plain) /* a regular file, not, say, /dev/stdout */
         unlink(whole.path);
 }

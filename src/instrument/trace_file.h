@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The files of a trace: a JSON array that is closed again after each piece that is appended, and the array that all
- * PEs' files together make.
+ * The files of a trace: for each PE a JSON array, which is complete after every append, and one array that joins those
+ * of all PEs.
  */
 #ifndef SHMEMI_TRACE_FILE_H
 #define SHMEMI_TRACE_FILE_H
@@ -18,16 +18,16 @@ struct shmemi_trace_file {
     char path[PATH_MAX];
 };
 
-/* Make this PE's part of the file with this name. -errno, logged, when there can be none; one that cannot be written is
- * told like a later error. */
+/* Make this PE's part of the file with this name. -errno, logged, when it cannot be made; a failure to write to it is
+ * logged like later ones. */
 int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name);
-/* Append elements, each with ",\n" in front; behind them there is room for the end of the array. -errno; the first
- * error is logged. */
+/* Append elements, each preceded by ",\n". After them the buffer needs SHMEMI_TRACE_FILE_ROOM bytes for the end of the
+ * array. 0 or -errno; the first error is logged. */
 enum { SHMEMI_TRACE_FILE_ROOM = 16 };
 int shmemi_trace_file_append(struct shmemi_trace_file *file, char *elements, size_t size);
 void shmemi_trace_file_close(struct shmemi_trace_file *file);
 
-/* Put the parts of all PEs together and remove them. They stay when one is missing, which is told. */
+/* Join the parts of all PEs and remove them. If one is missing, this is logged and the others are kept. */
 void shmemi_trace_files_merge(const char *name);
 
 #endif

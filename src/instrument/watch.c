@@ -58,7 +58,7 @@ void shmemi_append_pe(char *text, size_t size, unsigned *n_p, int pe)
         shmemi_append(text, size, " and more");
 }
 
-/* The innermost call that can say what it waits for. */
+/* Ask the innermost call that has a describe function what it waits for. */
 static void describe(const struct shmemi_call *call, char *text, size_t size)
 {
     text[0] = '\0';

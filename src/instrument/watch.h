@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What each thread of this process is doing in the library, as a stack of calls, and the watchdog that speaks when one
- * of them waits for too long (SHMEM_WATCHDOG). The calls also give a trace its names (instrument/measure.h).
+ * What each thread of this process is doing in the library, as a stack of calls, and the watchdog that reports a call
+ * that waits for too long (SHMEM_WATCHDOG). The calls also give a trace its names (instrument/measure.h).
  *
- * Who may wait puts a record on its own stack between begin and end. That costs a few stores and happens off the short
- * ways only. The clock is not asked before a wait has lasted long enough to yield the core.
+ * A function that may wait puts a record on its own stack between begin and end. That costs a few stores, and only
+ * outside of fast paths. The clock is not read before a wait has lasted long enough to yield the core.
  */
 #ifndef SHMEMI_WATCH_H
 #define SHMEMI_WATCH_H
@@ -16,7 +16,7 @@
 
 enum shmemi_activity {
     SHMEMI_AT_TRANSFER, /* an operation on memory that the program has called */
-    SHMEMI_AT_BARRIER,  /* this one and those that follow have a line in the statistics */
+    SHMEMI_AT_BARRIER,  /* this and the following ones have a line each in the statistics */
     SHMEMI_AT_COLLECTIVE,
     SHMEMI_AT_QUIET,
     SHMEMI_AT_FENCE,
@@ -29,22 +29,22 @@ enum shmemi_activity {
 };
 
 struct shmemi_call {
-    const char *routine; /* public routine; NULL: the one around it */
+    const char *routine; /* public routine; NULL: that of the enclosing call */
     enum shmemi_activity activity;
-    /* What the call waits for at this moment: one phrase, without a newline. NULL: nothing to add. Any state may have
-     * changed meanwhile; nothing may be waited for. */
+    /* Says what the call waits for at this moment, in one phrase without a newline; NULL: nothing to add. Must not wait
+     * for anything itself; the state that it reads may have changed meanwhile. */
     void (*describe)(const struct shmemi_call *call, char *text, size_t size);
 
     struct shmemi_call *outer;
-    uint64_t begin;    /* instrument/measure.h: when it was entered */
-    uint64_t seen_at;  /* watchdog: when it was first seen waiting; 0: not yet */
-    uint64_t speak_at; /* when there is something to say next */
+    uint64_t begin;    /* instrument/measure.h: time at which it was entered */
+    uint64_t seen_at;  /* watchdog: time at which it was first seen waiting; 0: not yet */
+    uint64_t speak_at; /* watchdog: time of the next report */
 };
 
 /* The innermost call of this thread, or NULL. */
 extern _Thread_local struct shmemi_call *shmemi_present_call __attribute__((tls_model("initial-exec")));
 
-/* The fields that begin does not set are the caller's. */
+/* Begin and end a call. The caller sets the fields that begin does not set. */
 static inline __attribute__((always_inline)) void shmemi_call_begin(struct shmemi_call *call)
 {
     call->outer = shmemi_present_call;
@@ -65,15 +65,15 @@ static inline uint64_t shmemi_clock(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Somebody wants shmemi_watch to be called. */
+/* True when waiting threads should call shmemi_watch. */
 extern bool shmemi_watch_is_on;
 
 /* Take the watchdog's interval from the settings. */
 void shmemi_watch_open(void);
 void shmemi_watch_close(void);
 
-/* Called by a thread that waits, from time to time: speaks when it has waited for too long, once and then each time
- * that the wait has lasted twice as long. */
+/* Called by a waiting thread from time to time: logs a report when it has waited for too long, and again each time that
+ * the length of the wait has doubled. */
 void shmemi_watch(void);
 
 /* The public routine that this thread is in, or NULL. */
@@ -81,7 +81,7 @@ const char *shmemi_present_routine(void);
 
 /* Append to a text of this size, never past its end. */
 void shmemi_append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Append " and PE n" or the like: a list of PEs that gives up after some. Zero *n_p before the first. */
+/* Append " and PE n" or the like to a list of PEs, which is cut off after some. Set *n_p to 0 before the first. */
 void shmemi_append_pe(char *text, size_t size, unsigned *n_p, int pe);
 
 #endif

@@ -20,7 +20,7 @@ enum { UNIT = 64, CLASSES = 64 }; /* UNIT: a cache line, so that objects never s
 
 struct block {
     size_t offset, size; /* multiples of UNIT */
-    size_t asked;        /* 0: free */
+    size_t asked;        /* size that the user has requested; 0: the block is free */
     struct block *before, *after;
     struct block *prev, *next; /* in the list of its size class, while free */
     UT_hash_handle hh;         /* in the table of used blocks */
@@ -156,7 +156,7 @@ static void merge_after(struct shmemi_heap *heap, struct block *block)
     unlink_block(after);
 }
 
-/* Free the part of a block behind its first `size` bytes. When out of memory the block stays as it is. */
+/* Free the part of a block after its first `size` bytes. When out of memory the block stays as it is. */
 static int trim(struct shmemi_heap *heap, struct block *block, size_t size)
 {
     if (block->size == size)

@@ -173,7 +173,7 @@ static void unpin_staging(const struct shmemi_memory *memory)
     memory->pinning->unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
 }
 
-/* What the other PEs of the node need to open this PE's object, if they can. What stands in the way is noted. */
+/* Export this PE's object, so that other PEs of the node can open it, if that is possible. Obstacles are noted. */
 static void export_object(struct attempt *attempt, struct shmemi_share *share, struct shmemi_descriptors *descriptors)
 {
     char reason[SHMEMI_CAUSE_BYTES] = "";
@@ -189,7 +189,7 @@ static void export_object(struct attempt *attempt, struct shmemi_share *share, s
         shmemi_slow_route_note(shmemi_job.pe, reason);
 }
 
-/* After the views were attached with this result. */
+/* Decide, after the views were attached with the result rc, whether this PE refuses the object. */
 static void judge_routes(struct attempt *attempt, int rc)
 {
     const char *slow = shmemi_slow_route_cause();

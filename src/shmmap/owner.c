@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* An entry of the table in the heap of each PE, by number of the region. */
+/* An entry of the table, indexed by number of the region, in the heap of each PE. */
 struct entry {
     uint64_t base;
     uint32_t is_valid, has_offsets;

@@ -19,7 +19,7 @@ static const size_t GRANULE = (size_t)1 << SHMEMI_GRANULE_SHIFT;
 struct shmemi_window shmemi_window;
 
 static struct shmemi_region *regions[SHMEMI_REGIONS_MAX];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of regions and borrowers */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects regions and borrowers */
 static unsigned borrowers;                               /* requests of other PEs that use a region just now */
 
 static size_t granules_of(size_t size)
@@ -190,8 +190,8 @@ static void find_stack(void)
     pthread_attr_destroy(&attributes);
 }
 
-/* Whether the address must be host memory: static data, this thread's stack, or the memory of small mallocs. This
- * spares the question to the GPU's driver, which takes about 400 ns to answer no. */
+/* Whether the address must be host memory: static data, this thread's stack, or the memory of small mallocs. This saves
+ * a call of the GPU's driver, which takes about 400 ns to answer no. */
 static bool is_certainly_host(uintptr_t address)
 {
     if (address - shmemi_window.static_base < shmemi_window.static_size)

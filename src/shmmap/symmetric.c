@@ -48,7 +48,7 @@ static const struct shmemi_share *share_of(int pe, const struct shmemi_share *mi
     return rank < 0 ? NULL : shmemi_exchange_record(rank);
 }
 
-/* Without its descriptors the handle of the memory cannot be opened. */
+/* Note that the descriptors are missing, without which the handle of the memory cannot be opened. */
 static void note_missing(struct shmemi_share *share, int pe)
 {
     share->exported = false;
@@ -207,7 +207,7 @@ int shmemi_symmetric_open(void)
     if (!rc)
         rc = attach_host_region(&shmemi_static_region);
     if (!rc && shmemi_job.n_nodes > 1)
-        rc = shmemi_bootstrap->fence(); /* from here on any PE may ask any other for a key */
+        rc = shmemi_bootstrap->fence(); /* from here on any PE may request a key from any other */
     if (!rc)
         shmemi_exchange_open(shmemi_heap_region.view, shmemi_heap_region.base);
     return rc;
@@ -218,7 +218,7 @@ void shmemi_symmetric_close(void)
     shmemi_exchange_close();
     shmemi_region_detach(&shmemi_static_region);
     shmemi_region_detach(&shmemi_heap_region);
-    shmemi_transport_close(); /* which lets go of the memory that is unmapped next */
+    shmemi_transport_close(); /* unregisters the memory that is unmapped next */
     shmemi_window_close();
     shmemi_heap_destroy(shmemi_heap);
     shmemi_heap = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copying to and from memory of another PE that is mapped in this process. The sizes of words are single moves: no
- * reader sees half of one, and no call is made.
+ * Copying to and from memory of another PE that is mapped in this process. A word of 2, 4 or 8 bytes is copied by one
+ * move instruction: no reader sees half of it, and no function is called.
  */
 #ifndef SHMEMI_COPY_BYTES_H
 #define SHMEMI_COPY_BYTES_H

@@ -2,10 +2,10 @@
  *
  * Drivers: how this PE reaches another PE's memory. The only header through which symmetric memory sees transport.
  *
- * For each (region, PE) the drivers are offered the share in the order of the table, and the first whose attach
- * accepts serves the view from then on; nothing is tested later. Operations return 0 or -errno and have logged any
- * error. All may be called by any thread. Every slot of a table is filled, except for sub-tables that are called
- * optional here.
+ * For each (region, PE) the drivers are offered the share in the order of their table, and the first whose attach
+ * accepts it serves the view from then on; nothing is tested later. Operations return 0 or -errno and log errors
+ * themselves. Any thread may call any of them. Every member of struct shmemi_driver is filled in, except for the
+ * sub-tables that are called optional here.
  */
 #ifndef SHMEMI_DRIVER_H
 #define SHMEMI_DRIVER_H
@@ -26,13 +26,13 @@ struct shmemi_link;
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
     const struct shmemi_driver *driver; /* may be a measuring one in front of the real one (drivers/measured.h) */
-    char *mapped;                   /* host address at which the API itself may load and store; NULL: ask the driver */
-    struct shmemi_place place;      /* drivers that copy by themselves: the peer's first byte as seen from here */
+    char *mapped;                   /* host address at which the API itself may load and store; NULL: use the driver */
+    struct shmemi_place place;      /* if driver->copies_itself: the peer's first byte as this process addresses it */
     void *data;                     /* private to the driver */
     const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
-    bool by_agent;                  /* this process has the memory's agent do atomic operations (gpu/list.h) */
-    uint32_t region;                /* its number, the same on every PE */
+    bool by_agent;                  /* this process can use the memory's agent for atomic operations (gpu/list.h) */
+    uint32_t region;                /* number of the region, the same on every PE */
     int pe;
 };
 
@@ -45,9 +45,9 @@ struct shmemi_share {
     int32_t exported; /* the handle is valid */
     struct shmemi_agent agent;
     struct shmemi_memory_handle handle;
-    struct shmemi_mailbox_label label; /* of the mailbox through which descriptors come and go */
+    struct shmemi_mailbox_label label; /* of the mailbox that sends and receives file descriptors */
     /* Filled in by the PE that attaches. */
-    int32_t my_device;                            /* the device of its own copy */
+    int32_t my_device;                            /* the device of that PE's own copy */
     const struct shmemi_descriptors *descriptors; /* file descriptors that came with the handle */
 };
 
@@ -71,18 +71,18 @@ struct shmemi_context {
     } copies;       /* direct: nonblocking copies; under the lock of transport/direct/transfers.c */
     struct {
         atomic_bool is_locked;
-        atomic_bool is_patient;              /* start lists only when they are full: the program has asked for it */
+        atomic_bool is_patient;              /* start lists only when they are full, as the program has requested */
         struct shmemi_list *collecting;      /* not yet started; NULL: none */
         struct shmemi_list *oldest, *newest; /* started */
         uint64_t started, finished;
-        uint32_t patience;      /* operations to collect while nothing is under way; grows with each list */
+        uint32_t patience;      /* operations to collect before starting a list while none runs; grows with each */
         int failed;             /* first error, reported at the next quiet */
     } lists;                    /* direct: small operations; all but is_patient under is_locked (direct/list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
     struct shmemi_batch *batch; /* staged: gathers small puts (transport/staged/batch.h); NULL: none */
 };
 
-/* May quiet have something to do? False as long as every operation was a load or store. */
+/* Might quiet have something to do? False as long as every operation was a load or store. */
 static inline bool shmemi_context_has_pending(const struct shmemi_context *context)
 {
     return shmemi_pending_any(&context->pending);
@@ -111,7 +111,7 @@ struct shmemi_collecting {
                       bool is_blocking);
 };
 
-/* Drivers that reach memory of PEs of other nodes without their help: each PE must have exposed its own to them. */
+/* Drivers that access memory of PEs of other nodes without their help; each PE must expose its own memory first. */
 struct shmemi_exposing {
     /* Expose this PE's copy of a region, if its memory is of a kind that the driver serves. 0: done, or left to other
      * drivers. -ENOTSUP: the user has asked for this driver, and a phrase in reason says why it cannot serve. Any other
@@ -126,7 +126,7 @@ struct shmemi_driver {
     bool is_direct;     /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
     bool copies_itself; /* transfers are copies to and from view->place by its kind of memory, in this process */
 
-    /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, ask the next.
+    /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, try the next driver.
      * share is NULL for a PE of another node. */
     int (*attach)(struct shmemi_view *view, const struct shmemi_share *share);
     void (*detach)(struct shmemi_view *view);
@@ -166,21 +166,21 @@ struct shmemi_driver {
 
 /* Small operations that wait until enough of them have come together. */
 struct shmemi_gathering {
-    int (*begin)(struct shmemi_context *, size_t expected); /* the program has announced about so many of them */
+    int (*begin)(struct shmemi_context *, size_t expected); /* the program has announced about `expected` operations */
     int (*flush)(struct shmemi_context *);                  /* start what has been gathered */
-    int (*end)(struct shmemi_context *);                    /* flush, and gather no more than usual */
+    int (*end)(struct shmemi_context *);                    /* flush, and go back to gathering as usual */
 };
 
-/* What orders and completes the operations of a kind (pending.h), whichever driver has issued them. */
+/* Functions that order and complete the operations of a kind (pending.h), whichever driver has issued them. */
 struct shmemi_completion {
-    bool fence_completes; /* fence is quiet */
+    bool fence_completes; /* fence does what quiet does */
 
-    /* Order what was issued before what comes, per destination; complete everything that was issued before the call. */
+    /* fence orders earlier operations before later ones to the same PE; quiet completes all that were issued before. */
     int (*fence)(struct shmemi_context *);
     int (*quiet)(struct shmemi_context *);
 
-    /* Is the local memory of all nonblocking transfers that were issued before free again (put) or filled (get)? 0,
-     * -EAGAIN, or another -errno. Says nothing of the peers, and never waits. */
+    /* Is the local memory of all nonblocking transfers issued so far free again (put) or filled (get)? 0: yes; -EAGAIN:
+     * not yet; or another -errno. Says nothing about the peers' memory, and never waits. */
     int (*poll)(struct shmemi_context *);
 
     const struct shmemi_gathering *gathering; /* optional: NULL where operations leave at once */
@@ -197,17 +197,17 @@ extern const struct shmemi_driver shmemi_driver_shadow; /* the same by a context
 extern const struct shmemi_driver shmemi_driver_local;  /* this PE's own GPU memory */
 extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of another node */
 extern const struct shmemi_driver shmemi_driver_gdr;    /* GPU memory of another node, where UCX does RMA on it */
-extern const struct shmemi_driver shmemi_driver_staged; /* anything: through staging and the owner's service thread */
+extern const struct shmemi_driver shmemi_driver_staged; /* any memory: by the owner's service thread */
 extern const struct shmemi_driver shmemi_driver_naive;  /* staged without overlap: the baseline of the paper */
 
-/* detach of drivers whose views hold nothing. */
+/* The detach function of drivers whose views hold nothing. */
 static inline void shmemi_nothing_to_detach(struct shmemi_view *view)
 {
     (void)view;
 }
 
-/* The host address of the peer's copy in this process, for accesses that are not counted as transfers; NULL: it has
- * none. */
+/* The host address at which this process has the peer's copy mapped, for accesses that are not counted as transfers;
+ * NULL: it is not mapped. */
 static inline char *shmemi_view_host(const struct shmemi_view *view)
 {
     return view->place.memory == &shmemi_memory_host && view->driver->is_direct ? (char *)view->place.address : NULL;

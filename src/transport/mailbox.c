@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sends and receives the letters: file descriptors over a datagram socket of each PE.
+ * Sends and receives letters: datagrams with file descriptors, over one socket per PE.
  */
 #define _GNU_SOURCE
 #include "transport/mailbox.h"
@@ -23,11 +23,11 @@ struct letter {
     uint64_t job_key;
     uint64_t token;
     uint32_t sender; /* node rank */
-    uint32_t count;  /* of descriptors; 0: they could not be sent */
+    uint32_t count;  /* descriptors in this letter; 0: they could not be sent */
     uint64_t size[SHMEMI_DESCRIPTORS_MAX];
 };
 
-/* A letter with its descriptors, as sockets take it. */
+/* A letter and its descriptors in the form of sendmsg and recvmsg. */
 struct envelope {
     struct letter letter;
     struct iovec vector;
@@ -62,7 +62,7 @@ void shmemi_mailbox_open(struct shmemi_mailbox_label *label_p)
 void shmemi_mailbox_close(void)
 {
     if (mailbox >= 0)
-        close(mailbox); /* and with it what lies in it */
+        close(mailbox); /* discards the letters in it */
     mailbox = -1;
 }
 
@@ -97,10 +97,10 @@ static int post(struct envelope *envelope, int node_rank)
     return sent == (ssize_t)sizeof envelope->letter ? 0 : errno == EINTR ? -EAGAIN : -errno;
 }
 
-/* Whom to send to next; letters without descriptors go to those for whom that failed, so that they do not wait. */
+/* The PE to send to next. If it cannot be sent descriptors, it gets a letter without any, so that it does not wait. */
 struct sending {
     struct envelope envelope, empty;
-    bool is_refused; /* the present one gets the empty letter */
+    bool is_refused; /* the present PE gets an empty letter */
     int next;
 };
 
@@ -140,14 +140,14 @@ static void take_descriptors(struct msghdr *message, struct shmemi_descriptors *
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
             continue;
         size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        if (count > SHMEMI_DESCRIPTORS_MAX - taken->count) /* more than the buffer holds cannot come */
+        if (count > SHMEMI_DESCRIPTORS_MAX - taken->count) /* cannot happen: the buffer holds no more */
             count = SHMEMI_DESCRIPTORS_MAX - taken->count;
         memcpy(taken->fd + taken->count, CMSG_DATA(part), count * sizeof(int));
         taken->count += (unsigned)count;
     }
 }
 
-/* What is still awaited, by node rank. */
+/* The letters still awaited, by node rank. */
 struct receiving {
     const struct shmemi_mailbox_label *labels;
     struct shmemi_descriptors *received;
@@ -177,7 +177,7 @@ static void take_letter(const struct letter *letter, struct shmemi_descriptors *
     receiving->received[sender] = *taken;
 }
 
-/* False when there is no letter. */
+/* Returns false when no letter has arrived. */
 static bool receive_one(struct receiving *receiving)
 {
     struct shmemi_descriptors taken;
@@ -210,7 +210,7 @@ static bool is_awaited(const struct shmemi_mailbox_label *labels, int node_rank)
     return mailbox >= 0 && node_rank != shmemi_job.node_rank && labels[node_rank].token && labels[node_rank].n_enclosed;
 }
 
-/* Sending and receiving in turns: two PEs whose sockets are full would wait for each other. */
+/* Alternate between sending and receiving: otherwise two PEs with full sockets would wait for each other. */
 static void work(struct sending *sending, struct receiving *receiving)
 {
     uint64_t end = shmemi_clock() + shmemi_settings.timeout * 1000000000u;

@@ -140,7 +140,7 @@ static int send_segment(int pe)
         return 0;
     int rc = -errno;
     if (rc == -ECONNREFUSED)
-        sleep(5); /* that PE could not start, and is about to say why and to end the job */
+        sleep(5); /* the lowest PE could not start, and is about to log why and end the job */
     errno = -rc;
     shmemi_error("cannot pass the shared memory to PE %d of this node: %m; the PEs of a node must share a network "
                  "namespace, or set SHMEM_NODE_SIZE=1",
@@ -205,7 +205,7 @@ static int exchange_segment(void)
     return 0;
 }
 
-/* A zeroed entry would look like one that belongs to ticket 0 only. */
+/* Give each ring entry its first ticket: a zeroed one would seem to belong to ticket 0. */
 static void prepare_control(struct shmemi_control *control)
 {
     for (uint64_t i = 0; i < SHMEMI_RING_ENTRIES; i++)

@@ -28,8 +28,8 @@ enum {
 
 #define SHMEMI_CACHE_ALIGNED _Alignas(SHMEMI_CACHE_LINE)
 
-/* Requests of the node's PEs to one of them; many producers, its service thread consumes. An entry belongs to the
- * producer when sequence equals its ticket, to the consumer when it is one more. */
+/* Requests of the node's PEs to one of them: many producers, and that PE's service thread as the consumer. An entry
+ * belongs to the producer when sequence equals its ticket, to the consumer when it is one more. */
 struct shmemi_ring_entry {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t sequence;
     struct shmemi_request request;
@@ -37,20 +37,20 @@ struct shmemi_ring_entry {
 
 struct shmemi_ring {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t tail; /* next ticket for a producer */
-    SHMEMI_CACHE_ALIGNED uint64_t head;         /* the consumer's own */
+    SHMEMI_CACHE_ALIGNED uint64_t head;         /* used by the consumer only */
     struct shmemi_ring_entry entry[SHMEMI_RING_ENTRIES];
 };
 
 struct shmemi_control {
     struct shmemi_ring ring;
-    /* Whoever brings work for the PE's service thread must ring its doorbell. */
+    /* Not 0: the PE's service thread sleeps, and whoever brings work for it must ring its doorbell. */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t service_sleeps;
-    /* Requests without slot of this PE that owners have completed, by set. */
+    /* This PE's requests without a slot that their owners have completed, by set. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t slotless_settled[SHMEMI_SLOTLESS_SETS];
     _Atomic uint32_t slotless_failed;
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t slot_state[SHMEMI_STAGING_SLOTS_MAX];
     SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* shmemi_exchange_publish */
-    _Atomic uint32_t barriers; /* that this PE has entered: who waits in one tells who has not come */
+    _Atomic uint32_t barriers; /* entered by this PE: shows those that wait in one who has not come */
 };
 
 struct shmemi_node_header {
@@ -60,7 +60,7 @@ struct shmemi_node_header {
     _Atomic uint64_t time_zero; /* of traces: shmemi_clock when the first PE of the node had met all others */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived;         /* PEs in the present barrier */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;           /* barriers completed */
-    SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* what the leader found out for all */
+    SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* a result that the leader publishes to all */
 };
 
 struct shmemi_node {
@@ -76,8 +76,8 @@ struct shmemi_node {
 
 extern struct shmemi_node shmemi_node;
 
-/* In two steps around the bootstrap's fence: bind makes the doorbell and, on the leader, the segment; join hands the
- * segment out and maps it. heap_size is a multiple of 2 MiB. */
+/* Two steps, before and after the bootstrap's fence: bind makes the doorbell and, on the leader, the segment; join
+ * hands the segment out and maps it. heap_size is a multiple of 2 MiB. */
 int shmemi_node_bind(size_t heap_size);
 int shmemi_node_join(void);
 void shmemi_node_leave(void);
@@ -85,7 +85,7 @@ void shmemi_node_leave(void);
 /* The address of a PE's socket for a purpose, "" for its doorbell: an abstract name, which vanishes with the socket. */
 socklen_t shmemi_node_address(int pe, const char *purpose, struct sockaddr_un *address);
 
-/* Map this PE's heap at an address of its own choice, over what is there. */
+/* Map this PE's heap at an address that the caller chooses, replacing what is mapped there. */
 int shmemi_node_map_heap(void *address);
 
 static inline struct shmemi_control *shmemi_node_control(int node_rank)
@@ -106,13 +106,13 @@ static inline char *shmemi_node_heap(int node_rank)
 
 /* Wake the service thread of a PE of this node. */
 void shmemi_node_ring_doorbell(int node_rank);
-/* Take what lies in the doorbell. */
+/* Discard all datagrams in this PE's doorbell. */
 void shmemi_node_clear_doorbell(void);
 
 /* Wait for all PEs of the node. Memory effects before it are visible after it. */
 void shmemi_node_barrier(void);
 
-/* Append the PEs of the node that have not yet taken requests out of their rings, for the watchdog. */
+/* For the watchdog: append a list of the PEs of the node that have requests left in their rings. */
 void shmemi_describe_rings(char *text, size_t size);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * Counting operations under way, by any number of threads, without a lock.
  *
- * An operation is counted as issued after it has been posted. Who completes operations reads the count, waits for all
- * that was posted by then, and only then raises the count of settled ones to what it read: another thread that finds
- * its own operation among the settled ones can rely on it.
+ * An operation is counted as issued after it has been posted. A thread that completes operations reads that count,
+ * waits for all that were posted by then, and only then raises the count of settled ones to what it read: another
+ * thread that finds its own operation among the settled ones can rely on it.
  */
 #ifndef SHMEMI_PENDING_H
 #define SHMEMI_PENDING_H
@@ -18,7 +18,7 @@ struct shmemi_count {
     _Atomic uint64_t settled; /* the first so many are complete */
 };
 
-/* The number of operations before this one. */
+/* Count one more operation. Returns the number of operations before it. */
 static inline uint64_t shmemi_count_issue(struct shmemi_count *count)
 {
     return atomic_fetch_add_explicit(&count->issued, 1, memory_order_acq_rel);
@@ -34,7 +34,7 @@ static inline bool shmemi_count_is_settled(const struct shmemi_count *count, uin
     return atomic_load_explicit(&count->settled, memory_order_acquire) >= issued;
 }
 
-/* Never lowers it. */
+/* Raise the count of settled operations; never lowers it. */
 static inline void shmemi_count_settle(struct shmemi_count *count, uint64_t issued)
 {
     uint64_t settled = atomic_load_explicit(&count->settled, memory_order_relaxed);
@@ -43,13 +43,13 @@ static inline void shmemi_count_settle(struct shmemi_count *count, uint64_t issu
         continue;
 }
 
-/* Who completes an operation that is not complete on return. Several drivers may have the same. */
+/* Which functions complete an operation that is not complete on return. Several drivers may share a kind. */
 enum shmemi_pending_kind {
     SHMEMI_PENDING_DIRECT, /* copies that this process has started */
     SHMEMI_PENDING_UCX,
     SHMEMI_PENDING_STAGED, /* requests */
     SHMEMI_PENDING_KINDS,
-    SHMEMI_PENDING_DEEP = SHMEMI_PENDING_KINDS, /* no operations of a driver: what quiet of the API finishes */
+    SHMEMI_PENDING_DEEP = SHMEMI_PENDING_KINDS, /* deep copies: not a driver's, finished by quiet of the API */
 };
 
 struct shmemi_pending {
@@ -76,8 +76,8 @@ static inline void shmemi_pending_issue(struct shmemi_pending *pending, enum shm
     shmemi_count_issue(&pending->of[kind]);
 }
 
-/* Operations of the network that are waited for together. Zero is empty. The issuer counts issued, callbacks count
- * completed. */
+/* Network operations that are waited for together; zeroed: none. The issuing thread counts `issued`, UCX's callbacks
+ * count `completed`. */
 struct shmemi_ucx_batch {
     _Atomic uint64_t issued;
     _Atomic uint64_t completed;

@@ -17,8 +17,8 @@
 struct range {
     char *start;
     size_t size;
-    unsigned count; /* of releases that it needs */
-    bool is_ready;  /* nothing has been registered for it */
+    unsigned count; /* releases still to come */
+    bool is_ready;  /* the library had prepared it already: nothing was registered for it */
     void *handle;   /* the network's, or NULL */
 };
 
@@ -49,7 +49,7 @@ static size_t position(const void *address)
     return low;
 }
 
-/* A range that shares a byte with these; NULL if there is none. */
+/* A range that shares a byte with the given ones; NULL if there is none. */
 static struct range *overlapping(const char *start, size_t size)
 {
     size_t next = position(start);

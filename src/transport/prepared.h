@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Host memory that the program has prepared for transfers: page-locked for the GPU and registered with the network for
- * as long as it says. Ranges are counted: prepared twice, released twice. Any thread.
+ * Host memory that the program has prepared for transfers: page-locked for the GPU and registered with the network
+ * until the program releases it. A range prepared twice must be released twice. Any thread may call.
  */
 #ifndef SHMEMI_PREPARED_H
 #define SHMEMI_PREPARED_H
@@ -12,19 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How the network makes host memory ready for transfers. NULL: it refuses, which has been told. */
+/* How the network makes host memory ready for transfers. register_memory returns NULL, logged, when it refuses. */
 struct shmemi_registrar {
     void *(*register_memory)(void *address, size_t size);
     void (*unregister_memory)(void *handle);
 };
-/* NULL: there is no network. */
+/* registrar is NULL when there is no network. */
 void shmemi_prepared_open(const struct shmemi_registrar *registrar);
 
-/* Prepare a range; is_ready: the library has prepared it for itself, it is only counted. -EEXIST, logged, when the
- * range overlaps another that is prepared and not the same. Whatever cannot be registered stays as it is: its transfers
- * are slower, and a line says so once. */
+/* Prepare a range; if is_ready, the library has already prepared it for itself, and it is only counted. -EEXIST,
+ * logged, when the range overlaps a different prepared range. Memory that cannot be registered stays usable: its
+ * transfers are slower, which is logged once. */
 int shmemi_prepare(void *address, size_t size, bool is_ready);
-/* -EINVAL, logged, when no range that begins here is prepared. */
+/* -EINVAL, logged, when no prepared range begins at address. */
 int shmemi_release(void *address);
 
 /* A kind of GPU memory is in use from now on: page-lock what has been prepared before. */
@@ -32,7 +32,7 @@ void shmemi_prepared_pin(void);
 /* Release everything; no transfer is under way, network and GPU kinds are still open. */
 void shmemi_prepared_close(void);
 
-/* Number of ranges. Read on the fast path. */
+/* Number of prepared ranges. Read on the fast path. */
 extern atomic_size_t shmemi_prepared_count;
 /* The network's handle of the prepared range that holds these bytes; NULL when there is none. */
 void *shmemi_prepared_find(const void *address, size_t nbytes);

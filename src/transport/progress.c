@@ -79,7 +79,7 @@ static unsigned advance_exclusive(enum shmemi_turn turn)
     return done;
 }
 
-/* Is there something that nothing will wake the service thread for? */
+/* Is there work left for which nothing will wake the service thread? */
 static bool is_left_unfinished(void)
 {
     for (unsigned i = 0; i < n_workers(); i++)
@@ -88,8 +88,8 @@ static bool is_left_unfinished(void)
     return false;
 }
 
-/* A waiting thread only tries the lock: whoever has it does the work. It may not come back, so what it has left
- * unfinished is for the service thread. */
+/* A waiting thread only tries the lock: whoever holds it does the work. A waiting thread may never come back here, so
+ * what it leaves unfinished is up to the service thread. */
 static unsigned work_for_others(enum shmemi_turn turn)
 {
     if (turn == SHMEMI_TURN_OF_SERVICE)
@@ -149,8 +149,8 @@ int shmemi_workers_visit(int (*visit)(const struct shmemi_wakeup *wakeup))
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* How long a waiting thread spins, how often it then yields before it begins to sleep. The more PEs share a core, the
- * sooner the core goes to one that has something to do. */
+/* How often a waiting thread spins, and then yields, before it begins to sleep. The more PEs share a core, the sooner
+ * it gives the core to one that has something to do. */
 struct patience {
     unsigned spins, yields;
 };
@@ -160,11 +160,11 @@ static struct patience patience_here(void)
     if (shmemi_cores_are_shared())
         return (struct patience){16, 64};
     if (shmemi_job.n_nodes > 1)
-        return (struct patience){50, 1000}; /* a turn takes about a microsecond: UCX asks the kernel */
+        return (struct patience){50, 1000}; /* a turn takes about a microsecond, since UCX makes system calls */
     return (struct patience){4000, 10000};
 }
 
-/* From time to time, off the short way. */
+/* Called from time to time, outside the fast path. */
 static void watch(void)
 {
     if (shmemi_unlikely(shmemi_watch_is_on))

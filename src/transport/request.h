@@ -24,8 +24,8 @@
 struct shmemi_context;
 struct shmemi_view;
 
-/* Requests without a slot belong to one of two sets, which the origin counts apart: NONE is the first, NONE + 1 the
- * second. */
+/* Requests without a slot belong to one of two sets, which the origin counts separately: slot SHMEMI_SLOT_NONE stands
+ * for the first, SHMEMI_SLOT_NONE + 1 for the second. */
 enum { SHMEMI_INLINE_MAX = 48, SHMEMI_SLOT_NONE = UINT16_MAX - 1, SHMEMI_SLOTLESS_SETS = 2 };
 
 static inline bool shmemi_is_slotless(uint16_t slot)
@@ -50,9 +50,9 @@ struct shmemi_request {
     uint32_t origin; /* PE that asks */
     uint32_t region;
     uint64_t offset; /* of the first byte in the owner's copy */
-    uint64_t width;  /* rows of width bytes, */
-    uint32_t rows;   /* starting every pitch bytes in the owner's copy */
-    uint16_t slot;   /* of the origin: holds the payload of PUT, awaits that of GET or AMO; NONE with inline payload */
+    uint64_t width;  /* bytes of a row */
+    uint32_t rows;   /* a row starts every `pitch` bytes in the owner's copy */
+    uint16_t slot;   /* of the origin: holds the payload of PUT, or will take the answer of GET or AMO */
     uint8_t type;    /* enum shmemi_request_type */
     uint8_t inline_size;
     uint64_t pitch;
@@ -75,28 +75,28 @@ static inline bool shmemi_request_is_put(enum shmemi_request_type type)
  * makes it FREE (put), DONE (get, amo: the answer lies in the slot's memory) or FAILED (the owner has logged why). */
 enum shmemi_slot_state { SHMEMI_SLOT_FREE, SHMEMI_SLOT_BUSY, SHMEMI_SLOT_DONE, SHMEMI_SLOT_FAILED };
 
-/* A request at its owner. The link makes it and hands it to shmemi_arrival_accept (transport/staged/owner.h), which calls
- * settle exactly once, at once or later and under the service lock: that answers the origin and releases the arrival. */
+/* A request that has arrived at its owner. The link makes it and hands it to shmemi_arrival_accept (staged/owner.h),
+ * which calls settle exactly once, now or later, under the service lock: that answers the origin and releases it. */
 struct shmemi_arrival {
     struct shmemi_request request;
     void *payload; /* host memory: dense data of a PUT (u.data when inline), room for the answer of a GET or AMO */
     void (*settle)(struct shmemi_arrival *arrival, int status); /* status: 0 or -errno */
-    void *link;                                                 /* the link's own */
-    /* the owner's end's own */
+    void *link;                                                 /* private to the link */
+    /* private to transport/staged/owner.c */
     struct shmemi_event event;
     struct shmemi_arrival *next;
-    uint64_t begin; /* shmemi_clock, for who measures; 0: nobody does */
+    uint64_t begin; /* shmemi_clock at the start; 0: nothing is measured */
 };
 
-/* Where (region, offset, nbytes) of this PE's symmetric memory lies, for a request that came from another PE.
- * -EINVAL when there is no such region or the range leaves it. The region cannot go away between resolve and release. */
+/* Finds (region, offset, nbytes) in this PE's symmetric memory, for a request of another PE. -EINVAL when there is no
+ * such region or the range leaves it. The region cannot go away between resolve and release. */
 struct shmemi_resolver {
     int (*resolve)(uint32_t region, uint64_t offset, uint64_t nbytes, struct shmemi_place *place_p);
     void (*release)(void);
 };
 
-/* This PE's staging area: slots of chunk bytes in memory that all PEs of the node have mapped. The first `slots` serve
- * this PE's own requests, the next `slots` take what arrives from other nodes. */
+/* This PE's staging area: slots of `chunk` bytes in memory that all PEs of the node have mapped. The first `slots` of
+ * them serve this PE's own requests, the next `slots` receive requests of other nodes. */
 struct shmemi_staging {
     size_t chunk;
     unsigned slots;
@@ -117,8 +117,8 @@ void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state);
 int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
                           size_t size);
 
-/* A way to carry requests to a PE. send returns when the request is on its way; the slot's memory stays until it is
- * settled. Blocks, with progress, while the way is full. */
+/* A way to carry requests to a PE. send returns when the request is on its way; the slot's memory must not change until
+ * the slot is settled. send blocks, making progress, while the link is full. */
 struct shmemi_link {
     bool in_node; /* between PEs of a node: payloads stay where they are */
     int (*send)(int pe, const struct shmemi_request *request);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which route mapped memory takes: the table, for those who print and check it, and the account of slow routes that a
- * user could mend.
+ * Which route mapped memory takes: the table, for tools that print it and tests that check it, and a record of slow
+ * routes that the user could avoid.
  */
 #ifndef SHMEMI_ROUTES_H
 #define SHMEMI_ROUTES_H
@@ -22,12 +22,12 @@ const char *shmemi_relation_name(enum shmemi_relation relation);
 /* The name of the driver that routes.def gives. */
 const char *shmemi_route_of(enum shmemi_memory_class class, enum shmemi_relation relation);
 
-/* One map at a time: begin, notes by whoever finds out, then the first of them, or "" if there is none. */
+/* During a map (one at a time): begin, then notes of the slow routes found; cause is the first of them, or "". */
 void shmemi_slow_route_begin(void);
 const char *shmemi_slow_route_cause(void);
 
-/* Memory of a PE, this one or another, takes a slow route for a reason that the user could mend. A warning, once for
- * each cause; with SHMEM_GPU_STRICT, and when a route is forced, only noted. */
+/* Memory of a PE, this one or another, takes a slow route for a reason that the user could remove. Logs a warning, once
+ * for each cause; with SHMEM_GPU_STRICT, and when a route is forced, the cause is only noted. */
 void shmemi_slow_route_note(int pe, const char *cause);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The service thread and its sleep. What it does while it is awake is the workers' matter.
+ * The service thread and its sleep. While awake it runs the workers, which do the actual work.
  */
 #define _GNU_SOURCE
 #include "transport/service.h"
@@ -34,7 +34,7 @@ static struct {
     atomic_bool has_to_adopt;
 } service;
 
-/* In the node segment: other PEs of the node look at it when they have sent a request. */
+/* The flag in the node segment that other PEs of the node read after they have sent a request. */
 static _Atomic uint32_t *sleeps(void)
 {
     return &shmemi_node_control(shmemi_job.node_rank)->service_sleeps;
@@ -61,8 +61,8 @@ static int arm(const struct shmemi_wakeup *wakeup)
     return wakeup->arm();
 }
 
-/* Whoever brings work looks at the flag after that, and this thread looks for work after it has set the flag: one of
- * the two notices the other. */
+/* Whoever brings work reads the flag afterwards, and this thread looks for work after it has set the flag: one of the
+ * two notices the other. */
 static void sleep_until_event(void)
 {
     struct epoll_event event;
@@ -103,7 +103,7 @@ static void *service_main(void *argument)
         adopt();
         unsigned done = shmemi_work(SHMEMI_TURN_OF_SERVICE);
         if (++rounds % ROUNDS_PER_SWEEP == 0)
-            shmemi_workers_sweep(); /* there may be no time to sleep */
+            shmemi_workers_sweep(); /* a busy thread never gets to the sweep after the sleep */
         if (done) {
             idle = 0;
         } else if (++idle < IDLE_ROUNDS_BEFORE_SLEEP || shmemi_workers_sleep_ms() == 0) {

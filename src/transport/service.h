@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The service thread: runs this PE's workers, so that the program need not take part in what other PEs ask of it. It
- * sleeps when there is nothing to do; threads that wait in the library lend it a hand (transport/progress.h).
+ * The service thread: runs this PE's workers, so that requests of other PEs are served whatever the program does. It
+ * sleeps when there is nothing to do; threads that wait in the library run the workers too (transport/progress.h).
  */
 #ifndef SHMEMI_SERVICE_H
 #define SHMEMI_SERVICE_H
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Start the thread, which runs the workers of transport/progress.h; the node has been joined. 0 or -errno, logged. */
+/* Start the thread, which runs the workers of transport/progress.h; after shmemi_node_join. 0 or -errno, logged. */
 int shmemi_service_start(void);
 /* Idempotent. */
 void shmemi_service_stop(void);
@@ -18,10 +18,10 @@ void shmemi_service_stop(void);
 /* Drivers will work with memory of this place on the service thread. */
 void shmemi_service_adopt(const struct shmemi_place *place);
 
-/* Let the service thread look again: this PE has issued something that may need progress later. */
+/* Wake the service thread if it sleeps: this PE has issued something that may need progress later. */
 void shmemi_service_notice(void);
 
-/* What the service thread has used of a processor, in nanoseconds; 0 when there is none. */
+/* Processor time of the service thread, in nanoseconds; 0 when there is no such thread. */
 uint64_t shmemi_service_cpu_time(void);
 
 #endif

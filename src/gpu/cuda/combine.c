@@ -12,7 +12,7 @@ static enum shmemi_kernel kernel_of(enum shmemi_kind kind)
     return (enum shmemi_kernel)(SHMEMI_KERNEL_combine_I8 + ((int)kind - SHMEMI_KIND_I8));
 }
 
-/* The least alignment that an element needs: complex numbers have that of their parts. */
+/* The alignment that an element needs: a complex number needs that of its parts. */
 static size_t alignment_of(enum shmemi_kind kind, size_t size)
 {
     return kind == SHMEMI_KIND_C32 || kind == SHMEMI_KIND_C64 ? size / 2 : size;
@@ -49,8 +49,8 @@ static bool is_aligned(const struct shmemi_combination *combination)
     return !((differing_bits(combination) | combination->source[0].address) & mask);
 }
 
-/* Split the array into elements up to a multiple of 16 bytes, packs, and the rest; without packs when the arrays do not
- * lie alike, or elements lie across such multiples. */
+/* Split into single elements up to the first 16-byte boundary, whole 16-byte packs, and the rest. No packs if the
+ * arrays differ in alignment modulo 16, or if elements straddle such boundaries. */
 static void split(const struct shmemi_combination *combination, struct shmemi_combine_list *list)
 {
     const size_t size = combination->size, in_pack = SHMEMI_PACK_BYTES / size;

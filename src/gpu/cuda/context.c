@@ -30,8 +30,8 @@ static unsigned stream_index(void)
     return number - 1;
 }
 
-/* Non-blocking: the stream does not wait for the default stream; users order their kernels by synchronising. Highest
- * priority: the library's kernels start when the next block of a user's kernel ends, not when the last one does. */
+/* Non-blocking, so that the stream does not wait for the default stream; users synchronise to order it with their
+ * kernels. Highest priority: the library's kernels start when the next block of a user's kernel ends, not the last. */
 static int open_stream(CUstream *stream_p)
 {
     int lowest, highest;
@@ -120,8 +120,8 @@ static struct shmemi_cuda_context *look_up(CUcontext context, int device, bool i
     return record;
 }
 
-/* Put the context into the record, and retain it if it is a primary one. If the primary context is not active, context
- * cannot be it: it is not activated just for the comparison, since it takes hundreds of megabytes. */
+/* Put the context into the record, and retain it if it is a primary one. An inactive primary context cannot be the one
+ * given, and is not activated just to compare: that would take hundreds of megabytes. */
 static int hold(struct shmemi_cuda_context *record, CUcontext context)
 {
     unsigned flags;
@@ -205,7 +205,7 @@ static void destroy_handles(struct shmemi_cuda_context *record)
         shmemi_cuda.cuMemFreeHost(record->witness);
 }
 
-/* Quietly, since the program may have shut CUDA down. */
+/* Errors are not logged, since the program may have shut CUDA down. */
 static void destroy(struct shmemi_cuda_context *record)
 {
     bool pushed;

@@ -26,21 +26,21 @@ struct shmemi_cuda_context {
     int device;      /* ordinal */
     CUdevice handle; /* of the device */
     bool is_primary; /* the library holds a reference to it */
-    bool is_shadow;  /* opened for the memory of other PEs: no direct copies between it and other contexts */
+    bool is_shadow;  /* opened for memory of other PEs: no direct copies between it and other contexts */
     bool is_gone;    /* the program has destroyed it: the driver would crash if a handle of it was used */
     void *witness;   /* host memory of the context: as long as the driver knows it, the context exists */
     uint64_t witness_id;
     pthread_mutex_t lock;                          /* protects creation of streams, and the events */
     _Atomic(CUstream) stream[SHMEMI_CUDA_STREAMS]; /* a thread always uses the same one: its copies are in order */
-    CUevent free_event[SHMEMI_CUDA_EVENTS];        /* to be used again: a new one costs more than a small copy */
+    CUevent free_event[SHMEMI_CUDA_EVENTS];        /* for reuse: making an event costs more than a small copy */
     unsigned n_free_events;
     struct {
-        bool is_tried;   /* loading them */
+        bool is_tried;   /* an attempt to load them was made */
         CUmodule module; /* NULL: there are none */
         _Atomic(CUfunction) function[SHMEMI_KERNELS];
     } kernels; /* under lock; a function that is not NULL may be read without */
     struct {
-        bool is_tried;                            /* making them; under lock */
+        bool is_tried;                            /* an attempt to make them was made; under lock */
         _Atomic(struct shmemi_cuda_lists *) pool; /* NULL: there are none */
     } lists;
     struct {
@@ -52,16 +52,15 @@ struct shmemi_cuda_context {
         bool has_word_operations; /* cuStreamBatchMemOp on words of 8 bytes */
         bool has_kernels;
         bool has_host_atomics;            /* a kernel's additions to host memory are atomic with the CPUs' */
-        struct shmemi_cuda_context *next; /* prepared one */
+        struct shmemi_cuda_context *next; /* next prepared context */
     } streams;                            /* of the program (gpu/cuda/stream.c) */
     struct shmemi_cuda_context *next;
 };
 
-/* The record of a context; NULL stands for the primary context of the device. Made when first asked for. */
+/* The record of a context; NULL stands for the primary context of the device. Made on first use. */
 int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_context **context_p);
 /* A record of this process's primary context on another PE's device, for copies to and from memory that this PE's own
- * device does not reach. It takes hundreds of megabytes of that device. Made when first asked for, destroyed with the
- * others. */
+ * device does not reach. Takes hundreds of megabytes of that device. Made on first use, destroyed with the others. */
 int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_p);
 /* The record of the context that owns this address. */
 int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
@@ -83,8 +82,8 @@ void shmemi_cuda_event_give(struct shmemi_cuda_context *context, CUevent event);
 /* Take an event and record it behind what is in the stream. */
 int shmemi_cuda_record(struct shmemi_cuda_context *context, CUstream stream, CUevent *event_p);
 
-/* Make the context current in this thread; leave restores the one before. In the program's threads it mostly is current
- * already; the service thread has none. */
+/* Make the context current in this thread; leave restores the previous one. In the program's threads it usually is
+ * current already; the service thread has no current context. */
 static inline int shmemi_cuda_enter(const struct shmemi_cuda_context *context, bool *pushed_p)
 {
     CUcontext current;
@@ -123,7 +122,7 @@ static inline bool shmemi_place_is_cuda(const struct shmemi_place *place)
     return place->memory == &shmemi_memory_cuda;
 }
 
-/* Both sides are in known contexts, and these differ. */
+/* Are both sides in known contexts, which differ? */
 static inline bool shmemi_cuda_crosses_contexts(const struct shmemi_place *dest, const struct shmemi_place *source)
 {
     return dest->object != source->object && dest->object && source->object && shmemi_place_is_cuda(dest) &&
@@ -152,8 +151,8 @@ bool shmemi_cuda_is_for_kernel(const struct shmemi_place *dest, const struct shm
 
 /* gpu/cuda/pageable.c: large copies between pageable host memory and this kind, by copy threads */
 enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* for less, the driver is done before the threads are awake */
-/* The copy is complete on return. -ENOTSUP, quietly, when it is no such copy or there are no copy threads: the driver
- * copies then. The copies of several threads take turns. The context is current. */
+/* The copy is complete on return. -ENOTSUP, not logged, when it is not such a copy or there are no copy threads: then
+ * the driver copies. The copies of several threads take turns. The context is current. */
 int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
                               const struct shmemi_place *source, const struct shmemi_shape *shape);
 /* Host memory of which a part is page-locked and a part is not; complete on return. The context is current. */
@@ -161,7 +160,7 @@ int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_
                            CUstream stream);
 
 /* gpu/cuda/pinned.c */
-/* Is this host memory page-locked, by whomever? All of it, in one range? */
+/* Is this host memory page-locked, by the library or the program? Is all of it in one page-locked range? */
 bool shmemi_cuda_is_locked(const void *address);
 bool shmemi_cuda_is_locked_range(const void *address, size_t size);
 int shmemi_cuda_pin(void *address, size_t size);
@@ -176,23 +175,23 @@ int shmemi_cuda_combine(const struct shmemi_combination *combination);
  * copies. */
 
 /* Both places are in CUDA memory, in known contexts of which one is a shadow. -ENOTSUP when there is no page-locked
- * memory: copy some other way. copy returns when the data is in place; start sets an event for that. */
+ * memory: the caller copies in another way. copy returns when the data is in place; start sets an event for that. */
 int shmemi_cuda_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes);
 int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                             struct shmemi_event *event_p);
 
-/* Make the page-locked memory for copies to and from a shadow context, once; the first copy does otherwise. */
+/* Make the page-locked memory for copies to and from a shadow context, once; otherwise the first copy makes it. */
 void shmemi_cuda_relay_prepare(struct shmemi_cuda_context *shadow);
 
-/* Free what a shadow context has for it. The context is current and nothing is under way. */
+/* Free a shadow context's page-locked memory. The context is current and nothing is under way. */
 void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow);
 
 /* gpu/cuda/list.c: lists of small operations, carried out by the library's kernels; what the functions do: memory.h */
 struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
 void shmemi_cuda_list_give(struct shmemi_list *list);
 int shmemi_cuda_list_wait(struct shmemi_list *list);
-/* Lend an empty list to a kernel that the caller launches on the thread's own stream: the kernel writes its end there,
- * so that list_wait sees it. */
+/* Lend an empty list to a kernel that the caller launches on the thread's own stream: the kernel reports its end in the
+ * list, so that list_wait sees it. */
 struct shmemi_kernel_end shmemi_cuda_list_lend(struct shmemi_list *list);
 
 int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
@@ -207,17 +206,17 @@ void shmemi_cuda_lists_close(struct shmemi_cuda_lists *lists);
  * event with timing stands in front of it and one behind it, and they are read when both are complete. */
 struct shmemi_cuda_timing;
 
-/* Before a copy or kernel is enqueued in a stream of the context, which is current; NULL: this one is not timed. */
+/* Call before enqueueing a copy or kernel in a stream of the context, which is current; NULL: it is not timed. */
 struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *context, CUstream stream);
-/* After it, with its rc; what: a string that stays. If timing is NULL there is nothing to do. */
+/* Call after it, with its rc; `what` is not copied and must stay valid. If timing is NULL there is nothing to do. */
 void shmemi_cuda_timing_end(struct shmemi_cuda_timing *timing, int rc, const char *what, uint64_t nbytes);
 
 /* Report the copies that are complete. */
 void shmemi_cuda_timings_report(void);
-/* Nothing is under way any more; the contexts are still there. */
+/* Free all timings and origins. Nothing may be under way; the contexts must still exist. */
 void shmemi_cuda_timings_close(void);
 
-/* The begin of a timing if somebody wants to know; costs one load otherwise. */
+/* shmemi_cuda_timing_begin if copies are observed; otherwise costs one load. */
 static inline struct shmemi_cuda_timing *shmemi_cuda_time(struct shmemi_cuda_context *context, CUstream stream)
 {
     return shmemi_unlikely(shmemi_copy_observer != NULL) ? shmemi_cuda_timing_begin(context, stream) : NULL;
@@ -249,7 +248,7 @@ int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p);
 int shmemi_cuda_turn_state(void *turn);
 void shmemi_cuda_turn_end(void *turn, int status);
 
-/* Nothing may be under way, and host memory is not page-locked any more. */
+/* Forget the streams of the program. Nothing may be under way, and host memory is not page-locked any more. */
 void shmemi_cuda_streams_close(void);
 
 /* gpu/cuda/ipc/ipc.c */

@@ -39,7 +39,7 @@ static int wait_for(struct shmemi_cuda_context *context, CUevent event)
     return rc;
 }
 
-/* Make what this thread enqueues in follower from now on wait for what it has enqueued in leader. */
+/* Make this thread's later work in `follower` wait for the work that it has enqueued in `leader` so far. */
 static int order(struct shmemi_cuda_context *leader, struct shmemi_cuda_context *follower)
 {
     CUevent event;
@@ -100,7 +100,7 @@ static int enqueue_untimed(const struct queue *queue, const struct shmemi_place 
     int rc = shmemi_unlikely(shmemi_cuda_crosses_contexts(dest, source))
                  ? copy_across(dest, source, shape, queue->stream)
                  : shmemi_cuda_enqueue(dest, source, shape, queue->stream);
-    if (rc) /* what was enqueued before the failure must not touch the memory after this function has returned */
+    if (rc) /* copies enqueued before the failure must not touch the memory after this function has returned */
         shmemi_cuda.cuStreamSynchronize(queue->stream);
     return rc;
 }
@@ -110,7 +110,7 @@ static inline bool is_shadow(const struct shmemi_place *place)
     return ((const struct shmemi_cuda_context *)place->object)->is_shadow;
 }
 
-/* A contiguous copy between two GPUs that do not reach each other's memory. */
+/* Is this a contiguous copy between two GPUs that do not reach each other's memory? */
 static inline bool is_relayed(const struct shmemi_place *dest, const struct shmemi_place *source,
                               const struct shmemi_shape *shape)
 {

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* ---- Whose memory is an address? --------------------------------------------------------------------------------- */
+/* ---- Which addresses are CUDA memory? ---------------------------------------------------------------------------- */
 
-/* Host memory that CUDA knows is page-locked or managed. Managed memory counts as device memory, wherever it is now. */
+/* Host memory known to CUDA is page-locked or managed. Managed memory counts as device memory, wherever it is now. */
 static bool is_managed(CUdeviceptr address)
 {
     uint64_t managed = 0;
@@ -36,8 +36,8 @@ static bool cuda_owns(const void *address)
 /* ---- Order with the program's own synchronous calls ---------------------------------------------------------------
  * cudaMemcpy of up to 64 KiB from pageable memory, and cudaMemset, return before the GPU has carried them out. The
  * library's streams do not wait for the default stream (a kernel that waits for a put would block for ever), so a put
- * could send the old contents. The attribute SYNC_MEMOPS makes such calls on an allocation synchronous; calls made
- * before are waited for once. Memory that cannot have the attribute (pools, cuMemMap) is waited for at each use. */
+ * could send the old contents. The attribute SYNC_MEMOPS makes such calls on an allocation synchronous; earlier calls
+ * are waited for once. For memory that cannot have the attribute (pools, cuMemMap) we wait at each use. */
 
 enum { KNOWN_BUFFERS = 256 };
 
@@ -167,7 +167,7 @@ static void cuda_deallocate(void *object)
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* What the driver says about a pointer. Flags are as wide as the widest type that any driver writes. */
+/* Attributes of a pointer, from the driver. Flags are as wide as the widest type that any driver version writes. */
 struct pointer_facts {
     CUmemorytype type;
     CUcontext context; /* NULL: memory of a pool, or mapped by cuMemMap */
@@ -223,7 +223,7 @@ static enum shmemi_memory_class vmm_class(CUdeviceptr pointer)
     return result == CUDA_SUCCESS && has_descriptor ? SHMEMI_CLASS_CUDA_VMM : SHMEMI_CLASS_CUDA_VMM_PRIVATE;
 }
 
-/* The driver does not say which handle types a pool has: ask it for a descriptor. */
+/* The driver does not tell which handle types a pool has: try to export a descriptor. */
 static enum shmemi_memory_class pool_class(CUmemoryPool pool)
 {
     int fd = -1;
@@ -323,7 +323,7 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
 
 static void cuda_close_object(struct shmemi_allocation *allocation)
 {
-    (void)allocation; /* its record, the context's, stays until the kind is closed */
+    (void)allocation; /* its object, the record of the context, stays until the kind is closed */
 }
 
 static const char *cuda_handicap(const struct shmemi_allocation *allocation)

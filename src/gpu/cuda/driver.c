@@ -54,7 +54,7 @@ int shmemi_cuda_load(void)
     return 0;
 }
 
-/* What the user can do about errors that the driver's own text does not explain. */
+/* Advice to the user on errors that the driver's own text does not explain. */
 static const char *hint(CUresult result)
 {
     switch ((int)result) {

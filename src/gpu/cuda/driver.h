@@ -111,13 +111,13 @@ extern bool shmemi_cuda_is_over;
  * start CUDA. libcuda stays open for good. */
 int shmemi_cuda_load(void);
 
-/* Start CUDA if nobody has done so. -ENODEV when it cannot be used: logged once, unless there simply is no device. */
+/* Start CUDA if it has not been started. -ENODEV when it cannot be used: logged once, unless there is no device. */
 int shmemi_cuda_start(void);
 
 const char *shmemi_cuda_error_text(CUresult result);
 int shmemi_cuda_errno(CUresult result); /* 0 or -errno; logs nothing */
 
-/* Log a failed call, and return its -errno. Quiet when CUDA has been shut down, as it is when programs end. */
+/* Log a failed call, and return its -errno. Logs nothing when CUDA has been shut down, as it is when programs end. */
 int shmemi_cuda_failed(CUresult result, const char *call) __attribute__((cold));
 
 static inline int shmemi_cuda_check(CUresult result, const char *call)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One copy of CUDA memory, enqueued in a stream: which of the driver's calls, or the kernel, takes it.
+ * One copy of CUDA memory, enqueued in a stream: chooses which of the driver's calls, or the kernel, carries it out.
  */
 #include "base/likely.h"
 #include "gpu/cuda/context.h"
@@ -41,12 +41,12 @@ int shmemi_cuda_enqueue_bytes(const struct shmemi_place *dest, const struct shme
         CUcontext from = ((const struct shmemi_cuda_context *)source->object)->context;
         return CUDA_CALL(cuMemcpyPeerAsync, dest->address, to, source->address, from, nbytes, stream);
     }
-    /* the context of one side is not known here; the driver finds it */
+    /* the context of one side is not known here; the driver finds it out */
     return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
 }
 
-/* Copy row by row what the driver does not accept as a rectangle: rows that overlap, or that lie 2 GiB apart (there are
- * few of them then). */
+/* Copy row by row, where the driver does not accept a rectangle: rows that overlap, or that lie 2 GiB apart (then there
+ * are few of them). */
 static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
                      CUstream stream)
 {

@@ -23,13 +23,13 @@ enum {
     POLLS_PER_QUERY = 4096,
 };
 
-/* What the device writes at the end of a list; in page-locked memory. */
+/* Words that the device writes at the end of a list; in page-locked memory. */
 struct ending {
     uint32_t done;
     _Alignas(16) uint64_t answer[2]; /* halves of an old value below, the ticket above */
 };
 
-/* How the end of a list shows: by the ticket in done, by the ticket in the answer, or only by the stream. */
+/* How the CPU sees the end of a list: by the ticket in `done`, by the ticket in `answer`, or only by the stream. */
 enum way { WAY_LIST, WAY_UPDATE, WAY_COPY };
 
 struct cuda_list {
@@ -37,21 +37,21 @@ struct cuda_list {
     CUdeviceptr arrivals;
     struct ending *ending;
     uint32_t ticket;
-    enum way way;    /* of what is under way */
-    uint32_t result; /* WAY_UPDATE: where in the list's bytes the old value goes */
+    enum way way;    /* of the list under way */
+    uint32_t result; /* WAY_UPDATE: offset in the list's bytes for the old value */
     CUstream stream;
     unsigned polls;
 };
 
-/* The last one is for shmemi_cuda_amo. */
+/* The lists of a context. The last one is for shmemi_cuda_amo. */
 struct shmemi_cuda_lists {
     struct cuda_list member[LISTS + 1];
     struct shmemi_delivery deliveries[LISTS + 1][ENTRIES];
     void *locked;
     CUdeviceptr arrivals;
-    pthread_mutex_t lock; /* of free */
+    pthread_mutex_t lock; /* protects free */
     struct shmemi_list *free;
-    pthread_mutex_t amo_lock; /* of the last member */
+    pthread_mutex_t amo_lock; /* protects the last list */
 };
 
 static const size_t LOCKED_PER_LIST = ENTRIES * sizeof(struct shmemi_list_entry) + BYTES + LINE;
@@ -329,14 +329,14 @@ static bool is_done(const struct cuda_list *member)
     return false;
 }
 
-/* The list that was started next in the same context ran behind this one on the same stream, and has ended. */
+/* Has the list that was started next in the same context, on the same stream, ended? Then this one has, too. */
 static bool is_outlived(const struct cuda_list *member)
 {
     const struct cuda_list *next = (const struct cuda_list *)member->list.next;
     return next && next->list.memory == &shmemi_memory_cuda && next->stream == member->stream && is_done(next);
 }
 
-/* The kernel may have failed. When the stream is done, the ticket is there or never will be. */
+/* The kernel may have failed: once the stream is done, the ticket has been written or never will be. */
 static int ask_driver(const struct cuda_list *member)
 {
     bool pushed;
@@ -414,8 +414,8 @@ static bool is_device(CUdevice device, const struct shmemi_agent *agent)
     return shmemi_cuda.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS && !memcmp(&uuid, agent->device, sizeof uuid);
 }
 
-/* Kernels on the agent's own device, or on one whose atomic operations are carried out over there. A device that this
- * process does not see cannot be asked about. */
+/* True if kernels run on the agent's own device, or on one whose atomic operations are carried out there. Nothing is
+ * known about a device that this process does not see. */
 static bool reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
 {
     const struct shmemi_cuda_context *context = imported->object;

@@ -133,7 +133,7 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
 }
 
 /* ---- Host memory that is page-locked in part ---------------------------------------------------------------------
- * It is rare, and seldom large: it is copied through memory that is pageable as a whole. */
+ * Such memory is rare, and seldom large: it is copied through a buffer that is pageable as a whole. */
 
 enum { MIXED_BYTES = 64 << 10 };
 

@@ -36,7 +36,7 @@ bool shmemi_cuda_is_locked_range(const void *address, size_t size)
     return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && end <= start + range;
 }
 
-/* Called with some context current; portable memory is page-locked for all. */
+/* Called with any context current: portable memory is page-locked for all. */
 static int register_range(void *address, size_t size)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
@@ -61,7 +61,7 @@ static int register_range(void *address, size_t size)
     return shmemi_cuda_errno(result);
 }
 
-/* Enter any context: one in which the library copies, or else the caller's. None is created for this. */
+/* Enter any context: one in which the library copies, or else the thread's current one. None is created for this. */
 static int enter_any(bool *pushed_p)
 {
     const struct shmemi_cuda_context *context = shmemi_cuda_context_any();

@@ -25,7 +25,7 @@ struct slot {
 };
 
 struct shmemi_cuda_relay {
-    pthread_mutex_t lock; /* of claims */
+    pthread_mutex_t lock; /* protects is_claimed */
     struct slot slot[SLOTS];
     unsigned next;
 };
@@ -58,7 +58,7 @@ static struct shmemi_cuda_relay *create(void)
     return relay;
 }
 
-/* NULL when there is no memory for the slots; then it is not tried again. */
+/* The slots of a shadow, made once; NULL when there was no memory for them. */
 static struct shmemi_cuda_relay *relay_of(struct shmemi_cuda_context *shadow)
 {
     bool pushed;
@@ -128,7 +128,7 @@ static int await_empty(struct slot *slot, CUstream stream)
 {
     if (!slot->emptied)
         return 0;
-    if (shmemi_cuda.cuEventQuery(slot->emptied) != CUDA_SUCCESS) { /* a GPU takes longer to find that out */
+    if (shmemi_cuda.cuEventQuery(slot->emptied) != CUDA_SUCCESS) { /* the query is faster than a wait by the GPU */
         int rc = CUDA_CALL(cuStreamWaitEvent, stream, slot->emptied, 0);
         if (rc)
             return rc;
@@ -175,7 +175,7 @@ static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintp
     return rc;
 }
 
-/* awaited_p: the caller waits for the end of the piece, whose slot stays claimed until then. NULL for other pieces. */
+/* Copy a piece. If awaited_p is not NULL, the caller waits for its end, and its slot stays claimed until then. */
 static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
                       struct slot **awaited_p)
 {
@@ -193,8 +193,8 @@ static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t s
     return rc;
 }
 
-/* Small pieces cost calls, and gaps between them; with large pieces, the first and the last one overlap with nothing.
- * If a gap is as long as the copy of 256 KiB, the best size is the geometric mean of 256 KiB and the whole copy. */
+/* Small pieces need more calls, with gaps between; with large ones, more of the copy (the first and last) overlaps with
+ * nothing. If a gap is as long as a copy of 256 KiB, the geometric mean of 256 KiB and the whole is best. */
 static size_t piece_of(size_t nbytes)
 {
     size_t piece = PIECE_MIN;

@@ -27,8 +27,8 @@ static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_at
     return shmemi_cuda.cuDeviceGetAttribute(&value, attribute, context->handle) == CUDA_SUCCESS && value;
 }
 
-/* Make what would otherwise be made at its first use: the driver may wait for all streams then, and one of them could
- * be waiting for what this thread enqueues next. With the context current. */
+/* Make in advance what the first use would make: the driver may then wait for all streams, and one of them could be
+ * waiting for an operation that this thread enqueues next. With the context current. */
 static void prepare(struct shmemi_cuda_context *context)
 {
     CUfunction function;
@@ -63,7 +63,7 @@ static int look_up_record(CUcontext context, struct shmemi_cuda_context **record
     return rc;
 }
 
-/* The last record that this thread has asked for is remembered, as long as the records live. */
+/* Each thread remembers the last record that it asked for, until the records are closed. */
 static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
 {
     static _Thread_local struct {
@@ -116,8 +116,8 @@ static bool device_address(uintptr_t address, CUdeviceptr *address_p)
     return shmemi_cuda.cuPointerGetAttribute(address_p, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address) == CUDA_SUCCESS;
 }
 
-/* Host memory must be page-locked: other memory the driver reads at once, not in the order of the stream, and it may
- * wait for the stream. */
+/* Host memory must be page-locked: the driver reads other memory at once, not in the order of the stream, and may wait
+ * for the stream. */
 static bool stream_can_copy(const struct shmemi_place *place, size_t nbytes)
 {
     CUdeviceptr ignored;
@@ -126,7 +126,7 @@ static bool stream_can_copy(const struct shmemi_place *place, size_t nbytes)
             device_address(place->address + nbytes - 1, &ignored));
 }
 
-/* The place as the streams of a context see it: memory of another context has no record there, and the driver finds its
+/* The place as the streams of a context see it: for memory of another context, object is NULL, and the driver finds the
  * context. */
 static struct shmemi_place seen_from(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
 {
@@ -257,8 +257,8 @@ int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const stru
 }
 
 /* ---- A copy and a word -------------------------------------------------------------------------------------------
- * The copy engine runs beside the program's kernels. But the stream takes microseconds to get to it, some more to leave
- * it, and some more for the word. A kernel does both right behind a kernel of the program; it needs room on the GPU,
+ * The copy engine runs beside the program's kernels, but the stream takes microseconds to switch to it, and again to
+ * switch back and to write the word. A kernel does both right after a kernel of the program; it needs room on the GPU,
  * which a stream of high priority gets before the others. */
 
 enum { BY_KERNEL_MAX = 32 << 10, BY_KERNEL_THREADS = 256 };

@@ -13,10 +13,10 @@
 enum { UNDER_WAY_MAX = 4096, ORIGINS_MAX = 32 };
 static const uint64_t ORIGIN_AGE_NS = 2000000000;
 
-/* One for each context that copies. */
+/* The origin of times of a context (see above). */
 struct origin {
     struct shmemi_cuda_context *context;
-    CUstream stream; /* of its own, so that it does not wait for copies */
+    CUstream stream; /* a separate one, so that the event does not wait for copies */
     CUevent event;
     uint64_t at;      /* host time of the event */
     unsigned n_users; /* timings under way */
@@ -36,7 +36,7 @@ static struct {
     pthread_mutex_t lock;
     struct origin origin[ORIGINS_MAX];
     unsigned n_origins;
-    struct shmemi_cuda_timing *oldest, *newest; /* whose copies are enqueued */
+    struct shmemi_cuda_timing *oldest, *newest; /* timings whose copies are enqueued */
     struct shmemi_cuda_timing *unused;
     unsigned n_under_way;
     CUstream queue[64]; /* the stream of each queue number in reports */
@@ -294,7 +294,7 @@ void shmemi_cuda_timings_close(void)
     report(true);
     destroy_events();
     destroy_origins();
-    timings.oldest = timings.newest = NULL; /* those left are of contexts that the program has destroyed */
+    timings.oldest = timings.newest = NULL; /* any left belong to contexts that the program has destroyed */
     timings.n_under_way = timings.n_origins = timings.n_queues = 0;
     pthread_mutex_unlock(&timings.lock);
 }

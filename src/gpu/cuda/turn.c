@@ -24,7 +24,7 @@ struct turn {
     uint64_t number;
     const struct shmemi_cuda_context *context; /* of the stream */
     unsigned n_polls;
-    struct turn *next; /* free one */
+    struct turn *next; /* next free turn */
 };
 
 struct turn_block {
@@ -115,7 +115,7 @@ int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p)
     return rc;
 }
 
-/* After a kernel of the program has failed, its context is dead: none of its streams goes on. */
+/* After a kernel of the program has failed, its context is dead: none of its streams continues. */
 static int look_for_failure(const struct shmemi_cuda_context *context)
 {
     bool pushed;
@@ -143,7 +143,7 @@ int shmemi_cuda_turn_state(void *argument)
     return rc ? rc : -EAGAIN;
 }
 
-/* Whoever has done the work reports its status. */
+/* The status is ignored here: the thread that has done the work reports it. */
 void shmemi_cuda_turn_end(void *argument, int status)
 {
     struct turn *turn = argument;

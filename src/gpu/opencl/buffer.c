@@ -32,9 +32,9 @@ __attribute__((format(printf, 3, 4))) static int refuse(char *reason, size_t rea
     return -EINVAL;
 }
 
-/* OpenCL cannot tell a cl_mem from another pointer, and crashes if it gets one. What can be found out without a call
- * is refused here: addresses that cannot be read, and the frequent mistake of passing the cl_mem instead of its
- * address. */
+/* OpenCL cannot tell a cl_mem from another pointer, and crashes if it gets one. Mistakes that can be found without
+ * calling it are refused here: addresses that cannot be read, and the frequent one of passing the cl_mem instead of
+ * its address. */
 static int find_buffer(void *object, cl_mem *buffer_p, char *reason, size_t reason_size)
 {
     uintptr_t handle, first_word;

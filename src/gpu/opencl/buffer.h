@@ -15,7 +15,7 @@ struct shmemi_opencl_buffer {
     struct shmemi_opencl_context *context;
     cl_mem root;      /* the buffer itself, or the one that it is a sub-buffer of */
     uintptr_t origin; /* of the buffer in its root */
-    char *storage;    /* where copies load and store; NULL: copies go through a queue */
+    char *storage;    /* address at which copies load and store; NULL: copies go through a queue */
 };
 
 /* gpu/opencl/buffer.c */

@@ -60,7 +60,7 @@ static cl_int map_and_unmap(cl_command_queue queue, cl_mem buffer, size_t size, 
     return status;
 }
 
-/* One at a time: PoCL 3.1 corrupts its list of maps when threads map the same buffer together. */
+/* Under a lock: PoCL 3.1 corrupts its list of maps when several threads map the same buffer at once. */
 char *shmemi_opencl_map_address(cl_command_queue queue, cl_mem buffer, size_t size)
 {
     void *address = NULL;
@@ -109,8 +109,8 @@ static bool is_host_device(cl_device_id device)
     return (type & CL_DEVICE_TYPE_CPU) && unified;
 }
 
-/* Only with a single device: a buffer of several devices moves between their memories. Memory of users may be badly
- * aligned, so such memory is tested, too. */
+/* Decide whether buffers may be copied by load and store. Only with a single device: a buffer of several moves between
+ * their memories. User-supplied memory may be badly aligned, so such a buffer is tested, too. */
 static void choose_direct(struct shmemi_opencl_context *context, size_t n_devices)
 {
     if (!shmemi_opencl_direct || n_devices != 1 || !is_host_device(context->device))
@@ -121,7 +121,7 @@ static void choose_direct(struct shmemi_opencl_context *context, size_t n_device
     shmemi_debug("OpenCL buffers of this context are copied %s", context->direct ? "by load and store" : "by queues");
 }
 
-/* Make queues on the first of the context's devices that can have some. */
+/* Make queues on the first of the context's devices on which that succeeds. */
 static cl_int choose_device(struct shmemi_opencl_context *context)
 {
     size_t nbytes = 0;

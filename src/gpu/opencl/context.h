@@ -31,19 +31,19 @@ struct shmemi_opencl_context {
     struct shmemi_opencl_context *next;
 };
 
-/* CPU devices: copy by load and store where that has been found to work. True; the unit test sets it to false to reach
- * the queues. Read when the first buffer of a context is opened. */
+/* May buffers of CPU devices be copied by load and store, where that is found to work? True; a unit test sets it to
+ * false to test the queues. Read when the first buffer of a context is opened. */
 extern bool shmemi_opencl_direct;
 
 /* The record of a user's context, whose references are counted. Made on first use, with queues on the first of its
- * devices that can have some; NULL, and *status_p, when none can. */
+ * devices on which they can be made; NULL, with *status_p set, when there is none. */
 struct shmemi_opencl_context *shmemi_opencl_context_get(cl_context user, cl_int *status_p);
 void shmemi_opencl_context_put(struct shmemi_opencl_context *context);
 
 /* The queue for the calling thread. */
 cl_command_queue shmemi_opencl_queue(const struct shmemi_opencl_context *context);
 
-/* Where a buffer's first byte lies in host memory, according to a map; NULL when it cannot be mapped. */
+/* The host address of a buffer's first byte, found by mapping the buffer; NULL when it cannot be mapped. */
 char *shmemi_opencl_map_address(cl_command_queue queue, cl_mem buffer, size_t size);
 
 #endif

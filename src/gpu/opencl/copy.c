@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BOUNCE_BYTES = 4 << 20 }; /* of host memory for a copy that the device cannot do alone */
+enum { BOUNCE_BYTES = 4 << 20 }; /* host memory through which a copy goes that the device cannot do alone */
 
 /* One end of a copy: host memory, or an offset into a buffer. */
 struct end {
@@ -45,8 +45,8 @@ static struct end advance(const struct end *end, size_t nbytes)
 
 /* ---- By load and store ------------------------------------------------------------------------------------------- */
 
-/* Words are copied whole and in order: nobody sees a flag or pointer half written, or before what was copied before
- * it. */
+/* Words are copied whole and in order: other threads never see a flag or pointer half written, or before the data that
+ * precedes it. */
 static void copy_row(char *dest, const char *source, size_t width)
 {
     uintptr_t alignment = (uintptr_t)dest | (uintptr_t)source;
@@ -68,7 +68,7 @@ static void copy_rows(const struct end *dest, const struct end *source, const st
 
 /* ---- Between a buffer and host memory ---------------------------------------------------------------------------- */
 
-/* Row and column of an offset, as OpenCL's rectangles want them. */
+/* Row and column of an offset, in the form of OpenCL's commands for rectangles. */
 static void set_origin(size_t origin[3], size_t offset, size_t pitch)
 {
     origin[0] = offset % pitch;
@@ -246,7 +246,7 @@ static int copy_overlapping_rows(const struct end *dest, const struct end *sourc
     return rc;
 }
 
-/* The data is in place on return without event_p, and with it if *event_p is still NULL. */
+/* The data is in place on return if event_p or *event_p is NULL, otherwise when *event_p completes. */
 static int copy(const struct shmemi_place *dest_place, const struct shmemi_place *source_place,
                 const struct shmemi_shape *user_shape, cl_event *event_p)
 {

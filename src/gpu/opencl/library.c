@@ -210,6 +210,6 @@ int shmemi_opencl_peek(const void *address, uintptr_t *value_p)
         return 0;
     if (got >= 0 || errno == EFAULT)
         return -EFAULT;
-    *value_p = *(const uintptr_t *)address; /* the system forbids process_vm_readv: trust the caller */
+    *value_p = *(const uintptr_t *)address; /* the system forbids process_vm_readv: trust the address */
     return 0;
 }

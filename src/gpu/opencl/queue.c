@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COMING = 1, COME = 0 }; /* negative: the error because of which the queue never comes */
+enum { COMING = 1, COME = 0 }; /* has the queue reached the turn? negative: an error, because of which it never will */
 
 struct turn {
     atomic_int state;
-    cl_event gone; /* of the library: set when the turn ends */
+    cl_event gone; /* the library's event, set when the turn ends */
 };
 
 static struct shmemi_opencl *const cl = &shmemi_opencl;

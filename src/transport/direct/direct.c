@@ -2,7 +2,7 @@
  *
  * Drivers for GPU memory that this process reaches by an address of its own:
  *   "local"        this PE's own mapped objects
- *   "cuda-ipc"     objects of other PEs of the node, whose allocation this process has opened
+ *   "cuda-ipc"     objects of other PEs of the node, whose allocations this process has opened
  *   "cuda-shadow"  the same for a GPU that this PE's own GPU cannot access: the allocation is open in a context of this
  *                  process on the owner's GPU, and the memory kind copies between the two contexts
  * transfers.c has their transfers.
@@ -47,7 +47,7 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
     return 0;
 }
 
-/* Does SHMEM_GPU_ROUTE allow this route? gdr concerns other nodes only. */
+/* Does SHMEM_GPU_ROUTE allow this route? Its value gdr concerns other nodes only. */
 static bool is_allowed(enum shmemi_gpu_route route)
 {
     return shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO || shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR ||

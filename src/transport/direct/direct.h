@@ -38,7 +38,7 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p);
 
-/* Every slot but the name, is_direct, attach and detach. */
+/* Every member of struct shmemi_driver but name, is_direct, attach, detach and exposing. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
     .copies_itself = true, .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,       \
     .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \

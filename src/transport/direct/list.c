@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of small operations: collected by a context, started when it is time, completed in the order of their start.
+ * Lists of small operations: collected by a context, started when list.h says, completed in the order of their start.
  */
 #include "transport/direct/list.h"
 
@@ -15,9 +15,9 @@
 #include <pthread.h>
 
 enum {
-    GROWTH = 512,     /* of the length at which a list is started while nothing is under way */
-    SWEEP_MS = 10,    /* between looks at lists that wait */
-    IDLE_SWEEPS = 50, /* without any, after which looking stops */
+    GROWTH = 512,     /* most by which the length at which a list is started grows */
+    SWEEP_MS = 10,    /* between sweeps over lists that wait to be started */
+    IDLE_SWEEPS = 50, /* after so many sweeps in a row without such lists, sweeping stops */
 };
 
 /* ---- A context's lists, locked ----------------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ static bool try_lock(struct shmemi_context *context)
     return !atomic_exchange_explicit(&context->lists.is_locked, true, memory_order_acquire);
 }
 
-/* Held for a few instructions, or for the launch of a kernel. */
+/* The lock is held for a few instructions, or for the launch of a kernel. */
 static inline void lock(struct shmemi_context *context)
 {
     for (unsigned spins = 1; !try_lock(context); spins++)
@@ -50,15 +50,15 @@ static void note_failure(struct shmemi_context *context, int rc)
 
 _Atomic unsigned shmemi_direct_list_waiting;
 
-/* Of all contexts. The lock is taken after a context's; who has it and wants a context's may only try. */
+/* Lists of all contexts. This lock is taken after a context's; a thread that holds it may only try a context's. */
 static struct {
     pthread_mutex_t lock;
     struct shmemi_list *first;
-    atomic_bool is_watched; /* the service thread looks every SWEEP_MS */
+    atomic_bool is_watched; /* the service thread sweeps every SWEEP_MS */
     unsigned idle_sweeps;
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Wake the service thread if it has stopped looking. */
+/* Wake the service thread if it has stopped sweeping. */
 static void watch(void)
 {
     if (!atomic_load(&waiting.is_watched) && !atomic_exchange(&waiting.is_watched, true))
@@ -91,7 +91,7 @@ static void unlink_waiting(struct shmemi_list *list)
 
 /* ---- Starting and completing, with the context locked ------------------------------------------------------------ */
 
-/* The context's list is no longer among those that wait. */
+/* Start the context's list, which must no longer be among those that wait. */
 static int launch(struct shmemi_context *context)
 {
     struct shmemi_list *list = context->lists.collecting;
@@ -175,14 +175,14 @@ static void flush_waiting(bool old_ones)
 
 /* ---- Collecting, with the context locked ------------------------------------------------------------------------- */
 
-/* Up to so many operations nothing but adding is to be done. */
+/* Let the next operations only be added, without further checks, until the list has this length. */
 static void look_again_at(struct shmemi_list *list, uint32_t length)
 {
     uint32_t limit = shmemi_settings.gpu_batch < list->capacity ? (uint32_t)shmemi_settings.gpu_batch : list->capacity;
     list->look_at = length < limit ? length : limit;
 }
 
-/* A list for the memory of this place, with room for an entry and so many bytes. NULL: there is none now. */
+/* Start the present list and take an empty one for the memory of this place. NULL: there is none now. */
 static struct shmemi_list *take(struct shmemi_context *context, const struct shmemi_place *place, int *rc_p)
 {
     *rc_p = start(context);
@@ -272,7 +272,7 @@ static __attribute__((noinline)) int copy_by_new_list(struct shmemi_context *con
     return start_if_due(context, list);
 }
 
-/* The quick case first: a list for this device is being collected, and has room. */
+/* Fast path: a list for this device is being collected, and has room. */
 int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes)
 {
@@ -352,7 +352,7 @@ int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shme
                                const struct shmemi_amo *amo, void *fetch_p)
 {
     lock(context);
-    int rc = start(context); /* what came before is seen */
+    int rc = start(context); /* so that the list to come sees the effects of earlier operations */
     struct shmemi_list *list = rc ? NULL : await_list(context, word, sizeof(uint64_t), &rc);
     if (list) {
         shmemi_list_amo(list, word->address, amo, fetch_p);
@@ -390,7 +390,7 @@ int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struc
     if (!side || side->object != word->object || nbytes > shmemi_settings.gpu_batch_size)
         return -EAGAIN;
     lock(context);
-    /* without a transfer it is to come after a copy of this thread, so the list must be this thread's */
+    /* without a transfer the update must follow a copy of this thread, so the list must be this thread's */
     struct shmemi_list *list = nbytes ? list_for(context, side, nbytes, &rc) : take(context, side, &rc);
     if (list && shmemi_list_length(list) + 2 > list->capacity)
         list = take(context, side, &rc);
@@ -445,7 +445,7 @@ bool shmemi_direct_list_is_finished(struct shmemi_context *context)
     return is_finished(context, number);
 }
 
-/* Start the lists that were there at the last sweep already. */
+/* Start the lists that already waited at the last sweep. */
 static void sweep(void)
 {
     if (atomic_load(&shmemi_direct_list_waiting)) {
@@ -453,7 +453,7 @@ static void sweep(void)
         flush_waiting(true);
     } else if (++waiting.idle_sweeps == IDLE_SWEEPS) {
         atomic_store(&waiting.is_watched, false);
-        if (atomic_load(&shmemi_direct_list_waiting)) /* whoever came in between may not have woken us */
+        if (atomic_load(&shmemi_direct_list_waiting)) /* a thread that added one just now may not have woken us */
             atomic_store(&waiting.is_watched, true);
         waiting.idle_sweeps = 0;
     }
@@ -470,7 +470,7 @@ static bool has_to_flush(enum shmemi_turn turn)
     return turn == SHMEMI_TURN_TO_FLUSH;
 }
 
-/* To have started something does not make a waiting thread look sooner again. */
+/* Returns 0: having started a list is no reason for a waiting thread to try again sooner. */
 static unsigned advance(void)
 {
     flush_waiting(false);

@@ -14,7 +14,7 @@
  * Operations of one list take effect in no particular order; lists take effect one after the other. Quiet waits for
  * all.
  *
- * Any thread. 0 or -errno, logged; -EAGAIN: nothing was done, the caller must do without a list.
+ * Any thread may call these functions. 0 or -errno, logged; -EAGAIN: nothing was done, do without a list.
  */
 #ifndef SHMEMI_DIRECT_LIST_H
 #define SHMEMI_DIRECT_LIST_H
@@ -22,8 +22,8 @@
 #include "transport/driver.h"
 #include "transport/progress.h"
 
-/* A transfer of at most SHMEMI_GPU_BATCH_SIZE bytes. Of host memory the source may be reused on return; dest of a get
- * is filled at quiet. */
+/* A transfer of at most SHMEMI_GPU_BATCH_SIZE bytes. A source in host memory may be reused on return; dest of a get is
+ * filled at quiet. */
 int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes);
 
@@ -35,7 +35,7 @@ int shmemi_direct_list_copy_now(struct shmemi_context *context, const struct shm
  * list if none is free. */
 int shmemi_direct_list_amo(struct shmemi_context *context, const struct shmemi_place *word,
                            const struct shmemi_amo *amo, void *fetch_p);
-/* The same, and the old value is there on return. */
+/* The same, but the old value is in *fetch_p on return. */
 int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shmemi_place *word,
                                const struct shmemi_amo *amo, void *fetch_p);
 
@@ -44,7 +44,7 @@ int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struc
                                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
                                      const struct shmemi_amo *amo);
 
-/* Of the completion of direct operations: lists are started when the program begins to wait. */
+/* For shmemi_completion_direct: lists are started when the program begins to wait. */
 extern const struct shmemi_gathering shmemi_direct_gathering;
 /* Start what the context has collected. */
 int shmemi_direct_list_flush(struct shmemi_context *context);
@@ -54,8 +54,8 @@ int shmemi_direct_list_complete(struct shmemi_context *context);
 /* Is all that was started complete? */
 bool shmemi_direct_list_is_finished(struct shmemi_context *context);
 
-/* Starts what any context has collected, as far as nobody is at it: for threads that begin to wait, and for the service
- * thread what the last sweep has found already. */
+/* Starts what any context has collected, unless another thread is using that context. A thread that begins to wait
+ * starts all; the service thread only lists that the last sweep has found already. */
 extern const struct shmemi_worker shmemi_worker_lists;
 
 /* Has any context collected something? May be out of date. */

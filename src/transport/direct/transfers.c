@@ -17,15 +17,15 @@ enum {
     IN_FLIGHT_MAX = 256, /* copies of a context, and marks */
 };
 
-/* A copy under way with an event of its own, or the mark (an event) behind several copies. With an event behind each
- * copy, bursts took up to 2.7 times as long as bare copies. */
+/* A copy under way with an event of its own, or a mark: one event recorded after several copies. With an event after
+ * each copy, bursts took up to 2.7 times as long as copies without events. */
 struct shmemi_copy {
-    struct shmemi_copy *next; /* of its context */
-    uint64_t number;          /* from 1, by context */
+    struct shmemi_copy *next; /* of the same context */
+    uint64_t number;          /* from 1, counted per context */
     struct shmemi_event event;
 };
 
-/* For the copies of all contexts; held for a few instructions and the test of an event, never during a wait. */
+/* Protects the copies of all contexts; held for a few instructions and the test of an event, never during a wait. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Copies under way -------------------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static void note_failure(struct shmemi_context *context, int rc)
         context->copies.failed = rc;
 }
 
-/* Set a mark behind the copies that have none. With the lock held. Failures come out at quiet. */
+/* Set a mark after the copies that have none. With the lock held. Quiet reports failures. */
 static void mark(struct shmemi_context *context)
 {
     const struct shmemi_burst *burst = &context->copies.unmarked;
@@ -67,14 +67,14 @@ static void mark(struct shmemi_context *context)
     note_failure(context, rc);
 }
 
-/* Does the copy belong to another burst than the unmarked ones? Those need a mark first then. */
+/* Does the copy belong to another burst than the unmarked ones? Then those need a mark first. */
 static bool is_other_burst(const struct shmemi_context *context, const struct shmemi_burst *burst)
 {
     const struct shmemi_burst *last = &context->copies.unmarked;
     return last->memory != burst->memory || last->object != burst->object || last->handle != burst->handle;
 }
 
-/* A copy has been started. The number of marks before it. */
+/* Count a copy that has been started. Returns the number of the last mark, or copy with an event, before it. */
 static uint64_t count_unmarked(struct shmemi_context *context, const struct shmemi_burst *burst)
 {
     pthread_mutex_lock(&lock);
@@ -88,7 +88,7 @@ static uint64_t count_unmarked(struct shmemi_context *context, const struct shme
     return number;
 }
 
-/* The number of all that is under way. */
+/* Set a mark if copies have none. Returns the number of the last mark or copy. */
 static uint64_t mark_all(struct shmemi_context *context)
 {
     pthread_mutex_lock(&lock);
@@ -138,7 +138,7 @@ static bool can_start(const struct shmemi_place *dest, const struct shmemi_place
            source->memory == &shmemi_memory_host;
 }
 
-/* With an event of its own. The number of the copy, or 0 when it was done at once or has failed. */
+/* Start a copy with an event of its own. *number_p is its number, or 0 when it was done at once or has failed. */
 static int start_with_event(struct shmemi_context *context, const struct shmemi_place *dest,
                             const struct shmemi_place *source, const struct shmemi_shape *shape, uint64_t *number_p)
 {
@@ -191,7 +191,7 @@ static int start_or_collect(struct shmemi_context *context, const struct shmemi_
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-/* What the context has collected is started first, on this thread's stream, so that it precedes the copy. */
+/* The context's collected list is started first, on this thread's stream, so that it precedes the copy. */
 static int copy_now(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
                     const struct shmemi_shape *shape)
 {
@@ -227,7 +227,7 @@ int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    /* a list's bytes are page-locked, which makes the copy to them quicker than to most other memory */
+    /* a list's buffer is page-locked, so the copy into it is faster than into most other memory */
     int rc = -EAGAIN;
     if (dest->memory == &shmemi_memory_host)
         rc = shmemi_direct_list_copy_now(context, dest, &source, nbytes);

@@ -17,8 +17,8 @@
 enum { ROUNDS_MAX = 32 };
 
 /* What leaders write into each other's heaps. A word holds the number of the exchange that its writer has reached in
- * that round; it only grows. Records alternate between two sets: who starts exchange k + 2 has seen everybody start
- * k + 1, hence finish k. */
+ * that round; it only grows. Records alternate between two sets: a leader that starts exchange k + 2 has seen all the
+ * others start k + 1, hence finish k. */
 struct workspace {
     _Atomic uint64_t reached[2][ROUNDS_MAX]; /* barrier, agree */
     struct shmemi_verdict record[2][ROUNDS_MAX];
@@ -55,7 +55,7 @@ const struct shmemi_view *shmemi_exchange_view(int pe)
     return &exchange.views[pe];
 }
 
-/* Tell another leader that this one has come to a round. */
+/* Tell another leader that this one has reached a round. */
 static int announce(int node, int kind, int round, uint64_t number)
 {
     const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
@@ -76,7 +76,7 @@ static void describe_leader(const struct shmemi_call *call, char *text, size_t s
                   ((const struct leader_wait *)call)->pe);
 }
 
-/* The leader that tells of this round. */
+/* The node whose leader announces this round to this one. */
 static int teller(int round)
 {
     const int n = shmemi_job.n_nodes, distance = (1 << round) % n;

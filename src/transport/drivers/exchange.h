@@ -14,17 +14,17 @@
 
 enum {
     SHMEMI_EXCHANGE_BYTES = 64 << 10,      /* of every heap, at its start */
-    SHMEMI_STREAM_WORDS_OFFSET = 32 << 10, /* of them: barriers in streams (transport/stream/barrier.c) */
+    SHMEMI_STREAM_WORDS_OFFSET = 32 << 10, /* where words of stream barriers begin (transport/stream/barrier.c) */
     SHMEMI_CAUSE_BYTES = 192,
 };
 
-/* What the PEs agree upon: the refusal of the lowest PE that refuses, the extremes of a value that must be equal, and what
- * is true of all. */
+/* What the PEs agree upon: the refusal of the lowest PE that refuses, the extremes of a value that must be equal on all
+ * PEs, and the bits that all PEs set. */
 struct shmemi_verdict {
-    int32_t pe;     /* that refuses; INT32_MAX when none does */
+    int32_t pe;     /* the lowest PE that refuses; INT32_MAX when none does */
     int32_t reason; /* -errno, of that PE */
     uint64_t least, most;
-    uint64_t common; /* bits that all set */
+    uint64_t common; /* bits set by all PEs */
     char cause[SHMEMI_CAUSE_BYTES];
 };
 
@@ -38,7 +38,7 @@ const struct shmemi_view *shmemi_exchange_view(int pe);
 /* Wait for all PEs. */
 int shmemi_exchange_barrier(void);
 
-/* Combine what every PE brings; the result is the same everywhere. Implies a barrier. */
+/* Combine the verdicts of all PEs; all get the same result. Implies a barrier. */
 int shmemi_exchange_agree(struct shmemi_verdict *verdict);
 
 /* Show a record of at most SHMEMI_RECORD_BYTES to the PEs of this node, and see theirs: publish, read as often as

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct measuring {
-    struct shmemi_driver face; /* what views have */
+    struct shmemi_driver face; /* the driver that views point to */
     const struct shmemi_driver *real;
 };
 static struct measuring measuring[SHMEMI_MEASURED_ROUTES_MAX];
@@ -78,7 +78,7 @@ static int measure_put_signal(struct shmemi_context *context, const struct shmem
     return rc;
 }
 
-/* A single put or get would be measured before it has been carried out: it takes the usual way. */
+/* Refuse to collect a single put or get, which would be timed before it is carried out: the driver's put or get is. */
 static int refuse(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                   const struct shmemi_place *mine, size_t nbytes)
 {
@@ -88,7 +88,7 @@ static int refuse(struct shmemi_context *context, const struct shmemi_view *view
 
 static const struct shmemi_collecting measured_collecting = {refuse, refuse, measure_put_signal};
 
-/* What is not measured goes to the real driver at once. */
+/* Functions that are not measured are the real driver's own. */
 const struct shmemi_driver *shmemi_measured_driver(const struct shmemi_driver *real, unsigned number)
 {
     if (!shmemi_measure.is_on || number >= SHMEMI_MEASURED_ROUTES_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Drivers that measure. With SHMEM_TRACE or SHMEM_STATS every view gets one in front of its real driver, and
- * view->mapped stays empty, which is what the short ways of the API look at: each transfer then passes here.
+ * view->mapped stays NULL, so that the fast paths of the API are not taken and every transfer passes through here.
  */
 #ifndef SHMEMI_MEASURED_H
 #define SHMEMI_MEASURED_H
@@ -10,7 +10,7 @@
 #include "instrument/measure.h"
 #include "transport/driver.h"
 
-/* The driver that measures, in front of the one with this number in the table; that one itself when nothing is
+/* The measuring driver in front of `real`, which has this number in the table of drivers; `real` itself when nothing is
  * measured. */
 const struct shmemi_driver *shmemi_measured_driver(const struct shmemi_driver *real, unsigned number);
 

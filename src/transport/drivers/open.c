@@ -13,13 +13,13 @@
 #include "transport/staged/slots.h"
 #include "transport/ucx/ucx.h"
 
-/* Asked in this order; those that cost least come first. */
+/* Run in this order; the cheapest come first. */
 static const struct shmemi_worker *const workers[] = {
     &shmemi_worker_ring,  &shmemi_worker_arrivals,        &shmemi_worker_slots,
     &shmemi_worker_lists, &shmemi_worker_network_service, &shmemi_worker_network,
 };
 
-/* Of these, the last are for jobs of several nodes only. */
+/* The last N_NETWORK_WORKERS are for jobs of several nodes only. */
 enum { N_WORKERS = sizeof workers / sizeof workers[0], N_NETWORK_WORKERS = 2 };
 
 int shmemi_transport_prepare(void)

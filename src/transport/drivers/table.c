@@ -21,7 +21,7 @@ static const struct shmemi_driver *const table[] = {
 
 enum { N_DRIVERS = sizeof table / sizeof table[0] };
 
-/* Whose atomic operations are this PE's on the memory? */
+/* Can this PE have the memory's agent carry out its atomic operations? */
 static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_share *share,
                           const struct shmemi_driver *driver)
 {
@@ -31,7 +31,7 @@ static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_sh
     return view->pe == shmemi_job.pe ? share->agent.exists : memory->agents->reaches(&view->place, &share->agent);
 }
 
-/* A driver that measures has to be asked each time: no short way. */
+/* A driver that measures must see each operation, so view->mapped is cleared. */
 static void serve(struct shmemi_view *view, unsigned number)
 {
     view->driver = shmemi_measured_driver(table[number], number);
@@ -96,7 +96,7 @@ static int fence_kind(struct shmemi_context *context, int kind)
     return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->fence(context);
 }
 
-/* Start what has only been gathered. */
+/* Start operations that have been gathered but not yet issued. */
 static int flush(struct shmemi_context *context)
 {
     int rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What concerns all drivers together: who serves a view, ordering and completion, memory that other nodes may reach.
+ * What concerns all drivers together: which one serves a view, ordering and completion, exposing memory to other nodes.
  */
 #ifndef SHMEMI_DRIVERS_TABLE_H
 #define SHMEMI_DRIVERS_TABLE_H
@@ -12,40 +12,40 @@
  * SHMEM_GPU_ROUTE=ipc or =shadow. */
 int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *share);
 void shmemi_view_detach(struct shmemi_view *view);
-/* The name of the driver with this number in the table, which is the same on all PEs; NULL behind the last. */
+/* The name of the driver with this number in the table, which is the same on all PEs; NULL after the last. */
 const char *shmemi_driver_name(unsigned number);
 
-/* Fence, quiet and poll (struct shmemi_completion) for all that the context has pending, whoever completes it. */
+/* Fence, quiet and poll (struct shmemi_completion) for all operations of the context, of whichever kind. */
 int shmemi_drivers_fence(struct shmemi_context *context);
 int shmemi_drivers_quiet(struct shmemi_context *context);
 int shmemi_drivers_poll(struct shmemi_context *context);
 
-/* Gather small operations of the context from now on, of which about so many are expected; start what has been gathered
- * and stop. Both have no effect when they are repeated. */
+/* begin: from now on gather small operations of the context, of which about `expected` will come. end: start what has
+ * been gathered, and stop gathering. Repeating either has no effect. */
 int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected);
 int shmemi_drivers_end_gathering(struct shmemi_context *context);
 
 /* Let the PEs of other nodes reach this PE's copy of a region by one-sided operations, where a driver can do that
- * (struct shmemi_exposing), and end that. */
+ * (struct shmemi_exposing); hide ends that. */
 int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
                           size_t reason_size);
 void shmemi_drivers_hide(uint32_t region);
 
-/* An object has been mapped, and nothing is under way: measure what copies of its kind of memory cost, unless that is
- * known. */
+/* After an object was mapped, while nothing is under way: measure what copies of its kind of memory cost, unless that
+ * is known. */
 void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size);
 
 /* ---- open.c: opening and closing transport as a whole. The node segment (transport/node.h) has its own. ---------- */
 
-/* What this PE can do before it meets the others: opens the network in a job of several nodes. 0 or -errno, logged. */
+/* Before this PE meets the others: opens the network in a job of several nodes. 0 or -errno, logged. */
 int shmemi_transport_prepare(void);
 
-/* The node has been joined: start to serve other PEs, who find symmetric memory through the resolver. */
+/* After shmemi_node_join: start to serve other PEs' requests, finding symmetric memory through the resolver. */
 int shmemi_transport_start(const struct shmemi_resolver *resolver);
-/* Stop to serve them, after the last barrier. Idempotent. */
+/* Stop serving other PEs, after the last barrier. Idempotent. */
 void shmemi_transport_stop(void);
 
-/* Close the network, which lets go of symmetric memory. All PEs have passed a barrier, and transport has stopped. */
+/* Close the network, which unregisters symmetric memory. All PEs have passed a barrier, and transport has stopped. */
 void shmemi_transport_close(void);
 
 #endif

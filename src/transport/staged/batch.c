@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches of small puts: a table of buffers, one PE each. A PE that finds its place taken sends that buffer off first,
- * so the memory of a context is bounded whatever the size of the job.
+ * Batches of small puts: a table of buffers, each for one PE. If another PE's buffer is in its place, that one is sent
+ * first, so the memory of a context is bounded whatever the size of the job.
  */
 #include "transport/staged/batch.h"
 
@@ -22,7 +22,7 @@ enum {
     RECORD_ALIGNMENT = 8,
 };
 
-/* In front of the bytes of each put, which are padded to the alignment. */
+/* Precedes the bytes of each put, which are padded to the alignment. */
 struct record {
     uint64_t offset;
     uint32_t region;
@@ -108,7 +108,7 @@ static int close_batch(struct shmemi_context *context)
 
 const struct shmemi_gathering shmemi_batch_gathering = {open_batch, flush, close_batch};
 
-/* The buffer of a PE with room for a record; whatever is in the way is sent. */
+/* The buffer of a PE, with room for a record; a full buffer, or another PE's in its place, is sent first. */
 static int find_room(struct shmemi_context *context, int pe, size_t needed, struct buffer **buffer_p)
 {
     struct shmemi_batch *batch = context->batch;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches: small puts of a context to one PE, gathered into a message that the owner takes apart (SHMEMI_REQUEST_SCATTER).
- * Any thread. 0 or -errno, logged.
+ * Batches: small puts of a context to one PE, gathered into one message that the owner takes apart
+ * (SHMEMI_REQUEST_SCATTER). Any thread may call. 0 or -errno, logged.
  */
 #ifndef SHMEMI_BATCH_H
 #define SHMEMI_BATCH_H
@@ -13,7 +13,7 @@
 /* Larger puts gain nothing from a batch. */
 enum { SHMEMI_BATCHED_PUT_MAX = 512 };
 
-/* Of the completion of requests. A job of one node has nothing to batch. */
+/* For shmemi_completion_staged. A job of one node has nothing to batch. */
 extern const struct shmemi_gathering shmemi_batch_gathering;
 
 static inline bool shmemi_batch_takes(const struct shmemi_context *context, const struct shmemi_place *source,

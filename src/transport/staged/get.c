@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gets of the driver "staged": requests that name empty slots, and copies of the answers to their place.
+ * Gets of the driver "staged": requests that name empty slots, and copies of the answers to their destination.
  */
 #include "transport/node.h"
 #include "transport/staged/pieces.h"
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 
-/* Requests whose answer is awaited, then copies of answers to their place, each oldest first. */
+/* Two FIFO queues of a get: requests sent but not answered, and copies from slots to dest under way. */
 struct asking {
     const struct shmemi_place *dest;
     const struct shmemi_shape *shape; /* of the whole */
@@ -49,7 +49,7 @@ static int land(struct asking *asking, const struct shmemi_piece *piece, unsigne
     return 0;
 }
 
-/* Wait for the oldest answer and start to copy it to its place. */
+/* Wait for the oldest answer and start to copy it to its destination. */
 static int take_oldest(const struct shmemi_view *view, struct asking *asking)
 {
     const struct shmemi_piece *piece = &asking->request[asking->head].piece;
@@ -65,7 +65,7 @@ static int take_oldest(const struct shmemi_view *view, struct asking *asking)
     return rc ? rc : rc_land;
 }
 
-/* A free slot; while there is none, take answers that have arrived, so that their slots become free. */
+/* Claim a slot; while none is free, copy answers to their destination, which frees their slots. */
 static int claim_for_answer(struct shmemi_context *context, const struct shmemi_view *view, struct asking *asking,
                             unsigned *slot_p)
 {
@@ -105,7 +105,7 @@ static int ask_piece(struct shmemi_context *context, const struct shmemi_view *v
     return 0;
 }
 
-/* Copy the single answer without an event. */
+/* The whole get fits one slot: one request, one blocking copy. */
 static int get_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                      const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {

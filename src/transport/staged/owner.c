@@ -18,8 +18,8 @@
 #include <string.h>
 
 enum {
-    COPIES_MAX = 256,       /* under way; further requests wait where they are */
-    AT_ONCE_MAX = 64 << 10, /* bytes of a copy that is better waited for than watched */
+    COPIES_MAX = 256,       /* under way; further requests wait in their link */
+    AT_ONCE_MAX = 64 << 10, /* bytes up to which a blocking copy is faster than one with an event */
 };
 
 const struct shmemi_resolver *shmemi_owner_resolver;
@@ -27,7 +27,7 @@ const struct shmemi_resolver *shmemi_owner_resolver;
 /* Copies under way, in order. */
 static struct {
     struct shmemi_arrival *oldest, *newest;
-    atomic_uint n; /* others may look whether there are any */
+    atomic_uint n; /* atomic: other threads check whether there are any */
 } copies;
 
 void shmemi_arrivals_open(const struct shmemi_resolver *resolver)
@@ -122,13 +122,13 @@ static unsigned poll_copies(void)
     return done;
 }
 
-/* A short copy that nothing waits behind: to watch it by an event would take longer. */
+/* Is this a short copy with none under way before it? Then an event would take longer than the copy. */
 static bool is_done_at_once(const struct shmemi_arrival *arrival)
 {
     return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !n_copies() && !shmemi_ring_has_work();
 }
 
-/* Copy the arrival's data; the event is without memory when that is done already. */
+/* Copy the arrival's data; event.memory stays NULL when the copy is already complete. */
 static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place *mine)
 {
     const struct shmemi_request *request = &arrival->request;
@@ -147,8 +147,8 @@ static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place 
     return mine->memory->copy_start(dest, source, &shape, &arrival->event);
 }
 
-/* Memory without an agent: its words change under the service lock only, so that no update is lost. With that lock
- * held. */
+/* For memory whose GPU cannot update words: they change only under the service lock, held here, so that no update is
+ * lost. */
 static int update_by_copies(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
 {
     uint64_t word = 0, before;
@@ -245,7 +245,7 @@ void shmemi_arrival_accept(struct shmemi_arrival *arrival)
 
 /* ---- The worker -------------------------------------------------------------------------------------------------- */
 
-/* No event tells that a copy is done: somebody has to look. */
+/* Nothing wakes the service thread when a copy is done: it has to poll. */
 static int sleep_ms(void)
 {
     return n_copies() ? 0 : -1;

@@ -18,14 +18,14 @@
 
 enum {
     SAMPLES = 3,
-    BYTES_MOST = 1 << 20, /* of a measured copy */
+    BYTES_MOST = 1 << 20, /* limits on the size of a measured copy */
     BYTES_LEAST = 64 << 10,
-    PARTS = 8,        /* of a copy that is measured in parts */
-    WORDS = 4,        /* fetched over a link; the first may have to wake the owner */
+    PARTS = 8,        /* into which a copy is cut to measure the cost per piece */
+    WORDS = 4,        /* words fetched to measure a link; the first may have to wake the owner */
     LONG = 256 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
 };
 
-/* Until they are measured: PCIe, a queue in shared memory, TCP. */
+/* Guesses until they are measured: PCIe, a queue in shared memory, TCP. */
 static struct shmemi_stage copy_costs[SHMEMI_MEMTYPES] = {{200, 0.1}, {2000, 0.04}, {10000, 0.1}};
 static bool copy_is_measured[SHMEMI_MEMTYPES];
 
@@ -46,7 +46,7 @@ static double now(void)
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* Nanoseconds of a copy into a slot in so many parts, started one behind the other; negative when it failed. */
+/* Nanoseconds of a copy into a slot, in `parts` parts that are started one after the other; negative when it failed. */
 static double time_copy(const struct shmemi_place *source, char *slot, size_t size, unsigned parts)
 {
     struct shmemi_event event[PARTS];
@@ -74,7 +74,7 @@ static double least_time(const struct shmemi_place *source, char *slot, size_t s
     return least;
 }
 
-/* What a piece costs beside its bytes is what parts cost more than a whole. */
+/* The fixed cost of a piece follows from how much longer a copy takes in parts than as a whole. */
 static bool measure_copies(const struct shmemi_place *source, char *slot, size_t size, struct shmemi_stage *stage_p)
 {
     double word = least_time(source, slot, sizeof(uint64_t), 1);
@@ -86,7 +86,7 @@ static bool measure_copies(const struct shmemi_place *source, char *slot, size_t
     return true;
 }
 
-/* Inside a node the bytes lie still between the copies, and who copies sends or receives the request too. */
+/* Inside a node no bytes move between the two copies, and the thread that copies also sends or receives the request. */
 static size_t choose_in_node(const struct shmemi_stage *request, struct shmemi_stage out, struct shmemi_stage in,
                              size_t nbytes)
 {
@@ -161,7 +161,7 @@ static double time_block(const struct shmemi_view *probe, void *block)
     return least;
 }
 
-/* A request goes one way while others are on theirs, so it costs half a round trip. Inside a node no bytes move. */
+/* Requests overlap, each travelling one way only, so one costs half a round trip. Inside a node no bytes move. */
 static void measure_link(struct link_costs *costs, const struct shmemi_view *view)
 {
     struct shmemi_view probe = {.region = SHMEMI_REGION_HEAP, .pe = view->pe, .link = view->link};
@@ -179,7 +179,7 @@ static void measure_link(struct link_costs *costs, const struct shmemi_view *vie
                 costs->measured.per_piece / 1000, costs->measured.per_byte);
 }
 
-/* Other threads go by the guess while one measures. */
+/* While one thread measures, others use the guess. */
 static struct shmemi_stage link_cost(struct link_costs *costs, const struct shmemi_view *view)
 {
     enum link_state state = UNTRIED;

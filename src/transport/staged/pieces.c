@@ -20,14 +20,14 @@ double shmemi_pieces_time(const struct shmemi_stage *stages, unsigned n_stages, 
     return once + slowest * (double)(count - 1);
 }
 
-/* The transfer in so many pieces of equal size. */
+/* The size of a piece when the transfer is cut into `count` equal ones. */
 static size_t equal_piece(size_t nbytes, size_t count)
 {
     size_t piece = (nbytes + count - 1) / count;
     return (piece + UNIT - 1) / UNIT * UNIT;
 }
 
-/* Twice the pieces cost more each time, once the best count is passed; so the search ends early. */
+/* The count is doubled until the time grows: past the best count, it only grows further. */
 size_t shmemi_piece_size(const struct shmemi_stage *stages, unsigned n_stages, size_t nbytes, size_t most)
 {
     if (nbytes <= SMALLEST || most <= SMALLEST)

@@ -24,7 +24,7 @@ static int ring_send(int pe, const struct shmemi_request *request)
         shmemi_progress(&spins);
     entry->request = *request;
     atomic_store_explicit(&entry->sequence, ticket + 1, memory_order_release);
-    atomic_thread_fence(memory_order_seq_cst); /* pairs with the one before the service thread sleeps */
+    atomic_thread_fence(memory_order_seq_cst); /* pairs with the fence before the service thread sleeps */
     if (atomic_load_explicit(&shmemi_node_control(rank)->service_sleeps, memory_order_relaxed))
         shmemi_node_ring_doorbell(rank);
     return 0;
@@ -37,7 +37,7 @@ static struct shmemi_ring *my_ring(void)
     return &shmemi_node_control(shmemi_job.node_rank)->ring;
 }
 
-/* Answer in the origin's control block: it sees a slot's new state, or one request more of its set that is completed. */
+/* Answer in the origin's control block: by a slot's new state, or by counting one more completed request of the set. */
 static void ring_settle(struct shmemi_arrival *arrival, int status)
 {
     const struct shmemi_request *request = &arrival->request;
@@ -110,7 +110,7 @@ static unsigned drain(void)
     unsigned done = 0;
     while (done < SHMEMI_RING_ENTRIES && shmemi_arrivals_have_room() && shmemi_ring_has_work()) {
         struct shmemi_ring_entry *entry = &ring->entry[ring->head % SHMEMI_RING_ENTRIES];
-        struct shmemi_request request = entry->request; /* checked in our copy: the producer cannot change it */
+        struct shmemi_request request = entry->request; /* a copy to check, which the producer cannot change */
         uint64_t next_ticket = ring->head + SHMEMI_RING_ENTRIES;
         __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELAXED);
         atomic_store_explicit(&entry->sequence, next_ticket, memory_order_release);

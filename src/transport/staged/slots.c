@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The origin's staging slots: claimed, left with their requests, filled by copies that take their time, and waited for.
+ * The origin's staging slots: claiming them, leaving them with their requests, filling and sending them, waiting.
  */
 #include "transport/staged/slots.h"
 
@@ -14,16 +14,16 @@
 
 enum custody {
     HELD,    /* by the thread that has claimed it */
-    LOADING, /* with its request, which waits for the event to be sent */
-    LEFT,    /* with its request */
-    TAKEN,   /* by a thread that brings the answer to its place */
+    LOADING, /* left with its request, which is sent when the event is complete */
+    LEFT,    /* left with its request, which has been or is being sent */
+    TAKEN,   /* by a thread that copies the answer to its destination */
 };
 
 struct slot {
-    struct shmemi_context *context; /* of the last operation; looked into only while the slot is not free */
-    uint64_t uses;                  /* times that it was claimed */
+    struct shmemi_context *context; /* of the last operation; dereferenced only while the slot is not free */
+    uint64_t uses;                  /* how often it was claimed */
     enum custody custody;
-    struct shmemi_place dest; /* of the answer; without memory: none is expected */
+    struct shmemi_place dest; /* of the answer; dest.memory is NULL when none is expected */
     struct shmemi_shape shape;
     /* LOADING: */
     struct shmemi_event event;
@@ -32,14 +32,14 @@ struct slot {
     int pe;
 };
 
-/* The state in the control block says whether a slot is free; only this process changes FREE, and what it makes of
- * DONE and FAILED, under this lock. */
+/* Whether a slot is free is its state in the control block. Only this process changes a slot that is FREE, DONE or
+ * FAILED; it does so under this lock. */
 static struct {
     pthread_mutex_t lock;
     struct slot slot[SHMEMI_STAGING_SLOTS_MAX];
-    unsigned open_set;                     /* takes what is sent now; the other is running empty */
-    uint64_t posted[SHMEMI_SLOTLESS_SETS]; /* requests without slot */
-    atomic_uint loading;                   /* slots; others may look whether there are any */
+    unsigned open_set;                     /* counts new requests; the other set is draining */
+    uint64_t posted[SHMEMI_SLOTLESS_SETS]; /* requests without a slot */
+    atomic_uint loading;                   /* number of LOADING slots; atomic: read without the lock */
 } origin = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void shmemi_slots_open(void)
@@ -86,7 +86,7 @@ static bool is_finished(unsigned slot)
     return origin.slot[slot].custody == LEFT && (state == SHMEMI_SLOT_DONE || state == SHMEMI_SLOT_FAILED);
 }
 
-/* Bring the answer home. The slot is TAKEN; its context cannot go away, since quiet waits for the slot. */
+/* Copy the answer to its destination. The slot is TAKEN; its context cannot go away, since quiet waits for the slot. */
 static void take_answer(unsigned slot)
 {
     struct slot *mine = &origin.slot[slot];
@@ -189,7 +189,7 @@ static bool are_loading(void)
     return atomic_load_explicit(&origin.loading, memory_order_relaxed);
 }
 
-/* Has the slot been filled? Then it is LEFT, and *rc_p says how that went. */
+/* Has the slot been filled? Then it becomes LEFT, and *rc_p is the result of the copy. */
 static bool is_filled(unsigned slot, int *rc_p)
 {
     struct slot *mine = &origin.slot[slot];
@@ -230,7 +230,7 @@ static unsigned send_all_filled(void)
     return sent;
 }
 
-/* No event tells that a slot is filled: somebody has to look. */
+/* Nothing wakes the service thread when a slot is filled: it has to poll. */
 static int sleep_ms(void)
 {
     return are_loading() ? 0 : -1;
@@ -246,8 +246,8 @@ const struct shmemi_worker shmemi_worker_slots = {
 };
 
 /* ---- Requests without slot ----------------------------------------------------------------------------------------
- * Their completions are only counted, and in any order. So that a count says which are complete, they are counted in
- * two sets: who waits closes the open set, which then gets no more, and opens the other, which has to be empty. */
+ * They complete in any order and are only counted. So that a count tells which are complete, there are two sets: a
+ * thread that waits closes the open set, to which no more are added, and opens the other, which must be empty. */
 
 /* With the lock held. */
 static bool is_empty(unsigned set)
@@ -269,8 +269,8 @@ void shmemi_slotless_cancel(uint16_t slot)
     atomic_fetch_add_explicit(&my_control()->slotless_settled[shmemi_slotless_set(slot)], 1, memory_order_release);
 }
 
-/* What is in the open set now will be complete when its count of settled requests has reached *posted_p. False while
- * the other set is not empty. */
+/* All requests now in the open set are complete when its count of settled ones has reached *posted_p. Returns false
+ * while the other set is not empty. */
 static bool try_close_set(unsigned *set_p, uint64_t *posted_p)
 {
     pthread_mutex_lock(&origin.lock);
@@ -299,7 +299,7 @@ static int complete_slotless(void)
 
 /* ---- Quiet ------------------------------------------------------------------------------------------------------- */
 
-/* Slots left on the context and not yet free: their number of uses, 0 for the others. */
+/* uses[slot] = number of uses of each slot that is left on the context and not yet free, 0 for the others. */
 static void note_pending(const struct shmemi_context *context, uint64_t *uses)
 {
     pthread_mutex_lock(&origin.lock);
@@ -319,7 +319,7 @@ static bool is_over(unsigned slot, uint64_t use)
     return is_over;
 }
 
-/* Will the slot's request still touch memory of the context's transfers? */
+/* Will the slot's request still access local memory of the context's transfers? */
 static bool is_at_work(const struct shmemi_context *context, unsigned number)
 {
     const struct slot *slot = &origin.slot[number];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The origin's side of staging slots (request.h has their life), and of requests that travel without one: who holds
- * them, what they wait for, and when they are complete.
+ * The origin's side of staging slots (request.h describes their states), and of requests that travel without one: who
+ * holds them, what they wait for, and when they are complete.
  *
- * A thread holds the slot that it has claimed. It frees the slot itself, or leaves it with the request: then whoever
- * finds the request finished - the context's quiet, or a thread in need of a slot - brings the answer to where it was
- * to go, and frees the slot.
+ * A thread holds the slot that it has claimed. It frees the slot itself, or leaves it with the request: then the thread
+ * that finds the request finished - in the context's quiet, or in need of a slot - copies the answer to its destination
+ * and frees the slot.
  */
 #ifndef SHMEMI_SLOTS_H
 #define SHMEMI_SLOTS_H
@@ -14,11 +14,10 @@
 #include "transport/progress.h"
 #include "transport/request.h"
 
-/* All slots are free and nothing is counted: before the first operation. */
+/* Mark all slots free and set all counts to 0, before the first operation. */
 void shmemi_slots_open(void);
 
-/* A free slot for an operation on this context; -EAGAIN when there is none. Before that, finished slots that were left
- * are freed. */
+/* A free slot for an operation on this context; -EAGAIN when there is none, even after finished ones were freed. */
 int shmemi_slot_claim(struct shmemi_context *context);
 /* Give back a slot whose request is finished or was not sent. */
 void shmemi_slot_free(unsigned slot);
@@ -26,24 +25,24 @@ void shmemi_slot_free(unsigned slot);
  * failed, the slot is free again. */
 int shmemi_slot_wait(unsigned slot);
 
-/* Leave a slot before its request is sent. Rows of the answer go from the slot to a place; NULL when none is expected.
+/* Leave a slot with its request, before that is sent. dest is where rows of the answer go; NULL when none is expected.
  * If the request cannot be sent, the slot is the caller's again. */
 void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const struct shmemi_shape *shape);
 
-/* Leave a slot that is still being filled: who makes progress sends the request when the event has completed. Failures
- * come out at quiet. */
+/* Leave a slot that is still being filled: a thread that makes progress sends the request when the event has completed.
+ * Quiet reports failures. */
 void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
                                const struct shmemi_request *request);
 /* Sends the requests of slots that have been filled. */
 extern const struct shmemi_worker shmemi_worker_slots;
 
-/* Count a request that needs no slot; what its slot field must be. */
+/* Count a request that needs no slot. Returns the value of its slot field. */
 uint16_t shmemi_slotless_begin(void);
-/* It was not sent after all. */
+/* Undo shmemi_slotless_begin: the request was not sent after all. */
 void shmemi_slotless_cancel(uint16_t slot);
 
-/* Bring the answers for this context that have arrived to their places. -EAGAIN when some are still expected or slots
- * are still being filled, else 0. */
+/* Copy the answers for this context that have arrived to their destinations. -EAGAIN when some are still expected or
+ * slots are still being filled, else 0. */
 int shmemi_slots_poll(struct shmemi_context *context);
 /* Wait for the slots left on this context and, since they are not told apart, for the requests without slot of all
  * contexts, as far as they were sent before the call. -EIO, logged, when one has failed. */

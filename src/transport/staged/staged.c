@@ -123,7 +123,7 @@ static int send_oldest(const struct shmemi_view *view, struct loading *loading)
     return rc;
 }
 
-/* A free slot; while there is none, send pieces that lie in theirs, so that slots become free. */
+/* Claim a slot; while none is free, send pieces that have been copied, since the owner frees their slots. */
 static int claim_slot(struct shmemi_context *context, const struct shmemi_view *view, struct loading *loading,
                       unsigned *slot_p)
 {
@@ -392,7 +392,7 @@ int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 }
 
 /* An owner starts requests in the order of arrival, but copies may finish after later atomic operations. So a fence
- * has to complete what came before it. */
+ * has to complete all earlier operations. */
 static int staged_quiet(struct shmemi_context *context)
 {
     return shmemi_slots_complete(context);

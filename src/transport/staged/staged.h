@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of the driver "staged" share, and what the drivers above it take from it.
+ * What the files of the driver "staged" share, and the functions that drivers above it use.
  */
 #ifndef SHMEMI_STAGED_H
 #define SHMEMI_STAGED_H
@@ -8,10 +8,10 @@
 #include "transport/driver.h"
 #include "transport/request.h"
 
-/* Copies that this side has under way for a transfer. */
+/* Most copies that the origin of a transfer has under way at a time. */
 enum { SHMEMI_STAGED_LOOKAHEAD = 4 };
 
-/* Transfers of the driver "staged" in pieces of at most so many bytes, which fit a slot. */
+/* Transfers of the driver "staged" in pieces of at most `most` bytes, which fit a slot. */
 int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                 const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most);
 int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The agent's thread: a list of works that streams wait for, each of which is advanced in turn until it is done.
+ * The agent's thread: a list of work items that streams wait for, which are advanced in turn until they are done.
  */
 #define _GNU_SOURCE
 #include "transport/stream/agent.h"
@@ -22,10 +22,10 @@
 
 struct shmemi_context shmemi_stream_context;
 
-/* Works that send to a PE: how many were posted, are done, and are known to be complete. */
+/* Work items that send to a PE: how many were posted, are done, and are known to be complete. */
 struct sends {
     _Atomic uint64_t posted, settled;
-    uint64_t done; /* the agent's own */
+    uint64_t done; /* used by the agent only */
 };
 
 static struct {
@@ -34,7 +34,7 @@ static struct {
     pthread_t thread;
     bool runs, stops;
     struct shmemi_stream_work *posted; /* newest first; taken by the agent */
-    unsigned n_posted;                 /* and not done */
+    unsigned n_posted;                 /* posted and not yet done */
 
     _Atomic(struct sends *) sends; /* to each PE; NULL before the thread is made */
 } agent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -47,7 +47,7 @@ static struct sends *sends_of(const struct shmemi_stream_work *work)
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
-/* Advance a work; true when it is done. An error that the program's own work has left in the stream does not end the
+/* Advance a work item; true when done. An error that the program's own work has left in the stream does not end the
  * job: the program learns of it from the stream. */
 static bool advance(struct shmemi_stream_work *work)
 {
@@ -70,7 +70,7 @@ static bool advance(struct shmemi_stream_work *work)
     return true;
 }
 
-/* Advance each work once, and take those that are done off the list. How many were. */
+/* Advance each work item once, and take those that are done off the list. Returns how many were done. */
 static unsigned advance_all(struct shmemi_stream_work **list)
 {
     unsigned n_done = 0;
@@ -88,7 +88,7 @@ static unsigned advance_all(struct shmemi_stream_work **list)
     return n_done;
 }
 
-/* Move posted works to the end of the agent's list, oldest first. With the lock held. */
+/* Move posted work items to the end of the agent's list, oldest first. With the lock held. */
 static void take_posted(struct shmemi_stream_work **list)
 {
     struct shmemi_stream_work *oldest = NULL;
@@ -103,7 +103,7 @@ static void take_posted(struct shmemi_stream_work **list)
     *list = oldest;
 }
 
-/* The pause while no work can be advanced. It sleeps rather than yields: a thread of the program that waits for its
+/* Pause while no work item can be advanced. It sleeps rather than yields: a thread of the program that waits for its
  * stream spins, and if the two share a core, each yield costs a time slice. */
 static void take_nap(unsigned *turns)
 {

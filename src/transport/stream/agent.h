@@ -16,9 +16,9 @@ struct shmemi_stream_work {
     uint64_t number; /* of a barrier, from 1 */
     int round;
     bool completes; /* the barrier begins with a quiet */
-    bool sends;     /* quiet completes it */
+    bool sends;     /* it transfers data that a later quiet must complete */
 
-    /* The agent's own. */
+    /* Private to the agent. */
     const struct shmemi_streams *kind;
     void *turn;
     bool has_come;
@@ -28,13 +28,13 @@ struct shmemi_stream_work {
 /* The context of the agent's operations; for advance only. */
 extern struct shmemi_context shmemi_stream_context;
 
-/* Make the stream wait, from here on, until the agent has done the work, which is copied. */
+/* Make the stream wait, from here on, until the agent has done the work item, which is copied. */
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work);
 
-/* Has a work been posted that sends to the PE, or to any PE, and is not known to be complete? */
+/* Is any posted work item that sends to this PE (or to any) still incomplete? */
 bool shmemi_stream_agent_sends_to(int pe);
 bool shmemi_stream_agent_has_sends(void);
-/* Complete all that was sent before; called by advance. */
+/* Complete all earlier sends of the agent; called by advance. */
 int shmemi_stream_agent_quiet(void);
 
 /* Wait until all work has been done. */
@@ -50,7 +50,7 @@ int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_
  * a single operation, but the graph may be executed many times. */
 int shmemi_stream_refuse_recording(const struct shmemi_stream *stream);
 
-/* Forget the barriers so far (transport/stream/barrier.c). */
+/* Set the number of barriers back to 0 (transport/stream/barrier.c). */
 void shmemi_stream_barriers_close(void);
 
 #endif

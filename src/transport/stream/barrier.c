@@ -18,8 +18,8 @@
 enum { ROUNDS_MAX = 32 };
 
 struct words {
-    uint64_t reached[ROUNDS_MAX]; /* number of the barrier in which this PE's partner has come to the round */
-    uint64_t completed;           /* by this PE */
+    uint64_t reached[ROUNDS_MAX]; /* by round: number of the last barrier in which the partner has reached it */
+    uint64_t completed;           /* number of the last barrier that this PE has completed */
 };
 
 static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct words) <= SHMEMI_EXCHANGE_BYTES, "the words must fit");

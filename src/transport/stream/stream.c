@@ -183,7 +183,7 @@ int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_st
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
 }
 
-/* Is an update by the stream atomic? Additions are where other PEs also have the GPU add to the word. */
+/* Is an update by the stream atomic? An addition is if other PEs' additions are carried out by the GPU, too. */
 static bool is_atomic(const struct shmemi_stream_signal *signal)
 {
     return signal->step == SHMEMI_STEP_SET || signal->view->by_agent ||
@@ -206,8 +206,8 @@ static int put_and_signal(const struct shmemi_stream *stream, const struct shmem
     return rc;
 }
 
-/* If the agent may have a put to that PE under way, the stream cannot know when the signal may follow: the agent does
- * both then. */
+/* If the agent may have a put to that PE under way, the stream cannot know when the signal may follow: then the agent
+ * does both. */
 int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                          const struct shmemi_stream_signal *signal)
 {
@@ -242,7 +242,7 @@ int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_s
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_wait, .signal = *signal});
 }
 
-/* What a stream does itself is complete when it goes on. A queue's events are due even so. */
+/* Operations that the stream carries out itself are complete when it continues. A queue still needs its events. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream)
 {
     if (!shmemi_stream_agent_has_sends() && !stream->n_events && !stream->event_p)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations in the order of streams (CUDA) and queues (OpenCL) of the program. All return when the operation has been
- * enqueued: 0, or -errno, logged.
+ * Operations that take their turn in a stream (CUDA) or queue (OpenCL) of the program. All return when the operation
+ * has been enqueued: 0, or -errno, logged.
  *
- * What the GPU can do alone is enqueued in the stream itself. For everything else the stream waits while the agent, a
- * thread of the library that is made when it is first needed, does the operation with the ordinary drivers.
+ * Operations that the GPU can do alone are enqueued in the stream itself. For all others the stream waits while the
+ * agent, a thread of the library that is made when it is first needed, does the operation with the ordinary drivers.
  */
 #ifndef SHMEMI_STREAM_H
 #define SHMEMI_STREAM_H
@@ -18,7 +18,7 @@ struct shmemi_stream_transfer {
     size_t nbytes;
 };
 
-/* A signal word and its update, or the value to wait for; the view is this PE's own in the latter case. */
+/* A signal word and its update, or the value to wait for; in the latter case the view is of this PE's own copy. */
 struct shmemi_stream_signal {
     const struct shmemi_view *view;
     size_t offset;
@@ -30,7 +30,7 @@ struct shmemi_stream_signal {
  * used. */
 int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, char *reason, size_t reason_size);
 
-/* The stream goes on when the source of a put may be reused, or the data of a get has arrived. */
+/* The stream continues when the source of a put may be reused, or the data of a get has arrived. */
 int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put);
 int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get);
 
@@ -48,7 +48,7 @@ int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes);
 
 /* Wait until all that was enqueued in streams is complete. */
 void shmemi_streams_drain(void);
-/* End the agent; nothing is under way. */
+/* End the agent; nothing may be under way. */
 void shmemi_streams_close(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Atomic operations of the driver "ucx", by those of UCX. UCX reads the operands of an operation until it is complete;
+ * Atomic operations of the driver "ucx", by UCX's own. UCX may read the operands of an operation until it is complete;
  * where nobody waits for that, they lie in records that are used again.
  */
 #include "base/log.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* UCX's operation for each of ours. All but the first four kinds deliver the old value, wanted or not. */
+/* UCX's operation for each of ours. All but the first four kinds always return the old value. */
 static const struct {
     ucp_atomic_op_t op;
     bool always_fetches;

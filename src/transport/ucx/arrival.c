@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Eager payloads from this size on are copied into a receive slot, because it is page-locked for the GPU. */
+/* Eager payloads of this size or more are copied into a receive slot, because slots are page-locked for the GPU. */
 enum { SLOT_THRESHOLD = 4 << 10 };
 
 struct list {
     struct incoming *first, **end;
 };
 
-/* A request at its owner. */
+/* A request that has arrived at its owner. */
 struct incoming {
     struct shmemi_arrival arrival;
     struct incoming *next;
@@ -32,7 +32,7 @@ struct incoming {
     void *rendezvous;   /* UCX's descriptor of data to be received into a slot */
     void *kept;         /* UCX's buffer that holds the payload */
     void *copied;       /* our copy of the payload */
-    unsigned slot;      /* receive slot, SHMEMI_SLOT_NONE */
+    unsigned slot;      /* receive slot, or SHMEMI_SLOT_NONE */
     uint64_t old_value; /* answer of an AMO */
     int refusal;        /* -errno: answer with this instead of accepting it */
     struct shmemi_ucx_answer answer;

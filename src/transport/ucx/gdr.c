@@ -41,7 +41,7 @@ bool shmemi_gdr_is_wanted(void)
     return is_forced() || (shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO && has_peer_memory());
 }
 
-/* Is the connection RDMA? If UCX does not tell, a user who has asked for gdr is believed. */
+/* Is the connection RDMA? If UCX cannot tell, the answer is yes if the user has asked for gdr. */
 static bool is_native(ucp_ep_h endpoint)
 {
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
@@ -60,7 +60,7 @@ static bool is_connected_natively(void)
     return pe < shmemi_job.n_pes && !shmemi_ucx_endpoint(pe, &endpoint) && is_native(endpoint);
 }
 
-/* Why gdr cannot be used for this kind of memory; NULL: it can. */
+/* The reason why gdr cannot be used for this kind of memory; NULL: it can. */
 static const char *hindrance(const struct shmemi_memory *memory)
 {
     if (memory->type != SHMEMI_MEMTYPE_CUDA)
@@ -94,7 +94,7 @@ static int gdr_expose(uint32_t region, const struct shmemi_allocation *allocatio
     return is_forced() ? -ENOTSUP : 0;
 }
 
-/* Forced, it takes what it cannot serve, too: shmemi_gdr_expose has refused that by name. */
+/* When forced, it accepts even memory that it cannot serve: shmemi_gdr_expose has refused that with a reason. */
 static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     const struct shmemi_memory *memory = view->place.memory;
@@ -103,7 +103,7 @@ static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share
     return shmemi_ucx_attach_view(view);
 }
 
-/* The target of a view. -ENOTSUP: the operation has to be a request. */
+/* The target of a view. -ENOTSUP: the operation must be sent as a request. */
 static int find_target(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
 {
     struct shmemi_ucx_target *target = view->data;

@@ -9,13 +9,13 @@
  *   amo.c         its atomic operations
  *   bounce.c      its transfers from and to GPU memory, through page-locked host buffers
  *   gdr.c         the driver "gdr": GPU memory by one-sided operations
- *   transports.c  the transports of an endpoint; transports_none.c where UCX does not tell
+ *   transports.c  the transports of an endpoint; transports_none.c for a UCX that cannot name them
  *   request.c     the link, the origin's end: requests as active messages
  *   arrival.c     the link, the owner's end
- *   staging.c     the staging slots, registered
+ *   staging.c     registers the staging slots with UCX
  *
- * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, so with that lock held: what
- * they share with the issuing functions needs no other protection. When both locks are taken, service comes first.
+ * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, hence with that lock held:
+ * data that they share with the issuing functions needs no other protection. Lock order: service before initiator.
  */
 #ifndef SHMEMI_UCX_INTERNAL_H
 #define SHMEMI_UCX_INTERNAL_H
@@ -50,7 +50,7 @@ struct shmemi_ucx {
     ucp_worker_h initiator;
     pthread_mutex_t service_lock; /* recursive: settle is called with and without it */
     pthread_mutex_t initiator_lock;
-    struct shmemi_count operations; /* that are complete only after a flush */
+    struct shmemi_count operations; /* those that only a flush completes */
     struct shmemi_count fences;     /* settled: a flush has followed */
 };
 
@@ -64,14 +64,14 @@ struct shmemi_ucx_target {
     ucp_ep_h endpoint;
     ucp_rkey_h key;
     uint64_t address;
-    struct shmemi_ucx_target *next; /* of those that are ready */
+    struct shmemi_ucx_target *next; /* in the list of ready targets */
     struct shmemi_ucx_target **link;
 };
 
 /* ---- ucx.c ------------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_errno(ucs_status_t status);
-/* The same, logged with what was being done. */
+/* The same, and log the error; `what` names the operation that failed. */
 int shmemi_ucx_report(ucs_status_t status, const char *what);
 /* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
 int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
@@ -84,10 +84,10 @@ int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callbac
 ucp_request_param_t shmemi_ucx_param(void *user_data);
 /* The same for one that is counted in a batch. */
 void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p);
-/* Take what an nbx function returned into the batch; with the initiator lock held. 0, or -errno, logged. */
+/* Add the request that a ucp_*_nbx function returned to the batch; initiator lock held. 0, or -errno, logged. */
 int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what);
 void shmemi_ucx_batch_done(struct shmemi_ucx_batch *batch, ucs_status_t status);
-/* Wait, with progress, until this many operations are completed. 0 or the batch's first error. */
+/* Wait, making progress, until this many operations are completed. 0 or the batch's first error. */
 int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed);
 int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
 /* Wait for older operations when too many are under way. */
@@ -97,17 +97,17 @@ void shmemi_ucx_turn(unsigned *spins);
 
 /* ---- progress.c -------------------------------------------------------------------------------------------------- */
 
-/* Progress of this PE's own operations, by any thread, and of what other PEs ask for, under the service lock or when
- * the service thread has stopped. The number of events handled. Both take their UCX worker's lock by trying. */
+/* Progress of this PE's own operations (any thread), and of other PEs' requests (under the service lock, or when the
+ * service thread has stopped). Return the number of events handled; 0 if another thread has the UCX worker's lock. */
 unsigned shmemi_ucx_progress(void);
 unsigned shmemi_ucx_service_progress(void);
 
 /* ---- key.c ------------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_key_open(void);
-/* Of host memory, which the driver "ucx" reaches. */
+/* Exposes host memory, which the driver "ucx" reaches. */
 extern const struct shmemi_exposing shmemi_ucx_exposing;
-/* Expose memory of a type; undone by hide or shmemi_ucx_close. Logs nothing; status text in *cause_p on failure. */
+/* Expose memory of a type; undone by hide or shmemi_ucx_close. Logs nothing; on failure *cause_p is UCX's message. */
 int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p);
 void shmemi_ucx_hide(uint32_t region);
 /* Destroy keys and unmap regions; the workers still exist. */
@@ -148,10 +148,10 @@ struct shmemi_ucx_rows {
     size_t memory_pitch;
 };
 
-/* A view of a PE of another node with a target as its data; -ENOTSUP for PEs of this one. */
+/* Fill in the view of a PE of another node, with a target as its data; -ENOTSUP for PEs of this node. */
 int shmemi_ucx_attach_view(struct shmemi_view *view);
 void shmemi_ucx_detach_view(struct shmemi_view *view);
-/* Do the rows cost less as one request, which the owner unpacks, than as messages of their own? */
+/* Do the rows cost less as one request, which the owner unpacks, than as one message per row? */
 bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape);
 
 /* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. */
@@ -170,7 +170,7 @@ int shmemi_ucx_transfer(enum shmemi_ucx_direction direction, struct shmemi_conte
 int shmemi_ucx_by_request(enum shmemi_ucx_direction direction, struct shmemi_context *context,
                           const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine,
                           const struct shmemi_shape *shape);
-/* Wait for the batch; the first error of the two. */
+/* Wait for the batch. Returns rc if that is an error, else the batch's first error. */
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
 /* Called after an operation has been started that may still be under way. */
 void shmemi_ucx_note_pending(struct shmemi_context *context);
@@ -184,7 +184,7 @@ int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_view *vie
                    const struct shmemi_amo *amo, void *fetch_p);
 int shmemi_ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_amo *amo, void *fetch_p);
-/* Free what atomic operations keep. */
+/* Free the records of atomic operations. */
 void shmemi_ucx_words_close(void);
 
 /* ---- transports.c ------------------------------------------------------------------------------------------------ */
@@ -234,16 +234,16 @@ void shmemi_ucx_request_close(void);
 int shmemi_ucx_arrival_open(void);
 void shmemi_ucx_arrival_close(void);
 
-/* The data of the operation lies in one of this PE's staging slots. Registers them at the first call; any thread. */
+/* Tell UCX that an operation's data is in a staging slot of this PE; the first call registers the slots. Any thread. */
 void shmemi_ucx_name_staging(ucp_request_param_t *param);
 void shmemi_ucx_prepare_staging(void); /* registers the slots, once */
 void shmemi_ucx_staging_close(void);
 
-/* Hand the requests that have arrived to the service; with the service lock held, outside of callbacks. */
+/* Hand the requests that have arrived to shmemi_arrival_accept; service lock held, outside of UCX's callbacks. */
 unsigned shmemi_ucx_request_deliver(void);
 /* Requests that wait for their answers. */
 unsigned shmemi_ucx_request_pending(void);
-/* gdr.c: may the driver gdr be used, as far as settings and the kernel's modules tell? */
+/* gdr.c: do the settings and the kernel's modules allow the driver gdr to be used? */
 bool shmemi_gdr_is_wanted(void);
 
 /* Fail the requests that wait for this PE; with the initiator lock held. */

@@ -19,7 +19,7 @@ enum { KEY_SIZE_MAX = 16 << 10 };
 
 struct key_request {
     uint64_t job_key;
-    uint64_t token; /* of the fetch, sent back */
+    uint64_t token; /* identifies the fetch; the answer repeats it */
     uint32_t origin;
     uint32_t region;
 };
@@ -48,8 +48,8 @@ static struct exposure *exposures; /* under the service lock */
 
 /* The fetch under way: one at a time. */
 static struct {
-    pthread_mutex_t lock;    /* of the fetching thread; the rest is shared with the callback by the initiator lock */
-    atomic_bool is_complete; /* the answer is there */
+    pthread_mutex_t lock;    /* held by the fetching thread; the rest is under the initiator lock */
+    atomic_bool is_complete; /* the answer has arrived */
     bool is_waiting;
     uint64_t token;
     struct key_answer answer;

@@ -37,7 +37,7 @@ static bool service_trylock(void)
            !pthread_mutex_trylock(&shmemi_ucx.service_lock);
 }
 
-/* The lock is recursive, the worker is not: the service may come back here from shmemi_arrival_accept. */
+/* The lock is recursive, UCX's progress is not: shmemi_arrival_accept may come back here. */
 unsigned shmemi_ucx_service_progress(void)
 {
     unsigned events = 0;
@@ -102,7 +102,7 @@ static bool may_have_events(enum shmemi_turn turn)
 
 static int sleep_ms(void)
 {
-    enum { PENDING_POLL_MS = 1 }; /* while operations are under way, of which no event tells */
+    enum { PENDING_POLL_MS = 1 }; /* while operations are under way whose completion wakes nobody */
     return has_pending() ? PENDING_POLL_MS : -1;
 }
 

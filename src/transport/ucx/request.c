@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Requests without slot that a PE may have under way. */
+/* Requests without a slot that a PE may have under way. */
 enum { UNANSWERED_MAX = 1024 };
 
 /* The answer that this PE expects for one of its slots. */
@@ -35,8 +35,8 @@ struct expectation {
     uint8_t type;
     uint32_t pe;
     size_t size;
-    void *descriptor;         /* UCX's, of an answer that has arrived and is still to be received */
-    struct expectation *next; /* of those */
+    void *descriptor;         /* UCX's handle of an answer whose data has not been received yet */
+    struct expectation *next; /* in the list of such answers */
 };
 
 /* A request on its way. */
@@ -45,10 +45,10 @@ struct outgoing {
     struct shmemi_request request;
 };
 
-/* All under the initiator lock, but for the counter. */
+/* Protected by the initiator lock, except the atomic `unanswered`. */
 static struct {
     struct expectation *slot; /* shmemi_staging.slots entries */
-    uint32_t *slotless;       /* requests without slot, by PE and set: not yet answered */
+    uint32_t *slotless;       /* unanswered requests without a slot, by PE and set */
     struct outgoing *unused;
     struct shmemi_ucx_batch sends;
     struct expectation *first, **end; /* answers to be received, in the order of arrival */
@@ -95,7 +95,7 @@ static void expect(uint32_t pe, const struct shmemi_request *request)
     };
 }
 
-/* Is this an answer that is expected? Of a request without slot, one fewer is from now on. */
+/* Is this answer expected? For a request without a slot, this also decrements the number of answers expected. */
 static bool is_expected(uint16_t slot, uint32_t pe)
 {
     if (pe >= (uint32_t)shmemi_job.n_pes)
@@ -108,7 +108,7 @@ static bool is_expected(uint16_t slot, uint32_t pe)
     return origin.slot && slot < shmemi_staging.slots && origin.slot[slot].waiting && origin.slot[slot].pe == pe;
 }
 
-/* The request was not sent: its slot stays the caller's. */
+/* Undo expect: the request was not sent, and its slot remains the caller's. */
 static void expect_nothing(uint32_t pe, const struct shmemi_request *request)
 {
     atomic_fetch_sub_explicit(&origin.unanswered, 1, memory_order_relaxed);
@@ -179,7 +179,7 @@ static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *r
     return rc;
 }
 
-/* After a fence, a request must not overtake earlier one-sided operations. The network does not see to that, so they
+/* After a fence, a request must not overtake earlier one-sided operations. The network does not ensure that, so they
  * are completed first. */
 static int keep_order(const struct shmemi_request *request)
 {
@@ -270,7 +270,7 @@ static void receive_next(void)
 
 static ucs_status_t receive_data(struct expectation *expectation, void *descriptor)
 {
-    expectation->waiting = false; /* the answer has come; finish_data settles */
+    expectation->waiting = false; /* the answer has come; finish_data settles the slot */
     expectation->descriptor = descriptor;
     expectation->next = NULL;
     *origin.end = expectation;
@@ -279,7 +279,7 @@ static ucs_status_t receive_data(struct expectation *expectation, void *descript
     return UCS_INPROGRESS;
 }
 
-/* Answers of a PE that is lost are not received any more. */
+/* Drop the answers of a lost PE that are still to be received. */
 static void refuse_data_of(uint32_t pe)
 {
     struct expectation **link = &origin.first, *expectation;

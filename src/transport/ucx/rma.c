@@ -119,7 +119,7 @@ int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, const struct shme
     return rc;
 }
 
-/* Rows below this size cost less as part of a request, which the owner unpacks, than as a message of their own. */
+/* Rows below this size, if there are enough, cost less in one request, which the owner unpacks, than in messages. */
 enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
 
 bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape)
@@ -268,8 +268,8 @@ int shmemi_ucx_flush(void)
     return 0;
 }
 
-/* After the flush, all operations that were issued before it are complete, in whatever order; the wait is for their
- * callbacks, which count them. */
+/* After the flush, all operations that were issued before it are complete; the wait is for UCX to call their callbacks,
+ * which count them. */
 static int ucx_quiet(struct shmemi_context *context)
 {
     struct shmemi_ucx_batch *batch = &context->network;

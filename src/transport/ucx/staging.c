@@ -14,7 +14,7 @@ static struct {
 
 static void register_staging(void)
 {
-    const size_t sets = 2; /* requests come over a network in jobs of several nodes only */
+    const size_t sets = 2; /* this PE's own slots, and those for requests of other nodes */
     staging.handle =
         shmemi_ucx_registrar.register_memory(shmemi_staging.memory, sets * shmemi_staging.slots * shmemi_staging.chunk);
 }
@@ -24,7 +24,7 @@ void shmemi_ucx_prepare_staging(void)
     pthread_once(&staging.once, register_staging);
 }
 
-/* An operation's data is in a slot. */
+/* Tell UCX that an operation's data is in a slot. */
 void shmemi_ucx_name_staging(ucp_request_param_t *param)
 {
     shmemi_ucx_prepare_staging();

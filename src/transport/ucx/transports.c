@@ -8,7 +8,7 @@
 
 enum { TRANSPORTS_MAX = 32 };
 
-/* Names of UCX's transports that read and write the peer's memory by the adapter: rc_verbs, rc_mlx5, dc_mlx5... */
+/* Is this a UCX transport whose adapter reads and writes the peer's memory itself: rc_verbs, rc_mlx5, dc_mlx5...? */
 static bool is_rdma(const char *transport)
 {
     return !strncmp(transport, "rc_", 3) || !strncmp(transport, "dc_", 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For a UCX that does not tell which transports an endpoint uses (before 1.14).
+ * For UCX before 1.14, which has no function to query the transports of an endpoint.
  */
 #include "transport/ucx/internal.h"
 

@@ -31,7 +31,7 @@ struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
 static struct {
     _Atomic(ucp_ep_h) *of_pe;
     atomic_bool *lost;            /* the connection broke */
-    pthread_mutex_t connect_lock; /* one is made at a time */
+    pthread_mutex_t connect_lock; /* endpoints are made one at a time */
     atomic_bool closing;
 } endpoints = {.connect_lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -76,7 +76,7 @@ static void note_failure(struct shmemi_ucx_batch *batch, ucs_status_t status)
     atomic_store_explicit(&batch->status, shmemi_ucx_errno(status), memory_order_relaxed);
 }
 
-/* The counter is raised last: a waiting thread may let go of the batch as soon as it sees the new value. */
+/* The counter is raised last: a waiting thread may free the batch as soon as it sees the new value. */
 void shmemi_ucx_batch_done(struct shmemi_ucx_batch *batch, ucs_status_t status)
 {
     if (status != UCS_OK)
@@ -151,7 +151,7 @@ static void address_key(char *key, size_t size)
 }
 
 /* Called by UCX, while the initiator worker is progressed, when a peer no longer answers. That is no error if the peer
- * has ended in good order, so nothing is logged as one until an operation fails. */
+ * has ended normally, so no error is logged until an operation fails. */
 static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t status)
 {
     (void)endpoint;
@@ -246,7 +246,7 @@ static struct {
 };
 enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
-/* UCX warns of variables that it does not use, such as those of tcp when there is no tcp. It must not warn of these. */
+/* UCX warns about variables that it does not use, such as tcp's when there is no tcp. It must not warn about these. */
 static void set_defaults(void)
 {
     ucs_global_opts_set_value("WARN_UNUSED_ENV_VARS", "n");
@@ -444,7 +444,7 @@ static void close_endpoint(int pe, struct shmemi_ucx_batch *batch)
         return;
     atomic_store(&endpoints.of_pe[pe], NULL);
     if (shmemi_ucx_peer_is_lost(pe))
-        return; /* nobody answers a flush: the endpoint is destroyed with its worker */
+        return; /* a lost peer answers no flush: the endpoint is destroyed with its worker */
     ucp_request_param_t param;
     shmemi_ucx_batch_param(batch, &param);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
@@ -463,7 +463,7 @@ static bool is_any_lost(void)
     return is_lost;
 }
 
-/* Only the leaders' last messages (shmemi_leaders_sync_last) can still be under way, and their receivers may have ended.
+/* Only the leaders' last messages (shmemi_leaders_sync_last) can be under way still, and their receivers may be gone.
  * UCX would report those as errors of this worker's flush and of the flush in every close, so its log is silenced. */
 static void log_at_most(const char *level)
 {

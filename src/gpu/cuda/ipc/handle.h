@@ -9,11 +9,11 @@
 
 #include "gpu/cuda/context.h"
 
-/* What shmemi_memory_handle.opaque holds. */
+/* The contents of shmemi_memory_handle.opaque. */
 struct shmemi_cuda_ticket {
     CUuuid device;  /* of the owner: ordinals differ between processes that see different devices */
     uint64_t owner; /* number of the process */
-    int32_t class;  /* of the allocation: says which of these holds */
+    int32_t class;  /* of the allocation: selects the member of the union */
     union {
         CUipcMemHandle legacy;
         struct {
@@ -29,9 +29,9 @@ _Static_assert(sizeof(struct shmemi_cuda_ticket) <= sizeof(((struct shmemi_memor
 struct shmemi_cuda_import {
     struct shmemi_cuda_ticket ticket;
     uint64_t base, size, buffer_id;      /* as the owner says */
-    struct shmemi_cuda_context *context; /* that it is open in */
+    struct shmemi_cuda_context *context; /* the context in which it is open */
     CUdeviceptr mapped;                  /* address of base here; 0: closed, since its owner has freed it */
-    void *extra;                         /* the way's own */
+    void *extra;                         /* private to the way */
     unsigned users;
     struct shmemi_cuda_import *next;
 };
@@ -39,7 +39,7 @@ struct shmemi_cuda_import {
 /* The context of the allocation, or of the import, is current. A function that fails returns the driver's error, logs
  * nothing and leaves nothing open. */
 struct shmemi_cuda_way {
-    /* Fill in the ticket's part, the handle's buffer_id if another than the allocation's, and the descriptors. */
+    /* Fill in the way's part of the ticket, handle->buffer_id if it differs from the allocation's, and descriptors. */
     CUresult (*export)(const struct shmemi_allocation *allocation, struct shmemi_cuda_ticket *ticket,
                        struct shmemi_memory_handle *handle, struct shmemi_descriptors *descriptors);
     CUresult (*map)(struct shmemi_cuda_import *import, const struct shmemi_descriptors *descriptors);

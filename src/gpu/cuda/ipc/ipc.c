@@ -23,7 +23,7 @@
 static pthread_mutex_t imports_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shmemi_cuda_import *imports;
 
-/* NULL: other processes cannot open memory of the class. */
+/* The way to open memory of a class; NULL: other processes cannot open it. */
 static const struct shmemi_cuda_way *way_of(int class)
 {
     switch (class) {
@@ -163,8 +163,8 @@ static void unmap(struct shmemi_cuda_import *import)
     import->mapped = 0;
 }
 
-/* The owner has a new allocation where an old one was that is still open here. The old one does not exist any more, and
- * the driver would take the two for the same. */
+/* Close old allocations that are open here although the owner has freed them and has a new one at their address: the
+ * driver would take the two for the same. */
 static void unmap_stale(const struct shmemi_cuda_import *fresh)
 {
     if (!way_of(fresh->ticket.class)->is_whole)
@@ -271,9 +271,9 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
     return rc ? -ENOTSUP : 0;
 }
 
-/* Make now what the first copies would make: the driver waits for all streams of a context when it loads a kernel
- * there, and a stream of the program may then be waiting for this very copy. A shadow context may be one that the
- * program uses as well. */
+/* Load kernels and make buffers now, not at the first copy: the driver waits for all streams of a context when it loads
+ * a kernel there, and a stream of the program may then be waiting for this very copy. The program may be using the
+ * shadow context, too. */
 static void prepare_shadow(const struct shmemi_place *place)
 {
     bool pushed;

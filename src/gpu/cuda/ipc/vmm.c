@@ -9,7 +9,7 @@
 
 /* ---- The owner --------------------------------------------------------------------------------------------------- */
 
-/* The piece at this address: its end, its number, and a descriptor for it. */
+/* The mapped piece at this address: its end, its id, and a file descriptor for it. */
 static CUresult export_piece(CUdeviceptr address, CUdeviceptr *end_p, unsigned long long *id_p, int *fd_p)
 {
     CUmemGenericAllocationHandle handle;
@@ -17,7 +17,7 @@ static CUresult export_piece(CUdeviceptr address, CUdeviceptr *end_p, unsigned l
     size_t size;
     CUresult result = shmemi_cuda.cuMemGetAddressRange(&start, &size, address);
     if (result == CUDA_SUCCESS && start != address)
-        result = CUDA_ERROR_INVALID_VALUE; /* pieces lie side by side */
+        result = CUDA_ERROR_INVALID_VALUE; /* the address must be the start of a piece */
     if (result == CUDA_SUCCESS)
         result = shmemi_cuda.cuPointerGetAttribute(id_p, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
     if (result == CUDA_SUCCESS)
@@ -30,7 +30,7 @@ static CUresult export_piece(CUdeviceptr address, CUdeviceptr *end_p, unsigned l
     return result;
 }
 
-/* One number made of the ids of all pieces (FNV-1a): it changes when a piece does. 0: not known. */
+/* Hash the ids of all pieces into one number (FNV-1a), which changes when a piece does. 0: not known. */
 static uint64_t combine(uint64_t sum, unsigned long long id)
 {
     return sum && id ? (sum ^ id) * 0x100000001b3u : 0;

@@ -23,14 +23,14 @@
 
 /* The end of a kernel: the CPU polls done until it holds the ticket. */
 struct shmemi_kernel_end {
-    uint64_t done;     /* address of a uint32_t; 0: nobody polls */
+    uint64_t done;     /* address of a uint32_t; 0: not polled */
     uint64_t arrivals; /* address of a uint32_t of the device, which is 0 before and after */
     uint32_t ticket;
 };
 
-/* list: n entries at once, in no order; then, when all of them have taken effect, the n_last ones that stand at the end
- * of the array, from the back; then its end is told. update: an entry, if n is not 0, and then an atomic operation; its
- * answer tells the end. */
+/* The kernel `list` carries out n entries at once, in no order; then, when all of them have taken effect, the n_last
+ * ones, stored from the end of the array backwards; then it reports its end. `update` carries out one entry, if n is
+ * not 0, and then an atomic operation, whose answer reports the end. */
 struct shmemi_list_run {
     uint64_t entries; /* address of the array */
     uint64_t bytes;   /* address of the bytes that results are relative to */
@@ -41,8 +41,8 @@ struct shmemi_list_run {
     uint32_t lanes; /* threads that share an entry, a power of two up to 32 */
 };
 
-/* copy_rows: as struct shmemi_shape; rows of dest do not overlap. unit, a power of two up to 16, divides both
- * addresses, both pitches and the width. */
+/* Arguments of copy_rows, as in struct shmemi_shape; rows of dest must not overlap. unit, a power of two up to 16,
+ * divides both addresses, both pitches and the width. */
 struct shmemi_row_copy {
     uint64_t dest, source;
     uint64_t width, rows;
@@ -51,9 +51,9 @@ struct shmemi_row_copy {
     uint32_t unit;
 };
 
-/* combine: arrays of nelems elements, of which the same elements may be a source and a dest, element by element. The
- * first `head` elements and what is left at the end are taken one by one, `packs` of 16 bytes between them whole: these
- * are aligned in all arrays. */
+/* Arguments of combine: arrays of nelems elements; a source and a dest may be the same array. The first `head` elements
+ * and those left at the end are handled one by one; between them are `packs` whole packs of 16 bytes, aligned in all
+ * arrays. */
 enum { SHMEMI_PACK_BYTES = 16 };
 struct shmemi_combine_list {
     uint64_t nelems, head, packs;
@@ -62,7 +62,7 @@ struct shmemi_combine_list {
     uint64_t source[SHMEMI_COMBINE_ARRAYS], dest[SHMEMI_COMBINE_ARRAYS];
 };
 
-/* word_steps: steps at words of 8 bytes, one after the other. */
+/* Arguments of word_steps: steps at words of 8 bytes, one after the other. */
 struct shmemi_word_steps {
     uint32_t n;
     struct {
@@ -71,7 +71,7 @@ struct shmemi_word_steps {
     } word[SHMEMI_STEPS_MAX];
 };
 
-/* put_step: a single block copies nbytes, and then takes a step that is no wait. */
+/* Arguments of put_step: a single block copies nbytes, and then takes a step that is not a wait. */
 struct shmemi_put_step {
     uint64_t dest, source, nbytes;
     uint64_t address, value; /* of the word */

@@ -7,7 +7,7 @@
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
-/* a = a op b for N numbers; the operation is looked at once. */
+/* a = a op b for N numbers; the operation is selected only once. */
 #define EACH(expression)                                                                                               \
     do {                                                                                                               \
         _Pragma("unroll") for (unsigned i = 0; i < N; i++)                                                             \
@@ -158,7 +158,7 @@ template <typename Item> static __device__ void combine_all(const struct shmemi_
         sum.store(list.dest[i] + at);
 }
 
-/* A source is read before the dest that may be the same memory is written. */
+/* Each source is read before the dest that may be the same memory is written. */
 template <typename Item> static __device__ void scan(const struct shmemi_combine_list &list, uint64_t at)
 {
     Item before = {}, sum, next;

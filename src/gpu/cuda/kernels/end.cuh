@@ -4,7 +4,7 @@
  * shmemi_kernel_end).
  */
 
-/* Everybody sees what the threads of the block have written before what this thread writes from now on. */
+/* Make the earlier writes of all threads of the block visible everywhere before the later writes of this thread. */
 static __device__ void order_after_block(void)
 {
     __syncthreads();
@@ -25,7 +25,7 @@ static __device__ bool is_last_block(uint64_t arrivals)
     return is_last;
 }
 
-/* By one thread, after the others. */
+/* Report the end to the CPU; called by one thread, after all others are done. */
 static __device__ void tell_end(const struct shmemi_kernel_end &end)
 {
     *(volatile uint32_t *)end.done = end.ticket;

@@ -15,7 +15,7 @@ static __device__ void copy_units(uint64_t dest, uint64_t source, uint64_t nbyte
         ((volatile unit *)dest)[i] = ((const volatile unit *)source)[i];
 }
 
-/* In the largest units that both addresses and the length allow. */
+/* Copy in the largest units that both addresses and the length allow. */
 static __device__ void copy_words(uint64_t dest, uint64_t source, uint64_t nbytes, unsigned lane, unsigned lanes)
 {
     const uint64_t alignment = dest | source | nbytes;
@@ -141,9 +141,9 @@ extern "C" __global__ void shmemi_kernel_list(const struct shmemi_list_run run)
         tell_end(run.end);
 }
 
-/* One block: a transfer, if any, and after it an atomic operation. Both are arguments of the launch, so that nothing
- * has to be read from host memory first. The old value is the answer: once it is there the operation has taken effect.
- * It needs no fence, since each of its halves brings the ticket along. */
+/* Runs as one block: a transfer, if any, and after it an atomic operation. Both are arguments of the launch, so that
+ * nothing has to be read from host memory first. The answer is the old value: once the CPU sees it, the operation has
+ * taken effect. It needs no fence, since each of its halves is stored together with the ticket. */
 extern "C" __global__ void shmemi_kernel_update(const struct shmemi_list_run run, const struct shmemi_list_entry first,
                                                 const struct shmemi_list_entry update)
 {

@@ -21,8 +21,8 @@ enum shmemi_kernel {
 extern const unsigned char shmemi_kernels_image[];
 extern const size_t shmemi_kernels_image_size;
 
-/* A kernel, loaded into the context when first asked for; the context is current. -ENOTSUP when this build has no
- * kernels, or none that this device can run (one warning says so): the caller does without. */
+/* A kernel, loaded into the context, which is current, on first use. -ENOTSUP when this build has no kernels, or none
+ * that this device can run (logged once as a warning): the caller does without. */
 int shmemi_cuda_kernel(struct shmemi_cuda_context *context, enum shmemi_kernel kernel, CUfunction *function_p);
 
 /* Load all of them into the current context, early: the driver may wait for every stream of the context when it loads a

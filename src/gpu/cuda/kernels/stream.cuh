@@ -29,7 +29,7 @@ static __device__ void take_step(uint64_t address, uint64_t value, uint32_t step
     __threadfence_system();
 }
 
-/* One thread. */
+/* Runs as one thread. */
 extern "C" __global__ void shmemi_kernel_word_steps(const struct shmemi_word_steps steps)
 {
     for (uint32_t i = 0; i < steps.n; i++)
