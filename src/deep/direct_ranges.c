@@ -51,8 +51,8 @@ static bool add_extent(struct search *search, const struct shmemi_graph *graph, 
     return add_run(search, extent, at, end);
 }
 
-void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
-                                    size_t end, const struct shmemi_far_side *far)
+void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
+                               size_t end, const struct shmemi_far_side *far)
 {
     struct search search = {.found = ranges, .far = far, .begin = begin, .end = end};
     *ranges = (struct shmemi_direct_ranges){0};
@@ -61,12 +61,6 @@ void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const s
     for (size_t i = shmemi_graph_first_extent(graph, begin); i < graph->n_extents && graph->extents[i].at < end; i++)
         if (graph->extents[i].size >= SHMEMI_PIPELINE_DIRECT && !add_extent(&search, graph, &graph->extents[i]))
             break;
-}
-
-void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
-                               const struct shmemi_far_side *far)
-{
-    shmemi_direct_ranges_open_part(ranges, graph, 0, graph->size, far);
 }
 
 void shmemi_direct_ranges_close(struct shmemi_direct_ranges *ranges)

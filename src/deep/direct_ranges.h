@@ -14,13 +14,10 @@ struct shmemi_direct_ranges {
     size_t n;
 };
 
-/* Find the ranges of a graph in live memory that are large enough. If there is no memory for the list it is empty, and
- * everything is packed. */
-void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph,
-                               const struct shmemi_far_side *far);
-/* The same for bytes [begin, end) of the image; offsets count from begin. */
-void shmemi_direct_ranges_open_part(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
-                                    size_t end, const struct shmemi_far_side *far);
+/* Find the ranges of a graph in live memory that are large enough, in bytes [begin, end) of the image; their offsets
+ * count from begin. If there is no memory for the list it is empty, and everything is packed. */
+void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
+                               size_t end, const struct shmemi_far_side *far);
 void shmemi_direct_ranges_close(struct shmemi_direct_ranges *ranges);
 
 #endif

@@ -23,13 +23,7 @@ _Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "must be 
 
 /* The data, and how far it has been cut into pieces. */
 struct data {
-    size_t size;
-    shmemi_pack_t pack;
-    shmemi_unpack_t unpack;
-    const void *argument;
-    const struct shmemi_direct_range *direct;
-    size_t n_direct;
-
+    struct shmemi_pipeline_data all;
     size_t at, direct_cut; /* where the next piece begins; index of the next direct range */
     char *in_place;        /* where it is packed or unpacked without buffers, or NULL */
 };
@@ -196,9 +190,9 @@ void shmemi_pipeline_close(void)
 static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 {
     struct data *data = host;
-    while (data->direct_cut < data->n_direct && data->direct[data->direct_cut].at <= data->at)
-        data->at += data->direct[data->direct_cut++].size;
-    size_t end = data->direct_cut < data->n_direct ? data->direct[data->direct_cut].at : data->size;
+    while (data->direct_cut < data->all.n_direct && data->all.direct[data->direct_cut].at <= data->at)
+        data->at += data->all.direct[data->direct_cut++].size;
+    size_t end = data->direct_cut < data->all.n_direct ? data->all.direct[data->direct_cut].at : data->all.size;
     size_t nbytes = end - data->at < limit ? end - data->at : limit;
     *piece_p = (struct shmemi_piece){.column = data->at, .width = nbytes, .rows = 1};
     data->at += nbytes;
@@ -207,22 +201,24 @@ static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 static void pack_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
     const struct data *data = host;
-    data->pack(data->argument, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
+    data->all.pack(data->all.argument, piece->column, data->in_place ? data->in_place + piece->column : buffer,
+                   piece->width);
 }
 
 static void unpack_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
     const struct data *data = host;
-    data->unpack(data->argument, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
+    data->all.unpack(data->all.argument, piece->column, data->in_place ? data->in_place + piece->column : buffer,
+                     piece->width);
 }
 
 static const struct shmemi_host_side packing = {cut, pack_piece}, unpacking = {cut, unpack_piece};
 
 static size_t bytes_between(const struct data *data)
 {
-    size_t nbytes = data->size;
-    for (size_t i = 0; i < data->n_direct; i++)
-        nbytes -= data->direct[i].size;
+    size_t nbytes = data->all.size;
+    for (size_t i = 0; i < data->all.n_direct; i++)
+        nbytes -= data->all.direct[i].size;
     return nbytes;
 }
 
@@ -242,10 +238,10 @@ static int test_nothing(void *device, unsigned buffer)
 
 static void copy_in_place_alone(const struct data *data)
 {
-    if (data->pack)
-        data->pack(data->argument, 0, data->in_place, data->size);
+    if (data->all.pack)
+        data->all.pack(data->all.argument, 0, data->in_place, data->all.size);
     else
-        data->unpack(data->argument, 0, data->in_place, data->size);
+        data->all.unpack(data->all.argument, 0, data->in_place, data->all.size);
 }
 
 static int copy_in_place(struct data *data)
@@ -254,13 +250,13 @@ static int copy_in_place(struct data *data)
     const struct shmemi_copy_pool *pool;
     struct shmemi_queued_copy copy = {
         .to_device = true,
-        .nbytes = data->size,
-        .host_side = data->pack ? &packing : &unpacking,
+        .nbytes = data->all.size,
+        .host_side = data->all.pack ? &packing : &unpacking,
         .host = data,
         .dma = &nothing,
     };
-    data->n_direct = 0;
-    if (data->size < IN_PLACE_ALONE ||
+    data->all.n_direct = 0;
+    if (data->all.size < IN_PLACE_ALONE ||
         shmemi_copy_pool_take(&shmemi_memory_host, -1, SHMEMI_POOL_FOR_TRANSFERS, &pool)) {
         copy_in_place_alone(data);
         return 0;
@@ -287,11 +283,11 @@ static int move_small(const struct shmemi_far_side *far, bool is_send, char *byt
 
 static int copy_small(const struct shmemi_far_side *far, const struct data *data, char *buffer)
 {
-    if (data->pack)
-        data->pack(data->argument, 0, buffer, data->size);
-    int rc = move_small(far, data->pack, buffer, data->size);
-    if (!rc && data->unpack)
-        data->unpack(data->argument, 0, buffer, data->size);
+    if (data->all.pack)
+        data->all.pack(data->all.argument, 0, buffer, data->all.size);
+    int rc = move_small(far, data->all.pack, buffer, data->all.size);
+    if (!rc && data->all.unpack)
+        data->all.unpack(data->all.argument, 0, buffer, data->all.size);
     shmemi_small_buffer_give(buffer);
     return rc;
 }
@@ -301,8 +297,8 @@ static int copy_small(const struct shmemi_far_side *far, const struct data *data
 static int start_direct_before(struct transfer *transfer, size_t at)
 {
     const struct data *data = transfer->data;
-    while (transfer->direct_started < data->n_direct && data->direct[transfer->direct_started].at < at) {
-        const struct shmemi_direct_range *range = &data->direct[transfer->direct_started];
+    while (transfer->direct_started < data->all.n_direct && data->all.direct[transfer->direct_started].at < at) {
+        const struct shmemi_direct_range *range = &data->all.direct[transfer->direct_started];
         size_t number = SHMEMI_COPY_BUFFERS_MAX + transfer->direct_started;
         int rc = range->size ? transfer->moves->start(transfer, number, range->bytes, range->at, range->size) : 0;
         if (rc)
@@ -340,7 +336,7 @@ static int copy_pieces(struct transfer *transfer)
     };
     int rc = copy.nbytes ? shmemi_double_queue_copy(transfer->pool->queue, &copy) : 0;
     if (!rc)
-        rc = start_direct_before(transfer, data->size);
+        rc = start_direct_before(transfer, data->all.size);
     int finished = transfer->moves->finish(transfer);
     return rc ? rc : finished;
 }
@@ -348,10 +344,10 @@ static int copy_pieces(struct transfer *transfer)
 static int copy_with_pool(struct transfer *transfer)
 {
     const struct data *data = transfer->data;
-    if (data->n_direct && !transfer->far->view) {
-        transfer->direct_event = calloc(data->n_direct, sizeof *transfer->direct_event);
+    if (data->all.n_direct && !transfer->far->view) {
+        transfer->direct_event = calloc(data->all.n_direct, sizeof *transfer->direct_event);
         if (!transfer->direct_event) {
-            shmemi_error("out of memory for the events of %zu copies", data->n_direct);
+            shmemi_error("out of memory for the events of %zu copies", data->all.n_direct);
             return -ENOMEM;
         }
     }
@@ -365,7 +361,7 @@ static int copy_with_pool(struct transfer *transfer)
 static int copy_large(const struct shmemi_far_side *far, struct data *data)
 {
     struct transfer transfer = {
-        .moves = far->view ? &view_moves : &place_moves, .far = far, .data = data, .is_send = data->pack};
+        .moves = far->view ? &view_moves : &place_moves, .far = far, .data = data, .is_send = data->all.pack};
     int rc = shmemi_copy_pool_take(memory_of(far), -1, SHMEMI_POOL_FOR_TRANSFERS, &transfer.pool);
     if (rc)
         return rc;
@@ -376,39 +372,15 @@ static int copy_large(const struct shmemi_far_side *far, struct data *data)
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-static int copy(const struct shmemi_far_side *far, struct data *data)
+int shmemi_pipeline_copy(const struct shmemi_far_side *far, const struct shmemi_pipeline_data *all)
 {
-    if (!data->size)
+    struct data data = {.all = *all, .in_place = host_address(far)};
+    if (!all->size)
         return 0;
-    data->in_place = host_address(far);
-    if (data->in_place)
-        return copy_in_place(data);
-    char *buffer = data->size <= SHMEMI_PIPELINE_SMALL ? shmemi_small_buffer_take(memory_of(far)) : NULL;
-    return buffer ? copy_small(far, data, buffer) : copy_large(far, data);
-}
-
-int shmemi_pipeline_send(const struct shmemi_far_side *far, const struct shmemi_pipeline_source *source)
-{
-    struct data data = {
-        .size = source->size,
-        .pack = source->pack,
-        .argument = source->argument,
-        .direct = source->direct,
-        .n_direct = source->n_direct,
-    };
-    return copy(far, &data);
-}
-
-int shmemi_pipeline_receive(const struct shmemi_far_side *far, const struct shmemi_pipeline_dest *dest)
-{
-    struct data data = {
-        .size = dest->size,
-        .unpack = dest->unpack,
-        .argument = dest->argument,
-        .direct = dest->direct,
-        .n_direct = dest->n_direct,
-    };
-    return copy(far, &data);
+    if (data.in_place)
+        return copy_in_place(&data);
+    char *buffer = all->size <= SHMEMI_PIPELINE_SMALL ? shmemi_small_buffer_take(memory_of(far)) : NULL;
+    return buffer ? copy_small(far, &data, buffer) : copy_large(far, &data);
 }
 
 char *shmemi_pipeline_take_buffer(const struct shmemi_far_side *far)

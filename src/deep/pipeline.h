@@ -33,19 +33,13 @@ struct shmemi_direct_range {
 };
 enum { SHMEMI_PIPELINE_DIRECT = 1 << 20 }; /* bytes of the smallest direct range */
 
-struct shmemi_pipeline_source {
+/* Data to send or to receive: pack or unpack is set. */
+struct shmemi_pipeline_data {
     size_t size;
     shmemi_pack_t pack;
-    const void *argument;
-    const struct shmemi_direct_range *direct; /* ascending, without overlaps */
-    size_t n_direct;
-};
-
-struct shmemi_pipeline_dest {
-    size_t size;
     shmemi_unpack_t unpack;
     const void *argument;
-    const struct shmemi_direct_range *direct;
+    const struct shmemi_direct_range *direct; /* ascending, without overlaps */
     size_t n_direct;
 };
 
@@ -68,13 +62,11 @@ static inline struct shmemi_far_side shmemi_far_view(struct shmemi_context *cont
     return (struct shmemi_far_side){.view = view, .offset = offset, .context = context};
 }
 
-/* Returns when the source is no longer needed. The data has then arrived if the far side is a place; for a view it has
- * after quiet of the context. Returns 0, or logs an error and returns -errno; some of the data may have arrived, and
- * nothing is in progress any more. */
-int shmemi_pipeline_send(const struct shmemi_far_side *far, const struct shmemi_pipeline_source *source);
-/* Returns when everything has been unpacked: 0, or logs an error and returns -errno; some of the data may have been
- * unpacked. */
-int shmemi_pipeline_receive(const struct shmemi_far_side *far, const struct shmemi_pipeline_dest *dest);
+/* Send data to a far side, or receive them from it. Sending returns when the source is no longer needed: the data have
+ * then arrived if the far side is a place; for a view they have after quiet of the context. Receiving returns when
+ * everything has been unpacked. Returns 0, or logs an error and returns -errno; some of the data may have been
+ * transferred, and nothing is in progress any more. */
+int shmemi_pipeline_copy(const struct shmemi_far_side *far, const struct shmemi_pipeline_data *data);
 
 /* Whether this memory is page-locked and large enough for a direct range. */
 bool shmemi_far_takes_directly(const struct shmemi_far_side *far, const void *bytes, size_t nbytes);

@@ -5,7 +5,6 @@
  */
 #include "deep/walk.h"
 
-#include "base/likely.h"
 #include "base/log.h"
 #include "deep/types/count.h"
 #include "deep/types/dope.h"

@@ -42,7 +42,8 @@ static int fetch_to_place(struct shmemi_context *context, const struct shmemi_vi
     return rc ? rc : shmemi_memory_copy(place, &source, &shape);
 }
 
-void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
+/* The old value is at fetch_p after quiet. */
+static void amo_nbi(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                     void *fetch_p, int pe)
 {
     size_t offset;
@@ -74,25 +75,29 @@ static inline uint64_t bits_of(const void *value, size_t size)
     (&(struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
 #define BITS(value) bits_of(&value, sizeof value)
 
-/* __VA_ARGS__: the parameters between the context and the PE. */
-#define DEFINE_POSTING(NAME, WORD, amo, ...)                                                                           \
+/* __VA_ARGS__: the parameters between the context and the PE. The deprecated names have only the forms without. */
+#define DEFINE_OLD_POSTING(NAME, WORD, amo, ...)                                                                       \
     SHMEMI_API(void, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, NULL, pe); }                                \
+    { shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, NULL, pe); }
+#define DEFINE_POSTING(NAME, WORD, amo, ...)                                                                           \
+    DEFINE_OLD_POSTING(NAME, WORD, amo, __VA_ARGS__)                                                                   \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
     { shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, WORD, amo, NULL,                                          \
                  shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
-#define DEFINE_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                    \
+#define DEFINE_OLD_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                \
     SHMEMI_API(TYPE, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { TYPE old; shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, &old, pe); return old; }          \
+    { TYPE old; shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, &old, pe); return old; }
+#define DEFINE_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                    \
+    DEFINE_OLD_FETCHING(NAME, TYPE, WORD, amo, __VA_ARGS__)                                                            \
     SHMEMI_API(TYPE, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
     { TYPE old; shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, WORD, amo, &old,                                \
                            shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); return old; }                                \
     SHMEMI_API(void, NAME##_nbi, (TYPE *fetch, __VA_ARGS__, int pe))                                                   \
-    { shmemi_amo_nbi(&shmemi_default_ctx.transport, "shmem_" #NAME "_nbi", WORD, amo, fetch, pe); }                    \
+    { amo_nbi(&shmemi_default_ctx.transport, "shmem_" #NAME "_nbi", WORD, amo, fetch, pe); }                           \
     SHMEMI_API(void, ctx_##NAME##_nbi, (shmem_ctx_t ctx, TYPE *fetch, __VA_ARGS__, int pe))                            \
-    { shmemi_amo_nbi(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_nbi", WORD, amo, fetch,                              \
-                     shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_nbi", pe)); }
+    { amo_nbi(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_nbi", WORD, amo, fetch,                                     \
+              shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_nbi", pe)); }
 
 #define DEFINE_XAMO(NAME, TYPE, ...)                                                                                   \
     DEFINE_FETCHING(NAME##_atomic_fetch, TYPE, (TYPE *)source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)             \
@@ -119,14 +124,7 @@ SHMEMI_FOR_XAMO_TYPES(DEFINE_XAMO, )
 SHMEMI_FOR_AMO_TYPES(DEFINE_AMO, )
 SHMEMI_FOR_BAMO_TYPES(DEFINE_BAMO, )
 
-/* ---- deprecated names: no context, no nonblocking form ----------------------------------------------------------- */
-
-#define DEFINE_OLD_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                \
-    SHMEMI_API(TYPE, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { TYPE old; shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, &old, pe); return old; }
-#define DEFINE_OLD_POSTING(NAME, WORD, amo, ...)                                                                       \
-    SHMEMI_API(void, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, NULL, pe); }
+/* ---- deprecated names ------------------------------------------------------------------------------------------- */
 
 #define DEFINE_OLD_XAMO(NAME, TYPE, ...)                                                                               \
     DEFINE_OLD_FETCHING(NAME##_fetch, TYPE, (TYPE *)source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)                \

@@ -16,11 +16,6 @@ static size_t offset_of(const void *address)
     return (size_t)((const char *)address - shmemi_heap_region.base);
 }
 
-static void *address_at(size_t offset)
-{
-    return shmemi_heap_region.base + offset;
-}
-
 static void report_full(const char *routine, size_t size)
 {
     struct shmemi_heap_state state;
@@ -41,7 +36,7 @@ static void *allocate(const char *routine, size_t size, size_t alignment)
     int rc = shmemi_heap_allocate(shmemi_heap, size, alignment, &offset);
     if (rc == -ENOSPC)
         report_full(routine, size);
-    return rc ? NULL : address_at(offset);
+    return rc ? NULL : shmemi_heap_region.base + offset;
 }
 
 static void *allocate_collectively(const char *routine, size_t size, size_t alignment)

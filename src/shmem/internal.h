@@ -169,22 +169,9 @@ void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *d
 void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe);
 
-/* Blocks of elements of size bytes. */
-struct shmemi_strides {
-    size_t size, nelems;    /* bytes of an element, number of blocks */
-    ptrdiff_t dest, source; /* from block to block, in elements; at least a block */
-    size_t block;           /* elements in a block: 1 for iput and iget */
-};
-void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                 struct shmemi_strides strides, int pe);
-void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                 struct shmemi_strides strides, int pe);
-
-/* Atomics and signals. *fetch_p, unless fetch_p is NULL, is the old value: on return, or after quiet for nbi. */
+/* Atomics and signals. *fetch_p, unless fetch_p is NULL, is the old value. */
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe);
-void shmemi_amo_nbi(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
-                    void *fetch_p, int pe);
 
 struct shmemi_signal {
     uint64_t *address;
@@ -192,9 +179,7 @@ struct shmemi_signal {
     int op; /* SHMEM_SIGNAL_* */
 };
 void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                       size_t nbytes, struct shmemi_signal signal, int pe);
-void shmemi_put_signal_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                           size_t nbytes, struct shmemi_signal signal, int pe);
+                       size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking);
 
 void shmemi_fence(struct shmemi_context *context);
 void shmemi_quiet(struct shmemi_ctx *ctx);

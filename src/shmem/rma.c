@@ -6,6 +6,26 @@
 #include "shmem/internal.h"
 #include "transport/copy_bytes.h"
 
+/* ---- text for the watchdog about transfers and addresses --------------------------------------------------------- */
+
+void shmemi_append_address(char *text, size_t size, uint32_t region, size_t offset)
+{
+    if (region == SHMEMI_REGION_HEAP)
+        shmemi_append(text, size, "offset %zu of the symmetric heap", offset);
+    else if (region == SHMEMI_REGION_STATIC)
+        shmemi_append(text, size, "offset %zu of static data", offset);
+    else
+        shmemi_append(text, size, "offset %zu of mapped region %u", offset, region);
+}
+
+void shmemi_describe_transfer(const struct shmemi_call *call, char *text, size_t size)
+{
+    const struct shmemi_transfer_call *transfer = (const struct shmemi_transfer_call *)call;
+    shmemi_append(text, size, "%zu bytes at ", transfer->nbytes);
+    shmemi_append_address(text, size, transfer->view->region, transfer->offset);
+    shmemi_append(text, size, " of PE %d, route %s", transfer->view->pe, transfer->view->driver->name);
+}
+
 /* ---- put and get -------------------------------------------------------------------------------------------------
  *
  * The short way is for host memory on both sides, with the peer's memory mapped into this process. It is inlined into
@@ -13,9 +33,7 @@
  * Everything else, errors included, takes the long way, which starts again from the original arguments, so the short
  * way need not save anything. */
 
-typedef void (*put_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
-                           const char *routine);
-typedef void (*get_func_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
+typedef void (*long_way_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
                            const char *routine);
 
 /* Whether the driver has collected the transfer, to do it together with others; it may decline with -EAGAIN. */
@@ -27,85 +45,58 @@ static inline bool is_collected(int rc)
     return true;
 }
 
-static inline bool collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                               const struct shmemi_place *source, size_t nbytes)
+/* The long way of all routines. A blocking get is never collected, and a blocking put only from host memory. */
+static inline __attribute__((always_inline)) void transfer(struct shmemi_context *context, const char *routine,
+                                                           const void *symmetric, const void *local, size_t nbytes,
+                                                           int pe, bool is_put, bool is_blocking)
 {
-    const struct shmemi_collecting *collecting = view->driver->collecting;
-    return collecting && is_collected(collecting->put(context, view, offset, source, nbytes));
-}
-
-static inline bool collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                               const struct shmemi_place *dest, size_t nbytes)
-{
-    const struct shmemi_collecting *collecting = view->driver->collecting;
-    return collecting && is_collected(collecting->get(context, view, offset, dest, nbytes));
+    size_t offset;
+    if (nbytes == 0)
+        return;
+    const struct shmemi_view *view = shmemi_reach(routine, symmetric, nbytes, pe, &offset);
+    struct shmemi_place place = shmemi_local_place(local, nbytes);
+    const struct shmemi_driver *driver = view->driver;
+    const bool may_collect = !is_blocking || (is_put && place.memory == &shmemi_memory_host);
+    if (may_collect && driver->collecting &&
+        is_collected(
+            (is_put ? driver->collecting->put : driver->collecting->get)(context, view, offset, &place, nbytes)))
+        return;
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
+    shmemi_call_begin(&call.call);
+    if (is_put)
+        shmemi_require((is_blocking ? driver->put : driver->put_nbi)(context, view, offset, &place, nbytes));
+    else
+        shmemi_require((is_blocking ? driver->get : driver->get_nbi)(context, view, offset, &place, nbytes));
+    shmemi_call_end(&call.call);
 }
 
 static __attribute__((noinline)) void put_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                    struct shmemi_context *context, const char *routine)
 {
-    size_t offset;
-    if (nbytes == 0)
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(source, nbytes);
-    if (place.memory == &shmemi_memory_host && collect_put(context, view, offset, &place, nbytes))
-        return;
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
-    shmemi_call_begin(&call.call);
-    shmemi_require(view->driver->put(context, view, offset, &place, nbytes));
-    shmemi_call_end(&call.call);
+    transfer(context, routine, dest, source, nbytes, pe, true, true);
 }
 
 static __attribute__((noinline)) void get_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                    struct shmemi_context *context, const char *routine)
 {
-    size_t offset;
-    if (nbytes == 0)
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(dest, nbytes);
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
-    shmemi_call_begin(&call.call);
-    shmemi_require(view->driver->get(context, view, offset, &place, nbytes));
-    shmemi_call_end(&call.call);
+    transfer(context, routine, source, dest, nbytes, pe, false, true);
 }
 
 static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    size_t offset;
-    if (nbytes == 0)
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(source, nbytes);
-    if (collect_put(context, view, offset, &place, nbytes))
-        return;
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
-    shmemi_call_begin(&call.call);
-    shmemi_require(view->driver->put_nbi(context, view, offset, &place, nbytes));
-    shmemi_call_end(&call.call);
+    transfer(context, routine, dest, source, nbytes, pe, true, false);
 }
 
 static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    size_t offset;
-    if (nbytes == 0)
-        return;
-    const struct shmemi_view *view = shmemi_reach(routine, source, nbytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(dest, nbytes);
-    if (collect_get(context, view, offset, &place, nbytes))
-        return;
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
-    shmemi_call_begin(&call.call);
-    shmemi_require(view->driver->get_nbi(context, view, offset, &place, nbytes));
-    shmemi_call_end(&call.call);
+    transfer(context, routine, source, dest, nbytes, pe, false, false);
 }
 
 static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,
                                                           void *dest, const void *source, size_t nbytes, int pe,
-                                                          bool source_is_host, put_func_t long_way)
+                                                          bool source_is_host, long_way_t long_way)
 {
     char *there = NULL;
     if (shmemi_likely(source_is_host || shmemi_is_host(source)))
@@ -118,7 +109,7 @@ static inline __attribute__((always_inline)) void to_peer(struct shmemi_context 
 
 static inline __attribute__((always_inline)) void from_peer(struct shmemi_context *context, const char *routine,
                                                             void *dest, const void *source, size_t nbytes, int pe,
-                                                            bool dest_is_host, get_func_t long_way)
+                                                            bool dest_is_host, long_way_t long_way)
 {
     const char *there = NULL;
     if (shmemi_likely(dest_is_host || shmemi_is_host(dest)))

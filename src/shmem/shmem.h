@@ -104,6 +104,40 @@ typedef struct {
 /* ---- Type tables [9.6 table 5, 9.7 table 6, 9.10 table 10] ------------------------------------------------------
  * X(TYPENAME, TYPE, ...): the list passes further arguments on. */
 
+/* Bitwise AMO types [table 8]. */
+#define SHMEMI_FOR_BAMO_TYPES(X, ...)                                                                                  \
+    X(uint, unsigned int, __VA_ARGS__)                                                                                 \
+    X(ulong, unsigned long, __VA_ARGS__)                                                                               \
+    X(ulonglong, unsigned long long, __VA_ARGS__)                                                                      \
+    X(int32, int32_t, __VA_ARGS__)                                                                                     \
+    X(int64, int64_t, __VA_ARGS__)                                                                                     \
+    X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
+    X(uint64, uint64_t, __VA_ARGS__)
+/* Standard AMO types [table 6]. */
+#define SHMEMI_FOR_AMO_TYPES(X, ...)                                                                                   \
+    X(int, int, __VA_ARGS__)                                                                                           \
+    X(long, long, __VA_ARGS__)                                                                                         \
+    X(longlong, long long, __VA_ARGS__)                                                                                \
+    X(size, size_t, __VA_ARGS__)                                                                                       \
+    X(ptrdiff, ptrdiff_t, __VA_ARGS__)                                                                                 \
+    SHMEMI_FOR_BAMO_TYPES(X, __VA_ARGS__)
+/* Extended AMO types [table 7]: fetch, set and swap. */
+#define SHMEMI_FOR_XAMO_TYPES(X, ...)                                                                                  \
+    X(float, float, __VA_ARGS__)                                                                                       \
+    X(double, double, __VA_ARGS__)                                                                                     \
+    SHMEMI_FOR_AMO_TYPES(X, __VA_ARGS__)
+
+/* Reductions [table 10]: BITS by AND, OR and XOR; ORDER by MAX and MIN; ARITHMETIC by SUM and PROD, and scans. */
+#define SHMEMI_FOR_BITS_TYPES(X, ...)                                                                                  \
+    X(uchar, unsigned char, __VA_ARGS__)                                                                               \
+    X(ushort, unsigned short, __VA_ARGS__)                                                                             \
+    X(int8, int8_t, __VA_ARGS__)                                                                                       \
+    X(int16, int16_t, __VA_ARGS__)                                                                                     \
+    X(uint8, uint8_t, __VA_ARGS__)                                                                                     \
+    X(uint16, uint16_t, __VA_ARGS__)                                                                                   \
+    X(size, size_t, __VA_ARGS__)                                                                                       \
+    SHMEMI_FOR_BAMO_TYPES(X, __VA_ARGS__)
+/* Standard RMA types [table 5]. */
 #define SHMEMI_FOR_RMA_TYPES(X, ...)                                                                                   \
     X(float, float, __VA_ARGS__)                                                                                       \
     X(double, double, __VA_ARGS__)                                                                                     \
@@ -114,68 +148,8 @@ typedef struct {
     X(int, int, __VA_ARGS__)                                                                                           \
     X(long, long, __VA_ARGS__)                                                                                         \
     X(longlong, long long, __VA_ARGS__)                                                                                \
-    X(uchar, unsigned char, __VA_ARGS__)                                                                               \
-    X(ushort, unsigned short, __VA_ARGS__)                                                                             \
-    X(uint, unsigned int, __VA_ARGS__)                                                                                 \
-    X(ulong, unsigned long, __VA_ARGS__)                                                                               \
-    X(ulonglong, unsigned long long, __VA_ARGS__)                                                                      \
-    X(int8, int8_t, __VA_ARGS__)                                                                                       \
-    X(int16, int16_t, __VA_ARGS__)                                                                                     \
-    X(int32, int32_t, __VA_ARGS__)                                                                                     \
-    X(int64, int64_t, __VA_ARGS__)                                                                                     \
-    X(uint8, uint8_t, __VA_ARGS__)                                                                                     \
-    X(uint16, uint16_t, __VA_ARGS__)                                                                                   \
-    X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
-    X(uint64, uint64_t, __VA_ARGS__)                                                                                   \
-    X(size, size_t, __VA_ARGS__)                                                                                       \
-    X(ptrdiff, ptrdiff_t, __VA_ARGS__)
-
-#define SHMEMI_FOR_AMO_TYPES(X, ...)                                                                                   \
-    X(int, int, __VA_ARGS__)                                                                                           \
-    X(long, long, __VA_ARGS__)                                                                                         \
-    X(longlong, long long, __VA_ARGS__)                                                                                \
-    X(uint, unsigned int, __VA_ARGS__)                                                                                 \
-    X(ulong, unsigned long, __VA_ARGS__)                                                                               \
-    X(ulonglong, unsigned long long, __VA_ARGS__)                                                                      \
-    X(int32, int32_t, __VA_ARGS__)                                                                                     \
-    X(int64, int64_t, __VA_ARGS__)                                                                                     \
-    X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
-    X(uint64, uint64_t, __VA_ARGS__)                                                                                   \
-    X(size, size_t, __VA_ARGS__)                                                                                       \
-    X(ptrdiff, ptrdiff_t, __VA_ARGS__)
-
-/* Extended AMO types [table 7]: fetch, set and swap. */
-#define SHMEMI_FOR_XAMO_TYPES(X, ...)                                                                                  \
-    X(float, float, __VA_ARGS__)                                                                                       \
-    X(double, double, __VA_ARGS__)                                                                                     \
-    SHMEMI_FOR_AMO_TYPES(X, __VA_ARGS__)
-
-/* Bitwise AMO types [table 8]. */
-#define SHMEMI_FOR_BAMO_TYPES(X, ...)                                                                                  \
-    X(uint, unsigned int, __VA_ARGS__)                                                                                 \
-    X(ulong, unsigned long, __VA_ARGS__)                                                                               \
-    X(ulonglong, unsigned long long, __VA_ARGS__)                                                                      \
-    X(int32, int32_t, __VA_ARGS__)                                                                                     \
-    X(int64, int64_t, __VA_ARGS__)                                                                                     \
-    X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
-    X(uint64, uint64_t, __VA_ARGS__)
-
-/* Reductions [table 10]: BITS by AND, OR and XOR; ORDER by MAX and MIN; ARITHMETIC by SUM and PROD, and scans. */
-#define SHMEMI_FOR_BITS_TYPES(X, ...)                                                                                  \
-    X(uchar, unsigned char, __VA_ARGS__)                                                                               \
-    X(ushort, unsigned short, __VA_ARGS__)                                                                             \
-    X(uint, unsigned int, __VA_ARGS__)                                                                                 \
-    X(ulong, unsigned long, __VA_ARGS__)                                                                               \
-    X(ulonglong, unsigned long long, __VA_ARGS__)                                                                      \
-    X(int8, int8_t, __VA_ARGS__)                                                                                       \
-    X(int16, int16_t, __VA_ARGS__)                                                                                     \
-    X(int32, int32_t, __VA_ARGS__)                                                                                     \
-    X(int64, int64_t, __VA_ARGS__)                                                                                     \
-    X(uint8, uint8_t, __VA_ARGS__)                                                                                     \
-    X(uint16, uint16_t, __VA_ARGS__)                                                                                   \
-    X(uint32, uint32_t, __VA_ARGS__)                                                                                   \
-    X(uint64, uint64_t, __VA_ARGS__)                                                                                   \
-    X(size, size_t, __VA_ARGS__)
+    X(ptrdiff, ptrdiff_t, __VA_ARGS__)                                                                                 \
+    SHMEMI_FOR_BITS_TYPES(X, __VA_ARGS__)
 #define SHMEMI_FOR_ORDER_TYPES SHMEMI_FOR_RMA_TYPES
 __extension__ typedef double _Complex shmemi_complexd;
 __extension__ typedef float _Complex shmemi_complexf;

@@ -10,73 +10,59 @@
 
 /* ---- Types -------------------------------------------------------------------------------------------------------
  * A _Generic list may not name compatible types twice, so each C type appears once, under one of its TYPENAMEs.
- * P and V are the parts of the routine's name before and after the TYPENAME. The last case has no comma. */
+ * P and V are the parts of the routine's name before and after the TYPENAME. A case begins with the comma that separates
+ * it from what precedes it. */
 
-#define SHMEMI_CASE(P, NAME, TYPE, V)                                                                                  \
-    TYPE:                                                                                                              \
-    P##NAME##_##V,
+/* clang-format off */
+#define SHMEMI_CASE(NAME, TYPE, P, V) , TYPE: P##NAME##_##V
+/* clang-format on */
 
-#define SHMEMI_CASES_OLD_AMO(P, V)                                                                                     \
-    SHMEMI_CASE(P, int, int, V)                                                                                        \
-    SHMEMI_CASE(P, longlong, long long, V)                                                                             \
-    long : P##long_##V
-
-#define SHMEMI_CASES_OLD_XAMO(P, V)                                                                                    \
-    SHMEMI_CASE(P, float, float, V)                                                                                    \
-    SHMEMI_CASE(P, double, double, V)                                                                                  \
-    SHMEMI_CASES_OLD_AMO(P, V)
+#define SHMEMI_CASES_OLD_AMO(P, V) SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_CASE, P, V)
+#define SHMEMI_CASES_OLD_XAMO(P, V) SHMEMI_FOR_OLD_XAMO_TYPES(SHMEMI_CASE, P, V)
 
 #define SHMEMI_CASES_AMO(P, V)                                                                                         \
-    SHMEMI_CASE(P, uint, unsigned int, V)                                                                              \
-    SHMEMI_CASE(P, ulong, unsigned long, V)                                                                            \
-    SHMEMI_CASE(P, ulonglong, unsigned long long, V)                                                                   \
+    SHMEMI_CASE(uint, unsigned int, P, V)                                                                              \
+    SHMEMI_CASE(ulong, unsigned long, P, V)                                                                            \
+    SHMEMI_CASE(ulonglong, unsigned long long, P, V)                                                                   \
     SHMEMI_CASES_OLD_AMO(P, V)
 
 #define SHMEMI_CASES_XAMO(P, V)                                                                                        \
-    SHMEMI_CASE(P, float, float, V)                                                                                    \
-    SHMEMI_CASE(P, double, double, V)                                                                                  \
+    SHMEMI_CASE(float, float, P, V)                                                                                    \
+    SHMEMI_CASE(double, double, P, V)                                                                                  \
     SHMEMI_CASES_AMO(P, V)
 
 #define SHMEMI_CASES_BAMO(P, V)                                                                                        \
-    SHMEMI_CASE(P, uint, unsigned int, V)                                                                              \
-    SHMEMI_CASE(P, ulong, unsigned long, V)                                                                            \
-    SHMEMI_CASE(P, ulonglong, unsigned long long, V)                                                                   \
-    SHMEMI_CASE(P, int32, int32_t, V)                                                                                  \
-    int64_t:                                                                                                           \
-    P##int64_##V
+    SHMEMI_CASE(uint, unsigned int, P, V)                                                                              \
+    SHMEMI_CASE(ulong, unsigned long, P, V)                                                                            \
+    SHMEMI_CASE(ulonglong, unsigned long long, P, V)                                                                   \
+    SHMEMI_CASE(int32, int32_t, P, V)                                                                                  \
+    SHMEMI_CASE(int64, int64_t, P, V)
 
-#define SHMEMI_CASES_WAIT(P, V)                                                                                        \
-    SHMEMI_CASE(P, short, short, V)                                                                                    \
-    SHMEMI_CASE(P, ushort, unsigned short, V)                                                                          \
-    SHMEMI_CASES_AMO(P, V)
+#define SHMEMI_CASES_WAIT(P, V) SHMEMI_FOR_SHORT_TYPES(SHMEMI_CASE, P, V) SHMEMI_CASES_AMO(P, V)
 
 #define SHMEMI_CASES_RMA(P, V)                                                                                         \
-    SHMEMI_CASE(P, longdouble, long double, V)                                                                         \
-    SHMEMI_CASE(P, char, char, V)                                                                                      \
-    SHMEMI_CASE(P, schar, signed char, V)                                                                              \
-    SHMEMI_CASE(P, uchar, unsigned char, V)                                                                            \
-    SHMEMI_CASE(P, short, short, V)                                                                                    \
-    SHMEMI_CASE(P, ushort, unsigned short, V)                                                                          \
+    SHMEMI_CASE(longdouble, long double, P, V)                                                                         \
+    SHMEMI_CASE(char, char, P, V)                                                                                      \
+    SHMEMI_CASE(schar, signed char, P, V)                                                                              \
+    SHMEMI_CASE(uchar, unsigned char, P, V)                                                                            \
+    SHMEMI_FOR_SHORT_TYPES(SHMEMI_CASE, P, V)                                                                          \
     SHMEMI_CASES_XAMO(P, V)
 
-#define SHMEMI_CASES_ARITHMETIC(P, V)                                                                                  \
-    SHMEMI_CASE(P, complexd, double _Complex, V)                                                                       \
-    SHMEMI_CASE(P, complexf, float _Complex, V)                                                                        \
-    SHMEMI_CASES_RMA(P, V)
+#define SHMEMI_CASES_ARITHMETIC(P, V) SHMEMI_FOR_COMPLEX_TYPES(SHMEMI_CASE, P, V) SHMEMI_CASES_RMA(P, V)
 
 #define SHMEMI_CASES_BITS(P, V)                                                                                        \
-    SHMEMI_CASE(P, uchar, unsigned char, V)                                                                            \
-    SHMEMI_CASE(P, ushort, unsigned short, V)                                                                          \
-    SHMEMI_CASE(P, int8, int8_t, V)                                                                                    \
-    SHMEMI_CASE(P, int16, int16_t, V)                                                                                  \
+    SHMEMI_CASE(uchar, unsigned char, P, V)                                                                            \
+    SHMEMI_CASE(ushort, unsigned short, P, V)                                                                          \
+    SHMEMI_CASE(int8, int8_t, P, V)                                                                                    \
+    SHMEMI_CASE(int16, int16_t, P, V)                                                                                  \
     SHMEMI_CASES_BAMO(P, V)
 
 /* ---- Forms ------------------------------------------------------------------------------------------------------- */
 
-#define SHMEMI_PLAIN(CASES, V, pointer, ...) _Generic(*(pointer), CASES(shmem_, V))(pointer, __VA_ARGS__)
+#define SHMEMI_PLAIN(CASES, V, pointer, ...) _Generic (*(pointer)CASES(shmem_, V))(pointer, __VA_ARGS__)
 #define SHMEMI_WITH_CONTEXT(CASES, V, ctx, pointer, ...)                                                               \
-    _Generic(*(pointer), CASES(shmem_ctx_, V))(ctx, pointer, __VA_ARGS__)
-#define SHMEMI_OF_TEAM(CASES, V, team, dest, ...) _Generic(*(dest), CASES(shmem_, V))(team, dest, __VA_ARGS__)
+    _Generic (*(pointer)CASES(shmem_ctx_, V))(ctx, pointer, __VA_ARGS__)
+#define SHMEMI_OF_TEAM(CASES, V, team, dest, ...) _Generic (*(dest)CASES(shmem_, V))(team, dest, __VA_ARGS__)
 
 /* SHMEMI_FORM_n: the plain form for n arguments, the form with a context for n + 1. */
 #define SHMEMI_4TH(a, b, c, d, ...) d

@@ -49,23 +49,12 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
 /* The payload and the signal may take different routes; the fence makes the payload arrive first. The signal is updated
  * even if there is no payload. */
 void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                       size_t nbytes, struct shmemi_signal signal, int pe)
+                       size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking)
 {
-    if (nbytes && put_with_signal(context, routine, dest, source, nbytes, signal, pe, true))
+    if (nbytes && put_with_signal(context, routine, dest, source, nbytes, signal, pe, is_blocking))
         return;
     if (nbytes)
-        shmemi_put(context, routine, dest, source, nbytes, pe);
-    shmemi_fence(context);
-    update_signal(context, routine, signal, pe);
-}
-
-void shmemi_put_signal_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                           size_t nbytes, struct shmemi_signal signal, int pe)
-{
-    if (nbytes && put_with_signal(context, routine, dest, source, nbytes, signal, pe, false))
-        return;
-    if (nbytes)
-        shmemi_put_nbi(context, routine, dest, source, nbytes, pe);
+        (is_blocking ? shmemi_put : shmemi_put_nbi)(context, routine, dest, source, nbytes, pe);
     shmemi_fence(context);
     update_signal(context, routine, signal, pe);
 }
@@ -86,25 +75,26 @@ SHMEMI_API(uint64_t, signal_fetch, (const uint64_t *sig_addr))
 DEFINE_SIGNAL(signal_set, SHMEM_SIGNAL_SET)
 DEFINE_SIGNAL(signal_add, SHMEM_SIGNAL_ADD)
 
-#define DEFINE_PUT_SIGNAL(verb, NAME, ELEMENT, SIZE)                                                                   \
+#define DEFINE_PUT_SIGNAL(NAME, ELEMENT, SIZE, IS_BLOCKING)                                                            \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,  \
                             int sig_op, int pe))                                                                       \
-    { shmemi_##verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),        \
-                    (struct shmemi_signal){sig_addr, signal, sig_op}, pe); }                                           \
+    { shmemi_put_signal(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),    \
+                        (struct shmemi_signal){sig_addr, signal, sig_op}, pe, IS_BLOCKING); }                          \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, size_t nelems,                \
                                   uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))                            \
-    { shmemi_##verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),           \
-                    (struct shmemi_signal){sig_addr, signal, sig_op}, shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
+    { shmemi_put_signal(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),       \
+                        (struct shmemi_signal){sig_addr, signal, sig_op},                                              \
+                        shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), IS_BLOCKING); }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
-    DEFINE_PUT_SIGNAL(put_signal, NAME##_put_signal, TYPE, sizeof(TYPE))                                               \
-    DEFINE_PUT_SIGNAL(put_signal_nbi, NAME##_put_signal_nbi, TYPE, sizeof(TYPE))
+    DEFINE_PUT_SIGNAL(NAME##_put_signal, TYPE, sizeof(TYPE), true)                                                     \
+    DEFINE_PUT_SIGNAL(NAME##_put_signal_nbi, TYPE, sizeof(TYPE), false)
 #define DEFINE_SIZE(BITS, BYTES, ...)                                                                                  \
-    DEFINE_PUT_SIGNAL(put_signal, put##BITS##_signal, void, BYTES)                                                     \
-    DEFINE_PUT_SIGNAL(put_signal_nbi, put##BITS##_signal_nbi, void, BYTES)
+    DEFINE_PUT_SIGNAL(put##BITS##_signal, void, BYTES, true)                                                           \
+    DEFINE_PUT_SIGNAL(put##BITS##_signal_nbi, void, BYTES, false)
 /* clang-format on */
 
 SHMEMI_FOR_RMA_TYPES(DEFINE_TYPE, )
 SHMEMI_FOR_SIZES(DEFINE_SIZE, )
-DEFINE_PUT_SIGNAL(put_signal, putmem_signal, void, 1)
-DEFINE_PUT_SIGNAL(put_signal_nbi, putmem_signal_nbi, void, 1)
+DEFINE_PUT_SIGNAL(putmem_signal, void, 1, true)
+DEFINE_PUT_SIGNAL(putmem_signal_nbi, void, 1, false)

@@ -92,35 +92,18 @@ static struct shmemi_stream_signal condition(const char *routine, uint64_t *addr
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-static void quiet(const struct call *call)
-{
-    shmemi_require(shmemi_stream_quiet(&call->stream));
-}
-
 /* Without bytes to transfer, quiet handles the events of a queue. */
-static void put(const struct call *call, void *dest, const void *source, size_t nbytes, int pe)
+static void move(const struct call *call, const void *symmetric, const void *local, size_t nbytes, int pe,
+                 int (*start)(const struct shmemi_stream *, const struct shmemi_stream_transfer *))
 {
     if (!nbytes) {
-        quiet(call);
+        shmemi_require(shmemi_stream_quiet(&call->stream));
         return;
     }
-    struct shmemi_stream_transfer put = transfer(call->routine, dest, source, nbytes, pe);
-    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, put.view, put.offset, nbytes);
+    struct shmemi_stream_transfer data = transfer(call->routine, symmetric, local, nbytes, pe);
+    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, data.view, data.offset, nbytes);
     shmemi_call_begin(&frame.call);
-    shmemi_require(shmemi_stream_put(&call->stream, &put));
-    shmemi_call_end(&frame.call);
-}
-
-static void get(const struct call *call, void *dest, const void *source, size_t nbytes, int pe)
-{
-    if (!nbytes) {
-        quiet(call);
-        return;
-    }
-    struct shmemi_stream_transfer get = transfer(call->routine, source, dest, nbytes, pe);
-    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, get.view, get.offset, nbytes);
-    shmemi_call_begin(&frame.call);
-    shmemi_require(shmemi_stream_get(&call->stream, &get));
+    shmemi_require(start(&call->stream, &data));
     shmemi_call_end(&frame.call);
 }
 
@@ -141,11 +124,6 @@ static void wait_until(const struct call *call, struct shmemi_stream_signal sign
     shmemi_require(shmemi_stream_wait(&call->stream, &signal));
 }
 
-static void barrier(const struct call *call, bool completes)
-{
-    shmemi_require(shmemi_stream_barrier(&call->stream, completes));
-}
-
 /* ---- The public routines, on streams and on queues ---------------------------------------------------------------- */
 
 /* clang-format off */
@@ -158,9 +136,9 @@ static void barrier(const struct call *call, bool completes)
 #define SHMEMI_UNPACK(...) __VA_ARGS__
 
 DEFINE(putmem, (void *dest, const void *source, size_t nbytes, int pe,),
-       put(&call, dest, source, nbytes, pe))
+       move(&call, dest, source, nbytes, pe, shmemi_stream_put))
 DEFINE(getmem, (void *dest, const void *source, size_t nbytes, int pe,),
-       get(&call, dest, source, nbytes, pe))
+       move(&call, source, dest, nbytes, pe, shmemi_stream_get))
 DEFINE(putmem_signal, (void *dest, const void *source, size_t nbytes, uint64_t *sig_addr, uint64_t signal, int sig_op,
                        int pe,),
        put_signal(&call, dest, source, nbytes, update(call.routine, sig_addr, signal, sig_op, pe), pe))
@@ -168,7 +146,7 @@ DEFINE(signal_op, (uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,),
        put_signal(&call, NULL, NULL, 0, update(call.routine, sig_addr, signal, sig_op, pe), pe))
 DEFINE(signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value,),
        wait_until(&call, condition(call.routine, sig_addr, cmp, cmp_value)))
-DEFINE(quiet, (), quiet(&call))
-DEFINE(sync_all, (), barrier(&call, false))
-DEFINE(barrier_all, (), barrier(&call, true))
+DEFINE(quiet, (), shmemi_require(shmemi_stream_quiet(&call.stream)))
+DEFINE(sync_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, false)))
+DEFINE(barrier_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, true)))
 /* clang-format on */

@@ -4,7 +4,14 @@
  */
 #include "shmem/internal.h"
 
-static struct shmemi_shape shape_of(const char *routine, const struct shmemi_strides *strides)
+/* Blocks of elements of size bytes. */
+struct strides {
+    size_t size, nelems;    /* bytes of an element, number of blocks */
+    ptrdiff_t dest, source; /* from block to block, in elements; at least a block */
+    size_t block;           /* elements in a block: 1 for iput and iget */
+};
+
+static struct shmemi_shape shape_of(const char *routine, const struct strides *strides)
 {
     const ptrdiff_t least = (ptrdiff_t)strides->block;
     if (strides->block > PTRDIFF_MAX || strides->dest < least || strides->source < least)
@@ -27,82 +34,63 @@ static size_t extent(const struct shmemi_shape *shape, size_t pitch)
     return bytes;
 }
 
-static bool is_empty(const struct shmemi_strides *strides)
+static void transfer(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                     struct strides strides, int pe, bool is_put)
 {
-    return strides->nelems == 0 || strides->block == 0;
-}
-
-void shmemi_iput(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                 struct shmemi_strides strides, int pe)
-{
-    size_t offset;
-    if (is_empty(&strides))
+    if (strides.nelems == 0 || strides.block == 0)
         return;
-    struct shmemi_shape shape = shape_of(routine, &strides);
+    const struct shmemi_shape shape = shape_of(routine, &strides);
     if (shmemi_shape_is_dense(&shape)) {
-        shmemi_put(context, routine, dest, source, shmemi_bytes_of(shape.rows, shape.width), pe);
+        (is_put ? shmemi_put : shmemi_get)(context, routine, dest, source, shmemi_bytes_of(shape.rows, shape.width),
+                                           pe);
         return;
     }
-    const struct shmemi_view *view = shmemi_reach(routine, dest, extent(&shape, shape.dest_pitch), pe, &offset);
-    struct shmemi_place place = shmemi_local_place(source, extent(&shape, shape.source_pitch));
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape.width * shape.rows);
-    shmemi_call_begin(&call.call);
-    shmemi_require(view->driver->put_strided(context, view, offset, &place, &shape));
-    shmemi_call_end(&call.call);
-}
-
-void shmemi_iget(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                 struct shmemi_strides strides, int pe)
-{
+    const size_t dest_bytes = extent(&shape, shape.dest_pitch), source_bytes = extent(&shape, shape.source_pitch);
     size_t offset;
-    if (is_empty(&strides))
-        return;
-    struct shmemi_shape shape = shape_of(routine, &strides);
-    if (shmemi_shape_is_dense(&shape)) {
-        shmemi_get(context, routine, dest, source, shmemi_bytes_of(shape.rows, shape.width), pe);
-        return;
-    }
-    const struct shmemi_view *view = shmemi_reach(routine, source, extent(&shape, shape.source_pitch), pe, &offset);
-    struct shmemi_place place = shmemi_local_place(dest, extent(&shape, shape.dest_pitch));
+    const struct shmemi_view *view = is_put ? shmemi_reach(routine, dest, dest_bytes, pe, &offset)
+                                            : shmemi_reach(routine, source, source_bytes, pe, &offset);
+    struct shmemi_place place =
+        is_put ? shmemi_local_place(source, source_bytes) : shmemi_local_place(dest, dest_bytes);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape.width * shape.rows);
     shmemi_call_begin(&call.call);
-    shmemi_require(view->driver->get_strided(context, view, offset, &place, &shape));
+    shmemi_require(is_put ? view->driver->put_strided(context, view, offset, &place, &shape)
+                          : view->driver->get_strided(context, view, offset, &place, &shape));
     shmemi_call_end(&call.call);
 }
 
 /* clang-format off */
-#define DEFINE_STRIDED(verb, NAME, ELEMENT, SIZE)                                                                      \
-    SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)) \
-    { shmemi_##verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                       \
-                    (struct shmemi_strides){SIZE, nelems, dst, sst, 1}, pe); }                                         \
+#define DEFINE_STRIDED(NAME, ELEMENT, SIZE, IS_PUT)                                                                    \
+    SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe))\
+    { transfer(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                            \
+               (struct strides){SIZE, nelems, dst, sst, 1}, pe, IS_PUT); }                                             \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, \
                                   size_t nelems, int pe))                                                              \
-    { shmemi_##verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                          \
-                    (struct shmemi_strides){SIZE, nelems, dst, sst, 1},                                                \
-                    shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
+    { transfer(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                               \
+               (struct strides){SIZE, nelems, dst, sst, 1},                                                            \
+               shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), IS_PUT); }
 
-#define DEFINE_BLOCKS(verb, NAME, ELEMENT, SIZE)                                                                       \
+#define DEFINE_BLOCKS(NAME, ELEMENT, SIZE, IS_PUT)                                                                     \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,          \
                             size_t nblocks, int pe))                                                                   \
-    { shmemi_##verb(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                       \
-                    (struct shmemi_strides){SIZE, nblocks, dst, sst, bsize}, pe); }                                    \
+    { transfer(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                            \
+               (struct strides){SIZE, nblocks, dst, sst, bsize}, pe, IS_PUT); }                                        \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, \
                                   size_t bsize, size_t nblocks, int pe))                                               \
-    { shmemi_##verb(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                          \
-                    (struct shmemi_strides){SIZE, nblocks, dst, sst, bsize},                                           \
-                    shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
+    { transfer(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                               \
+               (struct strides){SIZE, nblocks, dst, sst, bsize},                                                       \
+               shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), IS_PUT); }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
-    DEFINE_STRIDED(iput, NAME##_iput, TYPE, sizeof(TYPE))                                                              \
-    DEFINE_STRIDED(iget, NAME##_iget, TYPE, sizeof(TYPE))                                                              \
-    DEFINE_BLOCKS(iput, NAME##_ibput, TYPE, sizeof(TYPE))                                                              \
-    DEFINE_BLOCKS(iget, NAME##_ibget, TYPE, sizeof(TYPE))
+    DEFINE_STRIDED(NAME##_iput, TYPE, sizeof(TYPE), true)                                                              \
+    DEFINE_STRIDED(NAME##_iget, TYPE, sizeof(TYPE), false)                                                             \
+    DEFINE_BLOCKS(NAME##_ibput, TYPE, sizeof(TYPE), true)                                                              \
+    DEFINE_BLOCKS(NAME##_ibget, TYPE, sizeof(TYPE), false)
 
 #define DEFINE_SIZE(BITS, BYTES, ...)                                                                                  \
-    DEFINE_STRIDED(iput, iput##BITS, void, BYTES)                                                                      \
-    DEFINE_STRIDED(iget, iget##BITS, void, BYTES)                                                                      \
-    DEFINE_BLOCKS(iput, ibput##BITS, void, BYTES)                                                                      \
-    DEFINE_BLOCKS(iget, ibget##BITS, void, BYTES)
+    DEFINE_STRIDED(iput##BITS, void, BYTES, true)                                                                      \
+    DEFINE_STRIDED(iget##BITS, void, BYTES, false)                                                                     \
+    DEFINE_BLOCKS(ibput##BITS, void, BYTES, true)                                                                      \
+    DEFINE_BLOCKS(ibget##BITS, void, BYTES, false)
 /* clang-format on */
 
 SHMEMI_FOR_RMA_TYPES(DEFINE_TYPE, )

@@ -31,12 +31,17 @@ struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle
 
 /* ---- Members ----------------------------------------------------------------------------------------------------- */
 
-static int my_position(const struct shmemi_team *team)
+/* Position of a PE of the world in a team, or -1. */
+static int position_of(const struct shmemi_team *team, int world_pe)
 {
-    for (int i = 0; i < team->n_pes; i++)
-        if (shmemi_team_world_pe(team, i) == shmemi_job.pe)
-            return i;
-    return -1;
+    if (team->world_pes || team->stride == 0) {
+        for (int i = 0; i < team->n_pes; i++)
+            if (shmemi_team_world_pe(team, i) == world_pe)
+                return i;
+        return -1;
+    }
+    int distance = world_pe - team->start, position = distance / team->stride;
+    return distance % team->stride == 0 && position >= 0 && position < team->n_pes ? position : -1;
 }
 
 static void add_to_part(struct shmemi_team_part *part, int pe, bool is_me)
@@ -87,13 +92,6 @@ static int set_members(struct shmemi_team *team, const struct shmemi_team *paren
     return 0;
 }
 
-static void free_parts(struct shmemi_team *team)
-{
-    free(team->node.pes);
-    free(team->leaders.pes);
-    free(team->world_pes);
-}
-
 /* ---- Making and destroying --------------------------------------------------------------------------------------- */
 
 static int open_team(struct shmemi_team *team, unsigned slot, uint64_t number)
@@ -127,7 +125,9 @@ static void close_team(struct shmemi_team *team)
 {
     if (team->collective)
         shmemi_team_slot_raise_number(team->slot, shmemi_collective_close(team));
-    free_parts(team);
+    free(team->node.pes);
+    free(team->leaders.pes);
+    free(team->world_pes);
 }
 
 /* A team that this PE is to be a member of. */
@@ -166,7 +166,7 @@ static struct shmemi_team *make_team(const struct shmemi_team *parent, const str
     team->config = config_of(plan);
     int rc = set_members(team, parent, plan->start, plan->stride, plan->size);
     if (!rc) {
-        team->my_pe = my_position(team);
+        team->my_pe = position_of(team, shmemi_job.pe);
         rc = open_team(team, slot, number);
     }
     if (!rc)
@@ -389,19 +389,6 @@ SHMEMI_API(int, team_get_config, (shmem_team_t team, long config_mask, shmem_tea
     if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
         config->num_contexts = shmemi_team_of(team)->config.num_contexts;
     return 0;
-}
-
-/* Position of a PE of the world in a team, or -1. */
-static int position_of(const struct shmemi_team *team, int world_pe)
-{
-    if (team->world_pes || team->stride == 0) {
-        for (int i = 0; i < team->n_pes; i++)
-            if (shmemi_team_world_pe(team, i) == world_pe)
-                return i;
-        return -1;
-    }
-    int distance = world_pe - team->start, position = distance / team->stride;
-    return distance % team->stride == 0 && position >= 0 && position < team->n_pes ? position : -1;
 }
 
 SHMEMI_API(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))

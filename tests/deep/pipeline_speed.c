@@ -92,15 +92,15 @@ static size_t bytes_of(const struct subject *subject)
 static void send(struct subject *subject)
 {
     struct shmemi_far_side far = shmemi_far_place(subject->place);
-    struct shmemi_pipeline_source source = {.size = bytes_of(subject), .pack = pack, .argument = &subject->objects};
-    CHECK(!shmemi_pipeline_send(&far, &source));
+    struct shmemi_pipeline_data source = {.size = bytes_of(subject), .pack = pack, .argument = &subject->objects};
+    CHECK(!shmemi_pipeline_copy(&far, &source));
 }
 
 static void receive(struct subject *subject)
 {
     struct shmemi_far_side far = shmemi_far_place(subject->place);
-    struct shmemi_pipeline_dest dest = {.size = bytes_of(subject), .unpack = unpack, .argument = &subject->objects};
-    CHECK(!shmemi_pipeline_receive(&far, &dest));
+    struct shmemi_pipeline_data dest = {.size = bytes_of(subject), .unpack = unpack, .argument = &subject->objects};
+    CHECK(!shmemi_pipeline_copy(&far, &dest));
 }
 
 /* The objects as direct ranges. */
@@ -113,8 +113,8 @@ static void send_direct(struct subject *subject)
     for (size_t i = 0; i < objects->n; i++)
         direct[i] =
             (struct shmemi_direct_range){i * objects->width, objects->width, subject->locked + i * objects->width};
-    struct shmemi_pipeline_source source = {bytes_of(subject), pack, objects, direct, objects->n};
-    CHECK(!shmemi_pipeline_send(&far, &source));
+    struct shmemi_pipeline_data source = {bytes_of(subject), pack, NULL, objects, direct, objects->n};
+    CHECK(!shmemi_pipeline_copy(&far, &source));
 }
 
 static void send_locked(struct subject *subject)

@@ -48,7 +48,7 @@ static void check_range(const struct shmemi_direct_range *range, const void *byt
 static void check_ranges(const struct shmemi_graph *graph, struct object *object)
 {
     struct shmemi_direct_ranges ranges;
-    shmemi_direct_ranges_open(&ranges, graph, &far_side);
+    shmemi_direct_ranges_open(&ranges, graph, 0, graph->size, &far_side);
     CHECK(ranges.n == 3);
     check_range(&ranges.range[0], object->first, offsetof(struct object, next) - offsetof(struct object, first), graph);
     check_range(&ranges.range[1], object->last, sizeof *object - offsetof(struct object, last), graph);
@@ -60,14 +60,14 @@ static void check_ranges(const struct shmemi_graph *graph, struct object *object
 static void check_part(const struct shmemi_graph *graph, struct object *object)
 {
     struct shmemi_direct_ranges whole, part;
-    shmemi_direct_ranges_open(&whole, graph, &far_side);
+    shmemi_direct_ranges_open(&whole, graph, 0, graph->size, &far_side);
     size_t begin = whole.range[0].at + 64, end = whole.range[2].at + LARGE;
-    shmemi_direct_ranges_open_part(&part, graph, begin, end, &far_side);
+    shmemi_direct_ranges_open(&part, graph, begin, end, &far_side);
     CHECK(part.n == 3 && part.range[0].at == 0 && part.range[0].bytes == object->first + 64);
     CHECK(part.range[0].size == whole.range[0].size - 64 && part.range[1].at == whole.range[1].at - begin);
     CHECK(part.range[1].size == whole.range[1].size && part.range[2].size == LARGE);
     shmemi_direct_ranges_close(&part);
-    shmemi_direct_ranges_open_part(&part, graph, begin, begin + LARGE - 1, &far_side);
+    shmemi_direct_ranges_open(&part, graph, begin, begin + LARGE - 1, &far_side);
     CHECK(part.n == 0);
     shmemi_direct_ranges_close(&part);
     shmemi_direct_ranges_close(&whole);
@@ -77,7 +77,7 @@ static void check_host(const struct shmemi_graph *graph)
 {
     struct shmemi_direct_ranges ranges;
     const struct shmemi_far_side host = shmemi_far_place(shmemi_place_host(&ranges));
-    shmemi_direct_ranges_open(&ranges, graph, &host);
+    shmemi_direct_ranges_open(&ranges, graph, 0, graph->size, &host);
     CHECK(ranges.n == 0);
     shmemi_direct_ranges_close(&ranges);
 }

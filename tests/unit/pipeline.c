@@ -231,9 +231,9 @@ static void make_far(struct far *far, enum way way, char *memory)
 
 static int send(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
 {
-    struct shmemi_pipeline_source source = {data->size, pack, data, direct, n_direct};
+    struct shmemi_pipeline_data source = {data->size, pack, NULL, data, direct, n_direct};
     memset(data->met, 0, data->size);
-    int rc = shmemi_pipeline_send(&far->side, &source);
+    int rc = shmemi_pipeline_copy(&far->side, &source);
     if (!rc && shmemi_context_has_pending(&far->context))
         rc = shmemi_drivers_quiet(&far->context);
     return rc;
@@ -241,9 +241,9 @@ static int send(struct far *far, const struct data *data, const struct shmemi_di
 
 static int receive(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
 {
-    struct shmemi_pipeline_dest dest = {data->size, unpack, data, direct, n_direct};
+    struct shmemi_pipeline_data dest = {data->size, NULL, unpack, data, direct, n_direct};
     memset(data->met, 0, data->size);
-    return shmemi_pipeline_receive(&far->side, &dest);
+    return shmemi_pipeline_copy(&far->side, &dest);
 }
 
 static void check_send(struct data *data, enum way way, const struct shmemi_direct_range *direct, size_t n)

@@ -7,7 +7,7 @@
 
 static const uint64_t null_pointer;
 
-static int send_links(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+static void send_links(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
     struct shmemi_part_links links = shmemi_part_links(part);
     for (size_t link = links.first; link < links.end && !transfers->status; link++) {
@@ -16,55 +16,48 @@ static int send_links(struct shmemi_transfers *transfers, const struct shmemi_pa
             shmemi_transfers_send(transfers, shmemi_part_device(part) + shmemi_part_offset(part, link),
                                   *to == SHMEMI_LINK_NULL ? (const void *)&null_pointer : to, sizeof *to, NULL);
     }
-    return transfers->status;
 }
 
 /* Copies by one thread to one object take effect in order, so there is no wait between an object and its pointers. */
-static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+static void send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n; i++)
-        if (shmemi_transfers_send(&transfers, shmemi_part_device(&parts[i]), shmemi_part_host(&parts[i]), parts[i].size,
-                                  NULL) ||
-            send_links(&transfers, &parts[i]))
-            break;
-    return shmemi_transfers_end(&transfers);
-}
-
-static int send_as_it_is(struct shmemi_transfers *transfers, const struct shmemi_part *part, size_t link)
-{
-    return shmemi_transfers_send(transfers, shmemi_part_device(part) + shmemi_part_offset(part, link),
-                                 shmemi_part_host(part) + shmemi_part_offset(part, link), sizeof(void *), NULL);
+    if (!shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size, NULL))
+        send_links(transfers, part);
 }
 
 /* Also sends null and unchanged pointers, since here the object has not been transferred before. */
+static void send_pointers_of_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+{
+    struct shmemi_part_links links = shmemi_part_links(part);
+    for (size_t link = links.first; link < links.end && !transfers->status; link++)
+        if (!shmemi_part_is_replaced(part, link))
+            shmemi_transfers_send(transfers, shmemi_part_device(part) + shmemi_part_offset(part, link),
+                                  shmemi_part_host(part) + shmemi_part_offset(part, link), sizeof(void *), NULL);
+    if (!transfers->status)
+        send_links(transfers, part);
+}
+
+static void receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+{
+    struct shmemi_gaps gap = {0};
+    while (!transfers->status && shmemi_part_next_gap(part, &gap))
+        shmemi_transfers_receive(transfers, (char *)part->copy->address + gap.begin, part->copy->device + gap.begin,
+                                 gap.size, NULL);
+}
+
 int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++) {
-        struct shmemi_part_links links = shmemi_part_links(&parts[i]);
-        for (size_t link = links.first; link < links.end && !transfers.status; link++)
-            if (!shmemi_part_is_replaced(&parts[i], link))
-                send_as_it_is(&transfers, &parts[i], link);
-        if (!transfers.status)
-            send_links(&transfers, &parts[i]);
-    }
-    return shmemi_transfers_end(&transfers);
+    return shmemi_transfers_of_parts(space, parts, n, send_pointers_of_part);
+}
+
+static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
+{
+    return shmemi_transfers_of_parts(space, parts, n, send_part);
 }
 
 static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++) {
-        struct shmemi_gaps gap = {0};
-        while (!transfers.status && shmemi_part_next_gap(&parts[i], &gap))
-            shmemi_transfers_receive(&transfers, (char *)parts[i].copy->address + gap.begin,
-                                     parts[i].copy->device + gap.begin, gap.size, NULL);
-    }
-    return shmemi_transfers_end(&transfers);
+    return shmemi_transfers_of_parts(space, parts, n, receive_part);
 }
 
 const struct shmemi_technique shmemi_technique_base = {

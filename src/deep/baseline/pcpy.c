@@ -6,7 +6,6 @@
  */
 #include "deep/space/technique.h"
 
-#include <errno.h>
 #include <string.h>
 
 struct saved {
@@ -42,59 +41,41 @@ static struct saved *save(struct shmemi_transfers *transfers, const struct shmem
     return saved;
 }
 
-static void replace_pointers(const struct shmemi_part *part, struct shmemi_part_links links)
-{
-    for (size_t i = links.first; i < links.end; i++) {
-        const struct shmemi_graph_link *link = &part->copy->batch->graph.links[i];
-        uint64_t value = shmemi_link_value(link);
-        if (link->to != SHMEMI_LINK_OPAQUE)
-            memcpy(shmemi_part_host(part) + shmemi_part_offset(part, i), &value, sizeof value);
-    }
-}
-
-static int send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+static void send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
     struct shmemi_part_links links = shmemi_part_links(part);
     struct saved *saved = NULL;
     if (shmemi_part_has_associated(part, links)) {
         saved = save(transfers, part, links);
         if (!saved)
-            return transfers->status = -ENOMEM;
-        replace_pointers(part, links);
+            return;
+        shmemi_part_set_pointers(part, links, shmemi_part_host(part));
     }
-    return shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size,
-                                 saved ? &saved->afterwards : NULL);
+    shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size,
+                          saved ? &saved->afterwards : NULL);
 }
 
-static int receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+static void receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
     struct shmemi_part_links links = shmemi_part_links(part);
     struct saved *saved = NULL;
     if (shmemi_part_has_associated(part, links)) {
         saved = save(transfers, part, links);
         if (!saved)
-            return transfers->status = -ENOMEM;
+            return;
     }
-    return shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size,
-                                    saved ? &saved->afterwards : NULL);
+    shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size,
+                             saved ? &saved->afterwards : NULL);
 }
 
 static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++)
-        send_part(&transfers, &parts[i]);
-    return shmemi_transfers_end(&transfers);
+    return shmemi_transfers_of_parts(space, parts, n, send_part);
 }
 
 static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++)
-        receive_part(&transfers, &parts[i]);
-    return shmemi_transfers_end(&transfers);
+    return shmemi_transfers_of_parts(space, parts, n, receive_part);
 }
 
 const struct shmemi_technique shmemi_technique_pcpy = {

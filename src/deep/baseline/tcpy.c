@@ -6,7 +6,6 @@
 #include "deep/space/technique.h"
 #include "gpu/processor.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { STREAMING_FROM = 64 << 10 };
@@ -51,58 +50,41 @@ static struct temporary *make(struct shmemi_transfers *transfers, const struct s
     return temporary;
 }
 
-static void set_pointers(struct temporary *temporary, struct shmemi_part_links links)
-{
-    const struct shmemi_part *part = &temporary->part;
-    for (size_t i = links.first; i < links.end; i++) {
-        const struct shmemi_graph_link *link = &part->copy->batch->graph.links[i];
-        uint64_t value = shmemi_link_value(link);
-        if (link->to != SHMEMI_LINK_OPAQUE)
-            memcpy(temporary->bytes + shmemi_part_offset(part, i), &value, sizeof value);
-    }
-}
-
-static int send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+static void send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
     struct shmemi_part_links links = shmemi_part_links(part);
-    if (!shmemi_part_has_associated(part, links))
-        return shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size, NULL);
+    if (!shmemi_part_has_associated(part, links)) {
+        shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size, NULL);
+        return;
+    }
     struct temporary *temporary = make(transfers, part, drop);
     if (!temporary)
-        return transfers->status = -ENOMEM;
+        return;
     memcpy(temporary->bytes, shmemi_part_host(part), part->size);
-    set_pointers(temporary, links);
-    return shmemi_transfers_send(transfers, shmemi_part_device(part), temporary->bytes, part->size,
-                                 &temporary->afterwards);
+    shmemi_part_set_pointers(part, links, temporary->bytes);
+    shmemi_transfers_send(transfers, shmemi_part_device(part), temporary->bytes, part->size, &temporary->afterwards);
 }
 
-static int receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
+static void receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
-    if (!shmemi_part_has_associated(part, shmemi_part_links(part)))
-        return shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size, NULL);
-    struct temporary *temporary = make(transfers, part, copy_back);
-    if (!temporary)
-        return transfers->status = -ENOMEM;
-    return shmemi_transfers_receive(transfers, temporary->bytes, shmemi_part_device(part), part->size,
-                                    &temporary->afterwards);
+    struct temporary *temporary = NULL;
+    if (shmemi_part_has_associated(part, shmemi_part_links(part))) {
+        temporary = make(transfers, part, copy_back);
+        if (!temporary)
+            return;
+    }
+    shmemi_transfers_receive(transfers, temporary ? temporary->bytes : shmemi_part_host(part), shmemi_part_device(part),
+                             part->size, temporary ? &temporary->afterwards : NULL);
 }
 
 static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++)
-        send_part(&transfers, &parts[i]);
-    return shmemi_transfers_end(&transfers);
+    return shmemi_transfers_of_parts(space, parts, n, send_part);
 }
 
 static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    struct shmemi_transfers transfers;
-    shmemi_transfers_begin(&transfers, space);
-    for (size_t i = 0; i < n && !transfers.status; i++)
-        receive_part(&transfers, &parts[i]);
-    return shmemi_transfers_end(&transfers);
+    return shmemi_transfers_of_parts(space, parts, n, receive_part);
 }
 
 const struct shmemi_technique shmemi_technique_tcpy = {

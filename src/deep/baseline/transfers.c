@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ void *shmemi_afterwards_make(struct shmemi_transfers *transfers, size_t size,
         afterwards = malloc(size);
         if (!afterwards) {
             shmemi_error("deep copy: no memory for a temporary copy of %zu bytes", size);
+            transfers->status = -ENOMEM;
             return NULL;
         }
         afterwards->size = size;
@@ -189,6 +191,16 @@ int shmemi_transfers_end(struct shmemi_transfers *transfers)
     return transfers->status;
 }
 
+int shmemi_transfers_of_parts(struct shmemi_space *space, const struct shmemi_part *parts, size_t n,
+                              void (*transfer)(struct shmemi_transfers *, const struct shmemi_part *))
+{
+    struct shmemi_transfers transfers;
+    shmemi_transfers_begin(&transfers, space);
+    for (size_t i = 0; i < n && !transfers.status; i++)
+        transfer(&transfers, &parts[i]);
+    return shmemi_transfers_end(&transfers);
+}
+
 /* ---- Parts ------------------------------------------------------------------------------------------------------- */
 
 struct shmemi_part_links shmemi_part_links(const struct shmemi_part *part)
@@ -227,6 +239,16 @@ static uintptr_t pointer_at(const struct shmemi_part *part, size_t link)
     uintptr_t pointer;
     memcpy(&pointer, shmemi_part_host(part) + shmemi_part_offset(part, link), sizeof pointer);
     return pointer;
+}
+
+void shmemi_part_set_pointers(const struct shmemi_part *part, struct shmemi_part_links links, char *bytes)
+{
+    for (size_t i = links.first; i < links.end; i++) {
+        const struct shmemi_graph_link *link = &part->copy->batch->graph.links[i];
+        uint64_t value = link->to == SHMEMI_LINK_NULL ? 0 : link->to;
+        if (link->to != SHMEMI_LINK_OPAQUE)
+            memcpy(bytes + shmemi_part_offset(part, i), &value, sizeof value);
+    }
 }
 
 bool shmemi_part_is_replaced(const struct shmemi_part *part, size_t link)

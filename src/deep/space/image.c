@@ -33,26 +33,19 @@ static void unpack(const void *argument, size_t at, const char *bytes, size_t nb
     shmemi_image_scatter(data->image.graph, data->begin + at, bytes, nbytes);
 }
 
-static int send_run(struct shmemi_space *space, const struct run *run)
+static int move_run(struct shmemi_space *space, const struct run *run, bool is_send)
 {
     struct data data = {.image = {.graph = &run->batch->graph}, .begin = run->begin};
     struct shmemi_far_side far = shmemi_far_place(shmemi_space_place(&space->memory, run->batch->base + run->begin));
     struct shmemi_direct_ranges direct;
-    shmemi_direct_ranges_open_part(&direct, &run->batch->graph, run->begin, run->end, &far);
-    struct shmemi_pipeline_source source = {run->end - run->begin, pack, &data, direct.range, direct.n};
-    int rc = shmemi_pipeline_send(&far, &source);
-    shmemi_direct_ranges_close(&direct);
-    return rc;
-}
-
-static int receive_run(struct shmemi_space *space, const struct run *run)
-{
-    struct data data = {.image = {.graph = &run->batch->graph}, .begin = run->begin};
-    struct shmemi_far_side far = shmemi_far_place(shmemi_space_place(&space->memory, run->batch->base + run->begin));
-    struct shmemi_direct_ranges direct;
-    shmemi_direct_ranges_open_part(&direct, &run->batch->graph, run->begin, run->end, &far);
-    struct shmemi_pipeline_dest dest = {run->end - run->begin, unpack, &data, direct.range, direct.n};
-    int rc = shmemi_pipeline_receive(&far, &dest);
+    shmemi_direct_ranges_open(&direct, &run->batch->graph, run->begin, run->end, &far);
+    struct shmemi_pipeline_data all = {.size = run->end - run->begin,
+                                       .pack = is_send ? pack : NULL,
+                                       .unpack = is_send ? NULL : unpack,
+                                       .argument = &data,
+                                       .direct = direct.range,
+                                       .n_direct = direct.n};
+    int rc = shmemi_pipeline_copy(&far, &all);
     shmemi_direct_ranges_close(&direct);
     return rc;
 }
@@ -72,27 +65,26 @@ static bool adjoins(const struct shmemi_part *left, const struct shmemi_part *ri
            left->at + left->size == left->copy->size && !right->at;
 }
 
-static int for_each_run(struct shmemi_space *space, const struct shmemi_part *parts, size_t n,
-                        int (*move)(struct shmemi_space *, const struct run *))
+static int move_runs(struct shmemi_space *space, const struct shmemi_part *parts, size_t n, bool is_send)
 {
     int rc = 0;
     for (size_t i = 0, next; i < n && !rc; i = next) {
         struct run run = run_of(&parts[i]);
         for (next = i + 1; next < n && adjoins(&parts[next - 1], &parts[next]); next++)
             run.end = run_of(&parts[next]).end;
-        rc = move(space, &run);
+        rc = move_run(space, &run, is_send);
     }
     return rc;
 }
 
 static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    return for_each_run(space, parts, n, send_run);
+    return move_runs(space, parts, n, true);
 }
 
 static int receive(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)
 {
-    return for_each_run(space, parts, n, receive_run);
+    return move_runs(space, parts, n, false);
 }
 
 /* All copies of the batch are new, so the bytes between two pointers may be overwritten. */
@@ -105,7 +97,7 @@ static int send_pointers(struct shmemi_space *space, const struct shmemi_part *p
     for (size_t i = 0, next; i < n_links && !rc; i = next) {
         for (next = i + 1; next < n_links && links[next].at - links[next - 1].at <= GAP_MAX; next++)
             ;
-        rc = send_run(space, &(struct run){batch, links[i].at, links[next - 1].at + sizeof(void *)});
+        rc = move_run(space, &(struct run){batch, links[i].at, links[next - 1].at + sizeof(void *)}, true);
     }
     return rc;
 }

@@ -65,7 +65,7 @@ void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_sp
 int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t link,
                               const uint64_t *value);
 /* Memory of this size that begins with a struct shmemi_afterwards; reused if possible, since each new page costs a
- * fault. Logs it and returns NULL if there is none. */
+ * fault. If there is none, logs that, sets the status and returns NULL. */
 void *shmemi_afterwards_make(struct shmemi_transfers *transfers, size_t size,
                              void (*run)(struct shmemi_afterwards *, int));
 void shmemi_afterwards_free(struct shmemi_afterwards *afterwards);
@@ -76,6 +76,10 @@ int shmemi_transfers_receive(struct shmemi_transfers *transfers, void *host, uin
                              struct shmemi_afterwards *afterwards);
 /* Wait for all transfers. Returns the first error. */
 int shmemi_transfers_end(struct shmemi_transfers *transfers);
+/* The transfers of a call that transfers parts one after the other: begins them, and ends them after the last part or the
+ * first error. */
+int shmemi_transfers_of_parts(struct shmemi_space *space, const struct shmemi_part *parts, size_t n,
+                              void (*transfer)(struct shmemi_transfers *, const struct shmemi_part *));
 
 /* ---- Parts ------------------------------------------------------------------------------------------------------- */
 
@@ -109,12 +113,8 @@ static inline size_t shmemi_part_offset(const struct shmemi_part *part, size_t l
     return shmemi_link_offset(part->copy, link) - part->at;
 }
 
-/* The value of the pointer on the device. */
-static inline uint64_t shmemi_link_value(const struct shmemi_graph_link *link)
-{
-    return link->to == SHMEMI_LINK_NULL ? 0 : link->to;
-}
-
+/* Give a part's pointers the values that they have on the device: in the part itself or in a copy of it. */
+void shmemi_part_set_pointers(const struct shmemi_part *part, struct shmemi_part_links links, char *bytes);
 /* Whether the device has another value for a pointer: it is followed or weak, and not null. */
 bool shmemi_part_is_replaced(const struct shmemi_part *part, size_t link);
 /* Whether any pointer of a part is not null. */

@@ -69,10 +69,15 @@ struct array {
         strides[MOST_RANKS]; /* strides in bytes; that of a dimension with one element is ignored */
 };
 
+static int refuse(int rc, const char *cause, const char **cause_p)
+{
+    *cause_p = cause;
+    return rc;
+}
+
 static int too_large(const char **cause_p)
 {
-    *cause_p = "the array is larger than memory";
-    return -EOVERFLOW;
+    return refuse(-EOVERFLOW, "the array is larger than memory", cause_p);
 }
 
 static bool is_empty(const struct array *array)
@@ -90,10 +95,9 @@ static int measure(const struct array *array, uint64_t *nbytes_p, const char **c
     if (is_empty(array))
         return 0;
     for (size_t i = 0; i < array->rank; i++) {
-        if (array->extents[i] != 1 && (uint64_t)array->strides[i] != nbytes) {
-            *cause_p = "there are gaps between the elements of the array section, or they run backwards";
-            return -EINVAL;
-        }
+        if (array->extents[i] != 1 && (uint64_t)array->strides[i] != nbytes)
+            return refuse(-EINVAL, "there are gaps between the elements of the array section, or they run backwards",
+                          cause_p);
         if (__builtin_mul_overflow(nbytes, (uint64_t)array->extents[i], &nbytes))
             return too_large(cause_p);
     }
@@ -107,40 +111,30 @@ static int count_elements(const struct array *array, const struct shmemi_type *e
 {
     bool fits = shmemi_type_is_character(element) ? array->element_size % element->size == 0
                                                   : array->element_size == element->size;
-    if (!fits) {
-        *cause_p = "the elements of the array have another size than the type";
-        return -EINVAL;
-    }
+    if (!fits)
+        return refuse(-EINVAL, "the elements of the array have another size than the type", cause_p);
     uint64_t nbytes = 0;
     int rc = measure(array, &nbytes, cause_p);
     *n_p = rc ? 0 : (size_t)(nbytes / element->size);
     return rc;
 }
 
-static int wrong_rank(const char **cause_p)
-{
-    *cause_p = "the rank of the array differs from that of the field";
-    return -EINVAL;
-}
+static const char wrong_rank[] = "the rank of the array differs from that of the field";
 
-static int read_cfi(size_t rank, const struct shmemi_type *element, const void *bytes, size_t *n_p,
-                    const char **cause_p)
+static int read_cfi(const void *bytes, struct array *array, const char **cause_p)
 {
     struct cfi_descriptor descriptor;
-    struct array array = {.rank = rank};
-    memcpy(&descriptor, bytes, cfi_size(rank));
-    if (descriptor.rank < 0 || (size_t)descriptor.rank != rank)
-        return wrong_rank(cause_p);
-    array.element_size = descriptor.element_size;
-    for (size_t i = 0; i < rank; i++) {
-        array.extents[i] = descriptor.dimensions[i].extent;
-        array.strides[i] = descriptor.dimensions[i].stride;
-        if (array.extents[i] < 0) {
-            *cause_p = "the array has a negative extent";
-            return -EINVAL;
-        }
+    memcpy(&descriptor, bytes, cfi_size(array->rank));
+    if (descriptor.rank < 0 || (size_t)descriptor.rank != array->rank)
+        return refuse(-EINVAL, wrong_rank, cause_p);
+    array->element_size = descriptor.element_size;
+    for (size_t i = 0; i < array->rank; i++) {
+        array->extents[i] = descriptor.dimensions[i].extent;
+        array->strides[i] = descriptor.dimensions[i].stride;
+        if (array->extents[i] < 0)
+            return refuse(-EINVAL, "the array has a negative extent", cause_p);
     }
-    return count_elements(&array, element, n_p, cause_p);
+    return 0;
 }
 
 /* In Fortran an upper bound below the lower one means an empty array. False on overflow. */
@@ -154,22 +148,20 @@ static bool gfortran_extent(const struct gfortran_dimension *dimension, int64_t 
            !__builtin_add_overflow(*extent_p, 1, extent_p);
 }
 
-static int read_gfortran(size_t rank, const struct shmemi_type *element, const void *bytes, size_t *n_p,
-                         const char **cause_p)
+static int read_gfortran(const void *bytes, struct array *array, const char **cause_p)
 {
     struct gfortran_descriptor descriptor;
-    struct array array = {.rank = rank};
-    memcpy(&descriptor, bytes, gfortran_size(rank));
-    if (descriptor.rank < 0 || (size_t)descriptor.rank != rank)
-        return wrong_rank(cause_p);
-    array.element_size = descriptor.element_size;
-    for (size_t i = 0; i < rank; i++) {
+    memcpy(&descriptor, bytes, gfortran_size(array->rank));
+    if (descriptor.rank < 0 || (size_t)descriptor.rank != array->rank)
+        return refuse(-EINVAL, wrong_rank, cause_p);
+    array->element_size = descriptor.element_size;
+    for (size_t i = 0; i < array->rank; i++) {
         const struct gfortran_dimension *dimension = &descriptor.dimensions[i];
-        if (!gfortran_extent(dimension, &array.extents[i]) ||
-            __builtin_mul_overflow(dimension->stride, descriptor.span, &array.strides[i]))
+        if (!gfortran_extent(dimension, &array->extents[i]) ||
+            __builtin_mul_overflow(dimension->stride, descriptor.span, &array->strides[i]))
             return too_large(cause_p);
     }
-    return count_elements(&array, element, n_p, cause_p);
+    return 0;
 }
 
 int shmemi_dope_read(enum shmemi_field_kind kind, size_t rank, const struct shmemi_type *element,
@@ -179,10 +171,12 @@ int shmemi_dope_read(enum shmemi_field_kind kind, size_t rank, const struct shme
     *n_p = 0;
     if (!*address_p)
         return 0;
-    if (kind == SHMEMI_FIELD_CFI)
-        return read_cfi(rank, element, descriptor, n_p, cause_p);
-    if (rank)
-        return read_gfortran(rank, element, descriptor, n_p, cause_p);
-    *n_p = 1;
-    return 0;
+    if (kind == SHMEMI_FIELD_GFORTRAN && !rank) {
+        *n_p = 1;
+        return 0;
+    }
+    struct array array = {.rank = rank};
+    int rc =
+        kind == SHMEMI_FIELD_CFI ? read_cfi(descriptor, &array, cause_p) : read_gfortran(descriptor, &array, cause_p);
+    return rc ? rc : count_elements(&array, element, n_p, cause_p);
 }

@@ -208,7 +208,7 @@ static size_t length_of(const char *routine, int nreduce)
     SHMEMI_API(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,    \
                                        ACTIVE_SET, long *pSync))                                                       \
     { shmemi_call_alltoalls("shmem_alltoalls" #BITS, TEAM_OF(alltoalls##BITS), dest, source,                           \
-                            (struct shmemi_call_strides){SIZE, nelems, dst, sst}); }
+                            (struct shmemi_alltoall_strides){SIZE, nelems, dst, sst}); }
 DEFINE_SIZE(32, 4)
 DEFINE_SIZE(64, 8)
 

@@ -5,12 +5,12 @@
  */
 #include "shmem/coll/collectives.h"
 
-static int alltoall_eager(struct shmemi_team *team, const struct shmemi_copy_args *args)
+int shmemi_exchange_eager(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t contribution, size_t at)
 {
     struct shmemi_context context = {0};
-    const size_t nbytes = args->nbytes, all = (size_t)team->n_pes * nbytes;
-    uint64_t number = shmemi_node_enter(team, all);
-    int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, all), &args->source, all);
+    uint64_t number = shmemi_node_enter(team, contribution);
+    int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, contribution), &args->source,
+                             contribution);
     if (!rc)
         rc = shmemi_complete(&context);
     if (rc)
@@ -18,9 +18,8 @@ static int alltoall_eager(struct shmemi_team *team, const struct shmemi_copy_arg
     shmemi_node_arrive(team, number);
     for (int rank = 0; rank < team->node.n && !rc; rank++) {
         shmemi_node_await(team, rank, number);
-        rc = shmemi_copy_to(&context, &args->dest, (size_t)rank * nbytes,
-                            shmemi_node_arrival(team, rank, number, all) + (size_t)team->my_pe * nbytes, nbytes,
-                            shmemi_job.pe);
+        rc = shmemi_copy_to(&context, &args->dest, (size_t)rank * args->nbytes,
+                            shmemi_node_arrival(team, rank, number, contribution) + at, args->nbytes, shmemi_job.pe);
     }
     shmemi_node_all_entered(team, number);
     return rc ? rc : shmemi_complete(&context);
@@ -48,7 +47,7 @@ int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *arg
     const size_t all = (size_t)team->n_pes * args->nbytes;
     if (team->leaders.n == 1 && shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall,
                                                   shmemi_is_device(&args->dest), all) == SHMEMI_alltoall_eager)
-        return alltoall_eager(team, args);
+        return shmemi_exchange_eager(team, args, all, (size_t)team->my_pe * args->nbytes);
     return alltoall_push(team, args);
 }
 
@@ -59,8 +58,8 @@ int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *ar
     const int n = team->n_pes, me = team->my_pe;
     const struct shmemi_shape shape = {.width = strides->size,
                                        .rows = strides->nelems,
-                                       .dest_pitch = strides->dest * strides->size,
-                                       .source_pitch = strides->source * strides->size};
+                                       .dest_pitch = (size_t)strides->dest * strides->size,
+                                       .source_pitch = (size_t)strides->source * strides->size};
     int rc = 0;
     if (!strides->nelems)
         return 0;

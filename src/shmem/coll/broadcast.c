@@ -6,11 +6,12 @@
 
 /* ---- inside a node ----------------------------------------------------------------------------------------------- */
 
+/* From the source of a rank into every dest, the root's own only unless root_keeps_dest. */
 struct node_broadcast {
     struct shmemi_team *team;
     const struct shmemi_symmetric *dest, *source;
     size_t nbytes;
-    int root;
+    int root; /* rank */
     bool root_keeps_dest;
     uint64_t number;
     struct shmemi_context context;
@@ -116,35 +117,30 @@ static int broadcast_pull(struct node_broadcast *broadcast)
     return 0;
 }
 
-int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_broadcast *args)
+static int broadcast_in_node(struct node_broadcast *broadcast)
 {
-    const size_t nbytes = args->nbytes;
-    struct node_broadcast broadcast = {.team = team,
-                                       .dest = args->dest,
-                                       .source = args->source,
-                                       .nbytes = nbytes,
-                                       .root = args->root,
-                                       .root_keeps_dest = args->root_keeps_dest};
+    struct shmemi_team *team = broadcast->team;
     if (team->node.n == 1) {
-        int rc = send_to(&broadcast, args->root);
-        return rc ? rc : shmemi_complete(&broadcast.context);
+        int rc = send_to(broadcast, broadcast->root);
+        return rc ? rc : shmemi_complete(&broadcast->context);
     }
-    broadcast.number = shmemi_node_enter(team, nbytes);
-    switch (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast, shmemi_is_device(args->dest),
-                              nbytes)) {
+    broadcast->number = shmemi_node_enter(team, broadcast->nbytes);
+    switch (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_broadcast,
+                              shmemi_is_device(broadcast->dest), broadcast->nbytes)) {
     case SHMEMI_broadcast_eager:
-        return broadcast_eager(&broadcast);
+        return broadcast_eager(broadcast);
     case SHMEMI_broadcast_push:
-        return broadcast_push(&broadcast);
+        return broadcast_push(broadcast);
     default:
-        return broadcast_pull(&broadcast);
+        return broadcast_pull(broadcast);
     }
 }
 
 int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes)
 {
-    struct shmemi_node_broadcast broadcast = {dest, dest, nbytes, .root = 0, .root_keeps_dest = true};
-    return shmemi_node_broadcast(team, &broadcast);
+    struct node_broadcast broadcast = {
+        .team = team, .dest = dest, .source = dest, .nbytes = nbytes, .root_keeps_dest = true};
+    return broadcast_in_node(&broadcast);
 }
 
 /* ---- between nodes: from the root's leader to the dest of the others ---------------------------------------------
@@ -251,13 +247,17 @@ static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_
 
 int shmemi_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
 {
-    struct shmemi_node_broadcast in_node = {&args->dest, &args->source, args->nbytes,
-                                            shmemi_node_rank_of_member(team, root), args->root_keeps_dest};
+    struct node_broadcast in_node = {.team = team,
+                                     .dest = &args->dest,
+                                     .source = &args->source,
+                                     .nbytes = args->nbytes,
+                                     .root = shmemi_node_rank_of_member(team, root),
+                                     .root_keeps_dest = args->root_keeps_dest};
     int rc = 0;
     if (!args->nbytes)
         return 0;
     if (in_node.root >= 0)
-        rc = shmemi_node_broadcast(team, &in_node);
+        rc = broadcast_in_node(&in_node);
     if (!rc && team->leaders.n > 1 && shmemi_is_leader(team))
         rc = leaders_broadcast(team, args, root);
     if (!rc && in_node.root < 0)

@@ -73,7 +73,7 @@ static size_t extent(size_t n, ptrdiff_t stride, size_t size)
 }
 
 void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *dest, const void *source,
-                           struct shmemi_call_strides strides)
+                           struct shmemi_alltoall_strides strides)
 {
     if (strides.dest < 1 || strides.source < 1)
         shmemi_fatal("%s: strides must be at least 1, not %td and %td", routine, strides.dest, strides.source);
@@ -86,11 +86,9 @@ void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *
         .dest = shmemi_symmetric_of(routine, dest, extent(n, strides.dest, strides.size)),
         .source = shmemi_source_of(routine, source, extent(n, strides.source, strides.size)),
     };
-    struct shmemi_alltoall_strides unsigned_strides = {strides.size, strides.nelems, (size_t)strides.dest,
-                                                       (size_t)strides.source};
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
-    shmemi_require(shmemi_alltoalls(team, &args, &unsigned_strides));
+    shmemi_require(shmemi_alltoalls(team, &args, &strides));
     shmemi_span_end(&call);
 }
 

@@ -13,18 +13,12 @@ void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *
                            int root, bool root_keeps_dest);
 
 /* nbytes: what this PE contributes or, in an alltoall, sends to each member. */
-typedef void (*shmemi_call_copies_func_t)(const char *routine, struct shmemi_team *team, void *dest, const void *source,
-                                          size_t nbytes);
 void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
 void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
 void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
 
-struct shmemi_call_strides {
-    size_t size, nelems;
-    ptrdiff_t dest, source; /* in elements of size bytes */
-};
 void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *dest, const void *source,
-                           struct shmemi_call_strides strides);
+                           struct shmemi_alltoall_strides strides);
 
 void shmemi_call_reduce(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
                         const void *source, size_t nreduce);

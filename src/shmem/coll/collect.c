@@ -14,26 +14,6 @@ static size_t start_of(const struct shmemi_copy_args *args, int member)
     return args->starts ? args->starts[member] : (size_t)member * args->nbytes;
 }
 
-static int fcollect_eager(struct shmemi_team *team, const struct shmemi_copy_args *args)
-{
-    struct shmemi_context context = {0};
-    const size_t nbytes = args->nbytes;
-    uint64_t number = shmemi_node_enter(team, nbytes);
-    int rc = shmemi_read_own(&context, shmemi_node_arrival(team, team->node.me, number, nbytes), &args->source, nbytes);
-    if (!rc)
-        rc = shmemi_complete(&context);
-    if (rc)
-        return rc;
-    shmemi_node_arrive(team, number);
-    for (int rank = 0; rank < team->node.n && !rc; rank++) {
-        shmemi_node_await(team, rank, number);
-        rc = shmemi_copy_to(&context, &args->dest, (size_t)rank * nbytes,
-                            shmemi_node_arrival(team, rank, number, nbytes), nbytes, shmemi_job.pe);
-    }
-    shmemi_node_all_entered(team, number);
-    return rc ? rc : shmemi_complete(&context);
-}
-
 static int send_own_block(struct shmemi_team *team, struct shmemi_context *context, const struct shmemi_copy_args *args,
                           int world_pe)
 {
@@ -155,7 +135,7 @@ int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *arg
         return fcollect_over_nodes(team, args);
     if (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect, shmemi_is_device(&args->dest),
                           args->nbytes) == SHMEMI_fcollect_eager)
-        return fcollect_eager(team, args);
+        return shmemi_exchange_eager(team, args, args->nbytes, 0);
     return fcollect_push(team, args);
 }
 

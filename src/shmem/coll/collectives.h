@@ -189,14 +189,6 @@ static inline void shmemi_node_all_entered(struct shmemi_team *team, uint64_t nu
 void shmemi_node_give(struct shmemi_team *team, uint64_t number);
 void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number);
 
-/* Broadcast inside a node, from the source of a rank into every dest, the root's own only unless root_keeps_dest. */
-struct shmemi_node_broadcast {
-    const struct shmemi_symmetric *dest, *source;
-    size_t nbytes;
-    int root; /* rank */
-    bool root_keeps_dest;
-};
-int shmemi_node_broadcast(struct shmemi_team *team, const struct shmemi_node_broadcast *args);
 /* Broadcast rank 0's dest into those of the others. */
 int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *dest, size_t nbytes);
 
@@ -265,11 +257,14 @@ int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *arg
 /* dest is checked here, since its size is the sum of all lengths. */
 int shmemi_collect(const char *routine, struct shmemi_team *team, void *dest, struct shmemi_copy_args *args);
 int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *args);
+/* On one node: each member contributes this many bytes through its workspace, and takes args->nbytes from each, which
+ * begin at byte `at` of the contribution. */
+int shmemi_exchange_eager(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t contribution,
+                          size_t at);
 
-/* Elements and strides of an alltoalls; strides in elements. */
 struct shmemi_alltoall_strides {
     size_t size, nelems;
-    size_t dest, source;
+    ptrdiff_t dest, source; /* in elements of size bytes */
 };
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_alltoall_strides *strides);

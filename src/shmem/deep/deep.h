@@ -37,6 +37,10 @@ static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
 int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t type, size_t nelems,
                      struct shmemi_graph *graph);
 
+/* Transfer the image of a graph through the pipeline. data: how it is packed or unpacked. */
+int shmemi_deep_by_pipeline(const struct shmemi_deep_target *target, const struct shmemi_graph *graph,
+                            struct shmemi_pipeline_data data);
+
 /* The part of a nonblocking deep copy that quiet completes: buffers of the pipeline that hold the image, or will. NULL
  * if the image is too large or too few buffers are free; the copy is then done as a blocking one. */
 enum { SHMEMI_DEEP_BUFFERS_MAX = 8 };

@@ -77,23 +77,6 @@ static void unpack(const void *graph, size_t at, const char *bytes, size_t nbyte
     shmemi_image_scatter(graph, at, bytes, nbytes);
 }
 
-static int receive(const struct deep_get *get)
-{
-    const struct shmemi_deep_target *target = &get->target;
-    const size_t size = get->graph.size;
-    const struct shmemi_far_side far = shmemi_deep_far(target);
-    struct shmemi_direct_ranges direct;
-    shmemi_direct_ranges_open(&direct, &get->graph, &far);
-    struct shmemi_pipeline_dest dest = {
-        .size = size, .unpack = unpack, .argument = &get->graph, .direct = direct.range, .n_direct = direct.n};
-    struct shmemi_transfer_call call = shmemi_transfer_call(target->routine, target->view, target->offset, size);
-    shmemi_call_begin(&call.call);
-    int rc = shmemi_pipeline_receive(&far, &dest);
-    shmemi_call_end(&call.call);
-    shmemi_direct_ranges_close(&direct);
-    return rc;
-}
-
 /* Header and data in one transfer. */
 static int get_whole(const struct deep_get *get, char *buffer)
 {
@@ -106,7 +89,9 @@ static int get_in_pieces(const struct deep_get *get)
     struct shmemi_image_header header;
     fetch(&get->target, &header, sizeof header);
     int rc = check_shape(get, &header);
-    return rc ? rc : receive(get);
+    return rc ? rc
+              : shmemi_deep_by_pipeline(&get->target, &get->graph,
+                                        (struct shmemi_pipeline_data){.unpack = unpack, .argument = &get->graph});
 }
 
 static int get_image(const struct deep_get *get)
@@ -169,14 +154,18 @@ static int get_into_graph(struct deep_get *get)
     return rc;
 }
 
-static ptrdiff_t get_deep(struct deep_get *get, void *dest)
+static ptrdiff_t get_deep(const char *routine, void *dest, const void *image, shmemx_type_t type, size_t nelems, int pe,
+                          bool is_blocking)
 {
-    struct shmemi_call call = {.routine = get->target.routine, .activity = SHMEMI_AT_DEEP};
+    struct deep_get get = {.type = type, .nelems = nelems, .is_blocking = is_blocking};
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_DEEP};
+    shmemi_require_init(routine);
+    get.target = reach(routine, image, SHMEMI_IMAGE_HEADER, pe);
     shmemi_span_begin(&call);
-    ptrdiff_t result = shmemi_deep_walk(get->target.routine, dest, get->type, get->nelems, &get->graph);
+    ptrdiff_t result = shmemi_deep_walk(routine, dest, type, nelems, &get.graph);
     if (!result) {
-        ptrdiff_t size = (ptrdiff_t)get->graph.size;
-        int rc = get_into_graph(get);
+        ptrdiff_t size = (ptrdiff_t)get.graph.size;
+        int rc = get_into_graph(&get);
         result = rc ? rc : size;
     }
     shmemi_span_end(&call);
@@ -185,20 +174,12 @@ static ptrdiff_t get_deep(struct deep_get *get, void *dest)
 
 SHMEMI_EXPORT ptrdiff_t shmemx_get_deep(void *dest, const void *image, shmemx_type_t type, size_t nelems, int pe)
 {
-    static const char routine[] = "shmemx_get_deep";
-    struct deep_get get = {.type = type, .nelems = nelems, .is_blocking = true};
-    shmemi_require_init(routine);
-    get.target = reach(routine, image, SHMEMI_IMAGE_HEADER, pe);
-    return get_deep(&get, dest);
+    return get_deep("shmemx_get_deep", dest, image, type, nelems, pe, true);
 }
 
 SHMEMI_EXPORT ptrdiff_t shmemx_get_deep_nbi(void *dest, const void *image, shmemx_type_t type, size_t nelems, int pe)
 {
-    static const char routine[] = "shmemx_get_deep_nbi";
-    struct deep_get get = {.type = type, .nelems = nelems, .is_blocking = false};
-    shmemi_require_init(routine);
-    get.target = reach(routine, image, SHMEMI_IMAGE_HEADER, pe);
-    return get_deep(&get, dest);
+    return get_deep("shmemx_get_deep_nbi", dest, image, type, nelems, pe, false);
 }
 
 /* ---- Into new objects -------------------------------------------------------------------------------------------- */

@@ -51,17 +51,18 @@ static void pack(const void *image, size_t at, char *bytes, size_t nbytes)
     shmemi_image_fill(image, at, bytes, nbytes);
 }
 
-static int send_by_pipeline(const struct shmemi_deep_target *target, const struct shmemi_image *image)
+int shmemi_deep_by_pipeline(const struct shmemi_deep_target *target, const struct shmemi_graph *graph,
+                            struct shmemi_pipeline_data data)
 {
-    const size_t size = image->graph->size;
     const struct shmemi_far_side far = shmemi_deep_far(target);
     struct shmemi_direct_ranges direct;
-    shmemi_direct_ranges_open(&direct, image->graph, &far);
-    struct shmemi_pipeline_source source = {
-        .size = size, .pack = pack, .argument = image, .direct = direct.range, .n_direct = direct.n};
-    struct shmemi_transfer_call call = shmemi_transfer_call(target->routine, target->view, target->offset, size);
+    shmemi_direct_ranges_open(&direct, graph, 0, graph->size, &far);
+    data.size = graph->size;
+    data.direct = direct.range;
+    data.n_direct = direct.n;
+    struct shmemi_transfer_call call = shmemi_transfer_call(target->routine, target->view, target->offset, data.size);
     shmemi_call_begin(&call.call);
-    int rc = shmemi_pipeline_send(&far, &source);
+    int rc = shmemi_pipeline_copy(&far, &data);
     shmemi_call_end(&call.call);
     shmemi_direct_ranges_close(&direct);
     return rc;
@@ -92,7 +93,7 @@ static void send_short(const struct shmemi_deep_target *target, const struct shm
     shmemi_image_fill(image, 0, bytes, size);
     if (signal)
         shmemi_put_signal(&shmemi_default_ctx.transport, target->routine, target->address, bytes, size, *signal,
-                          target->pe);
+                          target->pe, true);
     else
         shmemi_put(&shmemi_default_ctx.transport, target->routine, target->address, bytes, size, target->pe);
 }
@@ -108,10 +109,11 @@ static int send(const struct deep_put *put, const struct shmemi_deep_target *tar
         send_short(target, image, put->signal);
         return 0;
     } else if (mapped || put->is_blocking || !leave_in_buffers(target, image)) {
-        rc = send_by_pipeline(target, image);
+        rc = shmemi_deep_by_pipeline(target, image->graph,
+                                     (struct shmemi_pipeline_data){.pack = pack, .argument = image});
     }
     if (!rc && put->signal)
-        shmemi_put_signal(&shmemi_default_ctx.transport, put->routine, NULL, NULL, 0, *put->signal, put->pe);
+        shmemi_put_signal(&shmemi_default_ctx.transport, put->routine, NULL, NULL, 0, *put->signal, put->pe, true);
     return rc;
 }
 

@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Registers types that oshtypes wrote, if the marks in the program are those that oshtypes read.
+ * Registers types that oshtypes wrote, if the marks in the program are those that oshtypes read. With SHMEM_CHECK_TYPES
+ * it also lets oshtypes compare the types with the debug information of the executable or shared library that they are
+ * linked into. This also finds changes that no mark covers, and works for Fortran.
  */
+#define _GNU_SOURCE
 #include "base/log.h"
 #include "base/settings.h"
 #include "deep/types/marks.h"
 #include "deep/types/type.h"
-#include "shmem/deep/stale.h"
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char routine[] = "shmemx_types_register";
+
+/* ---- Marks ------------------------------------------------------------------------------------------------------- */
 
 /* The marks in the running program. */
 struct section {
@@ -95,6 +106,70 @@ static int check(size_t n, const shmemx_mark_t *expected, const struct section *
     return 0;
 }
 
+/* ---- Debug information ------------------------------------------------------------------------------------------- */
+
+struct search {
+    uintptr_t address;
+    char path[PATH_MAX];
+};
+
+/* Find the loaded file that holds an address; the program itself is listed without a name. */
+static int holds(struct dl_phdr_info *object, size_t size, void *argument)
+{
+    (void)size;
+    struct search *search = argument;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || search->address - start >= segment->p_memsz)
+            continue;
+        if (object->dlpi_name[0])
+            snprintf(search->path, sizeof search->path, "%s", object->dlpi_name);
+        return 1;
+    }
+    return 0;
+}
+
+static int run_oshtypes(char *path)
+{
+    char *arguments[] = {"oshtypes", "--check", path, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = 0, result = posix_spawn_file_actions_init(&actions);
+    if (result)
+        return -result;
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    result = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (result) {
+        shmemi_error("%s: SHMEM_CHECK_TYPES: oshtypes cannot be run: %s; is it in PATH?", routine, strerror(result));
+        return -result;
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    shmemi_error("%s: the types that oshtypes wrote are not those of %s: run it again, and compile and link its output",
+                 routine, path);
+    return -ESTALE;
+}
+
+/* Run oshtypes --check on the file that holds the address of the types' tables. Returns 0, or logs the cause and
+ * returns -ESTALE if the types differ, -ENOENT if there is no oshtypes. */
+static int check_program(const void *address)
+{
+    struct search search = {(uintptr_t)address, ""};
+    if (!dl_iterate_phdr(holds, &search)) {
+        shmemi_error("%s: SHMEM_CHECK_TYPES: no executable or shared library holds the types", routine);
+        return -ENOENT;
+    }
+    ssize_t length = search.path[0] ? 0 : readlink("/proc/self/exe", search.path, sizeof search.path - 1);
+    return length < 0 ? -errno : run_oshtypes(search.path);
+}
+
+/* ---- The public routine ------------------------------------------------------------------------------------------ */
+
 SHMEMI_EXPORT int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t *types, size_t nmarks,
                                         const shmemx_mark_t *marks, const void *section, size_t section_bytes)
 {
@@ -103,7 +178,7 @@ SHMEMI_EXPORT int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t 
     if (!shmemi_is_initialized())
         shmemi_settings_preview();
     if (!result && shmemi_settings.check_types)
-        result = shmemi_deep_check_program(routine, types);
+        result = check_program(types);
     /* shmem/deep/types.c asserts that the two structures have the same layout */
     return result ? result : shmemi_types_create(routine, ntypes, (const struct shmemi_type_text *)types, NULL);
 }

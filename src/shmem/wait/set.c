@@ -167,20 +167,25 @@ static uint64_t random_number(void)
     return state;
 }
 
-/* Starts at a random word, so that each satisfied word is found sooner or later, wherever others are and whatever other
- * sets the thread tests in between. */
-static size_t find_any(const struct shmemi_wait_set *set, struct shmemi_words *words)
+/* Find words that satisfy the condition: store their indices and return their number. */
+typedef size_t (*find_t)(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t *indices);
+
+/* Finds at most one. Starts at a random word, so that each satisfied word is found sooner or later, wherever others are
+ * and whatever other sets the thread tests in between. */
+static size_t find_any(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t *index_p)
 {
     size_t i = (size_t)(random_number() % set->nelems);
     for (size_t n = 0; n < set->nelems; n++) {
-        if (is_member(set, i) && is_satisfied(set, words, i))
-            return i;
+        if (is_member(set, i) && is_satisfied(set, words, i)) {
+            *index_p = i;
+            return 1;
+        }
         i = i + 1 < set->nelems ? i + 1 : 0;
     }
-    return SIZE_MAX;
+    return 0;
 }
 
-/* Finds all words that satisfy the condition, so that none is passed over. */
+/* Finds all, so that none is passed over. */
 static size_t find_some(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t *indices)
 {
     size_t n = 0;
@@ -212,24 +217,7 @@ void shmemi_wait_all(const struct shmemi_wait_set *set)
     shmemi_span_end(&call);
 }
 
-size_t shmemi_wait_any(const struct shmemi_wait_set *set)
-{
-    struct shmemi_words words;
-    unsigned spins = 0;
-    size_t found;
-    if (!open_words(set, &words))
-        return SIZE_MAX;
-    struct word_wait wait = make_wait(set, &words, 0, set->nelems);
-    shmemi_span_begin(&wait.call);
-    while ((found = find_any(set, &words)) == SIZE_MAX) {
-        shmemi_progress(&spins);
-        shmemi_words_refresh(&words);
-    }
-    shmemi_span_end(&wait.call);
-    return found;
-}
-
-size_t shmemi_wait_some(const struct shmemi_wait_set *set, size_t *indices)
+static size_t wait_until_found(const struct shmemi_wait_set *set, find_t find, size_t *indices)
 {
     struct shmemi_words words;
     unsigned spins = 0;
@@ -238,12 +226,24 @@ size_t shmemi_wait_some(const struct shmemi_wait_set *set, size_t *indices)
         return 0;
     struct word_wait wait = make_wait(set, &words, 0, set->nelems);
     shmemi_span_begin(&wait.call);
-    while (!(n = find_some(set, &words, indices))) {
+    while (!(n = find(set, &words, indices))) {
         shmemi_progress(&spins);
         shmemi_words_refresh(&words);
     }
     shmemi_span_end(&wait.call);
     return n;
+}
+
+size_t shmemi_wait_any(const struct shmemi_wait_set *set)
+{
+    size_t found = SIZE_MAX;
+    wait_until_found(set, find_any, &found);
+    return found;
+}
+
+size_t shmemi_wait_some(const struct shmemi_wait_set *set, size_t *indices)
+{
+    return wait_until_found(set, find_some, indices);
 }
 
 /* ---- Testing ----------------------------------------------------------------------------------------------------- */
@@ -257,20 +257,23 @@ int shmemi_test_all(const struct shmemi_wait_set *set)
     return 0;
 }
 
-size_t shmemi_test_any(const struct shmemi_wait_set *set)
+static size_t test_whether_found(const struct shmemi_wait_set *set, find_t find, size_t *indices)
 {
     struct shmemi_words words;
-    size_t found = open_words(set, &words) ? find_any(set, &words) : SIZE_MAX;
-    if (found == SIZE_MAX)
+    size_t n = open_words(set, &words) ? find(set, &words, indices) : 0;
+    if (!n)
         shmemi_progress_between_tests();
+    return n;
+}
+
+size_t shmemi_test_any(const struct shmemi_wait_set *set)
+{
+    size_t found = SIZE_MAX;
+    test_whether_found(set, find_any, &found);
     return found;
 }
 
 size_t shmemi_test_some(const struct shmemi_wait_set *set, size_t *indices)
 {
-    struct shmemi_words words;
-    size_t n = open_words(set, &words) ? find_some(set, &words, indices) : 0;
-    if (!n)
-        shmemi_progress_between_tests();
-    return n;
+    return test_whether_found(set, find_some, indices);
 }

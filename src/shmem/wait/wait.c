@@ -43,44 +43,26 @@ DEFINE_WAIT(longlong_wait, long long)
 
 /* ---- Sets of words ----------------------------------------------------------------------------------------------- */
 
-#define DEFINE_SET(NAME, TYPE, ...)                                                                                    \
-    SHMEMI_API(void, NAME##_wait_until_all, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))  \
-    { shmemi_wait_all(ONE_VALUE(NAME##_wait_until_all, TYPE)); }                                                       \
-    SHMEMI_API(size_t, NAME##_wait_until_any, (TYPE *ivars, size_t nelems, const int *status, int cmp,                 \
-                                               TYPE cmp_value))                                                        \
-    { return shmemi_wait_any(ONE_VALUE(NAME##_wait_until_any, TYPE)); }                                                \
-    SHMEMI_API(size_t, NAME##_wait_until_some, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,        \
-                                                int cmp, TYPE cmp_value))                                              \
-    { return shmemi_wait_some(ONE_VALUE(NAME##_wait_until_some, TYPE), indices); }                                     \
-    SHMEMI_API(int, NAME##_test_all, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))         \
-    { return shmemi_test_all(ONE_VALUE(NAME##_test_all, TYPE)); }                                                      \
-    SHMEMI_API(size_t, NAME##_test_any, (TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value))      \
-    { return shmemi_test_any(ONE_VALUE(NAME##_test_any, TYPE)); }                                                      \
-    SHMEMI_API(size_t, NAME##_test_some, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp,     \
-                                          TYPE cmp_value))                                                             \
-    { return shmemi_test_some(ONE_VALUE(NAME##_test_some, TYPE), indices); }
+/* VECTOR: the end of the name; VALUE: the parameter with the values; SET_OF: the set that the parameters describe. */
+#define DEFINE_FORMS(NAME, TYPE, VECTOR, VALUE, SET_OF)                                                                \
+    SHMEMI_API(void, NAME##_wait_until_all##VECTOR, (TYPE *ivars, size_t nelems, const int *status, int cmp, VALUE))   \
+    { shmemi_wait_all(SET_OF(NAME##_wait_until_all##VECTOR, TYPE)); }                                                  \
+    SHMEMI_API(size_t, NAME##_wait_until_any##VECTOR, (TYPE *ivars, size_t nelems, const int *status, int cmp, VALUE)) \
+    { return shmemi_wait_any(SET_OF(NAME##_wait_until_any##VECTOR, TYPE)); }                                           \
+    SHMEMI_API(size_t, NAME##_wait_until_some##VECTOR, (TYPE *ivars, size_t nelems, size_t *indices,                   \
+                                                        const int *status, int cmp, VALUE))                            \
+    { return shmemi_wait_some(SET_OF(NAME##_wait_until_some##VECTOR, TYPE), indices); }                                \
+    SHMEMI_API(int, NAME##_test_all##VECTOR, (TYPE *ivars, size_t nelems, const int *status, int cmp, VALUE))          \
+    { return shmemi_test_all(SET_OF(NAME##_test_all##VECTOR, TYPE)); }                                                 \
+    SHMEMI_API(size_t, NAME##_test_any##VECTOR, (TYPE *ivars, size_t nelems, const int *status, int cmp, VALUE))       \
+    { return shmemi_test_any(SET_OF(NAME##_test_any##VECTOR, TYPE)); }                                                 \
+    SHMEMI_API(size_t, NAME##_test_some##VECTOR, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,      \
+                                                  int cmp, VALUE))                                                     \
+    { return shmemi_test_some(SET_OF(NAME##_test_some##VECTOR, TYPE), indices); }
+#define DEFINE_SETS(NAME, TYPE, ...)                                                                                   \
+    DEFINE_FORMS(NAME, TYPE, , TYPE cmp_value, ONE_VALUE)                                                              \
+    DEFINE_FORMS(NAME, TYPE, _vector, const TYPE *cmp_values, OWN_VALUES)
 
-#define DEFINE_SET_VECTOR(NAME, TYPE, ...)                                                                             \
-    SHMEMI_API(void, NAME##_wait_until_all_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,            \
-                                                    const TYPE *cmp_values))                                           \
-    { shmemi_wait_all(OWN_VALUES(NAME##_wait_until_all_vector, TYPE)); }                                               \
-    SHMEMI_API(size_t, NAME##_wait_until_any_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,          \
-                                                      const TYPE *cmp_values))                                         \
-    { return shmemi_wait_any(OWN_VALUES(NAME##_wait_until_any_vector, TYPE)); }                                        \
-    SHMEMI_API(size_t, NAME##_wait_until_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status, \
-                                                       int cmp, const TYPE *cmp_values))                               \
-    { return shmemi_wait_some(OWN_VALUES(NAME##_wait_until_some_vector, TYPE), indices); }                             \
-    SHMEMI_API(int, NAME##_test_all_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,                   \
-                                             const TYPE *cmp_values))                                                  \
-    { return shmemi_test_all(OWN_VALUES(NAME##_test_all_vector, TYPE)); }                                              \
-    SHMEMI_API(size_t, NAME##_test_any_vector, (TYPE *ivars, size_t nelems, const int *status, int cmp,                \
-                                                const TYPE *cmp_values))                                               \
-    { return shmemi_test_any(OWN_VALUES(NAME##_test_any_vector, TYPE)); }                                              \
-    SHMEMI_API(size_t, NAME##_test_some_vector, (TYPE *ivars, size_t nelems, size_t *indices, const int *status,       \
-                                                 int cmp, const TYPE *cmp_values))                                     \
-    { return shmemi_test_some(OWN_VALUES(NAME##_test_some_vector, TYPE), indices); }
-
-SHMEMI_FOR_AMO_TYPES(DEFINE_SET, )
-SHMEMI_FOR_AMO_TYPES(DEFINE_SET_VECTOR, )
+SHMEMI_FOR_AMO_TYPES(DEFINE_SETS, )
 
 /* clang-format on */
