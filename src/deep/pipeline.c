@@ -198,21 +198,22 @@ static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
     data->at += nbytes;
 }
 
-static void pack_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
+/* Pack or unpack a part of the data, whose bytes are at this address. */
+static void convert(const struct data *data, size_t at, char *bytes, size_t nbytes)
 {
-    const struct data *data = host;
-    data->all.pack(data->all.argument, piece->column, data->in_place ? data->in_place + piece->column : buffer,
-                   piece->width);
+    if (data->all.pack)
+        data->all.pack(data->all.argument, at, bytes, nbytes);
+    else
+        data->all.unpack(data->all.argument, at, bytes, nbytes);
 }
 
-static void unpack_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
+static void convert_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
     const struct data *data = host;
-    data->all.unpack(data->all.argument, piece->column, data->in_place ? data->in_place + piece->column : buffer,
-                     piece->width);
+    convert(data, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
 }
 
-static const struct shmemi_host_side packing = {cut, pack_piece}, unpacking = {cut, unpack_piece};
+static const struct shmemi_host_side near_side = {cut, convert_piece};
 
 static size_t bytes_between(const struct data *data)
 {
@@ -236,14 +237,6 @@ static int test_nothing(void *device, unsigned buffer)
     return 0;
 }
 
-static void copy_in_place_alone(const struct data *data)
-{
-    if (data->all.pack)
-        data->all.pack(data->all.argument, 0, data->in_place, data->all.size);
-    else
-        data->all.unpack(data->all.argument, 0, data->in_place, data->all.size);
-}
-
 static int copy_in_place(struct data *data)
 {
     static const struct shmemi_dma nothing = {start_nothing, test_nothing};
@@ -251,14 +244,14 @@ static int copy_in_place(struct data *data)
     struct shmemi_queued_copy copy = {
         .to_device = true,
         .nbytes = data->all.size,
-        .host_side = data->all.pack ? &packing : &unpacking,
+        .host_side = &near_side,
         .host = data,
         .dma = &nothing,
     };
     data->all.n_direct = 0;
     if (data->all.size < IN_PLACE_ALONE ||
         shmemi_copy_pool_take(&shmemi_memory_host, -1, SHMEMI_POOL_FOR_TRANSFERS, &pool)) {
-        copy_in_place_alone(data);
+        convert(data, 0, data->in_place, data->all.size);
         return 0;
     }
     int rc = shmemi_double_queue_copy(pool->queue, &copy);
@@ -284,10 +277,10 @@ static int move_small(const struct shmemi_far_side *far, bool is_send, char *byt
 static int copy_small(const struct shmemi_far_side *far, const struct data *data, char *buffer)
 {
     if (data->all.pack)
-        data->all.pack(data->all.argument, 0, buffer, data->all.size);
+        convert(data, 0, buffer, data->all.size);
     int rc = move_small(far, data->all.pack, buffer, data->all.size);
     if (!rc && data->all.unpack)
-        data->all.unpack(data->all.argument, 0, buffer, data->all.size);
+        convert(data, 0, buffer, data->all.size);
     shmemi_small_buffer_give(buffer);
     return rc;
 }
@@ -329,7 +322,7 @@ static int copy_pieces(struct transfer *transfer)
     struct shmemi_queued_copy copy = {
         .to_device = transfer->is_send,
         .nbytes = bytes_between(data),
-        .host_side = transfer->is_send ? &packing : &unpacking,
+        .host_side = &near_side,
         .host = data,
         .dma = &dma,
         .device = transfer,

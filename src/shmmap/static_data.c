@@ -3,7 +3,7 @@
  * Finds the executable's writable segment with the help of the loader.
  */
 #define _GNU_SOURCE
-#include "shmmap/static_data.h"
+#include "shmmap/symmetric.h"
 
 #include <link.h>
 #include <stdint.h>

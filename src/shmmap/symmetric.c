@@ -5,7 +5,6 @@
 #include "shmmap/symmetric.h"
 
 #include "base/settings.h"
-#include "shmmap/static_data.h"
 #include "bootstrap/bootstrap.h"
 #include "transport/drivers/exchange.h"
 #include "transport/drivers/table.h"

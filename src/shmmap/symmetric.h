@@ -28,6 +28,10 @@ size_t shmemi_symmetric_heap_bytes(void);
 int shmemi_symmetric_open(void);
 void shmemi_symmetric_close(void);
 
+/* Find the static data in this process: the writable segment (.data, .bss) of the executable, which is symmetric by the
+ * specification [3]. The size is 0 when the executable has none. */
+void shmemi_static_data_find(char **base_p, size_t *size_p);
+
 /* Finds the memory that requests of other PEs name. */
 extern const struct shmemi_resolver shmemi_symmetric_resolver;
 

@@ -2,7 +2,7 @@
  *
  * Static data of the executable: .data and .bss belong to it; code, constants, stack, heap and libraries do not.
  */
-#include "shmmap/static_data.h"
+#include "shmmap/symmetric.h"
 
 #include "unit.h"
 

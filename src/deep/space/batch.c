@@ -4,6 +4,7 @@
  */
 #include "base/log.h"
 #include "deep/image.h"
+#include "deep/sort.h"
 #include "deep/space/technique.h"
 
 #include <errno.h>
@@ -266,15 +267,10 @@ void shmemi_batch_release(struct shmemi_space *space, struct shmemi_copy *const 
 
 size_t shmemi_batch_first_link(const struct shmemi_copy *copy, size_t at)
 {
-    size_t low = copy->first_link, high = shmemi_copy_end_link(copy);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (shmemi_link_offset(copy, middle) < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct shmemi_graph_link *links = copy->batch->graph.links + copy->first_link;
+    const size_t n = shmemi_copy_end_link(copy) - copy->first_link;
+    return copy->first_link + shmemi_sorted_up_to(links, n, sizeof *links, offsetof(struct shmemi_graph_link, at),
+                                                  shmemi_copy_extent(copy)->at + at - 1);
 }
 
 size_t shmemi_batch_find_link(const struct shmemi_copy *copy, size_t at)

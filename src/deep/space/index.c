@@ -133,23 +133,11 @@ static void sort(struct shmemi_index *index)
 
 /* ---- Looking up -------------------------------------------------------------------------------------------------- */
 
-/* The first entry after an address. */
-static size_t behind(const struct shmemi_index_run *run, uintptr_t address)
-{
-    size_t low = 0, high = run->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (run->entries[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static struct shmemi_copy *find_in(const struct shmemi_index_run *run, uintptr_t address, size_t size)
 {
-    size_t i = behind(run, address);
+    /* the first entry after the address */
+    size_t i =
+        shmemi_sorted_up_to(run->entries, run->n, sizeof *run->entries, offsetof(struct entry, address), address);
     if (i) {
         struct shmemi_copy *copy = run->entries[i - 1].copy;
         if (copy->is_live && address - copy->address < copy->size)

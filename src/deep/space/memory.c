@@ -6,6 +6,7 @@
 #include "deep/space/memory.h"
 
 #include "base/log.h"
+#include "deep/sort.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,24 +82,12 @@ static bool take(struct shmemi_arena *arena, size_t size, size_t alignment, uint
     return false;
 }
 
-/* The first free range after an address. */
-static size_t behind(const struct shmemi_arena *arena, uint64_t address)
-{
-    size_t low = 0, high = arena->n_free;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (arena->free[middle].start < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* If there is no host memory for another entry, the range stays allocated until the space is destroyed. */
 static void give(struct shmemi_arena *arena, uint64_t start, uint64_t end)
 {
-    size_t i = behind(arena, start);
+    /* the first free range after it */
+    size_t i =
+        shmemi_sorted_up_to(arena->free, arena->n_free, sizeof *arena->free, offsetof(struct range, start), start);
     bool joins_left = i && arena->free[i - 1].end == start;
     bool joins_right = i < arena->n_free && arena->free[i].start == end;
     if (joins_left && joins_right) {
