@@ -11,8 +11,7 @@ export VHOSTS_KEEP
 
 cleanup_hosts() {
     "$VHOSTS" down 2>/dev/null
-    # shellcheck disable=SC2154 # of tap.sh
-    rm -rf "$tap_dir"
+    tap_clean
 }
 trap cleanup_hosts EXIT
 
