@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages to the user: one line each on stderr, written whole, with the PE in front.
+ * Messages to the user: one line each on stderr, which starts with the PE's number and is written by one call.
  *
  * Inside the library a function returns 0 or -errno. The function that first sees an error logs it, once; its callers
  * only pass the code up. shmemi_fatal is for public routines that have no way to return an error.

@@ -157,7 +157,7 @@ static const struct setting table[] = {
 
 enum { N_SETTINGS = sizeof table / sizeof table[0], N_ALIASES = sizeof aliases / sizeof aliases[0] };
 
-/* The value that the user has given to a setting, and the variable that has it; NULL when there is none. */
+/* The value that the user has given to a setting, and the variable that holds it; NULL when there is none. */
 static const char *user_text(const struct setting *setting, const char **variable_p)
 {
     *variable_p = setting->name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Keys and nodes for bootstraps that can only gather. What a PE publishes is a row of records; a fence gathers the
- * rows of all PEs, and whoever asks for a key finds it in its own memory. So no PE depends on the launcher, or on MPI,
+ * rows of all PEs, and a PE that gets a key finds it in its own memory. So no PE depends on the launcher, or on MPI,
  * once the job has started.
  */
 #define _GNU_SOURCE

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Bootstrap over MPI: for programs that have initialised MPI, under launchers without PMIx. The MPI that the program
- * uses is asked through a module, because the library itself is linked with no MPI.
+ * uses is called through a module, because the library itself is linked with no MPI.
  *
- * MPI serves start-up only: later the program may finalise it, before or after shmem_finalize. If nobody has
- * initialised MPI, the launcher's own PMI-1 is preferred: MPI_Init is left to the program, to which it belongs.
+ * MPI serves start-up only: later the program may finalise it, before or after shmem_finalize. If MPI has not been
+ * initialised, the launcher's own PMI-1 is preferred: calling MPI_Init is left to the program.
  */
 #define _GNU_SOURCE
 #include "base/log.h"

@@ -22,8 +22,8 @@ enum shmemi_copy_pool_use { SHMEMI_POOL_FOR_COPIES, SHMEMI_POOL_FOR_TRANSFERS };
 
 /* Take the pool, waiting until it is free. Its buffers are page-locked for the memory's kind, if that is possible.
  * device: threads that are made now run on cores near the device with this ordinal; -1: near this PE's own.
- * COPIES: -ENOTSUP, quietly, when there are no threads, when the buffers are not page-locked, or when the pool is taken
- * for transfers or by this thread. TRANSFERS: -ENOMEM, logged; there may be no threads. */
+ * COPIES: -ENOTSUP, not logged, when there are no threads, when the buffers are not page-locked, or when the pool is in
+ * use for transfers or by this thread. TRANSFERS: -ENOMEM, logged; the pool may have no threads. */
 int shmemi_copy_pool_take(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use,
                           const struct shmemi_copy_pool **pool_p);
 void shmemi_copy_pool_give(void);

@@ -143,7 +143,7 @@ static void spin_until_filled(const struct fifo *fifo)
     }
 }
 
-/* Nobody sleeps during a copy: waking a thread costs the caller more than starting a DMA copy. */
+/* Threads do not sleep during a copy: waking one costs the caller more than starting a DMA copy. */
 static void await_buffer(struct shmemi_double_queue *queue)
 {
     pthread_mutex_unlock(&queue->lock);

@@ -33,7 +33,7 @@ struct shmemi_list {
     uint32_t n_bytes, n_deliveries;
     uint64_t copied; /* bytes of all copies */
 
-    /* Set by whoever has taken the list. */
+    /* Set by the user of the list (transport/direct/list.c). */
     struct shmemi_list *next; /* the list of the same context that was started next; NULL: none */
     struct shmemi_list *next_waiting, **link_waiting;
     struct shmemi_context *context;

@@ -262,7 +262,7 @@ struct shmemi_memory {
     const char *name;
     int type; /* OSHM_MEMTYPE_*, 0 for host */
 
-    /* Load the vendor's library. -ENODEV, quietly, when this machine has none. Called once, before anything else. */
+    /* Load the vendor's library. -ENODEV, not logged, when this machine has none. Called once, before anything else. */
     int (*open)(void);
     void (*close)(void);
 
@@ -300,7 +300,7 @@ struct shmemi_memory {
      * value is there on return. -ENOTSUP when the memory has no agent. */
     int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
 
-    /* Combine arrays of this kind on a device. Returns when the result is there. -ENOTSUP, with
+    /* Combine arrays of this kind on a device. Returns when the result is in place. -ENOTSUP, with
      * nothing done, when one device does not reach all arrays, or cannot compute with this kind of number: then the CPU
      * does it. */
     int (*combine)(const struct shmemi_combination *combination);

@@ -25,9 +25,9 @@ void shmemi_heap_destroy(struct shmemi_heap *heap);
 int shmemi_heap_allocate(struct shmemi_heap *heap, size_t size, size_t alignment, size_t *offset_p);
 /* Take back the block at offset. -EINVAL when none starts there. */
 int shmemi_heap_release(struct shmemi_heap *heap, size_t offset);
-/* Size of the block at offset, as asked for; 0 when none starts there. */
+/* The size that was requested for the block at offset; 0 when none starts there. */
 size_t shmemi_heap_size_at(const struct shmemi_heap *heap, size_t offset);
-/* Change the size of the block at offset without moving it: 0, or -ENOSPC when there is no room behind it. */
+/* Change the size of the block at offset without moving it: 0, or -ENOSPC when there is no room after it. */
 int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t size);
 
 void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state *state);

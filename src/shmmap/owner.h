@@ -11,7 +11,7 @@
 
 enum { SHMEMI_OWNER_ENTRY_BYTES = 16, SHMEMI_OWNER_TABLE_BYTES = SHMEMI_REGIONS_MAX * SHMEMI_OWNER_ENTRY_BYTES };
 
-#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX /* not asked for yet */
+#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX /* not yet read from the owner's table */
 
 /* Whether the memory has no addresses (OpenCL buffers), so that pointers are offsets from the start of the buffer. */
 static inline bool shmemi_owner_has_offsets(const struct shmemi_region *region)

@@ -36,7 +36,7 @@ struct shmemi_region {
     struct shmemi_allocation allocation; /* mapped objects */
     bool is_reached_directly;            /* every PE has mapped all copies of its node */
     struct shmemi_view *view;            /* one per PE; this PE's own included */
-    _Atomic uint64_t *owner_base;        /* one per PE: its address of its own copy, once asked for (owner.h) */
+    _Atomic uint64_t *owner_base;        /* one per PE: its address of its own copy, once it was needed (owner.h) */
 };
 
 struct shmemi_window {
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) bool shmemi_region_holds(const stru
     return !__builtin_add_overflow(offset, nbytes, &end) && end <= region->size;
 }
 
-/* Make a region known to the lookup, and remove it again. A mapped object gets the lowest free number and the first
+/* Add a region to the lookup table, and remove it again. A mapped object gets the lowest free number and the first
  * free granules that suffice, which are the same on every PE; -ENOSPC when the window is full. */
 int shmemi_region_add_heap(struct shmemi_region *region);
 int shmemi_region_add_static(struct shmemi_region *region);

@@ -87,7 +87,7 @@ static void fill(struct envelope *envelope, const struct shmemi_descriptors *min
     memcpy(CMSG_DATA(rights), mine->fd, mine->count * sizeof(int));
 }
 
-/* -EAGAIN: the other's socket is full. */
+/* Send a letter. -EAGAIN: the receiver's socket is full. */
 static int post(struct envelope *envelope, int node_rank)
 {
     struct sockaddr_un address;

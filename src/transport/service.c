@@ -61,8 +61,8 @@ static int arm(const struct shmemi_wakeup *wakeup)
     return wakeup->arm();
 }
 
-/* Whoever brings work reads the flag afterwards, and this thread looks for work after it has set the flag: one of the
- * two notices the other. */
+/* A thread that brings work reads the flag afterwards, and this thread checks for work after it has set the flag: at
+ * least one of the two notices the other. */
 static void sleep_until_event(void)
 {
     struct epoll_event event;

@@ -303,7 +303,7 @@ static int list_start(struct shmemi_list *list)
     return rc;
 }
 
-/* Both halves of the old value carry the ticket once it is there. */
+/* Has the old value arrived? Then both of its halves carry the ticket. */
 static bool is_answered(const struct cuda_list *member)
 {
     uint64_t low = __atomic_load_n(&member->ending->answer[0], __ATOMIC_ACQUIRE);

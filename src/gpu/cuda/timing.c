@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times of copies on the GPU, by the host's clock. CUDA only tells the time between two events, so each context has an
+ * Times of copies on the GPU, by the host's clock. CUDA only gives the time between two events, so each context has an
  * event whose host time is known, its origin. Such differences are floats in milliseconds: if the origin was too old
  * they would be coarse, so it is replaced as soon as no copy refers to it.
  */

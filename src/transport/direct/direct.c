@@ -72,9 +72,9 @@ static void ipc_detach(struct shmemi_view *view)
 }
 
 /* ---- Atomic operations -------------------------------------------------------------------------------------------
- * All PEs use the same agent for a word. Where kernels of this library run on the owner's GPU and kernels of this PE
- * can access the memory, that is the GPU's atomic unit. Otherwise it is the owner, who uses that unit too or, without
- * kernels, loads, modifies and stores for all. */
+ * All PEs use the same agent for a word: the one unit that updates it, see gpu/memory.h. Where kernels of this library
+ * run on the owner's GPU and kernels of this PE can access the memory, each PE has that GPU update the word. Otherwise
+ * the owner does it for all, by its GPU or, without kernels, by load, modify and store. */
 
 static int amo_on_own(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo, void *fetch_p)
 {

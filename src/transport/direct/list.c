@@ -464,7 +464,7 @@ static int sleep_ms(void)
     return atomic_load(&waiting.is_watched) ? SWEEP_MS : -1;
 }
 
-/* The service thread only looks for lists that have waited for long. */
+/* The service thread starts only lists that have waited for long, in its sweeps. */
 static bool has_to_flush(enum shmemi_turn turn)
 {
     return turn == SHMEMI_TURN_TO_FLUSH;

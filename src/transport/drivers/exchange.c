@@ -76,7 +76,7 @@ static void describe_leader(const struct shmemi_call *call, char *text, size_t s
                   ((const struct leader_wait *)call)->pe);
 }
 
-/* The node whose leader announces this round to this one. */
+/* The leader that announces this round to this one. */
 static int teller(int round)
 {
     const int n = shmemi_job.n_nodes, distance = (1 << round) % n;

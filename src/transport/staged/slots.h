@@ -44,8 +44,8 @@ void shmemi_slotless_cancel(uint16_t slot);
 /* Copy the answers for this context that have arrived to their destinations. -EAGAIN when some are still expected or
  * slots are still being filled, else 0. */
 int shmemi_slots_poll(struct shmemi_context *context);
-/* Wait for the slots left on this context and, since they are not told apart, for the requests without slot of all
- * contexts, as far as they were sent before the call. -EIO, logged, when one has failed. */
+/* Wait for the slots left on this context and for the requests without a slot that any context sent before the call,
+ * since those are not counted by context. -EIO, logged, when one has failed. */
 int shmemi_slots_complete(struct shmemi_context *context);
 
 #endif

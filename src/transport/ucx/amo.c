@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Atomic operations of the driver "ucx", by UCX's own. UCX may read the operands of an operation until it is complete;
- * where nobody waits for that, they lie in records that are used again.
+ * where no thread waits for that, they lie in records that are reused.
  */
 #include "base/log.h"
 #include "transport/ucx/internal.h"

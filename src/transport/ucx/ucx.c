@@ -290,7 +290,7 @@ bool shmemi_ucx_supports(ucs_memory_type_t type)
     return ucp_context_query(shmemi_ucx.context, &attributes) == UCS_OK && attributes.memory_types >> type & 1;
 }
 
-/* UCX is told to ignore GPU memory only if it supports it: otherwise it would warn that there is nothing to ignore. */
+/* UCX is made to ignore GPU memory only if it supports it: otherwise it would warn that there is nothing to ignore. */
 static int open_context(void)
 {
     int rc = init_context();

@@ -28,7 +28,7 @@ _Static_assert(sizeof(struct shmemi_cuda_ticket) <= sizeof(((struct shmemi_memor
 /* An allocation of another process, open in this one. */
 struct shmemi_cuda_import {
     struct shmemi_cuda_ticket ticket;
-    uint64_t base, size, buffer_id;      /* as the owner says */
+    uint64_t base, size, buffer_id;      /* from the owner's handle */
     struct shmemi_cuda_context *context; /* the context in which it is open */
     CUdeviceptr mapped;                  /* address of base here; 0: closed, since its owner has freed it */
     void *extra;                         /* private to the way */
