@@ -224,6 +224,7 @@ void shmemi_memory_reports_nothing(void)
 /* No sharing and no pinning: the node segment shares host memory, and the GPU kinds page-lock it. */
 const struct shmemi_memory shmemi_memory_host = {
     .name = "host",
+    .title = "host",
     .open = host_open,
     .close = host_close,
     .device_count = host_device_count,

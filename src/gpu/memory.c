@@ -44,12 +44,30 @@ static bool open_kind(int i)
     return state_of(i) == KIND_OPEN;
 }
 
+/* -1 when no kind has this type. */
+static int kind_of_type(int type)
+{
+    int i = N_GPU_KINDS - 1;
+    while (i >= 0 && gpu_kinds[i]->type != type)
+        i--;
+    return i;
+}
+
 const struct shmemi_memory *shmemi_memory_of_type(int type)
 {
-    for (int i = 0; i < N_GPU_KINDS; i++)
-        if (gpu_kinds[i]->type == type)
-            return open_kind(i) ? gpu_kinds[i] : NULL;
-    return NULL;
+    int i = kind_of_type(type);
+    return i >= 0 && open_kind(i) ? gpu_kinds[i] : NULL;
+}
+
+bool shmemi_memory_type_exists(int type)
+{
+    return kind_of_type(type) >= 0;
+}
+
+const char *shmemi_memory_type_name(int type)
+{
+    int i = kind_of_type(type);
+    return i >= 0 ? gpu_kinds[i]->title : "unknown";
 }
 
 void shmemi_memory_report_copies(void)
@@ -57,18 +75,6 @@ void shmemi_memory_report_copies(void)
     for (int i = 0; i < N_GPU_KINDS; i++)
         if (state_of(i) == KIND_OPEN)
             gpu_kinds[i]->report_copies();
-}
-
-const char *shmemi_memory_type_name(int type)
-{
-    switch (type) {
-    case SHMEMI_MEMTYPE_CUDA:
-        return "CUDA";
-    case SHMEMI_MEMTYPE_OPENCL:
-        return "OpenCL";
-    default:
-        return "unknown";
-    }
 }
 
 static const struct {

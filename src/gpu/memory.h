@@ -260,7 +260,8 @@ struct shmemi_streams {
 
 struct shmemi_memory {
     const char *name;
-    int type; /* OSHM_MEMTYPE_*, 0 for host */
+    const char *title; /* the name as users write it: "CUDA" */
+    int type;          /* OSHM_MEMTYPE_*, 0 for host */
 
     /* Load the vendor's library. -ENODEV, not logged, when this machine has none. Called once, before anything else. */
     int (*open)(void);
@@ -330,6 +331,7 @@ extern const struct shmemi_memory shmemi_memory_opencl;
 
 /* The kind with this OSHM_MEMTYPE_*, opened; NULL when this build or machine has none. */
 const struct shmemi_memory *shmemi_memory_of_type(int type);
+bool shmemi_memory_type_exists(int type);      /* is it an OSHM_MEMTYPE_*, whether opened or not? */
 const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
 
 const char *shmemi_memory_class_name(enum shmemi_memory_class class);

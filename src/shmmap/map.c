@@ -21,6 +21,7 @@
 #include "transport/prepared.h"
 #include "transport/routes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -83,8 +84,8 @@ static bool is_mapped(const struct shmemi_allocation *allocation, size_t size)
 static void validate(struct attempt *attempt)
 {
     char reason[128] = "";
-    if (attempt->type != SHMEMI_MEMTYPE_CUDA && attempt->type != SHMEMI_MEMTYPE_OPENCL) {
-        refuse(attempt, -EINVAL, "the type is neither OSHM_MEMTYPE_CUDA nor OSHM_MEMTYPE_OPENCL");
+    if (!shmemi_memory_type_exists(attempt->type)) {
+        refuse(attempt, -EINVAL, "the type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
         return;
     }
     attempt->memory = shmemi_memory_of_type(attempt->type);
@@ -117,6 +118,7 @@ static void validate(struct attempt *attempt)
 /* Size and type in one number, for the check that they are equal everywhere. */
 static uint64_t signature(const struct attempt *attempt)
 {
+    static_assert(SHMEMI_MEMTYPES <= 4, "two bits for the type");
     return (uint64_t)attempt->size << 2 | ((unsigned)attempt->type & 3);
 }
 

@@ -18,7 +18,7 @@
 
 #include "config.h"
 
-enum { OBJECT_BYTES = 4096 };
+enum { OBJECT_BYTES = 4096, FIRST_GPU_TYPE = SHMEMI_MEMTYPE_HOST + 1 };
 
 static const char usage[] = "usage: oshinfo [--settings | --settings-page | --routes | --version]\n"
                             "  --settings       only the settings\n"
@@ -48,8 +48,8 @@ static void print_build(void)
 {
     printf("\nbuilt with UCX %s\n", MAPSHMEM_UCX_VERSION);
     printf("found on this machine:\n");
-    print_devices(OSHM_MEMTYPE_CUDA);
-    print_devices(OSHM_MEMTYPE_OPENCL);
+    for (int type = FIRST_GPU_TYPE; type < SHMEMI_MEMTYPES; type++)
+        print_devices(type);
 }
 
 /* Which route each class of memory takes, unless SHMEM_GPU_ROUTE forces one. */
@@ -266,8 +266,8 @@ static void print_routes(void)
     print_route_matrix("symmetric heap", heap);
     print_route_matrix("static data", &static_word);
     shmem_free(heap);
-    print_gpu_matrix(OSHM_MEMTYPE_CUDA);
-    print_gpu_matrix(OSHM_MEMTYPE_OPENCL);
+    for (int type = FIRST_GPU_TYPE; type < SHMEMI_MEMTYPES; type++)
+        print_gpu_matrix(type);
 }
 
 static void print_settings(void)

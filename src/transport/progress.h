@@ -27,6 +27,7 @@ struct shmemi_worker {
     /* advance works for other PEs and is called under the service lock. That lock is recursive, since advance may
      * itself wait, and a wait makes progress. */
     bool is_exclusive;
+    bool is_for_network; /* has nothing to do in a job on a single node, and is left out there */
     /* How many things there are to do: read by any thread in each turn of a wait loop. Workers that cannot count them
      * point to shmemi_work_is_unknown. */
     const _Atomic unsigned *work;

@@ -35,6 +35,12 @@ const char *shmemi_route_of(enum shmemi_memory_class class, enum shmemi_relation
     return routes[class][relation];
 }
 
+bool shmemi_route_is_allowed(enum shmemi_gpu_route route, bool in_node)
+{
+    const int forced = shmemi_settings.gpu_route;
+    return forced == SHMEMI_ROUTE_AUTO || forced == (int)route || (forced == SHMEMI_ROUTE_GDR && in_node);
+}
+
 /* Written by the collective calls only, one thread at a time. */
 static char first_cause[CAUSE_BYTES];
 static char told[CAUSES_MAX][CAUSE_BYTES];

@@ -6,7 +6,10 @@
 #ifndef SHMEMI_ROUTES_H
 #define SHMEMI_ROUTES_H
 
+#include "base/choices.h"
 #include "gpu/memory.h"
+
+#include <stdbool.h>
 
 /* Where the device of another PE is. */
 enum shmemi_relation {
@@ -21,6 +24,9 @@ const char *shmemi_relation_name(enum shmemi_relation relation);
 
 /* The name of the driver that routes.def gives. */
 const char *shmemi_route_of(enum shmemi_memory_class class, enum shmemi_relation relation);
+
+/* Does SHMEM_GPU_ROUTE leave this route to GPU memory open? Forcing gdr concerns other nodes only. */
+bool shmemi_route_is_allowed(enum shmemi_gpu_route route, bool in_node);
 
 /* During a map (one at a time): begin, then notes of the slow routes found; cause is the first of them, or "". */
 void shmemi_slow_route_begin(void);

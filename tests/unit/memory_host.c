@@ -163,6 +163,7 @@ static const struct shmemi_pinning cuda_pinning = {.pin = cuda_pin, .unpin = cud
 
 const struct shmemi_memory shmemi_memory_cuda = {
     .name = "cuda",
+    .title = "CUDA",
     .type = OSHM_MEMTYPE_CUDA,
     .open = cuda_open,
     .close = cuda_close,
@@ -176,6 +177,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
 
 const struct shmemi_memory shmemi_memory_opencl = {
     .name = "opencl",
+    .title = "OpenCL",
     .type = OSHM_MEMTYPE_OPENCL,
     .open = opencl_open,
     .close = opencl_close,

@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "base/settings.h"
-#include "transport/driver.h"
+#include "transport/drivers/table.h"
 #include "transport/routes.h"
 #include "unit.h"
 
@@ -15,11 +15,10 @@
 
 static bool is_driver(const char *name)
 {
-    const struct shmemi_driver *const drivers[] = {&shmemi_driver_ipc, &shmemi_driver_shadow, &shmemi_driver_staged};
-    for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++)
-        if (!strcmp(drivers[i]->name, name))
-            return true;
-    return false;
+    unsigned i = 0;
+    while (shmemi_driver_name(i) && strcmp(shmemi_driver_name(i), name))
+        i++;
+    return shmemi_driver_name(i);
 }
 
 static void check_table(void)
@@ -34,6 +33,18 @@ static void check_table(void)
                 CHECK(!strcmp(route, "staged") == is_slow);
         }
     }
+}
+
+/* Which of ipc, shadow and staged a word leaves open, in the node and then to other nodes. */
+static void check_allowed(enum shmemi_gpu_route forced, const char *in_node, const char *beyond)
+{
+    static const enum shmemi_gpu_route routes[] = {SHMEMI_ROUTE_IPC, SHMEMI_ROUTE_SHADOW, SHMEMI_ROUTE_STAGED};
+    shmemi_settings.gpu_route = (int)forced;
+    for (int i = 0; i < 3; i++) {
+        CHECK(shmemi_route_is_allowed(routes[i], true) == (in_node[i] == 'y'));
+        CHECK(shmemi_route_is_allowed(routes[i], false) == (beyond[i] == 'y'));
+    }
+    shmemi_settings.gpu_route = SHMEMI_ROUTE_AUTO;
 }
 
 static FILE *lines;
@@ -84,6 +95,11 @@ static void check_notes(void)
 int main(void)
 {
     check_table();
+    check_allowed(SHMEMI_ROUTE_AUTO, "yyy", "yyy");
+    check_allowed(SHMEMI_ROUTE_IPC, "ynn", "ynn");
+    check_allowed(SHMEMI_ROUTE_SHADOW, "nyn", "nyn");
+    check_allowed(SHMEMI_ROUTE_GDR, "yyy", "nnn");
+    check_allowed(SHMEMI_ROUTE_STAGED, "nny", "nny");
     capture();
     check_notes();
     return 0;

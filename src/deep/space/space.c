@@ -36,8 +36,8 @@ static int check(const struct shmemi_space_config *config)
         return refuse("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
     if ((unsigned)config->lifetime >= SHMEMI_LIFETIMES)
         return refuse("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
-    if (config->memory_type != SHMEMI_MEMTYPE_CUDA && config->memory_type != SHMEMI_MEMTYPE_OPENCL)
-        return refuse("the memory type is neither OSHM_MEMTYPE_CUDA nor OSHM_MEMTYPE_OPENCL");
+    if (!shmemi_memory_type_exists(config->memory_type))
+        return refuse("the memory type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
     if (!config->buffer && config->memory_type == SHMEMI_MEMTYPE_OPENCL)
         return refuse("OpenCL needs a buffer: kernels reach only memory that they are given");
     if (config->buffer && config->technique == SHMEMI_TECHNIQUE_BASE)

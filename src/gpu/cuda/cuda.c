@@ -364,6 +364,7 @@ static const struct shmemi_addresses cuda_addresses = {
 
 const struct shmemi_memory shmemi_memory_cuda = {
     .name = "cuda",
+    .title = "CUDA",
     .type = SHMEMI_MEMTYPE_CUDA,
     .open = shmemi_cuda_load,
     .close = cuda_close,

@@ -11,4 +11,5 @@ static int refuse(void)
     return -ENODEV;
 }
 
-const struct shmemi_memory shmemi_memory_cuda = {.name = "cuda", .type = SHMEMI_MEMTYPE_CUDA, .open = refuse};
+const struct shmemi_memory shmemi_memory_cuda = {
+    .name = "cuda", .title = "CUDA", .type = SHMEMI_MEMTYPE_CUDA, .open = refuse};

@@ -12,4 +12,5 @@ static int refuse(void)
     return -ENODEV;
 }
 
-const struct shmemi_memory shmemi_memory_opencl = {.name = "opencl", .type = SHMEMI_MEMTYPE_OPENCL, .open = refuse};
+const struct shmemi_memory shmemi_memory_opencl = {
+    .name = "opencl", .title = "OpenCL", .type = SHMEMI_MEMTYPE_OPENCL, .open = refuse};

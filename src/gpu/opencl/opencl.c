@@ -103,6 +103,7 @@ static int opencl_amo(const struct shmemi_place *word, const struct shmemi_amo *
 
 const struct shmemi_memory shmemi_memory_opencl = {
     .name = "opencl",
+    .title = "OpenCL",
     .type = SHMEMI_MEMTYPE_OPENCL,
     .open = shmemi_opencl_load,
     .close = shmemi_opencl_unload,

@@ -9,7 +9,6 @@
  */
 #include "transport/direct/direct.h"
 
-#include "base/settings.h"
 #include "bootstrap/job.h"
 #include "transport/direct/list.h"
 #include "transport/routes.h"
@@ -47,21 +46,16 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
     return 0;
 }
 
-/* Does SHMEM_GPU_ROUTE allow this route? Its value gdr concerns other nodes only. */
-static bool is_allowed(enum shmemi_gpu_route route)
-{
-    return shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO || shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR ||
-           shmemi_settings.gpu_route == (int)route;
-}
-
 static int ipc_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
-    return is_allowed(SHMEMI_ROUTE_IPC) ? import_from(view, share, share ? share->my_device : 0) : -ENOTSUP;
+    return shmemi_route_is_allowed(SHMEMI_ROUTE_IPC, true) ? import_from(view, share, share ? share->my_device : 0)
+                                                           : -ENOTSUP;
 }
 
 static int shadow_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
-    return is_allowed(SHMEMI_ROUTE_SHADOW) ? import_from(view, share, SHMEMI_DEVICE_OF_OWNER) : -ENOTSUP;
+    return shmemi_route_is_allowed(SHMEMI_ROUTE_SHADOW, true) ? import_from(view, share, SHMEMI_DEVICE_OF_OWNER)
+                                                              : -ENOTSUP;
 }
 
 static void ipc_detach(struct shmemi_view *view)

@@ -13,14 +13,26 @@
 #include "transport/staged/slots.h"
 #include "transport/ucx/ucx.h"
 
+#include <stddef.h>
+
 /* Run in this order; the cheapest come first. */
 static const struct shmemi_worker *const workers[] = {
     &shmemi_worker_ring,  &shmemi_worker_arrivals,        &shmemi_worker_slots,
     &shmemi_worker_lists, &shmemi_worker_network_service, &shmemi_worker_network,
 };
 
-/* The last N_NETWORK_WORKERS are for jobs of several nodes only. */
-enum { N_WORKERS = sizeof workers / sizeof workers[0], N_NETWORK_WORKERS = 2 };
+enum { N_WORKERS = sizeof workers / sizeof workers[0] };
+
+/* Let waiting threads run those workers that have something to do in this job. */
+static void use_workers(void)
+{
+    static const struct shmemi_worker *used[N_WORKERS];
+    unsigned n = 0;
+    for (int i = 0; i < N_WORKERS; i++)
+        if (shmemi_job.n_nodes > 1 || !workers[i]->is_for_network)
+            used[n++] = workers[i];
+    shmemi_progress_use(used, n);
+}
 
 int shmemi_transport_prepare(void)
 {
@@ -33,14 +45,14 @@ int shmemi_transport_start(const struct shmemi_resolver *resolver)
 {
     shmemi_slots_open();
     shmemi_arrivals_open(resolver);
-    shmemi_progress_use(workers, shmemi_job.n_nodes > 1 ? N_WORKERS : N_WORKERS - N_NETWORK_WORKERS);
+    use_workers();
     return shmemi_job.n_pes > 1 ? shmemi_service_start() : 0;
 }
 
 void shmemi_transport_stop(void)
 {
     shmemi_service_stop();
-    shmemi_progress_use(workers, 0);
+    shmemi_progress_use(NULL, 0);
     shmemi_ring_close();
 }
 

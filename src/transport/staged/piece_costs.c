@@ -26,7 +26,11 @@ enum {
 };
 
 /* Guesses until they are measured: PCIe, a queue in shared memory, TCP. */
-static struct shmemi_stage copy_costs[SHMEMI_MEMTYPES] = {{200, 0.1}, {2000, 0.04}, {10000, 0.1}};
+static struct shmemi_stage copy_costs[SHMEMI_MEMTYPES] = {
+    [SHMEMI_MEMTYPE_HOST] = {200, 0.1},
+    [SHMEMI_MEMTYPE_CUDA] = {2000, 0.04},
+    [SHMEMI_MEMTYPE_OPENCL] = {10000, 0.1},
+};
 static bool copy_is_measured[SHMEMI_MEMTYPES];
 
 enum link_state { UNTRIED, TRYING, MEASURED };

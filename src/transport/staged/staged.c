@@ -8,12 +8,12 @@
  * many requests under way as there are slots, and copies answers to their destination while it waits for the next.
  */
 #include "base/log.h"
-#include "base/settings.h"
 #include "transport/staged/batch.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
 #include "transport/staged/pieces.h"
 #include "transport/request.h"
+#include "transport/routes.h"
 #include "transport/service.h"
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
@@ -23,18 +23,12 @@
 
 enum { LOOKAHEAD = SHMEMI_STAGED_LOOKAHEAD };
 
-/* Does SHMEM_GPU_ROUTE insist on another route to GPU memory? */
-static bool is_forbidden(bool same_node)
-{
-    return shmemi_settings.gpu_route == SHMEMI_ROUTE_IPC || shmemi_settings.gpu_route == SHMEMI_ROUTE_SHADOW ||
-           (shmemi_settings.gpu_route == SHMEMI_ROUTE_GDR && !same_node);
-}
-
-/* Accepts everything, unless the user insists on another route to GPU memory. */
+/* Accepts everything, unless SHMEM_GPU_ROUTE forces another route to GPU memory. */
 static int staged_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     (void)share;
-    return is_forbidden(view->link->in_node) && view->place.memory != &shmemi_memory_host ? -ENOTSUP : 0;
+    const bool is_gpu = view->place.memory != &shmemi_memory_host;
+    return is_gpu && !shmemi_route_is_allowed(SHMEMI_ROUTE_STAGED, view->link->in_node) ? -ENOTSUP : 0;
 }
 
 static int failed_at(const struct shmemi_view *view)

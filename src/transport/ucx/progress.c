@@ -86,6 +86,7 @@ static const struct shmemi_wakeup wakeup = {.fd = event_fd, .arm = arm};
 const struct shmemi_worker shmemi_worker_network_service = {
     .name = "requests of other nodes",
     .is_exclusive = true,
+    .is_for_network = true,
     .work = &shmemi_work_is_unknown,
     .has_work = shmemi_has_work_always,
     .advance = shmemi_ucx_service_progress,
@@ -108,6 +109,7 @@ static int sleep_ms(void)
 
 const struct shmemi_worker shmemi_worker_network = {
     .name = "operations on other nodes",
+    .is_for_network = true,
     .work = &shmemi_work_is_unknown,
     .has_work = may_have_events,
     .advance = shmemi_ucx_progress,
