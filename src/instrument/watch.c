@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LISTED_PES_MAX = 16 };
 
@@ -68,13 +69,22 @@ static void describe(const struct shmemi_call *call, char *text, size_t size)
         call->describe(call, text, size);
 }
 
+/* The process, for a debugger that is to be attached to it. */
+static void append_process(char *text, size_t size)
+{
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    shmemi_append(text, size, " (process %d on %s)", (int)getpid(), host);
+}
+
 static void speak(const struct shmemi_call *call, uint64_t waited)
 {
-    char text[512];
+    char text[512], process[96] = "";
     const char *routine = shmemi_present_routine();
     describe(call, text, sizeof text);
-    shmemi_log_write(SHMEMI_LOG_WARN, "has waited for %.0f s in %s%s%s", (double)waited * 1e-9,
-                     routine ? routine : "the library", text[0] ? ": " : "", text);
+    append_process(process, sizeof process);
+    shmemi_log_write(SHMEMI_LOG_WARN, "has waited for %.0f s in %s%s%s%s", (double)waited * 1e-9,
+                     routine ? routine : "the library", text[0] ? ": " : "", text, process);
 }
 
 static void look_at(struct shmemi_call *call, uint64_t now)

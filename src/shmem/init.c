@@ -200,8 +200,8 @@ static int initialize(int thread_level)
     watch_exit();
     shmemi_sync_world();
     shmemi_measure_start(&shmemi_node.header->time_zero);
-    shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it", shmemi_job.pe, shmemi_job.n_pes, shmemi_job.node,
-                 shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes);
+    shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it, process %d", shmemi_job.pe, shmemi_job.n_pes,
+                 shmemi_job.node, shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes, (int)library.pid);
     return 0;
 }
 
