@@ -69,7 +69,7 @@ static void use_tree(const void *image, shmemx_type_t type, cl_mem memory)
     shmemx_deep_info_t info;
     shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 1);
     if (shmemx_deep_info(image, type, &info, 1) != 0)
-        shmem_global_exit(1); /* the library has said why */
+        shmem_global_exit(1); /* the library has printed the reason */
     run_kernel(memory, info.root);
     shmem_putmem(found, found, sizeof found, 0);
 }
@@ -88,7 +88,7 @@ int main(void)
     void *image = shmmap(&memory, CAPACITY, OSHM_MEMTYPE_OPENCL);
     shmemx_type_t type = shmemx_type_create("tree", sizeof(struct tree), 4, tree_fields);
     if (!image || !type)
-        shmem_global_exit(1); /* the library has said why */
+        shmem_global_exit(1); /* the library has printed the reason */
 
     struct tree *root = me == 0 ? grow() : NULL;
     if (me == 0) {

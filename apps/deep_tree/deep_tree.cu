@@ -30,7 +30,7 @@ static void use_tree(const void *image, shmemx_type_t type)
     shmemx_deep_info_t info;
     shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 1);
     if (shmemx_deep_info(image, type, &info, 1) != 0)
-        shmem_global_exit(1); /* the library has said why */
+        shmem_global_exit(1); /* the library has printed the reason */
     cudaMalloc(&sums, sizeof found);
     look_up_all<<<KEYS / 128, 128>>>((const struct tree *)info.root, sums);
     if (cudaMemcpy(found, sums, sizeof found, cudaMemcpyDeviceToHost) != cudaSuccess)
@@ -55,7 +55,7 @@ int main(void)
     image = shmmap(memory, CAPACITY, OSHM_MEMTYPE_CUDA);
     shmemx_type_t type = shmemx_type_create("tree", sizeof(struct tree), 4, tree_fields);
     if (!image || !type)
-        shmem_global_exit(1); /* the library has said why */
+        shmem_global_exit(1); /* the library has printed the reason */
 
     struct tree *root = me == 0 ? grow() : NULL;
     if (me == 0) {

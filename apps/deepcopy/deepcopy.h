@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Deep copies of pointer-linked structures, measured: to this PE's own GPU by each technique, and to another PE.
+ * Deep copies of pointer-linked structures, measured: to this PE's GPU by each technique, and to another PE.
  */
 #ifndef DEEPCOPY_H
 #define DEEPCOPY_H

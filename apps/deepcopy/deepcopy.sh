@@ -9,7 +9,7 @@
 #   --prefix DIR    where MapSHMEM is installed, or its build directory (what is in PATH)
 #   --out DIR       gets deepcopy.csv, deepcopy.svg and the output of each run (./deepcopy.out)
 #   --device KIND   of memory (cuda)
-#   --only RUN,...  own: to the own GPU; peer: to another PE; nodes: to another PE, each on a node of its own (all)
+#   --only RUN,...  own: to this PE's GPU; peer: to another PE; nodes: to another PE, each on a node of its own (all)
 #   --limit S       seconds for everything (120)
 #   --quick         few repetitions and small structures, to see that it works
 #   --scale F       size of the UMT-like structure (1: about 2.2 GB)

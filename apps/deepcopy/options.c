@@ -21,7 +21,7 @@ enum {
 
 static const char help_text[] =
     "usage: deepcopy [option...]\n"
-    "Deep copies to this PE's own GPU and back by each technique, beside the same transfers by hand; with two PEs also "
+    "Deep copies to this PE's GPU and back by each technique, beside the same transfers by hand; with two PEs also "
     "to\n"
     "the other PE's heap and mapped GPU memory and back. PE 0 measures; medians.\n"
     "  -d cuda|opencl    memory (cuda)\n"
@@ -32,7 +32,7 @@ static const char help_text[] =
     "  --scale F         of umt's arrays (1: about 2.2 GB)\n"
     "  -i N              repetitions, at most (11)\n"
     "  --seconds S       for a line, after three repetitions, or two if they are long (1)\n"
-    "  --own, --peer     only to the own GPU; only to the other PE\n"
+    "  --own, --peer     only to this PE's GPU; only to the other PE\n"
     "  --asynchronous    techniques but image wait at the end of a call only\n"
     "  --goals           say which goals are reached\n"
     "  --csv FILE        all figures, behind what the file has\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * To this PE's own GPU and back, by each technique: shmemx_deep_map and unmap beside the same transfers by hand, in turns.
+ * To this PE's GPU and back, by each technique: shmemx_deep_map and unmap beside the same transfers by hand, in turns.
  */
 #include "deepcopy.h"
 

@@ -56,7 +56,7 @@ void report_add(struct run *run, const struct result *result)
 
 /* ---- Goals -------------------------------------------------------------------------------------------------------- */
 
-/* To or from the own GPU; NULL: not measured. */
+/* To or from this PE's GPU; NULL: not measured. */
 static const struct result *find(const struct run *run, const struct result *like, const char *technique)
 {
     for (size_t i = 0; i < run->n_results; i++) {

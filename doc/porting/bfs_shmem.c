@@ -24,7 +24,7 @@ static struct mail mail_make(struct part *p)
     m.inbox = (unsigned *)MAP(p->inbox, boxes_bytes(p));
     m.arrived = (uint64_t *)shmem_calloc((size_t)p->n_processes, sizeof(uint64_t));
     if (!m.outbox || !m.inbox || !m.arrived)
-        shmem_global_exit(1); /* shmmap has said why */
+        shmem_global_exit(1); /* shmmap has printed the reason */
     return m;
 }
 

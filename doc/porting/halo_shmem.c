@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     set_up(&t);
     for (int i = 0; i < 2; i++)
         if (!(map[i] = (float *)MAP(t.field[i], tile_bytes(&t))))
-            shmem_global_exit(1); /* shmmap has said why */
+            shmem_global_exit(1); /* shmmap has printed the reason */
     if (!(arrived = (uint64_t *)shmem_calloc(SIDES, sizeof(uint64_t))))
         shmem_global_exit(1);
 

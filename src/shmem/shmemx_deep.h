@@ -157,7 +157,7 @@ void *shmemx_get_deep_new(const void *image, shmemx_type_t type, size_t *nelems_
 /* Free all objects that one shmemx_get_deep_new created. NULL does nothing. */
 void shmemx_deep_free(void *objects);
 
-/* ---- To this PE's own GPU -------------------------------------------------------------------------------------------
+/* ---- To this PE's GPU -----------------------------------------------------------------------------------------------
  *
  * A space holds copies of this PE's objects on a device, at most one of each object, and knows which copy belongs to
  * which object. shmemx_deep_map gives a copy to every object that the graph reaches, transfers the new ones to the

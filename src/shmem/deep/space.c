@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Deep copy to this PE's own GPU: the public routines.
+ * Deep copy to this PE's GPU: the public routines.
  */
 #include "deep/space/space.h"
 #include "gpu/placement.h"
