@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Communication contexts [9.5]. Operations on a context are ordered and completed by its own fence and quiet only.
+ * Communication contexts [9.5] and sessions [9.9]. Operations on a context are ordered and completed by its own fence and quiet only.
  *
  * The options are promises by the program about threads and stores. The library would gain nothing from them, so it
  * accepts them and ignores them.
@@ -80,4 +80,45 @@ SHMEMI_API(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
     struct shmemi_team *of_ctx = shmemi_ctx_of(ctx)->team;
     *team = of_ctx ? shmemi_team_handle(of_ctx) : SHMEM_TEAM_WORLD;
     return 0;
+}
+
+/* ---- Sessions [9.9] ----------------------------------------------------------------------------------------------
+ *
+ * Hints about the operations that follow on a context; they order and complete nothing. SHMEM_CTX_SESSION_BATCH gathers
+ * small puts to PEs of other nodes into few messages, and small operations on GPU memory into few kernels. They are sent
+ * or started when enough have accumulated, at the end of the session, and before a fence or quiet of the context. */
+
+static void open_session(struct shmemi_ctx *ctx, long options, const shmem_ctx_session_config_t *config,
+                         long config_mask)
+{
+    if (!ctx->session.is_open) {
+        ctx->session.is_open = true;
+        ctx->session.options = 0;
+        ctx->session.total_ops = SIZE_MAX;
+    }
+    ctx->session.options |= options;
+    if (config && (config_mask & SHMEM_CTX_SESSION_TOTAL_OPS))
+        ctx->session.total_ops = config->total_ops;
+}
+
+/* In an open session this adds its options and replaces the fields that config_mask names. */
+SHMEMI_API(void, ctx_session_start,
+           (shmem_ctx_t handle, long options, const shmem_ctx_session_config_t *config, long config_mask))
+{
+    struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
+    if (!ctx)
+        return;
+    shmemi_require_init("shmem_ctx_session_start");
+    open_session(ctx, options, config, config_mask);
+    if (ctx->session.options & SHMEM_CTX_SESSION_BATCH)
+        shmemi_require(shmemi_drivers_begin_gathering(&ctx->transport, ctx->session.total_ops));
+}
+
+SHMEMI_API(void, ctx_session_stop, (shmem_ctx_t handle))
+{
+    struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
+    if (!ctx || !ctx->session.is_open)
+        return;
+    ctx->session.is_open = false;
+    shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
 }

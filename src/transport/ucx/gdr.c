@@ -13,7 +13,6 @@
  */
 #include "base/log.h"
 #include "base/settings.h"
-#include "transport/staged/batch.h"
 #include "bootstrap/job.h"
 #include "transport/service.h"
 #include "transport/staged/staged.h"
@@ -100,11 +99,10 @@ static int gdr_attach(struct shmemi_view *view, const struct shmemi_share *share
     const struct shmemi_memory *memory = view->place.memory;
     if (share || !memory || !shmemi_gdr_is_wanted() || (hindrance(memory) && !is_forced()))
         return -ENOTSUP;
-    return shmemi_ucx_attach_view(view);
+    return shmemi_ucx_attach_view(view, true);
 }
 
-/* The target of a view. -ENOTSUP: the operation must be sent as a request. */
-static int find_target(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
+int shmemi_gdr_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
 {
     struct shmemi_ucx_target *target = view->data;
     if (atomic_load_explicit(&target->by_request, memory_order_relaxed))
@@ -129,87 +127,19 @@ static int find_target(const struct shmemi_view *view, const struct shmemi_ucx_t
     return -ENOTSUP;
 }
 
-/* ---- Transfers --------------------------------------------------------------------------------------------------- */
-
-/* Does UCX reach the local end itself? */
-static bool is_reached_here(const struct shmemi_place *place)
-{
-    return place->memory == &shmemi_memory_host || place->memory->type == SHMEMI_MEMTYPE_CUDA;
-}
-
-static int transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context, const struct shmemi_view *view,
-                    size_t offset, const struct shmemi_place *mine, const struct shmemi_shape *shape)
-{
-    const struct shmemi_ucx_target *target;
-    if (!shape->width || !shape->rows)
-        return 0;
-    int rc = shmemi_ucx_is_better_packed(shape) ? -ENOTSUP : find_target(view, &target);
-    if (rc)
-        return rc == -ENOTSUP ? shmemi_ucx_by_request(direction, context, view, offset, mine, shape) : rc;
-    return is_reached_here(mine) ? shmemi_ucx_transfer(direction, context, target, offset, mine, shape)
-                                 : shmemi_ucx_bounce(direction, context, target, offset, mine, shape);
-}
-
-static int gdr_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, shape);
-}
-
-static int gdr_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    return transfer(SHMEMI_UCX_GET, context, view, offset, dest, shape);
-}
-
-static int gdr_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (!shmemi_batch_takes(context, source, nbytes))
-        return gdr_put_strided(context, view, offset, source, &shape);
-    return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
-}
-
-static int gdr_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return gdr_get_strided(context, view, offset, dest, &shape);
-}
-
-static int gdr_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes)
-{
-    const struct shmemi_ucx_target *target;
-    if (!nbytes || shmemi_batch_takes(context, source, nbytes) || !is_reached_here(source) ||
-        find_target(view, &target))
-        return gdr_put(context, view, offset, source, nbytes);
-    return shmemi_ucx_start_nbi(SHMEMI_UCX_PUT, context, target, offset, source, nbytes);
-}
-
-static int gdr_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes)
-{
-    const struct shmemi_ucx_target *target;
-    if (!nbytes || !is_reached_here(dest) || find_target(view, &target))
-        return gdr_get(context, view, offset, dest, nbytes);
-    return shmemi_ucx_start_nbi(SHMEMI_UCX_GET, context, target, offset, dest, nbytes);
-}
-
 static const struct shmemi_exposing gdr_exposing = {.expose = gdr_expose, .hide = shmemi_ucx_hide};
 
 const struct shmemi_driver shmemi_driver_gdr = {
     .name = "gdr",
     .attach = gdr_attach,
     .detach = shmemi_ucx_detach_view,
-    .put = gdr_put,
-    .get = gdr_get,
-    .put_nbi = gdr_put_nbi,
-    .get_nbi = gdr_get_nbi,
-    .put_strided = gdr_put_strided,
-    .put_strided_nbi = gdr_put_strided,
-    .get_strided = gdr_get_strided,
+    .put = shmemi_ucx_put,
+    .get = shmemi_ucx_get,
+    .put_nbi = shmemi_ucx_put_nbi,
+    .get_nbi = shmemi_ucx_get_nbi,
+    .put_strided = shmemi_ucx_put_strided,
+    .put_strided_nbi = shmemi_ucx_put_strided,
+    .get_strided = shmemi_ucx_get_strided,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
     .exposing = &gdr_exposing,

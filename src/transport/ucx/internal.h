@@ -5,7 +5,7 @@
  *   ucx.c         context, workers, endpoints, counting operations under way
  *   progress.c    progress of the workers
  *   key.c         remote keys: expose a region, fetch a peer's key at the first access
- *   rma.c         the driver "ucx": put, get, fence, quiet
+ *   rma.c         the driver "ucx": put and get, which gdr shares, fence, quiet
  *   amo.c         its atomic operations
  *   bounce.c      its transfers from and to GPU memory, through page-locked host buffers
  *   gdr.c         the driver "gdr": GPU memory by one-sided operations
@@ -60,6 +60,7 @@ extern struct shmemi_ucx shmemi_ucx;
 struct shmemi_ucx_target {
     atomic_bool ready;      /* the rest is valid */
     atomic_bool by_request; /* gdr: not reached after all */
+    bool is_gdr;            /* the driver is gdr, not ucx */
     atomic_bool is_native;  /* gdr: known to be reached by RDMA */
     ucp_ep_h endpoint;
     ucp_rkey_h key;
@@ -149,27 +150,28 @@ struct shmemi_ucx_rows {
 };
 
 /* Fill in the view of a PE of another node, with a target as its data; -ENOTSUP for PEs of this node. */
-int shmemi_ucx_attach_view(struct shmemi_view *view);
+int shmemi_ucx_attach_view(struct shmemi_view *view, bool is_gdr);
 void shmemi_ucx_detach_view(struct shmemi_view *view);
-/* Do the rows cost less as one request, which the owner unpacks, than as one message per row? */
-bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape);
+
+/* Put and get of the drivers "ucx" and "gdr". */
+int shmemi_ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *source, size_t nbytes);
+int shmemi_ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                   const struct shmemi_place *dest, size_t nbytes);
+int shmemi_ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes);
+int shmemi_ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes);
+int shmemi_ucx_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                           const struct shmemi_place *source, const struct shmemi_shape *shape);
+int shmemi_ucx_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                           const struct shmemi_place *dest, const struct shmemi_shape *shape);
 
 /* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. */
 int shmemi_ucx_start(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target, size_t offset,
                      struct shmemi_ucx_local local, size_t nbytes, struct shmemi_ucx_batch *batch);
 int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target,
                           const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch);
-/* The same as an operation of the context, with memory that UCX reaches. */
-int shmemi_ucx_start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                         const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
-                         size_t nbytes);
-/* Transfers with memory that UCX reaches, and by requests to the owner. Return as the drivers' put and get do. */
-int shmemi_ucx_transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                        const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
-                        const struct shmemi_shape *shape);
-int shmemi_ucx_by_request(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                          const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine,
-                          const struct shmemi_shape *shape);
 /* Wait for the batch. Returns rc if that is an error, else the batch's first error. */
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
 /* Called after an operation has been started that may still be under way. */
@@ -245,6 +247,8 @@ unsigned shmemi_ucx_request_deliver(void);
 unsigned shmemi_ucx_request_pending(void);
 /* gdr.c: do the settings and the kernel's modules allow the driver gdr to be used? */
 bool shmemi_gdr_is_wanted(void);
+/* The target of a view of the driver gdr. -ENOTSUP: the operation must be sent as a request. */
+int shmemi_gdr_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p);
 
 /* Fail the requests that wait for this PE; with the initiator lock held. */
 void shmemi_ucx_request_peer_lost(int pe);

@@ -19,7 +19,7 @@
 
 /* ---- Attach ------------------------------------------------------------------------------------------------------ */
 
-int shmemi_ucx_attach_view(struct shmemi_view *view)
+int shmemi_ucx_attach_view(struct shmemi_view *view, bool is_gdr)
 {
     if (shmemi_job_node_rank_of(view->pe) >= 0 || !atomic_load(&shmemi_ucx.is_open))
         return -ENOTSUP;
@@ -28,6 +28,7 @@ int shmemi_ucx_attach_view(struct shmemi_view *view)
         shmemi_error("out of memory for the route to PE %d", view->pe);
         return -ENOMEM;
     }
+    target->is_gdr = is_gdr;
     view->data = target;
     view->mapped = NULL;
     return 0;
@@ -43,7 +44,7 @@ static int ucx_attach(struct shmemi_view *view, const struct shmemi_share *share
 {
     (void)share;
     const struct shmemi_memory *memory = view->place.memory;
-    return memory && memory != &shmemi_memory_host ? -ENOTSUP : shmemi_ucx_attach_view(view);
+    return memory && memory != &shmemi_memory_host ? -ENOTSUP : shmemi_ucx_attach_view(view, false);
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
@@ -93,15 +94,6 @@ int shmemi_ucx_start(enum shmemi_ucx_direction direction, const struct shmemi_uc
     return rc;
 }
 
-int shmemi_ucx_start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                         const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
-                         size_t nbytes)
-{
-    int rc = shmemi_ucx_start(direction, target, offset, local_end(mine), nbytes, &context->network);
-    shmemi_ucx_note_pending(context);
-    return rc;
-}
-
 static bool is_dense(const struct shmemi_ucx_rows *rows)
 {
     return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
@@ -122,14 +114,9 @@ int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, const struct shme
 /* Rows below this size, if there are enough, cost less in one request, which the owner unpacks, than in messages. */
 enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
 
-bool shmemi_ucx_is_better_packed(const struct shmemi_shape *shape)
+static bool is_better_packed(const struct shmemi_shape *shape)
 {
     return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !shmemi_shape_is_dense(shape);
-}
-
-static bool is_host(const struct shmemi_place *place)
-{
-    return place->memory == &shmemi_memory_host;
 }
 
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
@@ -138,9 +125,10 @@ int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
     return rc ? rc : waited;
 }
 
-int shmemi_ucx_transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                        const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
-                        const struct shmemi_shape *shape)
+/* A transfer with memory that UCX reaches. */
+static int transfer_directly(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                             const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
+                             const struct shmemi_shape *shape)
 {
     const bool is_put = direction == SHMEMI_UCX_PUT;
     struct shmemi_ucx_batch batch = {0};
@@ -158,12 +146,20 @@ int shmemi_ucx_transfer(enum shmemi_ucx_direction direction, struct shmemi_conte
     return rc;
 }
 
-int shmemi_ucx_by_request(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                          const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine,
-                          const struct shmemi_shape *shape)
+static bool is_gdr(const struct shmemi_view *view)
 {
-    return direction == SHMEMI_UCX_PUT ? shmemi_driver_staged.put_strided(context, view, offset, mine, shape)
-                                       : shmemi_driver_staged.get_strided(context, view, offset, mine, shape);
+    return ((const struct shmemi_ucx_target *)view->data)->is_gdr;
+}
+
+/* Does UCX reach the local end itself? */
+static bool is_reached(const struct shmemi_view *view, const struct shmemi_place *mine)
+{
+    return mine->memory == &shmemi_memory_host || (is_gdr(view) && mine->memory->type == SHMEMI_MEMTYPE_CUDA);
+}
+
+static int find_target(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
+{
+    return is_gdr(view) ? shmemi_gdr_target_of(view, target_p) : shmemi_ucx_target_of(view, target_p);
 }
 
 static int transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context, const struct shmemi_view *view,
@@ -172,66 +168,72 @@ static int transfer(enum shmemi_ucx_direction direction, struct shmemi_context *
     const struct shmemi_ucx_target *target;
     if (!shape->width || !shape->rows)
         return 0;
-    if (shmemi_ucx_is_better_packed(shape))
-        return shmemi_ucx_by_request(direction, context, view, offset, mine, shape);
-    int rc = shmemi_ucx_target_of(view, &target);
+    bool is_packed = is_better_packed(shape);
+    int rc = is_packed ? 0 : find_target(view, &target);
+    if (is_packed || (rc == -ENOTSUP && is_gdr(view)))
+        return direction == SHMEMI_UCX_PUT ? shmemi_driver_staged.put_strided(context, view, offset, mine, shape)
+                                           : shmemi_driver_staged.get_strided(context, view, offset, mine, shape);
     if (rc)
         return rc;
-    return is_host(mine) ? shmemi_ucx_transfer(direction, context, target, offset, mine, shape)
-                         : shmemi_ucx_bounce(direction, context, target, offset, mine, shape);
+    return is_reached(view, mine) ? transfer_directly(direction, context, target, offset, mine, shape)
+                                  : shmemi_ucx_bounce(direction, context, target, offset, mine, shape);
 }
 
-static int put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, const struct shmemi_shape *shape)
+int shmemi_ucx_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                           const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     return transfer(SHMEMI_UCX_PUT, context, view, offset, source, shape);
 }
 
-static int get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, const struct shmemi_shape *shape)
+int shmemi_ucx_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                           const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
     return transfer(SHMEMI_UCX_GET, context, view, offset, dest, shape);
 }
 
-static int ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+int shmemi_ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
     if (shmemi_batch_takes(context, source, nbytes))
         return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return put_strided(context, view, offset, source, &shape);
+    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, &shape);
 }
 
-static int ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+int shmemi_ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *dest, size_t nbytes)
 {
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return get_strided(context, view, offset, dest, &shape);
+    return transfer(SHMEMI_UCX_GET, context, view, offset, dest, &shape);
 }
 
+/* -ENOTSUP: put or get must do it. */
 static int start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context *context,
                      const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine, size_t nbytes)
 {
     const struct shmemi_ucx_target *target;
-    if (!nbytes)
-        return 0;
-    int rc = shmemi_ucx_target_of(view, &target);
-    return rc ? rc : shmemi_ucx_start_nbi(direction, context, target, offset, mine, nbytes);
+    int rc = nbytes && is_reached(view, mine) ? find_target(view, &target) : -ENOTSUP;
+    if (rc)
+        return rc;
+    rc = shmemi_ucx_start(direction, target, offset, local_end(mine), nbytes, &context->network);
+    shmemi_ucx_note_pending(context);
+    return rc;
 }
 
-static int ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+int shmemi_ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *source, size_t nbytes)
 {
-    if (shmemi_batch_takes(context, source, nbytes) || !is_host(source))
-        return ucx_put(context, view, offset, source, nbytes);
-    return start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
+    int rc = shmemi_batch_takes(context, source, nbytes)
+                 ? -ENOTSUP
+                 : start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
+    return rc == -ENOTSUP ? shmemi_ucx_put(context, view, offset, source, nbytes) : rc;
 }
 
-static int ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+int shmemi_ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *dest, size_t nbytes)
 {
-    return is_host(dest) ? start_nbi(SHMEMI_UCX_GET, context, view, offset, dest, nbytes)
-                         : ucx_get(context, view, offset, dest, nbytes);
+    int rc = start_nbi(SHMEMI_UCX_GET, context, view, offset, dest, nbytes);
+    return rc == -ENOTSUP ? shmemi_ucx_get(context, view, offset, dest, nbytes) : rc;
 }
 
 /* ---- Order and completion ---------------------------------------------------------------------------------------- */
@@ -293,13 +295,13 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .name = "ucx",
     .attach = ucx_attach,
     .detach = shmemi_ucx_detach_view,
-    .put = ucx_put,
-    .get = ucx_get,
-    .put_nbi = ucx_put_nbi,
-    .get_nbi = ucx_get_nbi,
-    .put_strided = put_strided,
-    .put_strided_nbi = put_strided,
-    .get_strided = get_strided,
+    .put = shmemi_ucx_put,
+    .get = shmemi_ucx_get,
+    .put_nbi = shmemi_ucx_put_nbi,
+    .get_nbi = shmemi_ucx_get_nbi,
+    .put_strided = shmemi_ucx_put_strided,
+    .put_strided_nbi = shmemi_ucx_put_strided,
+    .get_strided = shmemi_ucx_get_strided,
     .amo = shmemi_ucx_amo,
     .amo_nbi = shmemi_ucx_amo_nbi,
     .exposing = &shmemi_ucx_exposing,
