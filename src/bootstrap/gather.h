@@ -27,5 +27,8 @@ const char *shmemi_gather_job_name(void);
 int shmemi_gather_put(const char *key, const void *value, size_t size);
 int shmemi_gather_fence(void);
 int shmemi_gather_get(int pe, const char *key, void *value, size_t *size_p);
+#define SHMEMI_GATHER_MEMBERS                                                                                          \
+    .nodes = shmemi_gather_nodes, .job_name = shmemi_gather_job_name, .put = shmemi_gather_put,                        \
+    .fence = shmemi_gather_fence, .get = shmemi_gather_get
 
 #endif

@@ -360,10 +360,6 @@ const struct shmemi_bootstrap shmemi_bootstrap_pmi = {
     .name = "pmi",
     .open = pmi_open,
     .close = pmi_close,
-    .nodes = shmemi_gather_nodes,
-    .job_name = shmemi_gather_job_name,
-    .put = shmemi_gather_put,
-    .fence = shmemi_gather_fence,
-    .get = shmemi_gather_get,
+    SHMEMI_GATHER_MEMBERS,
     .abort = pmi_abort,
 };

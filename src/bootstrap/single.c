@@ -39,10 +39,6 @@ const struct shmemi_bootstrap shmemi_bootstrap_single = {
     .name = "single",
     .open = single_open,
     .close = shmemi_gather_close,
-    .nodes = shmemi_gather_nodes,
-    .job_name = shmemi_gather_job_name,
-    .put = shmemi_gather_put,
-    .fence = shmemi_gather_fence,
-    .get = shmemi_gather_get,
+    SHMEMI_GATHER_MEMBERS,
     .abort = single_abort,
 };

@@ -26,46 +26,43 @@ static void set_back(struct shmemi_afterwards *afterwards, int status)
     shmemi_afterwards_free(afterwards);
 }
 
-static struct saved *save(struct shmemi_transfers *transfers, const struct shmemi_part *part,
-                          struct shmemi_part_links links)
+/* Save the part's pointers. *saved_p is NULL if it has none; false: there is no memory. */
+static bool save(struct shmemi_transfers *transfers, const struct shmemi_part *part, struct saved **saved_p)
 {
+    struct shmemi_part_links links = shmemi_part_links(part);
     size_t n = links.end - links.first;
+    *saved_p = NULL;
+    if (!shmemi_part_has_associated(part, links))
+        return true;
     struct saved *saved = shmemi_afterwards_make(transfers, sizeof *saved + n * sizeof saved->pointers[0], set_back);
     if (!saved)
-        return NULL;
+        return false;
     saved->part = *part;
     saved->links = links;
     for (size_t i = 0; i < n; i++)
         memcpy(&saved->pointers[i], shmemi_part_host(part) + shmemi_part_offset(part, links.first + i),
                sizeof saved->pointers[0]);
-    return saved;
+    *saved_p = saved;
+    return true;
 }
 
 static void send_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
-    struct shmemi_part_links links = shmemi_part_links(part);
-    struct saved *saved = NULL;
-    if (shmemi_part_has_associated(part, links)) {
-        saved = save(transfers, part, links);
-        if (!saved)
-            return;
-        shmemi_part_set_pointers(part, links, shmemi_part_host(part));
-    }
+    struct saved *saved;
+    if (!save(transfers, part, &saved))
+        return;
+    if (saved)
+        shmemi_part_set_pointers(part, saved->links, shmemi_part_host(part));
     shmemi_transfers_send(transfers, shmemi_part_device(part), shmemi_part_host(part), part->size,
                           saved ? &saved->afterwards : NULL);
 }
 
 static void receive_part(struct shmemi_transfers *transfers, const struct shmemi_part *part)
 {
-    struct shmemi_part_links links = shmemi_part_links(part);
-    struct saved *saved = NULL;
-    if (shmemi_part_has_associated(part, links)) {
-        saved = save(transfers, part, links);
-        if (!saved)
-            return;
-    }
-    shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size,
-                             saved ? &saved->afterwards : NULL);
+    struct saved *saved;
+    if (save(transfers, part, &saved))
+        shmemi_transfers_receive(transfers, shmemi_part_host(part), shmemi_part_device(part), part->size,
+                                 saved ? &saved->afterwards : NULL);
 }
 
 static int send(struct shmemi_space *space, const struct shmemi_part *parts, size_t n)

@@ -2,7 +2,6 @@
  *
  * Batches: the copies that one map makes, their memory on the device, and their pointers.
  */
-#include "base/log.h"
 #include "deep/image.h"
 #include "deep/sort.h"
 #include "deep/space/technique.h"

@@ -9,7 +9,6 @@
 #include "shmem/coll/collectives.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  */
 #include "tools/oshtypes/plan.h"
 #include "tools/oshtypes/util.h"
-#include "tools/oshtypes/write.h"
 
 #include <ctype.h>
 #include <errno.h>

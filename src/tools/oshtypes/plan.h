@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshtypes: the descriptors of the types on the command line and of all types that they reach.
+ * oshtypes: the descriptors of the types on the command line and of all types that they reach, and the C file that is
+ * written from them.
  */
 #ifndef OSHTYPES_PLAN_H
 #define OSHTYPES_PLAN_H
 
 #include "tools/oshtypes/notes.h"
+
+#include <stdio.h>
 
 struct osht_field {
     const char *name;
@@ -37,5 +40,17 @@ enum osht_unannotated {
 void osht_plan_add(const char *name, enum osht_unannotated unannotated);
 /* All descriptors; call it after the last type was added. */
 size_t osht_plan_end(const struct osht_descriptor *const **descriptors_p);
+
+/* write.c */
+struct osht_output {
+    const char *path;   /* for messages                     */
+    const char *name;   /* of the function: NAME_register    */
+    const char *source; /* the file that was read           */
+    const char **headers;
+    size_t n_headers;
+};
+
+void osht_write(FILE *file, const struct osht_output *output, size_t n,
+                const struct osht_descriptor *const *descriptors);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * oshtypes: writes the C file.
  */
-#include "tools/oshtypes/write.h"
+#include "tools/oshtypes/plan.h"
 #include "tools/oshtypes/util.h"
 
 #include <inttypes.h>
