@@ -3,7 +3,7 @@
  * Measuring: how often each operation was called, and how long it took, for SHMEM_TRACE and SHMEM_STATS.
  *
  * When neither is set a transfer pays nothing for this, not even a test: transfers are measured by drivers that are put
- * in front of the real ones (transport/drivers/measured.h).
+ * in front of the real ones (transport/drivers/measured.c).
  */
 #ifndef SHMEMI_MEASURE_H
 #define SHMEMI_MEASURE_H

@@ -25,7 +25,7 @@ struct shmemi_link;
 
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
-    const struct shmemi_driver *driver; /* may be a measuring one in front of the real one (drivers/measured.h) */
+    const struct shmemi_driver *driver; /* may be a measuring one in front of the real one (drivers/measured.c) */
     char *mapped;                   /* host address at which the API itself may load and store; NULL: use the driver */
     struct shmemi_place place;      /* if driver->copies_itself: the peer's first byte as this process addresses it */
     void *data;                     /* private to the driver */

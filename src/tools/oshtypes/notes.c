@@ -2,7 +2,7 @@
  *
  * oshtypes: reads annotations from files and from the marks of shmemx_annotate.h.
  */
-#include "tools/oshtypes/notes.h"
+#include "tools/oshtypes/plan.h"
 #include "tools/oshtypes/util.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
  *
  * Drivers that measure: each transfer is timed, handed to the real driver, and counted under that driver's number.
  */
-#include "transport/drivers/measured.h"
+#include "transport/drivers/table.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "transport/drivers/measured.h"
 #include "transport/request.h"
 #include "transport/staged/pieces.h"
 

@@ -65,33 +65,29 @@ static int take_oldest(const struct shmemi_view *view, struct asking *asking)
     return rc ? rc : rc_land;
 }
 
-/* Claim a slot; while none is free, copy answers to their destination, which frees their slots. */
-static int claim_for_answer(struct shmemi_context *context, const struct shmemi_view *view, struct asking *asking,
-                            unsigned *slot_p)
+/* Claim a slot: its number, or -errno. While none is free, copy answers to their destination, which frees slots. */
+static int claim_for_answer(struct shmemi_context *context, const struct shmemi_view *view, struct asking *asking)
 {
     unsigned spins = 0;
-    int slot, rc = 0;
-    while ((slot = shmemi_slot_claim(context)) < 0) {
+    int slot = -1, rc = 0;
+    while (!rc && (slot = shmemi_slot_claim(context)) < 0) {
         if (asking->landings)
             rc = finish_landing(asking);
         else if (asking->count)
             rc = take_oldest(view, asking);
         else
             shmemi_progress(&spins);
-        if (rc)
-            return rc;
     }
-    *slot_p = (unsigned)slot;
-    return 0;
+    return rc ? rc : slot;
 }
 
 static int ask_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                      const struct shmemi_piece *piece, struct asking *asking)
 {
-    unsigned slot = 0;
-    int rc = claim_for_answer(context, view, asking, &slot);
-    if (rc)
+    int rc = claim_for_answer(context, view, asking);
+    if (rc < 0)
         return rc;
+    unsigned slot = (unsigned)rc;
     struct shmemi_request request =
         shmemi_staged_request(view, SHMEMI_REQUEST_GET, offset, piece, asking->shape->source_pitch, slot);
     rc = shmemi_staged_send(view, &request);

@@ -117,22 +117,18 @@ static int send_oldest(const struct shmemi_view *view, struct loading *loading)
     return rc;
 }
 
-/* Claim a slot; while none is free, send pieces that have been copied, since the owner frees their slots. */
-static int claim_slot(struct shmemi_context *context, const struct shmemi_view *view, struct loading *loading,
-                      unsigned *slot_p)
+/* Claim a slot: its number, or -errno. While none is free, send pieces that are copied: the owner frees their slots. */
+static int claim_slot(struct shmemi_context *context, const struct shmemi_view *view, struct loading *loading)
 {
     unsigned spins = 0;
-    int slot, rc = 0;
-    while ((slot = shmemi_slot_claim(context)) < 0) {
+    int slot = -1, rc = 0;
+    while (!rc && (slot = shmemi_slot_claim(context)) < 0) {
         if (loading->count)
             rc = send_oldest(view, loading);
         else
             shmemi_progress(&spins);
-        if (rc)
-            return rc;
     }
-    *slot_p = (unsigned)slot;
-    return 0;
+    return rc ? rc : slot;
 }
 
 /* Start to copy a piece into a slot. */
@@ -152,10 +148,10 @@ static int load_piece(struct shmemi_context *context, const struct shmemi_view *
                       const struct shmemi_place *source, const struct shmemi_shape *whole,
                       const struct shmemi_piece *piece, struct loading *loading)
 {
-    unsigned slot = 0;
-    int rc = claim_slot(context, view, loading, &slot);
-    if (rc)
+    int rc = claim_slot(context, view, loading);
+    if (rc < 0)
         return rc;
+    unsigned slot = (unsigned)rc;
     if (loading->count == LOOKAHEAD) {
         rc = send_oldest(view, loading);
         if (rc) {

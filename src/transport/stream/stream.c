@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
-#include "transport/drivers/measured.h"
 #include "transport/stream/agent.h"
 #include "transport/ucx/ucx.h"
 #include "transport/drivers/table.h"
