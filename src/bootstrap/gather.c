@@ -5,7 +5,7 @@
  * once the job has started.
  */
 #define _GNU_SOURCE
-#include "bootstrap/gather.h"
+#include "bootstrap/bootstrap.h"
 
 #include "base/log.h"
 

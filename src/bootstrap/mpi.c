@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
-#include "bootstrap/gather.h"
 #include "bootstrap/mpi_library.h"
 #include "bootstrap/mpi_module.h"
 

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
-#include "bootstrap/gather.h"
 #include "bootstrap/mpi_library.h"
 
 #include <errno.h>

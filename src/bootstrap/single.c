@@ -3,7 +3,6 @@
  * No launcher: a job of one PE, which gathers its own bytes.
  */
 #include "bootstrap/bootstrap.h"
-#include "bootstrap/gather.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * Finds the direct ranges of an image: the runs between pointers, extent by extent.
  */
-#include "deep/direct_ranges.h"
+#include "deep/pipeline.h"
 
 #include <stdlib.h>
 

@@ -12,6 +12,7 @@
 #ifndef SHMEMI_PIPELINE_H
 #define SHMEMI_PIPELINE_H
 
+#include "deep/graph.h"
 #include "gpu/memory.h"
 
 #include <stdbool.h>
@@ -79,5 +80,19 @@ void shmemi_pipeline_give_buffer(char *buffer);
 
 /* Called when no transfer is in progress and before the network is closed. */
 void shmemi_pipeline_close(void);
+
+/* ---- direct_ranges.c: the large parts of an image that hold no pointers ------------------------------------------ */
+
+/* If the objects' memory is page-locked, they are transferred directly from it or to it, without being packed. */
+struct shmemi_direct_ranges {
+    struct shmemi_direct_range *range; /* ascending */
+    size_t n;
+};
+
+/* Find the ranges of a graph in live memory that are large enough, in bytes [begin, end) of the image; their offsets
+ * count from begin. If there is no memory for the list it is empty, and everything is packed. */
+void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
+                               size_t end, const struct shmemi_far_side *far);
+void shmemi_direct_ranges_close(struct shmemi_direct_ranges *ranges);
 
 #endif

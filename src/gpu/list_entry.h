@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An entry of a list of small operations (list.h), as the library fills it and the device reads it. Plain C that nvcc
- * reads too; addresses are those of the device.
+ * An atomic operation, for everything that carries one out, and an entry of a list of small operations (list.h), as the
+ * library fills it and the device reads it. Plain C that nvcc reads too.
  */
 #ifndef SHMEMI_LIST_ENTRY_H
 #define SHMEMI_LIST_ENTRY_H
 
-#include "gpu/amo.h"
-
 #include <stdint.h>
+
+enum shmemi_amo_op {
+    SHMEMI_AMO_FETCH,
+    SHMEMI_AMO_SET,
+    SHMEMI_AMO_ADD,
+    SHMEMI_AMO_AND,
+    SHMEMI_AMO_OR,
+    SHMEMI_AMO_XOR,
+    SHMEMI_AMO_SWAP,
+    SHMEMI_AMO_COMPARE_SWAP,
+};
+
+struct shmemi_amo {
+    enum shmemi_amo_op op;
+    unsigned size;    /* of the word: 4 or 8 bytes */
+    uint64_t operand; /* in the low bytes */
+    uint64_t compare; /* COMPARE_SWAP only */
+};
 
 /* The operation of an entry: an atomic one (enum shmemi_amo_op), or one of these. */
 enum {
@@ -18,6 +34,7 @@ enum {
 
 enum { SHMEMI_ENTRY_BYTES_MAX = UINT16_MAX, SHMEMI_ENTRY_NO_RESULT = UINT32_MAX };
 
+/* Its addresses are those of the device. */
 struct shmemi_list_entry {
     uint64_t dest;    /* address of the first byte, or of the word */
     uint64_t source;  /* address, bytes, or operand of an atomic operation */

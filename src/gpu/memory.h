@@ -11,8 +11,8 @@
 #ifndef SHMEMI_MEMORY_H
 #define SHMEMI_MEMORY_H
 
-#include "gpu/amo.h"
 #include "gpu/arithmetic.h"
+#include "gpu/list_entry.h"
 #include "gpu/shape.h"
 #include "gpu/word_step.h"
 

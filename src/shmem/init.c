@@ -11,7 +11,6 @@
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "bootstrap/bootstrap.h"
-#include "transport/drivers/table.h"
 #include "transport/node.h"
 #include "transport/prepared.h"
 #include "instrument/measure.h"

@@ -2,7 +2,6 @@
  *
  * The address of a PE's copy of a region as that PE itself sees it: written to and read from a table in its heap.
  */
-#include "shmmap/owner.h"
 
 #include "shmmap/symmetric.h"
 #include "instrument/watch.h"

@@ -2,7 +2,7 @@
  *
  * Direct ranges of an image: all parts that are large and contain no pointer, and no others.
  */
-#include "deep/direct_ranges.h"
+#include "deep/pipeline.h"
 
 #include "deep/image.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
  *
  * Keys and nodes made from gathered bytes. The rows of the other PEs are derived from those of this one.
  */
-#include "bootstrap/gather.h"
+#include "bootstrap/bootstrap.h"
 
 #include "base/log.h"
 #include "unit.h"

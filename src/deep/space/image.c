@@ -3,7 +3,6 @@
  * IMAGE: the copies of a batch lie on the device as in an image, so adjacent ones are transferred together: packed with
  * their pointers set on the way to the device, and unpacked on the way back.
  */
-#include "deep/direct_ranges.h"
 #include "deep/image.h"
 #include "deep/pipeline.h"
 #include "deep/space/technique.h"

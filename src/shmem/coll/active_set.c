@@ -5,8 +5,7 @@
  * only this call in common, so they use its pSync to agree on a workspace: messages go up a binary tree to the first
  * member and down again, and each PE resets its words before it returns.
  */
-#include "shmem/coll/call.h"
-#include "transport/drivers/table.h"
+#include "shmem/coll/collectives.h"
 
 #include <assert.h>
 #include <string.h>

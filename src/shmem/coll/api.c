@@ -2,7 +2,7 @@
  *
  * The public collectives over teams [9.10].
  */
-#include "shmem/coll/call.h"
+#include "shmem/coll/collectives.h"
 
 SHMEMI_API(void, barrier_all, (void))
 {

@@ -2,7 +2,7 @@
  *
  * Checks the arguments of collectives and runs them, visible to the watchdog, counts and traces.
  */
-#include "shmem/coll/call.h"
+#include "shmem/coll/collectives.h"
 
 static struct shmemi_call collective_call(const char *routine)
 {

@@ -292,4 +292,24 @@ int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *arg
 /* Prefix sums in the order of the team. exclusive: without the PE's own contribution, so 0 on the first PE. */
 int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args, bool exclusive);
 
+/* ---- call.c: how the public routines call collectives over teams and active sets --------------------------------- */
+
+/* Arguments are checked before anything is changed. A wrong argument or a failed transfer ends the job, since the other
+ * PEs would wait for this one; the message names the routine. */
+void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes,
+                           int root, bool root_keeps_dest);
+
+/* nbytes: what this PE contributes or, in an alltoall, sends to each member. */
+void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
+void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
+void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
+
+void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *dest, const void *source,
+                           struct shmemi_alltoall_strides strides);
+
+void shmemi_call_reduce(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
+                        const void *source, size_t nreduce);
+void shmemi_call_scan(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
+                      const void *source, size_t nelems, bool exclusive);
+
 #endif

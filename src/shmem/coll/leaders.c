@@ -4,7 +4,6 @@
  * the operation that its writer has reached; numbers are the same on all leaders and only grow.
  */
 #include "shmem/coll/collectives.h"
-#include "transport/drivers/table.h"
 
 #include <string.h>
 

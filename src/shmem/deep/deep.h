@@ -5,9 +5,8 @@
 #ifndef SHMEMI_SHMEM_DEEP_H
 #define SHMEMI_SHMEM_DEEP_H
 
-#include "deep/direct_ranges.h"
-#include "deep/image.h"
 #include "deep/pipeline.h"
+#include "deep/image.h"
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 

@@ -8,7 +8,7 @@
  *      otherwise                             packed by threads in pieces while earlier pieces are sent (pipeline)
  */
 #include "shmem/deep/deep.h"
-#include "shmmap/owner.h"
+#include "shmmap/symmetric.h"
 
 #include <inttypes.h>
 
