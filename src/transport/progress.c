@@ -106,7 +106,7 @@ static unsigned work_for_others(enum shmemi_turn turn)
 unsigned shmemi_work(enum shmemi_turn turn)
 {
     unsigned done = 0, n = n_workers();
-    bool others_have_work = false;
+    bool others_have_work = turn == SHMEMI_TURN_OF_SERVICE; /* takes the lock each time: that paces its idle rounds */
     for (unsigned i = 0; i < n; i++) {
         const struct shmemi_worker *worker = workers.worker[i];
         if (!has_work(worker, turn))
