@@ -99,11 +99,27 @@ static int use(const struct shmemi_bootstrap *bootstrap, int pe, int n_pes)
     return 0;
 }
 
+/* A PE whose launcher is gone would run alone, and seem to succeed. */
+static int report_unreachable(void)
+{
+    const char *job = getenv("PMIX_NAMESPACE"), *rank = getenv("PMIX_RANK");
+    shmemi_error("the environment says that a launcher started this process (PMIX_NAMESPACE=%s, PMIX_RANK=%s), but the "
+                 "launcher does not answer: has it ended? Start the program with oshrun, or, to run a single PE, set "
+                 "SHMEM_BOOTSTRAP=single",
+                 job ? job : "", rank ? rank : "");
+    return -EHOSTUNREACH;
+}
+
+/* Another bootstrap may serve where a launcher does not answer, as with MPICH's under a launcher with PMIx. */
 static int open_first(int *pe_p, int *n_pes_p)
 {
+    bool is_unreachable = false;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (is_unreachable && table[i] == &shmemi_bootstrap_single)
+            return report_unreachable();
         int rc = table[i]->open(pe_p, n_pes_p);
-        if (rc != -ENODEV)
+        is_unreachable |= rc == -EHOSTUNREACH;
+        if (rc != -ENODEV && rc != -EHOSTUNREACH)
             return rc ? rc : use(table[i], *pe_p, *n_pes_p);
     }
     return -ENODEV;
@@ -114,6 +130,8 @@ static int open_chosen(const struct shmemi_bootstrap *bootstrap, int *pe_p, int 
     int rc = bootstrap->open(pe_p, n_pes_p);
     if (rc == -ENODEV)
         shmemi_error("SHMEM_BOOTSTRAP=%s is not possible here; unset the variable to use what is", bootstrap->name);
+    if (rc == -EHOSTUNREACH)
+        return report_unreachable();
     return rc ? rc : use(bootstrap, *pe_p, *n_pes_p);
 }
 

@@ -12,11 +12,14 @@
 
 struct shmemi_bootstrap {
     const char *name;
-    /* -ENODEV: this kind of launcher has not started the process; try the next bootstrap. */
+    /* -ENODEV: this kind of launcher has not started the process; try the next bootstrap. -EHOSTUNREACH, not logged:
+     * it may have, but does not answer; try the next, but do not run alone. */
     int (*open)(int *pe_p, int *n_pes_p);
     void (*close)(void);
     /* Node number of every PE, nodes numbered by their lowest PE. node_of has n_pes entries. */
     int (*nodes)(int *node_of);
+    /* The name of a node's host, after nodes. */
+    const char *(*host_name)(int node);
     /* A text that names this job and no other on the cluster. */
     const char *(*job_name)(void);
     /* Publish bytes under a key, for all PEs to get after the next fence. */
@@ -66,12 +69,13 @@ void shmemi_gather_close(void);
 
 /* Members of struct shmemi_bootstrap. */
 int shmemi_gather_nodes(int *node_of);
+const char *shmemi_gather_host_name(int node);
 const char *shmemi_gather_job_name(void);
 int shmemi_gather_put(const char *key, const void *value, size_t size);
 int shmemi_gather_fence(void);
 int shmemi_gather_get(int pe, const char *key, void *value, size_t *size_p);
 #define SHMEMI_GATHER_MEMBERS                                                                                          \
-    .nodes = shmemi_gather_nodes, .job_name = shmemi_gather_job_name, .put = shmemi_gather_put,                        \
-    .fence = shmemi_gather_fence, .get = shmemi_gather_get
+    .nodes = shmemi_gather_nodes, .host_name = shmemi_gather_host_name, .job_name = shmemi_gather_job_name,            \
+    .put = shmemi_gather_put, .fence = shmemi_gather_fence, .get = shmemi_gather_get
 
 #endif

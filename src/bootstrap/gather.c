@@ -18,6 +18,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+enum { HOST_BYTES = 65 };
+
 /* Processes with equal texts are on the same node: they can share memory and use Unix sockets. */
 struct identity {
     char node[208];
@@ -33,6 +35,7 @@ static struct {
     int pe, n_pes;
     shmemi_gather_func_t gather;
     int *node_of;
+    char (*host_name)[HOST_BYTES]; /* by node */
     char job_name[40];
     unsigned char *row; /* what this PE has published */
     size_t row_size;
@@ -70,7 +73,7 @@ static void read_line(const char *path, char *line, int size)
 /* Host names may repeat (containers), so the running kernel and its network namespace count too. */
 static int identify(struct identity *self)
 {
-    char host[65] = "", boot[48], network[48] = "";
+    char host[HOST_BYTES] = "", boot[48], network[48] = "";
     gethostname(host, sizeof host - 1);
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     ssize_t ignored = readlink("/proc/self/ns/net", network, sizeof network - 1);
@@ -81,6 +84,17 @@ static int identify(struct identity *self)
         return 0;
     shmemi_error("no random number for the job's name: %m");
     return -EIO;
+}
+
+/* The host's name is the first word of a node's text. */
+static int name_hosts(const struct identity *identities, const int *first, int n_nodes)
+{
+    job.host_name = calloc((size_t)n_nodes, sizeof *job.host_name);
+    for (int node = 0; job.host_name && node < n_nodes; node++) {
+        const char *text = identities[first[node]].node;
+        snprintf(job.host_name[node], HOST_BYTES, "%.*s", (int)strcspn(text, " "), text);
+    }
+    return job.host_name ? 0 : -ENOMEM;
 }
 
 /* Nodes numbered by their lowest PE. */
@@ -97,8 +111,9 @@ static int number_nodes(const struct identity *identities)
             first[n_nodes++] = pe;
         job.node_of[pe] = node;
     }
+    int rc = name_hosts(identities, first, n_nodes);
     free(first);
-    return 0;
+    return rc;
 }
 
 static int meet(void)
@@ -140,6 +155,7 @@ void shmemi_gather_close(void)
     release_gathered(&job.rows);
     free(job.row);
     free(job.node_of);
+    free(job.host_name);
     memset(&job, 0, sizeof job);
 }
 
@@ -147,6 +163,11 @@ int shmemi_gather_nodes(int *node_of)
 {
     memcpy(node_of, job.node_of, (size_t)job.n_pes * sizeof *node_of);
     return 0;
+}
+
+const char *shmemi_gather_host_name(int node)
+{
+    return job.host_name[node];
 }
 
 const char *shmemi_gather_job_name(void)

@@ -10,10 +10,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct shmemi_job shmemi_job;
 
 static int *node_of, *node_pes, *leaders;
+static int *host_of; /* number of each PE's host: its node before SHMEM_NODE_SIZE splits that */
 
 /* Split every node into nodes of SHMEM_NODE_SIZE consecutive PEs of it. */
 static int split_nodes(int n_pes, size_t node_size)
@@ -71,12 +73,17 @@ int shmemi_job_open(void)
     node_pes = malloc(bytes);
     leaders = malloc(bytes);
     rc = node_of && node_pes && leaders ? 0 : -ENOMEM;
+    host_of = malloc(bytes);
+    if (!rc && !host_of)
+        rc = -ENOMEM;
     if (!rc)
         rc = shmemi_bootstrap->nodes(node_of);
     if (rc) {
         shmemi_job_close();
         return rc;
     }
+    memcpy(host_of, node_of, bytes);
+    job->host_of = host_of;
     job->generation++;
     job->key = job_key(shmemi_bootstrap->job_name(), job->generation);
     return 0;
@@ -106,8 +113,14 @@ void shmemi_job_close(void)
     free(node_of);
     free(node_pes);
     free(leaders);
-    node_of = node_pes = leaders = NULL;
+    free(host_of);
+    node_of = node_pes = leaders = host_of = NULL;
     shmemi_bootstrap_close();
+}
+
+const char *shmemi_job_host_name(int pe)
+{
+    return shmemi_bootstrap->host_name(host_of[pe]);
 }
 
 int shmemi_job_node_rank_of(int pe)

@@ -17,6 +17,7 @@ struct shmemi_job {
     const int *node_pes; /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
     const int *leaders;  /* lowest PE of each node, by node number */
     const int *node_of;  /* node number of each PE */
+    const int *host_of;  /* number of each PE's host, which SHMEM_NODE_SIZE does not split */
     uint64_t key;        /* the same on all PEs of this job and of no other: messages carry it */
     unsigned generation; /* how many times this process has initialised */
 };
@@ -28,6 +29,9 @@ extern struct shmemi_job shmemi_job;
 int shmemi_job_open(void);
 int shmemi_job_form_nodes(void);
 void shmemi_job_close(void);
+
+/* The name of the host on which a PE runs. */
+const char *shmemi_job_host_name(int pe);
 
 /* Position of a PE among those of this node, or -1 when it is on another node. */
 int shmemi_job_node_rank_of(int pe);

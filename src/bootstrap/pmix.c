@@ -25,6 +25,10 @@ static pid_t owner; /* process that connected; forked children must not disconne
 static bool in_use; /* between open and close */
 static pmix_proc_t self;
 static int n_pes;
+static struct {
+    char *list;         /* their names, one after the other */
+    const char **names; /* by node */
+} hosts;
 
 static int report(const char *phase, pmix_status_t status)
 {
@@ -88,7 +92,7 @@ static int pmix_open(int *pe_p, int *n_pes_p)
             return -ENODEV;
         pmix_status_t status = PMIx_Init(&self, NULL, 0);
         if (status == PMIX_ERR_UNREACH)
-            return -ENODEV;
+            return -EHOSTUNREACH;
         if (status != PMIX_SUCCESS)
             return report("PMIx_Init", status);
         connected = true;
@@ -105,9 +109,18 @@ static int pmix_open(int *pe_p, int *n_pes_p)
     return 0;
 }
 
+static void forget_hosts(void)
+{
+    free(hosts.list);
+    free(hosts.names);
+    hosts.list = NULL;
+    hosts.names = NULL;
+}
+
 static void pmix_close(void)
 {
     in_use = false;
+    forget_hosts();
 }
 
 static int mark_node(const char *host, int node, int *node_of)
@@ -125,7 +138,7 @@ static int mark_node(const char *host, int node, int *node_of)
 }
 
 /* The server numbers nodes in any order; number them by their lowest PE. */
-static int renumber(int *node_of, int n_nodes)
+static int renumber(int *node_of, const char *const *listed, int n_nodes)
 {
     int *number = malloc((size_t)n_nodes * sizeof *number), next = 0;
     if (!number)
@@ -139,28 +152,48 @@ static int renumber(int *node_of, int n_nodes)
             free(number);
             return -EPROTO;
         }
-        if (number[node] < 0)
+        if (number[node] < 0) {
+            hosts.names[next] = listed[node];
             number[node] = next++;
+        }
         node_of[pe] = number[node];
     }
     free(number);
     return 0;
 }
 
+static int mark_nodes(char *list, int *node_of)
+{
+    int n_nodes = 1, node = 0, rc = 0;
+    for (const char *at = list; *at; at++)
+        n_nodes += *at == ',';
+    const char **listed = calloc((size_t)n_nodes, sizeof *listed);
+    hosts.names = calloc((size_t)n_nodes, sizeof *hosts.names);
+    if (!listed || !hosts.names)
+        rc = -ENOMEM;
+    for (char *host; !rc && (host = strsep(&list, ",")); node++) {
+        listed[node] = host;
+        rc = mark_node(host, node, node_of);
+    }
+    if (!rc)
+        rc = renumber(node_of, listed, n_nodes);
+    free(listed);
+    return rc;
+}
+
 static int pmix_nodes(int *node_of)
 {
-    char *list = NULL;
-    pmix_status_t status = PMIx_Resolve_nodes(self.nspace, &list);
+    pmix_status_t status = PMIx_Resolve_nodes(self.nspace, &hosts.list);
     if (status != PMIX_SUCCESS)
         return report("listing the nodes", status);
     for (int pe = 0; pe < n_pes; pe++)
         node_of[pe] = -1;
-    int rc = 0, n_nodes = 0;
-    char *rest = list;
-    for (char *host; !rc && (host = strsep(&rest, ",")); n_nodes++)
-        rc = mark_node(host, n_nodes, node_of);
-    free(list);
-    return rc ? rc : renumber(node_of, n_nodes);
+    return mark_nodes(hosts.list, node_of);
+}
+
+static const char *pmix_host_name(int node)
+{
+    return hosts.names[node];
 }
 
 static const char *pmix_job_name(void)
@@ -240,6 +273,7 @@ const struct shmemi_bootstrap shmemi_bootstrap_pmix = {
     .open = pmix_open,
     .close = pmix_close,
     .nodes = pmix_nodes,
+    .host_name = pmix_host_name,
     .job_name = pmix_job_name,
     .put = pmix_put,
     .fence = pmix_fence,

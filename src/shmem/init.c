@@ -17,6 +17,7 @@
 #include "instrument/trace.h"
 #include "transport/stream/stream.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,9 @@
 static struct {
     unsigned depth; /* number of initialisations not yet finalised */
     int thread_level;
-    pid_t pid; /* of the process that initialised: a child that it forks is not a PE */
-    bool watches_exit;
+    pid_t pid;        /* of the process that initialised: a child that it forks is not a PE */
+    bool is_watching; /* for the end of this process, and for forks */
+    bool is_child;    /* a process that a PE has forked: no PE itself */
     bool ends_itself; /* initialised by start_pes, so finalised at exit */
 } library;
 
@@ -174,16 +176,40 @@ static void finalize_at_exit(int status, void *argument)
     finalize();
 }
 
-static void watch_exit(void)
+/* In a child that a PE forks: none of the library's threads and connections are the child's, so it must not use them,
+ * nor end the job. No address is symmetric there: that brings every transfer to the check of its arguments. */
+static void become_child(void)
+{
+    library.is_child = true;
+    library.depth = 0;
+    shmemi_log_abort = NULL;
+    shmemi_log_last_words = NULL;
+    shmemi_window.span = shmemi_window.static_size = 0;
+}
+
+static void watch_process(void)
 {
     library.pid = getpid();
-    if (!library.watches_exit)
-        on_exit(finalize_at_exit, NULL);
-    library.watches_exit = true;
+    if (library.is_watching)
+        return;
+    on_exit(finalize_at_exit, NULL);
+    pthread_atfork(NULL, NULL, become_child);
+    library.is_watching = true;
+}
+
+/* End a child that a PE has forked: a call in it would use the connections of the PE. */
+static void refuse_in_child(const char *routine)
+{
+    if (!library.is_child)
+        return;
+    shmemi_error("%s: called in process %d, a child that this PE has forked; only the PE itself can, so the child ends",
+                 routine, (int)getpid());
+    _exit(1);
 }
 
 static int initialize(int thread_level)
 {
+    refuse_in_child("shmem_init");
     if (library.depth) {
         library.depth++;
         if (thread_level > library.thread_level)
@@ -196,7 +222,7 @@ static int initialize(int thread_level)
     shmemi_default_ctx = (struct shmemi_ctx){0};
     library.depth = 1;
     library.thread_level = thread_level;
-    watch_exit();
+    watch_process();
     shmemi_sync_world();
     shmemi_measure_start(&shmemi_node.header->time_zero);
     shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it, process %d", shmemi_job.pe, shmemi_job.n_pes,
@@ -244,6 +270,7 @@ SHMEMI_API_OLD(void, start_pes, (int npes))
 
 SHMEMI_API(void, finalize, (void))
 {
+    refuse_in_child("shmem_finalize");
     if (library.depth)
         finalize();
 }
@@ -253,9 +280,22 @@ SHMEMI_API(void, query_initialized, (int *initialized))
     *initialized = shmemi_is_initialized();
 }
 
+/* A process has 8 bits of status. What has more, and none of them, must not look like success. */
+static int process_status(int status)
+{
+    return status && !(status & 0xff) ? 1 : status & 0xff;
+}
+
+/* A child is no PE, but it may well end itself. */
 SHMEMI_API(_Noreturn void, global_exit, (int status))
 {
+    status = process_status(status);
     fflush(NULL);
+    if (library.is_child) {
+        shmemi_warn("shmem_global_exit: called in process %d, a child that this PE has forked; only the child ends",
+                    (int)getpid());
+        _exit(status);
+    }
     shmemi_trace_last();
     if (shmemi_bootstrap)
         shmemi_bootstrap->abort(status);
@@ -264,31 +304,40 @@ SHMEMI_API(_Noreturn void, global_exit, (int status))
 
 void shmemi_require_init(const char *routine)
 {
-    if (!shmemi_is_initialized())
-        shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
+    if (shmemi_is_initialized())
+        return;
+    refuse_in_child(routine);
+    shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
+}
+
+/* For what a child may ask, too: it tells which PE has forked it. */
+static void require_number(const char *routine)
+{
+    if (!library.is_child)
+        shmemi_require_init(routine);
 }
 
 SHMEMI_API(int, my_pe, (void))
 {
-    shmemi_require_init("shmem_my_pe");
+    require_number("shmem_my_pe");
     return shmemi_job.pe;
 }
 
 SHMEMI_API(int, n_pes, (void))
 {
-    shmemi_require_init("shmem_n_pes");
+    require_number("shmem_n_pes");
     return shmemi_job.n_pes;
 }
 
 SHMEMI_API_OLD(int, _my_pe, (void))
 {
-    shmemi_require_init("_my_pe");
+    require_number("_my_pe");
     return shmemi_job.pe;
 }
 
 SHMEMI_API_OLD(int, _num_pes, (void))
 {
-    shmemi_require_init("_num_pes");
+    require_number("_num_pes");
     return shmemi_job.n_pes;
 }
 

@@ -81,7 +81,7 @@ static inline void shmemi_pending_issue(struct shmemi_pending *pending, enum shm
 struct shmemi_ucx_batch {
     _Atomic uint64_t issued;
     _Atomic uint64_t completed;
-    atomic_int status; /* first error */
+    atomic_int status; /* UCX's, of the first error */
 };
 
 #endif

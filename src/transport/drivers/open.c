@@ -37,6 +37,7 @@ static void use_workers(void)
 int shmemi_transport_prepare(void)
 {
     const bool has_network = shmemi_job.n_nodes > 1;
+    shmemi_ucx_leave_signals();
     shmemi_prepared_open(has_network ? &shmemi_ucx_registrar : NULL);
     return has_network ? shmemi_ucx_open() : 0;
 }

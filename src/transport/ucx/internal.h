@@ -2,7 +2,9 @@
  *
  * What the ucx files share.
  *
- *   ucx.c         context, workers, endpoints, counting operations under way
+ *   ucx.c         context, workers, counting operations under way
+ *   endpoint.c    endpoints: connections to other PEs, and lost ones
+ *   messages.c    what UCX would write itself
  *   progress.c    progress of the workers
  *   key.c         remote keys: expose a region, fetch a peer's key at the first access
  *   rma.c         the driver "ucx": put and get, which gdr shares, fence, quiet
@@ -44,7 +46,7 @@ enum {
 enum { SHMEMI_UCX_IN_FLIGHT_MAX = 512 };
 
 struct shmemi_ucx {
-    atomic_bool is_open;
+    atomic_bool is_open, is_closing;
     ucp_context_h context;
     ucp_worker_h service;
     ucp_worker_h initiator;
@@ -72,11 +74,8 @@ struct shmemi_ucx_target {
 /* ---- ucx.c ------------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_errno(ucs_status_t status);
-/* The same, and log the error; `what` names the operation that failed. */
+/* The same, and log the error; `what` names the operation that failed. Ends the job if a connection is lost. */
 int shmemi_ucx_report(ucs_status_t status, const char *what);
-/* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
-int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
-bool shmemi_ucx_peer_is_lost(int pe);
 /* Does UCX support memory of this type? */
 bool shmemi_ucx_supports(ucs_memory_type_t type);
 int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t handler);
@@ -95,6 +94,31 @@ int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
 void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch);
 /* The body of a wait loop. The caller holds no lock. */
 void shmemi_ucx_turn(unsigned *spins);
+
+/* ---- endpoint.c -------------------------------------------------------------------------------------------------- */
+
+/* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
+int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
+bool shmemi_ucx_peer_is_lost(int pe);
+/* The lowest PE to which the connection is lost; -1: none is. */
+int shmemi_ucx_first_lost(void);
+/* An operation needs a PE to which the connection is lost: leave it to the launcher for some seconds to end the job,
+ * then end it and name the PE. end_if_lost does so after an operation has failed, if any connection is lost. */
+_Noreturn void shmemi_ucx_end_lost(int pe) __attribute__((cold));
+void shmemi_ucx_end_if_lost(ucs_status_t status) __attribute__((cold));
+
+int shmemi_ucx_endpoints_open(void);
+/* Publish the address of the service worker through the bootstrap. */
+int shmemi_ucx_publish_address(void);
+/* Start to close all endpoints; they are closed when the batch is complete. */
+void shmemi_ucx_endpoints_close(struct shmemi_ucx_batch *batch);
+void shmemi_ucx_endpoints_free(void);
+
+/* ---- messages.c -------------------------------------------------------------------------------------------------- */
+
+/* From open to close UCX's messages are lines of this library's log. Idempotent. */
+void shmemi_ucx_messages_open(void);
+void shmemi_ucx_messages_close(void);
 
 /* ---- progress.c -------------------------------------------------------------------------------------------------- */
 
@@ -250,7 +274,7 @@ bool shmemi_gdr_is_wanted(void);
 /* The target of a view of the driver gdr. -ENOTSUP: the operation must be sent as a request. */
 int shmemi_gdr_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p);
 
-/* Fail the requests that wait for this PE; with the initiator lock held. */
-void shmemi_ucx_request_peer_lost(int pe);
+/* Fail the requests that wait for this PE, and return how many there were; with the initiator lock held. */
+unsigned shmemi_ucx_request_peer_lost(int pe);
 
 #endif

@@ -293,10 +293,8 @@ static int await(const struct shmemi_view *view)
 {
     unsigned spins = 0;
     while (!atomic_load_explicit(&fetch.is_complete, memory_order_acquire)) {
-        if (shmemi_ucx_peer_is_lost(view->pe)) {
-            shmemi_error("lost the connection to PE %d; has it ended?", view->pe);
-            return -ECONNRESET;
-        }
+        if (shmemi_ucx_peer_is_lost(view->pe))
+            shmemi_ucx_end_lost(view->pe);
         shmemi_ucx_turn(&spins);
     }
     if (fetch.answer.status == -ENOTSUP)

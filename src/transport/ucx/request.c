@@ -203,10 +203,8 @@ static int ucx_send(int pe, const struct shmemi_request *request)
     rc = rc ? rc : shmemi_ucx_endpoint(pe, &endpoint);
     if (rc)
         return rc;
-    if (shmemi_ucx_peer_is_lost(pe)) {
-        shmemi_error("lost the connection to PE %d; has it ended?", pe);
-        return -ECONNRESET;
-    }
+    if (shmemi_ucx_peer_is_lost(pe))
+        shmemi_ucx_end_lost(pe);
     shmemi_ucx_batch_limit(&origin.sends);
     if (shmemi_is_slotless(request->slot))
         await_credit();
@@ -321,8 +319,9 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
     return UCS_OK;
 }
 
-void shmemi_ucx_request_peer_lost(int pe)
+unsigned shmemi_ucx_request_peer_lost(int pe)
 {
+    unsigned before = shmemi_ucx_request_pending();
     refuse_data_of((uint32_t)pe);
     for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
         if (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe)
@@ -330,6 +329,7 @@ void shmemi_ucx_request_peer_lost(int pe)
     for (uint16_t set = 0; set < SHMEMI_SLOTLESS_SETS; set++)
         for (uint32_t *count = slotless((uint32_t)pe, SHMEMI_SLOT_NONE + set); *count; --*count)
             settle_own(SHMEMI_SLOT_NONE + set, true);
+    return before - shmemi_ucx_request_pending();
 }
 
 unsigned shmemi_ucx_request_pending(void)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * UCX: context, its two workers, endpoints, and counting operations under way.
- *
- * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error handler, which UCX calls
- * over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
+ * UCX: context, its two workers, and counting operations under way.
  */
 #include "transport/ucx/ucx.h"
 
@@ -26,14 +23,6 @@ enum {
 };
 
 struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Endpoints by PE. */
-static struct {
-    _Atomic(ucp_ep_h) *of_pe;
-    atomic_bool *lost;            /* the connection broke */
-    pthread_mutex_t connect_lock; /* endpoints are made one at a time */
-    atomic_bool closing;
-} endpoints = {.connect_lock = PTHREAD_MUTEX_INITIALIZER};
 
 int shmemi_ucx_errno(ucs_status_t status)
 {
@@ -61,6 +50,7 @@ int shmemi_ucx_errno(ucs_status_t status)
 
 int shmemi_ucx_report(ucs_status_t status, const char *what)
 {
+    shmemi_ucx_end_if_lost(status);
     if (status != UCS_OK)
         shmemi_error("network (UCX): %s: %s", what, ucs_status_string(status));
     return shmemi_ucx_errno(status);
@@ -68,12 +58,11 @@ int shmemi_ucx_report(ucs_status_t status, const char *what)
 
 /* ---- Batches ----------------------------------------------------------------------------------------------------- */
 
+/* Whoever waits for the batch reports the failure, because UCX tells which PE is lost only after this. */
 static void note_failure(struct shmemi_ucx_batch *batch, ucs_status_t status)
 {
-    if (atomic_load_explicit(&batch->status, memory_order_relaxed) || atomic_load(&endpoints.closing))
-        return;
-    shmemi_error("a transfer over the network failed: %s; has a PE ended?", ucs_status_string(status));
-    atomic_store_explicit(&batch->status, shmemi_ucx_errno(status), memory_order_relaxed);
+    if (!atomic_load_explicit(&batch->status, memory_order_relaxed) && !atomic_load(&shmemi_ucx.is_closing))
+        atomic_store_explicit(&batch->status, status, memory_order_relaxed);
 }
 
 /* The counter is raised last: a waiting thread may free the batch as soon as it sees the new value. */
@@ -123,12 +112,18 @@ void shmemi_ucx_turn(unsigned *spins)
         shmemi_progress(spins);
 }
 
-int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed)
+static void await_completed(struct shmemi_ucx_batch *batch, uint64_t completed)
 {
     unsigned spins = 0;
     while (atomic_load_explicit(&batch->completed, memory_order_acquire) < completed)
         shmemi_ucx_turn(&spins);
-    return atomic_load_explicit(&batch->status, memory_order_relaxed);
+}
+
+int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed)
+{
+    await_completed(batch, completed);
+    ucs_status_t status = (ucs_status_t)atomic_load_explicit(&batch->status, memory_order_relaxed);
+    return shmemi_likely(status == UCS_OK) ? 0 : shmemi_ucx_report(status, "a transfer");
 }
 
 int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch)
@@ -140,84 +135,7 @@ void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch)
 {
     uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
     if (issued - atomic_load_explicit(&batch->completed, memory_order_relaxed) > SHMEMI_UCX_IN_FLIGHT_MAX)
-        shmemi_ucx_batch_wait(batch, issued - SHMEMI_UCX_IN_FLIGHT_MAX / 2);
-}
-
-/* ---- Endpoints --------------------------------------------------------------------------------------------------- */
-
-static void address_key(char *key, size_t size)
-{
-    snprintf(key, size, "mapshmem-ucx-%u", shmemi_job.generation);
-}
-
-/* Called by UCX, while the initiator worker is progressed, when a peer no longer answers. That is no error if the peer
- * has ended normally, so no error is logged until an operation fails. */
-static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t status)
-{
-    (void)endpoint;
-    int pe = (int)(intptr_t)user_data;
-    if (atomic_load(&endpoints.closing))
-        return;
-    shmemi_debug("connection to PE %d ended: %s", pe, ucs_status_string(status));
-    atomic_store(&endpoints.lost[pe], true);
-    shmemi_ucx_request_peer_lost(pe);
-}
-
-static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
-{
-    ucp_ep_params_t params = {
-        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
-        .address = address,
-        .err_handler = {.cb = on_peer_error, .arg = (void *)(intptr_t)pe},
-    };
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_t status = ucp_ep_create(shmemi_ucx.initiator, &params, endpoint_p);
-    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    if (status == UCS_OK)
-        return 0;
-    shmemi_error("cannot reach PE %d over the network: %s; check UCX_NET_DEVICES and UCX_TLS", pe,
-                 ucs_status_string(status));
-    return shmemi_ucx_errno(status);
-}
-
-/* Fetch the address and connect. With the connect lock held. */
-static int connect_to(int pe, ucp_ep_h *endpoint_p)
-{
-    char key[64];
-    size_t size = ADDRESS_MAX;
-    void *address = malloc(size);
-    if (!address)
-        return -ENOMEM;
-    address_key(key, sizeof key);
-    int rc = shmemi_bootstrap->get(pe, key, address, &size);
-    if (!rc)
-        rc = make_endpoint(pe, address, endpoint_p);
-    free(address);
-    if (!rc)
-        atomic_store_explicit(&endpoints.of_pe[pe], *endpoint_p, memory_order_release);
-    return rc;
-}
-
-static int connect_once(int pe, ucp_ep_h *endpoint_p)
-{
-    int rc = 0;
-    pthread_mutex_lock(&endpoints.connect_lock);
-    *endpoint_p = atomic_load_explicit(&endpoints.of_pe[pe], memory_order_acquire);
-    if (!*endpoint_p)
-        rc = connect_to(pe, endpoint_p);
-    pthread_mutex_unlock(&endpoints.connect_lock);
-    return rc;
-}
-
-int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p)
-{
-    *endpoint_p = atomic_load_explicit(&endpoints.of_pe[pe], memory_order_acquire);
-    return *endpoint_p ? 0 : connect_once(pe, endpoint_p);
-}
-
-bool shmemi_ucx_peer_is_lost(int pe)
-{
-    return atomic_load(&endpoints.lost[pe]);
+        await_completed(batch, issued - SHMEMI_UCX_IN_FLIGHT_MAX / 2);
 }
 
 /* ---- Open -------------------------------------------------------------------------------------------------------- */
@@ -313,6 +231,7 @@ static int open_worker(ucp_worker_h *worker_p)
 static int open_workers(void)
 {
     set_defaults();
+    shmemi_ucx_messages_open();
     int rc = open_context();
     if (!rc)
         rc = open_worker(&shmemi_ucx.service);
@@ -330,38 +249,6 @@ int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callbac
         .cb = handler,
     };
     return shmemi_ucx_report(ucp_worker_set_am_recv_handler(worker, &param), "setting a message handler");
-}
-
-static int publish_address(void)
-{
-    char key[64];
-    ucp_address_t *address;
-    size_t size;
-    ucs_status_t status = ucp_worker_get_address(shmemi_ucx.service, &address, &size);
-    if (status != UCS_OK)
-        return shmemi_ucx_report(status, "getting this PE's address");
-    address_key(key, sizeof key);
-    int rc = -E2BIG;
-    if (size <= ADDRESS_MAX)
-        rc = shmemi_bootstrap->put(key, address, size);
-    else
-        shmemi_error("this PE's network address has %zu bytes, %d is the limit; choose fewer devices with "
-                     "UCX_NET_DEVICES",
-                     size, ADDRESS_MAX);
-    ucp_worker_release_address(shmemi_ucx.service, address);
-    return rc;
-}
-
-static int open_tables(void)
-{
-    size_t n_pes = (size_t)shmemi_job.n_pes;
-    endpoints.of_pe = calloc(n_pes, sizeof *endpoints.of_pe);
-    endpoints.lost = calloc(n_pes, sizeof *endpoints.lost);
-    atomic_store(&endpoints.closing, false);
-    if (endpoints.of_pe && endpoints.lost)
-        return 0;
-    shmemi_error("out of memory for the endpoints of %zu PEs", n_pes);
-    return -ENOMEM;
 }
 
 static void init_locks(void)
@@ -383,15 +270,12 @@ static void destroy(void)
         ucp_cleanup(shmemi_ucx.context);
     shmemi_ucx.initiator = shmemi_ucx.service = NULL;
     shmemi_ucx.context = NULL;
-    free(endpoints.of_pe);
-    free(endpoints.lost);
-    endpoints.of_pe = NULL;
-    endpoints.lost = NULL;
+    shmemi_ucx_endpoints_free();
 }
 
 int shmemi_ucx_open(void)
 {
-    int rc = open_tables();
+    int rc = shmemi_ucx_endpoints_open();
     if (!rc)
         rc = open_workers();
     if (!rc)
@@ -399,7 +283,7 @@ int shmemi_ucx_open(void)
     if (!rc)
         rc = shmemi_ucx_request_open();
     if (!rc)
-        rc = publish_address();
+        rc = shmemi_ucx_publish_address();
     if (rc) {
         shmemi_ucx_request_close();
         destroy();
@@ -437,61 +321,27 @@ static void flush(struct shmemi_ucx_batch *batch)
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
 }
 
-static void close_endpoint(int pe, struct shmemi_ucx_batch *batch)
-{
-    ucp_ep_h endpoint = atomic_load(&endpoints.of_pe[pe]);
-    if (!endpoint)
-        return;
-    atomic_store(&endpoints.of_pe[pe], NULL);
-    if (shmemi_ucx_peer_is_lost(pe))
-        return; /* a lost peer answers no flush: the endpoint is destroyed with its worker */
-    ucp_request_param_t param;
-    shmemi_ucx_batch_param(batch, &param);
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &param);
-    if (!UCS_PTR_IS_ERR(request)) /* an error means that the peer has closed it first */
-        shmemi_ucx_batch_add(batch, request, "closing an endpoint");
-    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-}
-
-/* A flush of the whole worker would wait for a peer that is gone. */
-static bool is_any_lost(void)
-{
-    bool is_lost = false;
-    for (int pe = 0; pe < shmemi_job.n_pes && !is_lost; pe++)
-        is_lost = shmemi_ucx_peer_is_lost(pe);
-    return is_lost;
-}
-
 /* Only the leaders' last messages (shmemi_leaders_sync_last) can be under way still, and their receivers may be gone.
- * UCX would report those as errors of this worker's flush and of the flush in every close, so its log is silenced. */
-static void log_at_most(const char *level)
-{
-    if (!getenv("UCX_LOG_LEVEL"))
-        ucs_global_opts_set_value("LOG_LEVEL", level);
-}
-
+ * UCX reports those as errors of this worker's flush and of the flush in every close; messages.c leaves them out. */
 void shmemi_ucx_close(void)
 {
     /* static: a callback may come after the deadline */
     static struct shmemi_ucx_batch flushes, closes;
     if (!atomic_load(&shmemi_ucx.is_open))
         return;
-    atomic_store(&endpoints.closing, true);
+    atomic_store(&shmemi_ucx.is_closing, true);
     double deadline = now() + CLOSE_SECONDS;
-    log_at_most("fatal");
-    if (!is_any_lost())
+    if (shmemi_ucx_first_lost() < 0)
         flush(&flushes);
     wait_until(&flushes, deadline);
     shmemi_ucx_key_close();
-    for (int pe = 0; pe < shmemi_job.n_pes; pe++)
-        close_endpoint(pe, &closes);
+    shmemi_ucx_endpoints_close(&closes);
     wait_until(&closes, deadline);
     atomic_store(&shmemi_ucx.is_open, false);
     shmemi_ucx_words_close();
     shmemi_ucx_bounce_close();
     shmemi_ucx_request_close();
     destroy();
-    log_at_most("warn");
+    shmemi_ucx_messages_close();
     pthread_mutex_destroy(&shmemi_ucx.service_lock);
 }

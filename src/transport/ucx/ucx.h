@@ -19,6 +19,9 @@ int shmemi_ucx_open(void);
  * this thread progresses both workers. Takes 5 seconds at most. Idempotent. */
 void shmemi_ucx_close(void);
 
+/* Let signals that end the process do so without a backtrace of UCX, unless the user has asked UCX for it. */
+void shmemi_ucx_leave_signals(void);
+
 /* Registers host memory with the network, for transfers from and to it (UCP_OP_ATTR_FIELD_MEMH). A refusal is logged
  * once; transfers then work without. */
 extern const struct shmemi_registrar shmemi_ucx_registrar;

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * UCX's endpoints: this PE's connections to others, made when a PE is first addressed, and what becomes of a job that
+ * has lost one.
+ *
+ * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error handler, which UCX calls
+ * over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
+ */
+#include "transport/ucx/internal.h"
+
+#include "base/log.h"
+#include "bootstrap/bootstrap.h"
+#include "bootstrap/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ADDRESS_MAX = 64 << 10, /* bytes of a worker's address: some 100 with one network device */
+    LAUNCHER_SECONDS = 5,   /* in which a launcher ends the job after a PE has died */
+};
+
+/* Endpoints by PE. */
+static struct {
+    _Atomic(ucp_ep_h) *of_pe;
+    atomic_bool *lost;            /* the connection broke */
+    pthread_mutex_t connect_lock; /* endpoints are made one at a time */
+} endpoints = {.connect_lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- A lost peer ------------------------------------------------------------------------------------------------- */
+
+bool shmemi_ucx_peer_is_lost(int pe)
+{
+    return atomic_load(&endpoints.lost[pe]);
+}
+
+int shmemi_ucx_first_lost(void)
+{
+    for (int pe = 0; endpoints.lost && pe < shmemi_job.n_pes; pe++)
+        if (shmemi_ucx_peer_is_lost(pe))
+            return pe;
+    return -1;
+}
+
+/* A PE that has been killed is known to the launcher, which ends the job and says so. This PE must not be the first to
+ * end, or it would be blamed. UCX is progressed, because it may have failed an operation before it calls on_peer_error. */
+static void wait_for_launcher(void)
+{
+    static const struct timespec nap = {.tv_nsec = 10000000};
+    for (int i = 0; i < LAUNCHER_SECONDS * 100; i++) {
+        shmemi_ucx_progress();
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* One line, although several threads may see the loss. */
+static _Noreturn void end_job(int pe)
+{
+    static atomic_flag is_ending = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&is_ending))
+        pause();
+    shmemi_fatal("lost the connection to PE %d on %s; has it ended?", pe, shmemi_job_host_name(pe));
+}
+
+_Noreturn void shmemi_ucx_end_lost(int pe)
+{
+    wait_for_launcher();
+    end_job(pe);
+}
+
+void shmemi_ucx_end_if_lost(ucs_status_t status)
+{
+    if (status == UCS_OK || !atomic_load(&shmemi_ucx.is_open) || atomic_load(&shmemi_ucx.is_closing))
+        return;
+    wait_for_launcher();
+    int pe = shmemi_ucx_first_lost();
+    if (pe >= 0)
+        end_job(pe);
+}
+
+/* Called by UCX, while the initiator worker is progressed, when a peer no longer answers. That is no error if the peer
+ * has ended normally, so the job goes on until an operation fails. */
+static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t status)
+{
+    (void)endpoint;
+    int pe = (int)(intptr_t)user_data;
+    if (atomic_load(&shmemi_ucx.is_closing))
+        return;
+    shmemi_debug("connection to PE %d ended: %s", pe, ucs_status_string(status));
+    atomic_store(&endpoints.lost[pe], true);
+    if (shmemi_ucx_request_peer_lost(pe))
+        shmemi_ucx_end_lost(pe);
+}
+
+/* ---- Connecting -------------------------------------------------------------------------------------------------- */
+
+static void address_key(char *key, size_t size)
+{
+    snprintf(key, size, "mapshmem-ucx-%u", shmemi_job.generation);
+}
+
+static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = address,
+        .err_handler = {.cb = on_peer_error, .arg = (void *)(intptr_t)pe},
+    };
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_t status = ucp_ep_create(shmemi_ucx.initiator, &params, endpoint_p);
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    if (status == UCS_OK)
+        return 0;
+    shmemi_error("cannot reach PE %d over the network: %s; check UCX_NET_DEVICES and UCX_TLS", pe,
+                 ucs_status_string(status));
+    return shmemi_ucx_errno(status);
+}
+
+/* Fetch the address and connect. With the connect lock held. */
+static int connect_to(int pe, ucp_ep_h *endpoint_p)
+{
+    char key[64];
+    size_t size = ADDRESS_MAX;
+    void *address = malloc(size);
+    if (!address)
+        return -ENOMEM;
+    address_key(key, sizeof key);
+    int rc = shmemi_bootstrap->get(pe, key, address, &size);
+    if (!rc)
+        rc = make_endpoint(pe, address, endpoint_p);
+    free(address);
+    if (!rc)
+        atomic_store_explicit(&endpoints.of_pe[pe], *endpoint_p, memory_order_release);
+    return rc;
+}
+
+static int connect_once(int pe, ucp_ep_h *endpoint_p)
+{
+    int rc = 0;
+    pthread_mutex_lock(&endpoints.connect_lock);
+    *endpoint_p = atomic_load_explicit(&endpoints.of_pe[pe], memory_order_acquire);
+    if (!*endpoint_p)
+        rc = connect_to(pe, endpoint_p);
+    pthread_mutex_unlock(&endpoints.connect_lock);
+    return rc;
+}
+
+int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p)
+{
+    *endpoint_p = atomic_load_explicit(&endpoints.of_pe[pe], memory_order_acquire);
+    return *endpoint_p ? 0 : connect_once(pe, endpoint_p);
+}
+
+/* ---- Open and close ---------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_publish_address(void)
+{
+    char key[64];
+    ucp_address_t *address;
+    size_t size;
+    ucs_status_t status = ucp_worker_get_address(shmemi_ucx.service, &address, &size);
+    if (status != UCS_OK)
+        return shmemi_ucx_report(status, "getting this PE's address");
+    address_key(key, sizeof key);
+    int rc = -E2BIG;
+    if (size <= ADDRESS_MAX)
+        rc = shmemi_bootstrap->put(key, address, size);
+    else
+        shmemi_error("this PE's network address has %zu bytes, %d is the limit; choose fewer devices with "
+                     "UCX_NET_DEVICES",
+                     size, ADDRESS_MAX);
+    ucp_worker_release_address(shmemi_ucx.service, address);
+    return rc;
+}
+
+int shmemi_ucx_endpoints_open(void)
+{
+    size_t n_pes = (size_t)shmemi_job.n_pes;
+    endpoints.of_pe = calloc(n_pes, sizeof *endpoints.of_pe);
+    endpoints.lost = calloc(n_pes, sizeof *endpoints.lost);
+    atomic_store(&shmemi_ucx.is_closing, false);
+    if (endpoints.of_pe && endpoints.lost)
+        return 0;
+    shmemi_error("out of memory for the endpoints of %zu PEs", n_pes);
+    return -ENOMEM;
+}
+
+static void close_endpoint(int pe, struct shmemi_ucx_batch *batch)
+{
+    ucp_ep_h endpoint = atomic_load(&endpoints.of_pe[pe]);
+    if (!endpoint)
+        return;
+    atomic_store(&endpoints.of_pe[pe], NULL);
+    if (shmemi_ucx_peer_is_lost(pe))
+        return; /* a lost peer answers no flush: the endpoint is destroyed with its worker */
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(batch, &param);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &param);
+    if (!UCS_PTR_IS_ERR(request)) /* an error means that the peer has closed it first */
+        shmemi_ucx_batch_add(batch, request, "closing an endpoint");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+}
+
+void shmemi_ucx_endpoints_close(struct shmemi_ucx_batch *batch)
+{
+    for (int pe = 0; pe < shmemi_job.n_pes; pe++)
+        close_endpoint(pe, batch);
+}
+
+void shmemi_ucx_endpoints_free(void)
+{
+    free(endpoints.of_pe);
+    free(endpoints.lost);
+    endpoints.of_pe = NULL;
+    endpoints.lost = NULL;
+}
