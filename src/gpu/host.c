@@ -4,9 +4,10 @@
  */
 #include "gpu/memory.h"
 
+#include "base/copy_bytes.h"
+
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 static int host_open(void)
 {
@@ -85,12 +86,12 @@ static const struct shmemi_addresses host_addresses = {
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* If width is a constant, the compiler turns each row into a load and a store. */
+/* If width is a constant, each row becomes a load and a store. */
 static inline __attribute__((always_inline)) void copy_rows(char *dest, const char *source, size_t width,
                                                             const struct shmemi_shape *shape)
 {
     for (size_t row = 0; row < shape->rows; row++) {
-        memcpy(dest, source, width);
+        shmemi_copy_bytes(dest, source, width);
         dest += shape->dest_pitch;
         source += shape->source_pitch;
     }
@@ -125,7 +126,7 @@ static int host_copy(const struct shmemi_place *dest, const struct shmemi_place 
     void *to = (void *)dest->address;
     const void *from = (const void *)source->address;
     if (shmemi_shape_is_dense(shape))
-        memmove(to, from, shape->width * shape->rows); /* source and dest may be the same object */
+        shmemi_copy_bytes(to, from, shape->width * shape->rows); /* source and dest may be the same object */
     else if (shape->width)
         copy_rect(to, from, shape);
     return 0;

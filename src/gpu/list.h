@@ -8,6 +8,7 @@
 #ifndef SHMEMI_LIST_H
 #define SHMEMI_LIST_H
 
+#include "base/copy_bytes.h"
 #include "gpu/list_entry.h"
 #include "gpu/memory.h"
 
@@ -154,7 +155,7 @@ static inline void shmemi_list_empty(struct shmemi_list *list)
 static inline void shmemi_list_deliver(const struct shmemi_list *list)
 {
     for (uint32_t i = 0; i < list->n_deliveries; i++)
-        memcpy(list->deliveries[i].dest, list->bytes + list->deliveries[i].from, list->deliveries[i].nbytes);
+        shmemi_copy_bytes(list->deliveries[i].dest, list->bytes + list->deliveries[i].from, list->deliveries[i].nbytes);
 }
 
 #endif

@@ -4,12 +4,13 @@
  */
 #include "gpu/processor.h"
 
+#include "base/copy_bytes.h"
+
 #include <stdatomic.h>
-#include <string.h>
 
 static void copy_plain(void *dest, const void *source, size_t nbytes)
 {
-    memcpy(dest, source, nbytes);
+    shmemi_copy_words(dest, source, nbytes);
 }
 
 shmemi_streaming_copy_t shmemi_streaming_copy(void)

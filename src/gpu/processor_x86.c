@@ -5,9 +5,10 @@
  */
 #include "gpu/processor.h"
 
+#include "base/copy_bytes.h"
+
 #include <immintrin.h>
 #include <stdint.h>
-#include <string.h>
 
 enum { SSE_BYTES = 16, AVX_BYTES = 32, AVX512_BYTES = 64, BLOCK = 128, LINE = 64, AHEAD = 1024 };
 
@@ -31,7 +32,7 @@ static void copy_sse2(void *dest_p, const void *source_p, size_t nbytes)
     char *dest = dest_p;
     const char *source = source_p, *end = source + nbytes;
     size_t head = head_of(dest, SSE_BYTES, nbytes);
-    memcpy(dest, source, head);
+    shmemi_copy_words(dest, source, head);
     dest += head;
     source += head;
     for (; end - source >= BLOCK; source += BLOCK, dest += BLOCK) {
@@ -40,7 +41,7 @@ static void copy_sse2(void *dest_p, const void *source_p, size_t nbytes)
             _mm_stream_si128((__m128i *)(dest + i), _mm_loadu_si128((const __m128i *)(source + i)));
     }
     _mm_sfence();
-    memcpy(dest, source, (size_t)(end - source));
+    shmemi_copy_words(dest, source, (size_t)(end - source));
 }
 
 static __attribute__((target("avx"))) void copy_avx(void *dest_p, const void *source_p, size_t nbytes)
@@ -48,7 +49,7 @@ static __attribute__((target("avx"))) void copy_avx(void *dest_p, const void *so
     char *dest = dest_p;
     const char *source = source_p, *end = source + nbytes;
     size_t head = head_of(dest, AVX_BYTES, nbytes);
-    memcpy(dest, source, head);
+    shmemi_copy_words(dest, source, head);
     dest += head;
     source += head;
     for (; end - source >= BLOCK; source += BLOCK, dest += BLOCK) {
@@ -57,7 +58,7 @@ static __attribute__((target("avx"))) void copy_avx(void *dest_p, const void *so
             _mm256_stream_si256((__m256i *)(dest + i), _mm256_loadu_si256((const __m256i *)(source + i)));
     }
     _mm_sfence();
-    memcpy(dest, source, (size_t)(end - source));
+    shmemi_copy_words(dest, source, (size_t)(end - source));
 }
 
 static __attribute__((target("avx512f"))) void copy_avx512(void *dest_p, const void *source_p, size_t nbytes)
@@ -65,7 +66,7 @@ static __attribute__((target("avx512f"))) void copy_avx512(void *dest_p, const v
     char *dest = dest_p;
     const char *source = source_p, *end = source + nbytes;
     size_t head = head_of(dest, AVX512_BYTES, nbytes);
-    memcpy(dest, source, head);
+    shmemi_copy_words(dest, source, head);
     dest += head;
     source += head;
     for (; end - source >= BLOCK; source += BLOCK, dest += BLOCK) {
@@ -74,7 +75,7 @@ static __attribute__((target("avx512f"))) void copy_avx512(void *dest_p, const v
             _mm512_stream_si512((__m512i *)(dest + i), _mm512_loadu_si512(source + i));
     }
     _mm_sfence();
-    memcpy(dest, source, (size_t)(end - source));
+    shmemi_copy_words(dest, source, (size_t)(end - source));
 }
 
 shmemi_streaming_copy_t shmemi_streaming_copy(void)

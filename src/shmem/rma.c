@@ -4,7 +4,7 @@
  */
 #include "base/likely.h"
 #include "shmem/internal.h"
-#include "transport/copy_bytes.h"
+#include "base/copy_bytes.h"
 
 /* ---- text for the watchdog about transfers and addresses --------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  * own copies of pageable memory are. Otherwise they would take cores from the program at times that it cannot see, and
  * the next such copy would have to wait in any case.
  */
+#include "base/copy_bytes.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "gpu/copy_pool.h"
@@ -148,7 +149,7 @@ static int copy_mixed_piece(struct shmemi_place dest, struct shmemi_place source
     if (!rc)
         rc = CUDA_CALL(cuStreamSynchronize, stream);
     if (!rc && !to_gpu)
-        memcpy((void *)dest.address, between, nbytes);
+        shmemi_copy_bytes((void *)dest.address, between, nbytes);
     return rc;
 }
 

@@ -3,12 +3,12 @@
  * Copies of OpenCL memory: by a command in a queue that the library has made on the buffer's context, or, for buffers
  * of a CPU, by load and store (gpu/opencl/context.h says why and when).
  */
+#include "base/copy_bytes.h"
 #include "base/log.h"
 #include "gpu/opencl/buffer.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { BOUNCE_BYTES = 4 << 20 }; /* host memory through which a copy goes that the device cannot do alone */
 
@@ -57,7 +57,7 @@ static void copy_row(char *dest, const char *source, size_t width)
         __atomic_store_n((word32_t *)dest, __atomic_load_n((const word32_t *)source, __ATOMIC_ACQUIRE),
                          __ATOMIC_RELEASE);
     else
-        memmove(dest, source, width);
+        shmemi_copy_bytes(dest, source, width);
 }
 
 static void copy_rows(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)

@@ -4,7 +4,7 @@
  */
 #include "shmem/coll/collectives.h"
 
-#include "transport/copy_bytes.h"
+#include "base/copy_bytes.h"
 
 struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *address, size_t nbytes)
 {

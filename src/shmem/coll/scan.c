@@ -6,6 +6,8 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include "base/copy_bytes.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,7 @@ static int scan_flat(struct scan *scan, size_t nbytes)
         const char *theirs = shmemi_node_arrival(team, rank, number, nbytes);
         shmemi_node_await(team, rank, number);
         if (rank == 0)
-            memcpy(sum, theirs, nbytes);
+            shmemi_copy_bytes(sum, theirs, nbytes);
         else
             shmemi_combine(scan->op, sum, sum, theirs, nbytes);
     }

@@ -3,13 +3,12 @@
  * Driver "shm": the host memory of this node's PEs, mapped in this process. Loads, stores and CPU atomics; every
  * operation is complete when it returns.
  */
-#include "transport/copy_bytes.h"
+#include "base/copy_bytes.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* Other PEs' heaps are mapped with the node segment. This PE's own memory needs no mapping, whatever the region. */
 static int shm_attach(struct shmemi_view *view, const struct shmemi_share *share)
@@ -89,7 +88,7 @@ static int shm_amo(struct shmemi_context *context, const struct shmemi_view *vie
     (void)context;
     uint64_t old = shmemi_amo_apply(address_at(view, offset), amo);
     if (fetch_p)
-        memcpy(fetch_p, &old, amo->size);
+        shmemi_copy_bytes(fetch_p, &old, amo->size);
     return 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/sanitizer.h"
-#include "transport/copy_bytes.h"
+#include "base/copy_bytes.h"
 #include "bootstrap/job.h"
 #include "transport/staged/owner.h"
 

@@ -5,6 +5,7 @@
  */
 #include "transport/staged/owner.h"
 
+#include "base/copy_bytes.h"
 #include "base/likely.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
@@ -177,7 +178,7 @@ int shmemi_owner_amo(const struct shmemi_place *place, const struct shmemi_amo *
     int rc = update_word(place, amo, &old);
     shmemi_service_unlock();
     if (!rc && fetch_p)
-        memcpy(fetch_p, &old, amo->size);
+        shmemi_copy_bytes(fetch_p, &old, amo->size);
     return rc;
 }
 

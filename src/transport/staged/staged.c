@@ -7,6 +7,7 @@
  * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
  * many requests under way as there are slots, and copies answers to their destination while it waits for the next.
  */
+#include "base/copy_bytes.h"
 #include "base/log.h"
 #include "transport/staged/batch.h"
 #include "transport/driver.h"
@@ -354,7 +355,7 @@ static int staged_amo_fetch(struct shmemi_context *context, const struct shmemi_
     rc = shmemi_staged_wait(view, slot);
     if (rc)
         return rc;
-    memcpy(fetch_p, shmemi_staging_slot(slot), amo->size);
+    shmemi_copy_bytes(fetch_p, shmemi_staging_slot(slot), amo->size);
     shmemi_slot_free(slot);
     return 0;
 }

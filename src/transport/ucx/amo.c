@@ -3,12 +3,12 @@
  * Atomic operations of the driver "ucx", by UCX's own. UCX may read the operands of an operation until it is complete;
  * where no thread waits for that, they lie in records that are reused.
  */
+#include "base/copy_bytes.h"
 #include "base/log.h"
 #include "transport/ucx/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* UCX's operation for each of ours. All but the first four kinds always return the old value. */
 static const struct {
@@ -72,7 +72,7 @@ static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, c
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     rc = shmemi_ucx_finish(rc, &batch);
     if (!rc)
-        memcpy(fetch_p, &word.result, amo->size);
+        shmemi_copy_bytes(fetch_p, &word.result, amo->size);
     return rc;
 }
 
@@ -98,7 +98,7 @@ static struct word_operation *take_word(void)
 static void finish_word(struct word_operation *word)
 {
     if (word->fetch_p)
-        memcpy(word->fetch_p, &word->result, word->size);
+        shmemi_copy_bytes(word->fetch_p, &word->result, word->size);
     free_word(word);
 }
 
