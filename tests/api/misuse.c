@@ -184,7 +184,21 @@ static long psync[SHMEM_SYNC_SIZE];
 
 static void set_of_others(void)
 {
-    shmem_barrier(0, 0, shmem_n_pes() - 1, psync);
+    static int dest[8], source[8], work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    const int size = shmem_n_pes() - 1;
+    for (int i = 0; i < 8; i++)
+        source[i] = 1;
+    shmem_barrier(0, 0, size, psync);
+    shmem_sync(0, 0, size, psync);
+    shmem_broadcast32(dest, source, 8, 0, 0, 0, size, psync);
+    shmem_collect32(dest, source, 8, 0, 0, size, psync);
+    shmem_fcollect32(dest, source, 8, 0, 0, size, psync);
+    shmem_alltoall32(dest, source, 8, 0, 0, size, psync);
+    shmem_alltoalls32(dest, source, 1, 2, 4, 0, 0, size, psync);
+    shmem_int_sum_to_all(dest, source, 8, 0, 0, size, work, psync);
+    for (int i = 0; i < 8; i++)
+        if (dest[i])
+            printf("dest has changed\n");
 }
 
 static void set_too_large(void)

@@ -8,6 +8,7 @@
 #include "shmem/coll/collectives.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct set {
@@ -146,18 +147,31 @@ static void check(const struct set *set, int log_stride)
     if (!fits)
         shmemi_fatal("%s: the active set (PE_start %d, logPE_stride %d, PE_size %d) is not one of PEs 0 to %d",
                      set->routine, set->start, log_stride, set->size, n - 1);
-    int distance = shmemi_job.pe - set->start;
-    if (distance < 0 || distance % set->stride || distance / set->stride >= set->size)
-        shmemi_fatal("%s: PE %d is not in the active set (PE_start %d, logPE_stride %d, PE_size %d)", set->routine,
-                     shmemi_job.pe, set->start, log_stride, set->size);
 }
 
+/* The standard leaves it open what a PE gets that calls with a set of others; as in other libraries, nothing. */
+static bool is_member(const struct set *set, int log_stride)
+{
+    static atomic_bool has_warned;
+    int distance = shmemi_job.pe - set->start;
+    if (distance >= 0 && distance % set->stride == 0 && distance / set->stride < set->size)
+        return true;
+    if (!atomic_exchange(&has_warned, true))
+        shmemi_warn("%s: PE %d is not in the active set (PE_start %d, logPE_stride %d, PE_size %d); it does nothing in "
+                    "this and further such calls",
+                    set->routine, shmemi_job.pe, set->start, log_stride, set->size);
+    return false;
+}
+
+/* NULL: this PE is not in the set. */
 static struct shmemi_team *team_of(const char *routine, int start, int log_stride, int size, long *sync)
 {
     struct set set = {routine, start, (int)(1u << (log_stride & 31)), size};
     if (size == 1 && log_stride >= 0)
         set.stride = 1, log_stride = 0;
     check(&set, log_stride);
+    if (!is_member(&set, log_stride))
+        return NULL;
     struct shmemi_symmetric words = shmemi_symmetric_of(routine, sync, SHMEM_SYNC_SIZE * sizeof *sync);
     if (!words.host)
         shmemi_fatal("%s: pSync at %p lies in mapped memory; it has to be in the symmetric heap or static data",
@@ -173,13 +187,17 @@ static struct shmemi_team *team_of(const char *routine, int start, int log_strid
 SHMEMI_API(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
     struct shmemi_team *team = TEAM_OF(barrier);
+    if (!team)
+        return;
     shmemi_quiet(&shmemi_default_ctx);
     shmemi_sync_in("shmem_barrier", team);
 }
 
 SHMEMI_API(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
-    shmemi_sync_in("shmem_sync", TEAM_OF(sync));
+    struct shmemi_team *team = TEAM_OF(sync);
+    if (team)
+        shmemi_sync_in("shmem_sync", team);
 }
 
 static size_t length_of(const char *routine, int nreduce)
@@ -194,20 +212,32 @@ static size_t length_of(const char *routine, int nreduce)
 
 #define DEFINE_COPIES(VERB, NAME, SIZE)                                                                                \
     SHMEMI_API(void, NAME, (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync))                   \
-    { shmemi_call_##VERB("shmem_" #NAME, TEAM_OF(NAME), dest, source, shmemi_bytes_of(nelems, SIZE)); }
+    {                                                                                                                  \
+        struct shmemi_team *team = TEAM_OF(NAME);                                                                      \
+        if (team)                                                                                                      \
+            shmemi_call_##VERB("shmem_" #NAME, team, dest, source, shmemi_bytes_of(nelems, SIZE));                     \
+    }
 
 #define DEFINE_SIZE(BITS, SIZE)                                                                                        \
     SHMEMI_API(void, broadcast##BITS, (void *dest, const void *source, size_t nelems, int PE_root, ACTIVE_SET,         \
                                        long *pSync))                                                                   \
-    { shmemi_call_broadcast("shmem_broadcast" #BITS, TEAM_OF(broadcast##BITS), dest, source,                           \
-                            shmemi_bytes_of(nelems, SIZE), PE_root, true); }                                           \
+    {                                                                                                                  \
+        struct shmemi_team *team = TEAM_OF(broadcast##BITS);                                                           \
+        if (team)                                                                                                      \
+            shmemi_call_broadcast("shmem_broadcast" #BITS, team, dest, source, shmemi_bytes_of(nelems, SIZE), PE_root, \
+                                  true);                                                                               \
+    }                                                                                                                  \
     DEFINE_COPIES(collect, collect##BITS, SIZE)                                                                        \
     DEFINE_COPIES(fcollect, fcollect##BITS, SIZE)                                                                      \
     DEFINE_COPIES(alltoall, alltoall##BITS, SIZE)                                                                      \
     SHMEMI_API(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,    \
                                        ACTIVE_SET, long *pSync))                                                       \
-    { shmemi_call_alltoalls("shmem_alltoalls" #BITS, TEAM_OF(alltoalls##BITS), dest, source,                           \
-                            (struct shmemi_alltoall_strides){SIZE, nelems, dst, sst}); }
+    {                                                                                                                  \
+        struct shmemi_team *team = TEAM_OF(alltoalls##BITS);                                                           \
+        if (team)                                                                                                      \
+            shmemi_call_alltoalls("shmem_alltoalls" #BITS, team, dest, source,                                         \
+                                  (struct shmemi_alltoall_strides){SIZE, nelems, dst, sst});                           \
+    }
 DEFINE_SIZE(32, 4)
 DEFINE_SIZE(64, 8)
 
@@ -217,9 +247,10 @@ DEFINE_SIZE(64, 8)
                                             long *pSync))                                                              \
     {                                                                                                                  \
         (void)pWrk;                                                                                                    \
-        shmemi_call_reduce("shmem_" #NAME "_" #OP "_to_all", &shmemi_ops[SHMEMI_OP_##OP][SHMEMI_KIND_OF(TYPE)],        \
-                           TEAM_OF(NAME##_##OP##_to_all), dest, source,                                                \
-                           length_of("shmem_" #NAME "_" #OP "_to_all", nreduce));                                      \
+        struct shmemi_team *team = TEAM_OF(NAME##_##OP##_to_all);                                                      \
+        if (team)                                                                                                      \
+            shmemi_call_reduce("shmem_" #NAME "_" #OP "_to_all", &shmemi_ops[SHMEMI_OP_##OP][SHMEMI_KIND_OF(TYPE)],    \
+                               team, dest, source, length_of("shmem_" #NAME "_" #OP "_to_all", nreduce));              \
     }
 /* clang-format on */
 SHMEMI_FOR_SET_BITS_TYPES(DEFINE_TO_ALL, and)
