@@ -25,11 +25,21 @@ int shmemi_exchange_eager(struct shmemi_team *team, const struct shmemi_copy_arg
     return rc ? rc : shmemi_complete(&context);
 }
 
+/* Wait until the members' dests may be written. */
+static int await_entered(struct shmemi_team *team)
+{
+    if (team->leaders.n > 1)
+        return team->collective->may_lag ? shmemi_collective_sync(team) : 0;
+    for (int rank = 0; rank < team->node.n; rank++)
+        shmemi_node_await_entered(team, rank, team->collective->number);
+    return 0;
+}
+
 static int alltoall_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
     struct shmemi_context context = SHMEMI_TO_ALL;
     const int n = team->n_pes, me = team->my_pe;
-    int rc = 0;
+    int rc = await_entered(team);
     for (int i = 0; i < n && !rc; i++) {
         int to = (me + i) % n;
         rc = shmemi_send(&context, &args->dest, (size_t)me * args->nbytes, &args->source, (size_t)to * args->nbytes,
@@ -60,9 +70,9 @@ int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *ar
                                        .rows = strides->nelems,
                                        .dest_pitch = (size_t)strides->dest * strides->size,
                                        .source_pitch = (size_t)strides->source * strides->size};
-    int rc = 0;
     if (!strides->nelems)
         return 0;
+    int rc = await_entered(team);
     for (int i = 0; i < n && !rc; i++) {
         int to = (me + i) % n;
         const struct shmemi_view *view = &args->dest.region->view[shmemi_team_world_pe(team, to)];

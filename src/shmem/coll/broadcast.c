@@ -26,6 +26,7 @@ static int send_to(struct node_broadcast *broadcast, int rank)
 {
     if (rank == broadcast->root && broadcast->root_keeps_dest)
         return 0;
+    shmemi_node_await_entered(broadcast->team, rank, broadcast->number - 1);
     return shmemi_send(&broadcast->context, broadcast->dest, 0, broadcast->source, 0, broadcast->nbytes,
                        shmemi_node_world_pe(broadcast->team, rank));
 }
@@ -146,9 +147,8 @@ int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *
 /* ---- between nodes: from the root's leader to the dest of the others ---------------------------------------------
  *
  * Each broadcast has a flag, which says that the data have arrived. Leaders that only send could run ahead of the
- * others and reuse a flag too early, so all leaders synchronise before that. */
-
-enum { DELIVERIES_MOST = SHMEMI_FLAGS };
+ * others, reuse a flag too early, and write into a dest that a program still reads; so all leaders synchronise before
+ * every second of several broadcasts in a row. */
 
 struct leaders_broadcast {
     struct shmemi_team *team;
@@ -232,7 +232,7 @@ static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_
                                           .nbytes = args->nbytes,
                                           .have = root == team->my_pe ? &args->source : &args->dest,
                                           .root = shmemi_leader_of_member(team, root)};
-    int rc = state->deliveries < DELIVERIES_MOST ? 0 : shmemi_leaders_sync(team);
+    int rc = shmemi_leaders_await_entered(team);
     if (rc)
         return rc;
     broadcast.flag = &state->mine->delivered[state->deliveries++];
@@ -256,6 +256,7 @@ int shmemi_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *ar
     int rc = 0;
     if (!args->nbytes)
         return 0;
+    team->collective->may_lag = team->leaders.n > 1;
     if (in_node.root >= 0)
         rc = broadcast_in_node(&in_node);
     if (!rc && team->leaders.n > 1 && shmemi_is_leader(team))

@@ -27,8 +27,11 @@ static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args
     struct shmemi_context context = SHMEMI_TO_ALL;
     const int n = team->node.n;
     int rc = 0;
-    for (int i = 0; i < n && !rc; i++)
-        rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, (team->node.me + i) % n));
+    for (int i = 0; i < n && !rc; i++) {
+        int rank = (team->node.me + i) % n;
+        shmemi_node_await_entered(team, rank, team->collective->number);
+        rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, rank));
+    }
     if (!rc)
         rc = shmemi_complete(&context);
     if (!rc)
@@ -94,12 +97,16 @@ static int exchange_by_dissemination(struct shmemi_team *team, const struct shme
         if (!rc)
             shmemi_await_word(&state->mine->collected[round], number);
     }
+    shmemi_leaders_all_entered(team);
     return rc ? rc : shmemi_complete(&context);
 }
 
 static int leaders_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
     size_t average = start_of(args, team->n_pes) / (size_t)team->n_pes;
+    int rc = shmemi_leaders_await_entered(team);
+    if (rc)
+        return rc;
     switch (shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_leaders_fcollect, average)) {
     case SHMEMI_leaders_fcollect_dissemination:
         return exchange_by_dissemination(team, args);
@@ -111,6 +118,7 @@ static int leaders_fcollect(struct shmemi_team *team, const struct shmemi_copy_a
 static int fcollect_over_nodes(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
     struct shmemi_context context = {0};
+    shmemi_node_await_entered(team, 0, team->collective->number);
     int rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, 0));
     if (!rc)
         rc = shmemi_complete(&context);

@@ -4,9 +4,10 @@
  *
  * Every collective has two levels. Inside a node the members load from and store to each other's workspaces
  * (shmem/coll/node.c); between nodes the leaders, one per node, exchange words, records and data through the views'
- * drivers (shmem/coll/leaders.c). A member may write into any dest once it has entered, since the program guarantees
- * that dest is ready on all members. It may read another's source only after the owner has entered. There is no static
- * state, since several threads may run collectives of different teams.
+ * drivers (shmem/coll/leaders.c). A member may read another's source only after the owner has entered. It may write
+ * into another's dest once the owner has entered the team's collective before this one: the owner then no longer reads
+ * what the one before that brought, so programs may alternate two dests without synchronising. There is no static state,
+ * since several threads may run collectives of different teams.
  */
 #ifndef SHMEMI_COLLECTIVES_H
 #define SHMEMI_COLLECTIVES_H
@@ -27,7 +28,7 @@ enum {
     SHMEMI_CARRIER_BYTES = SHMEMI_SCRATCH_BYTES, /* the most that one operation carries through the workspace */
     SHMEMI_ROUNDS = 18, /* 16 in which the distance doubles up to 2^16 nodes, 2 for nodes beyond a power of two */
     SHMEMI_LEADER_BYTES = 1024, /* data in a record between leaders */
-    SHMEMI_FLAGS = 16,
+    SHMEMI_FLAGS = 2,
 };
 
 /* A cache line that its owner writes and others poll. It holds data of the operation with this number. */
@@ -61,8 +62,10 @@ struct shmemi_collective_state {
     uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
     uint64_t leaders_number;
     uint64_t scan_number;
-    unsigned reductions; /* number of reductions between leaders so far: selects the set of records */
-    unsigned deliveries; /* number of broadcasts between leaders since the leaders last synchronised */
+    unsigned reductions;      /* number of reductions between leaders so far: selects the set of records */
+    unsigned deliveries;      /* number of broadcasts between leaders since the leaders last synchronised */
+    unsigned deliveries_most; /* how many there may be before they have to synchronise again */
+    bool may_lag; /* a broadcast over nodes may have left members behind since all of them last synchronised */
     struct shmemi_choices choices;
     int *leader_of_node;             /* the leader on each node of the job, -1 if the team has none there */
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
@@ -179,6 +182,8 @@ static inline char *shmemi_node_gift(const struct shmemi_team *team, int rank, u
 void shmemi_node_arrive(struct shmemi_team *team, uint64_t number);
 void shmemi_node_await(struct shmemi_team *team, int rank, uint64_t number);
 void shmemi_node_await_all(struct shmemi_team *team, uint64_t number);
+/* Wait until a member has entered the operation with this number or a later one; cheap where that is known. */
+void shmemi_node_await_entered(struct shmemi_team *team, int rank, uint64_t number);
 /* Note that all members have entered the operation. */
 static inline void shmemi_node_all_entered(struct shmemi_team *team, uint64_t number)
 {
@@ -234,6 +239,10 @@ int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *con
                             const void *source, size_t nbytes);
 
 int shmemi_leaders_sync(struct shmemi_team *team);
+/* Note that all leaders have entered the current collective. */
+void shmemi_leaders_all_entered(struct shmemi_team *team);
+/* Wait until all leaders have entered the collective before this one, so that their dests may be written. */
+int shmemi_leaders_await_entered(struct shmemi_team *team);
 /* The leaders' last synchronisation, which does not complete its own messages. On return every leader has completed
  * everything that it sent before, so that each may now close its connections. */
 int shmemi_leaders_sync_last(struct shmemi_team *team);

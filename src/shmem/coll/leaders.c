@@ -5,6 +5,8 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include "base/copy_bytes.h"
+
 #include <string.h>
 
 int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const void *mine,
@@ -66,9 +68,27 @@ int shmemi_leaders_sync(struct shmemi_team *team)
 {
     struct shmemi_context context = {0};
     uint64_t number = ++team->collective->leaders_number;
-    team->collective->deliveries = 0;
+    shmemi_leaders_all_entered(team);
     int rc = disseminate(team, &context, 0, number);
     return rc ? rc : shmemi_complete(&context);
+}
+
+void shmemi_leaders_all_entered(struct shmemi_team *team)
+{
+    team->collective->deliveries = 0;
+    team->collective->deliveries_most = 1;
+}
+
+/* Only broadcasts let leaders run ahead. One that begins with a synchronisation may be followed by one that does not,
+ * since all have entered the former. */
+int shmemi_leaders_await_entered(struct shmemi_team *team)
+{
+    struct shmemi_collective_state *state = team->collective;
+    if (state->deliveries < state->deliveries_most)
+        return 0;
+    int rc = shmemi_leaders_sync(team);
+    state->deliveries_most = SHMEMI_FLAGS;
+    return rc;
 }
 
 int shmemi_leaders_sync_last(struct shmemi_team *team)
@@ -145,7 +165,7 @@ static int reduce_beyond_power_of_two(struct doubling *doubling, int power)
 {
     int rc = send_record(doubling, doubling->team->leaders.me - power, FOLD);
     if (!rc)
-        memcpy(doubling->data, await_record(doubling, UNFOLD), doubling->nbytes);
+        shmemi_copy_bytes(doubling->data, await_record(doubling, UNFOLD), doubling->nbytes);
     return rc;
 }
 
@@ -161,5 +181,6 @@ int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, 
     doubling.set = state->reductions++ % 2;
     int rc = team->leaders.me < power ? reduce_among_power_of_two(&doubling, power, n)
                                       : reduce_beyond_power_of_two(&doubling, power);
+    shmemi_leaders_all_entered(team);
     return rc ? rc : shmemi_complete(&doubling.context);
 }

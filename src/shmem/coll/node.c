@@ -141,6 +141,12 @@ void shmemi_node_await_all(struct shmemi_team *team, uint64_t number)
     shmemi_node_all_entered(team, number);
 }
 
+void shmemi_node_await_entered(struct shmemi_team *team, int rank, uint64_t number)
+{
+    if (shmemi_unlikely(team->collective->known_entered < number) && rank != team->node.me)
+        shmemi_node_await(team, rank, number);
+}
+
 void shmemi_node_give(struct shmemi_team *team, uint64_t number)
 {
     atomic_store_explicit(&team->collective->mine->release[number % SHMEMI_LINES].number, number, memory_order_release);

@@ -5,6 +5,7 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include "base/copy_bytes.h"
 #include "base/cores.h"
 
 #include <stdlib.h>
@@ -43,6 +44,7 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
     state->mine = (void *)(shmemi_heap_region.base + workspace);
     state->spins = !shmemi_cores_are_shared();
     state->number = state->known_entered = state->leaders_number = state->scan_number = number;
+    state->deliveries_most = 1;
     state->leader_of_node = leader_of_node;
     shmemi_choices_make(&state->choices, team->node.n, team->leaders.n);
     team->collective = state;
@@ -65,6 +67,7 @@ uint64_t shmemi_collective_close(struct shmemi_team *team)
 
 int shmemi_collective_sync(struct shmemi_team *team)
 {
+    team->collective->may_lag = false;
     if (team->leaders.n == 1) {
         shmemi_node_sync(team);
         return 0;
@@ -127,7 +130,7 @@ static int reduce_by_tree(struct shmemi_team *team, const struct shmemi_op *op, 
     if (rc)
         return rc;
     shmemi_node_release(team, number);
-    memcpy(result, shmemi_node_gift(team, 0, number, nbytes), nbytes);
+    shmemi_copy_bytes(result, shmemi_node_gift(team, 0, number, nbytes), nbytes);
     return 0;
 }
 
@@ -135,7 +138,7 @@ int shmemi_reduce_private(struct shmemi_team *team, const struct shmemi_op *op, 
                           size_t nbytes)
 {
     if (team->node.n == 1) {
-        memmove(result, contribution, nbytes);
+        shmemi_copy_bytes(result, contribution, nbytes);
         return reduce_among_leaders(team, op, result, nbytes);
     }
     enum shmemi_algorithm algorithm = shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_reduce, nbytes);
