@@ -8,11 +8,14 @@
 #include "base/settings.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { ABORT_SECONDS = 10 }; /* that the launcher gets to end this process, when it was asked to */
 
 const struct shmemi_bootstrap *shmemi_bootstrap;
 
@@ -81,10 +84,44 @@ static int check_launcher_size(int n_pes)
     return -EPROTO;
 }
 
+struct ending {
+    unsigned seconds;
+    int status;
+};
+
+static void *end_later(void *argument)
+{
+    const struct ending *ending = argument;
+    sleep(ending->seconds);
+    _exit(ending->status);
+}
+
+void shmemi_end_within(unsigned seconds, int status)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    struct ending *ending = malloc(sizeof *ending); /* for good: the process ends */
+    if (!ending)
+        return;
+    *ending = (struct ending){seconds, status};
+    sigfillset(&all); /* sleep must not return early */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, end_later, ending))
+        free(ending);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+_Noreturn void shmemi_bootstrap_abort(int status)
+{
+    shmemi_end_within(ABORT_SECONDS, status); /* if the launcher hangs */
+    if (shmemi_bootstrap)
+        shmemi_bootstrap->abort(status);
+    _Exit(status);
+}
+
 static void abort_job(int status)
 {
-    shmemi_bootstrap->abort(status);
-    _Exit(status);
+    shmemi_bootstrap_abort(status);
 }
 
 static int use(const struct shmemi_bootstrap *bootstrap, int pe, int n_pes)

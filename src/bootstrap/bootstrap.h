@@ -43,6 +43,11 @@ int shmemi_launcher_size(const char **variable_p);
 /* Whether the launcher gave this process a connection to it that speaks PMI-1. */
 bool shmemi_launcher_has_pmi(void);
 
+/* End the job with a status, as far as the launcher does it, and in any case this process. */
+_Noreturn void shmemi_bootstrap_abort(int status);
+/* Let this process end after so many seconds, from now on, whatever it is then doing. */
+void shmemi_end_within(unsigned seconds, int status);
+
 /* End this process so that the launcher ends the others, when the connection to the launcher is closed already: by a
  * signal, because Hydra ignores the exit status of a process that has finalised MPI. */
 _Noreturn void shmemi_bootstrap_fail_alone(int status);

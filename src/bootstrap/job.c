@@ -9,6 +9,7 @@
 #include "bootstrap/bootstrap.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,25 @@ void shmemi_job_close(void)
 const char *shmemi_job_host_name(int pe)
 {
     return shmemi_bootstrap->host_name(host_of[pe]);
+}
+
+/* PEs of a host have consecutive numbers with the usual launchers; where they have not, this names the first of them and
+ * their number. */
+void shmemi_job_list_host(int pe, char *text, size_t size)
+{
+    int first = -1, last = -1, n = 0;
+    for (int other = 0; other < shmemi_job.n_pes; other++)
+        if (host_of[other] == host_of[pe]) {
+            first = first < 0 ? other : first;
+            last = other;
+            n++;
+        }
+    if (n == 1)
+        snprintf(text, size, "PE %d", first);
+    else if (last - first == n - 1)
+        snprintf(text, size, "PEs %d to %d", first, last);
+    else
+        snprintf(text, size, "PE %d and %d others", first, n - 1);
 }
 
 int shmemi_job_node_rank_of(int pe)

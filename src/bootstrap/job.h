@@ -5,6 +5,7 @@
 #ifndef SHMEMI_JOB_H
 #define SHMEMI_JOB_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct shmemi_job {
@@ -32,6 +33,9 @@ void shmemi_job_close(void);
 
 /* The name of the host on which a PE runs. */
 const char *shmemi_job_host_name(int pe);
+
+/* Write the PEs of the host of a PE as "PE 3" or "PEs 4 to 7". */
+void shmemi_job_list_host(int pe, char *text, size_t size);
 
 /* Position of a PE among those of this node, or -1 when it is on another node. */
 int shmemi_job_node_rank_of(int pe);

@@ -110,7 +110,11 @@ static int open_library(void)
         rc = shmemi_symmetric_open();
     if (!rc)
         rc = shmemi_teams_open();
-    return rc ? rc : shmemi_exchange_barrier(); /* every team's workspace is ready */
+    if (!rc)
+        rc = shmemi_exchange_barrier(); /* every team's workspace is ready */
+    if (!rc)
+        shmemi_transport_watch();
+    return rc;
 }
 
 static void close_library(void)
@@ -297,9 +301,7 @@ SHMEMI_API(_Noreturn void, global_exit, (int status))
         _exit(status);
     }
     shmemi_trace_last();
-    if (shmemi_bootstrap)
-        shmemi_bootstrap->abort(status);
-    _exit(status);
+    shmemi_bootstrap_abort(status);
 }
 
 void shmemi_require_init(const char *routine)

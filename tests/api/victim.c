@@ -5,6 +5,7 @@
  *   exit STATUS   PE 1 leaves with exit(STATUS), the others wait in a barrier
  *   global STATUS PE 1 calls shmem_global_exit(STATUS), the others compute or wait
  *   work FILE     PEs put to each other until they are ended; the last PE writes its pid to FILE
+ *   turn SECONDS  the same for so many seconds, then end
  *   idle          sleep for 2 s and print the CPU time of this PE's threads meanwhile, in milliseconds
  */
 #include "check.h"
@@ -42,22 +43,48 @@ static int end_all(int status)
     return 0;
 }
 
-static int work(const char *file)
+enum { BYTES = 1 << 16 };
+static char *target, *source;
+
+static void begin_work(void)
 {
-    enum { BYTES = 1 << 16 };
-    char *target = check_shmem_malloc(BYTES), *source = check_malloc(BYTES);
+    target = check_shmem_malloc(BYTES);
+    source = check_malloc(BYTES);
     memset(source, 1, BYTES);
     shmem_barrier_all();
+}
+
+static void work_once(void)
+{
+    shmem_putmem(target, source, BYTES, check_target(1));
+    shmem_long_atomic_inc(&word, check_target(1));
+    shmem_barrier_all();
+}
+
+static int work(const char *file)
+{
+    begin_work();
     if (shmem_my_pe() == shmem_n_pes() - 1) {
         FILE *stream = fopen(file, "w");
         CHECK_THAT(stream && fprintf(stream, "%d\n", (int)getpid()) > 0 && !fclose(stream), "cannot write %s", file);
     }
-    for (;;) {
-        shmem_putmem(target, source, BYTES, check_target(1));
-        shmem_long_atomic_inc(&word, check_target(1));
-        shmem_barrier_all();
-    }
+    for (;;)
+        work_once();
     return 0;
+}
+
+/* PE 0 looks at the clock. */
+static int turn(int seconds)
+{
+    static int is_over, all_over;
+    const time_t end = time(NULL) + seconds;
+    begin_work();
+    while (!all_over) {
+        work_once();
+        is_over = shmem_my_pe() == 0 && time(NULL) >= end;
+        shmem_int_max_reduce(SHMEM_TEAM_WORLD, &all_over, &is_over, 1);
+    }
+    return check_end();
 }
 
 /* User and system time of a thread, in clock ticks: fields 14 and 15 of its stat, counted behind the name. */
@@ -113,6 +140,8 @@ int main(int argc, char **argv)
         return end_all(atoi(argument));
     if (!strcmp(name, "work"))
         return work(argument);
+    if (!strcmp(name, "turn"))
+        return turn(atoi(argument));
     if (!strcmp(name, "idle"))
         return idle();
     return check_end();

@@ -22,7 +22,7 @@ watch_launcher() {
 }
 
 # The first PE that failed, as far as the launcher has reported it.
-failed_pe='' failed_how='' failed_node='' told=no
+failed_pe='' failed_how='' failed_node='' lost_node='' told=no
 node_of=()
 notes=()
 
@@ -70,6 +70,8 @@ read_box() {
         esac
     elif [[ $text =~ 'exited with non-zero status'.*'Process name: ['[^\ ]*,([0-9]+)\] ]]; then
         fail "${BASH_REMATCH[1]}" exit
+    elif [[ $text =~ 'lost communication with a remote daemon'.*'Remote daemon: '[^\ ]+' on node '([^ ]+) ]]; then
+        lost_node=${BASH_REMATCH[1]}
     elif [[ $text =~ 'unable to launch the specified application'.*'Executable: '([^ ]+).*'Node: '([^ ]+) ]]; then
         failed_node=${BASH_REMATCH[2]} failed_how=missing failed_pe=${BASH_REMATCH[1]}
     else
@@ -88,6 +90,13 @@ read_slurm() {
     esac
 }
 
+# pes_of NODE: prints the PEs that run there, as far as the launcher has told
+pes_of() {
+    local pe list=''
+    for pe in "${!node_of[@]}"; do [ "${node_of[pe]}" != "$1" ] || list+=", $pe"; done
+    [ -z "$list" ] || echo " (PE ${list#, })"
+}
+
 # report STATUS: print the one line about a job that has ended; the result is the exit status of oshrun.
 report() {
     local status=$1 signal=$(($1 % 128)) who="PE $failed_pe" node=$failed_node
@@ -95,6 +104,9 @@ report() {
     if [ "$failed_how" = missing ]; then
         echo "$ME: $node has no program '$failed_pe'; the job was ended" >&2
         return 127
+    elif [ -n "$lost_node" ]; then
+        echo "$ME: lost the connection to $lost_node$(pes_of "$lost_node"); the job was ended" >&2
+        return 1
     elif [ -z "$failed_pe" ]; then
         [ $told = yes ] || printf '%s\n' "${notes[@]}" "$ME: ${launcher##*/} failed with status $status" >&2
         return "$status"

@@ -19,6 +19,7 @@
 static const struct shmemi_worker *const workers[] = {
     &shmemi_worker_ring,  &shmemi_worker_arrivals,        &shmemi_worker_slots,
     &shmemi_worker_lists, &shmemi_worker_network_service, &shmemi_worker_network,
+    &shmemi_worker_pulse,
 };
 
 enum { N_WORKERS = sizeof workers / sizeof workers[0] };
@@ -50,8 +51,14 @@ int shmemi_transport_start(const struct shmemi_resolver *resolver)
     return shmemi_job.n_pes > 1 ? shmemi_service_start() : 0;
 }
 
+void shmemi_transport_watch(void)
+{
+    shmemi_ucx_pulse_start();
+}
+
 void shmemi_transport_stop(void)
 {
+    shmemi_ucx_pulse_stop();
     shmemi_service_stop();
     shmemi_progress_use(NULL, 0);
     shmemi_ring_close();

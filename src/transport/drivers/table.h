@@ -44,6 +44,8 @@ int shmemi_transport_prepare(void);
 
 /* After shmemi_node_join: start to serve other PEs' requests, finding symmetric memory through the resolver. */
 int shmemi_transport_start(const struct shmemi_resolver *resolver);
+/* Once all PEs have come: from now on the job ends when a host or the network to it is lost (SHMEM_PEER_TIMEOUT). */
+void shmemi_transport_watch(void);
 /* Stop serving other PEs, after the last barrier. Idempotent. */
 void shmemi_transport_stop(void);
 

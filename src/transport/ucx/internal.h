@@ -14,6 +14,7 @@
  *   transports.c  the transports of an endpoint; transports_none.c for a UCX that cannot name them
  *   request.c     the link, the origin's end: requests as active messages
  *   arrival.c     the link, the owner's end
+ *   pulse.c       signs of life between hosts
  *   staging.c     registers the staging slots with UCX
  *
  * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, hence with that lock held:
@@ -34,12 +35,13 @@
 #include <stdint.h>
 #include <ucp/api/ucp.h>
 
-/* Active messages. Requests and key requests go to a service worker, answers to an initiator worker. */
+/* Active messages. Requests, key requests and pulses go to a service worker, answers to an initiator worker. */
 enum {
     SHMEMI_UCX_AM_KEY_REQUEST = 1,
     SHMEMI_UCX_AM_KEY_ANSWER,
     SHMEMI_UCX_AM_REQUEST,
     SHMEMI_UCX_AM_ANSWER,
+    SHMEMI_UCX_AM_PULSE,
 };
 
 /* Operations of a batch that may be under way before the issuer waits for older ones. */
@@ -113,6 +115,10 @@ int shmemi_ucx_publish_address(void);
 /* Start to close all endpoints; they are closed when the batch is complete. */
 void shmemi_ucx_endpoints_close(struct shmemi_ucx_batch *batch);
 void shmemi_ucx_endpoints_free(void);
+
+/* ---- pulse.c ----------------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_pulse_open(void);
 
 /* ---- messages.c -------------------------------------------------------------------------------------------------- */
 

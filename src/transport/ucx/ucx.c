@@ -283,6 +283,8 @@ int shmemi_ucx_open(void)
     if (!rc)
         rc = shmemi_ucx_request_open();
     if (!rc)
+        rc = shmemi_ucx_pulse_open();
+    if (!rc)
         rc = shmemi_ucx_publish_address();
     if (rc) {
         shmemi_ucx_request_close();

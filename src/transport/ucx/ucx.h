@@ -30,8 +30,13 @@ extern const struct shmemi_registrar shmemi_ucx_registrar;
  * the GPU's driver, when it locks pages, may wait for that very stream. */
 void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory);
 
+/* From start to stop, the job ends when another host gives no sign of life for SHMEM_PEER_TIMEOUT. Start it once all PEs
+ * have come. */
+void shmemi_ucx_pulse_start(void);
+void shmemi_ucx_pulse_stop(void);
+
 /* Workers (transport/progress.h), in a job of several nodes only: the first hands arrivals to shmemi_arrival_accept, the
- * second advances this PE's own operations. */
-extern const struct shmemi_worker shmemi_worker_network_service, shmemi_worker_network;
+ * second advances this PE's own operations, the third sends signs of life to other hosts. */
+extern const struct shmemi_worker shmemi_worker_network_service, shmemi_worker_network, shmemi_worker_pulse;
 
 #endif
