@@ -31,6 +31,11 @@
     CHOICE(SHMEMI_YIELD_NEVER, "0")                                                                                    \
     CHOICE(SHMEMI_YIELD_ALWAYS, "1")
 
+#define SHMEMI_STRICT_CHOICES(CHOICE)                                                                                  \
+    CHOICE(SHMEMI_STRICT_NEVER, "0")                                                                                   \
+    CHOICE(SHMEMI_STRICT_ALWAYS, "1")                                                                                  \
+    CHOICE(SHMEMI_STRICT_TYPOS, "typos")
+
 #define SHMEMI_STREAM_PUT_CHOICES(CHOICE)                                                                              \
     CHOICE(SHMEMI_STREAM_PUT_AUTO, "auto")                                                                             \
     CHOICE(SHMEMI_STREAM_PUT_ENGINE, "engine")                                                                         \
@@ -42,6 +47,7 @@ enum shmemi_log_level { SHMEMI_LOG_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_gpu_route { SHMEMI_ROUTE_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_bootstrap_choice { SHMEMI_BOOTSTRAP_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_yield_choice { SHMEMI_YIELD_CHOICES(SHMEMI_CHOICE_VALUE) };
+enum shmemi_strict_choice { SHMEMI_STRICT_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_stream_put_choice { SHMEMI_STREAM_PUT_CHOICES(SHMEMI_CHOICE_VALUE) };
 
 #endif

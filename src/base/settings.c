@@ -204,12 +204,14 @@ static int read_setting(const struct setting *setting)
     return rc;
 }
 
-static const char *nearest_name(const char *unknown)
+static struct shmemi_nearest nearest_to(const char *unknown)
 {
     struct shmemi_nearest nearest = {.unknown = unknown};
     for (int i = 0; i < N_SETTINGS; i++)
         shmemi_nearest_offer(&nearest, table[i].name);
-    return nearest.name;
+    for (int i = 0; i < N_ALIASES; i++)
+        shmemi_nearest_offer(&nearest, aliases[i].alias);
+    return nearest;
 }
 
 static bool is_known(const char *name)
@@ -223,6 +225,26 @@ static bool is_known(const char *name)
     return false;
 }
 
+/* A variable may be meant for others, such as a benchmark suite that has settings of its own. One letter beside a known
+ * name it is more likely mistyped, and the program would run with other settings than its author thinks. */
+static int report_unknown(const char *name)
+{
+    const struct shmemi_nearest nearest = nearest_to(name);
+    const bool is_typo = nearest.distance <= 1;
+    if (shmemi_settings.strict == SHMEMI_STRICT_ALWAYS || (shmemi_settings.strict == SHMEMI_STRICT_TYPOS && is_typo)) {
+        shmemi_error("unknown variable %s in the environment; did you mean %s? (with SHMEM_STRICT=0 it is only "
+                     "reported)",
+                     name, nearest.name);
+        return -EINVAL;
+    }
+    if (is_typo)
+        shmemi_warn("unknown variable %s in the environment; did you mean %s?", name, nearest.name);
+    else
+        shmemi_warn("variable %s in the environment is no setting of MapSHMEM and has no effect (oshinfo lists them)",
+                    name);
+    return 0;
+}
+
 static int check_unknown(void)
 {
     extern char **environ;
@@ -234,12 +256,8 @@ static int check_unknown(void)
             continue;
         memcpy(name, *entry, length);
         name[length] = '\0';
-        if (is_known(name))
-            continue;
-        shmemi_log_write(SHMEMI_LOG_ERROR, "unknown variable %s in the environment; did you mean %s?%s", name,
-                         nearest_name(name),
-                         shmemi_settings.strict ? " (with SHMEM_STRICT=0 it is only reported)" : "");
-        rc = shmemi_settings.strict ? -EINVAL : rc;
+        if (!is_known(name) && report_unknown(name))
+            rc = -EINVAL;
     }
     return rc;
 }
@@ -326,8 +344,9 @@ void shmemi_settings_print_page(FILE *stream)
     fputs("<!-- Made from src/base/settings.def by `oshinfo --settings-page`: do not edit. -->\n\n# Settings\n\n"
           "MapSHMEM reads its settings from environment variables when a program starts. `oshinfo --settings` prints "
           "their\npresent values. `oshrun` passes them on to all PEs, also on other hosts. Sizes are bytes, with an "
-          "optional suffix k, m,\ng or t (1k is 1024). An invalid value, or a variable that begins with `SHMEM_` "
-          "and is not listed here, ends the\nprogram with a message.\n\n",
+          "optional suffix k, m,\ng or t (1k is 1024). An invalid value ends the program with a message, and so does a "
+          "name that is one letter off one of\nthose below (`SHMEM_STRICT`). Other variables that begin with `SHMEM_` "
+          "are reported, and the program goes on.\n\n",
           stream);
     print_table(stream, USER);
     fputs("\n## Other names\n\n", stream);

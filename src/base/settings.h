@@ -32,8 +32,8 @@ extern struct shmemi_settings shmemi_settings;
 void shmemi_settings_preview(void);
 
 /* Read the environment. Returns -EINVAL and logs one line when a value is invalid (the line names the variable, its
- * value and what is allowed) or, with SHMEM_STRICT=1, when a variable is unknown (and the nearest known name). May be
- * called again. */
+ * value and what is allowed) or when a variable is unknown that SHMEM_STRICT does not let pass (the line names the
+ * nearest known name). May be called again. */
 int shmemi_settings_read(void);
 
 /* Print a line for every setting: name, value, default, meaning and what is allowed. */

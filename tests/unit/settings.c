@@ -292,6 +292,35 @@ static void check_flags_and_texts(void)
     clear_environment();
 }
 
+/* One letter more, less or other, or two neighbours that have changed places, is taken for a typing error. */
+static void check_near_names(void)
+{
+    check_refused("SHMEM_TIMEOUTS", "");
+    check_refused("SHMEM_TIMEOT", "");
+    check_refused("SHMEM_TIMEOVT", "");
+    check_refused("SHMEM_TIEMOUT", "");
+    CHECK(strstr(report, "SHMEM_TIMEOUT?"));
+    check_refused("SHMEM_SYMMETRIC_HEAPSIZE", ""); /* beside an alias */
+}
+
+/* Other names may be meant for others: they are reported, and the settings beside them count. */
+static void check_far_names(void)
+{
+    static const char *const names[] = {"SHMEM_NO_SUCH", "SHMEM_", "SHMEM_TIMEOUT_MS", "SHMEM_TIOUTME"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        setenv(names[i], "7", 1);
+        setenv("SHMEM_TIMEOUT", "5", 1);
+        CHECK(read_and_capture() == 0 && shmemi_settings.timeout == 5);
+        check_lines(names[i], "has no effect", 1);
+        setenv("SHMEM_LOG", "error", 1);
+        CHECK(read_and_capture() == 0 && !report[0]);
+        setenv("SHMEM_STRICT", "1", 1);
+        CHECK(read_and_capture() == -EINVAL);
+        check_lines(names[i], "did you mean", 1);
+        clear_environment();
+    }
+}
+
 static void check_unknown(void)
 {
     check_refused("SHMEM_SYMETRIC_SIZE", ""); /* the value does not matter */
@@ -301,6 +330,8 @@ static void check_unknown(void)
     CHECK(read_and_capture() == 0);
     check_lines("SHMEM_SYMETRIC_SIZE", "", 1);
     clear_environment();
+    check_near_names();
+    check_far_names();
     setenv("SHMEMX", "1", 1); /* not ours */
     CHECK(read_and_capture() == 0 && !report[0]);
     unsetenv("SHMEMX");
