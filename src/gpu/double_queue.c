@@ -7,6 +7,7 @@
 #include "gpu/double_queue.h"
 
 #include "base/cores.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "gpu/processor.h"
 
@@ -441,7 +442,8 @@ int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, st
     queue->n_buffers = config->n_buffers;
     int error = create_threads(queue, config);
     if (error) {
-        shmemi_error("no thread for copies of host memory could be started: %s", strerror(error));
+        shmemi_error("no thread for copies of host memory could be started: %s%s", strerror(error),
+                     shmemi_remedy(error));
         shmemi_double_queue_close(queue);
         return -error;
     }

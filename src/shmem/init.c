@@ -2,6 +2,7 @@
  *
  * Setup, exit and query [9.1].
  */
+#include "base/limits.h"
 #include "base/settings.h"
 #include "deep/types/type.h"
 #include "deep/pipeline.h"
@@ -17,6 +18,7 @@
 #include "instrument/trace.h"
 #include "transport/stream/stream.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +61,18 @@ static void introduce(void)
     shmemi_settings_print(stderr);
 }
 
+/* UCX opens about 16 files, and some for each peer that it connects to; when it cannot, it says little or aborts. */
+static int check_descriptors(void)
+{
+    const bool has_network = shmemi_job.n_nodes > 1;
+    const size_t least = has_network ? 24 : 8, wanted = least + (has_network ? 2 * (size_t)shmemi_job.n_pes : 0);
+    size_t left = shmemi_descriptors_reserve(wanted);
+    if (left >= least)
+        return 0;
+    shmemi_error("only %zu more files can be opened, but %zu are needed%s", left, least, shmemi_remedy(EMFILE));
+    return -EMFILE;
+}
+
 /* The steps that need no other PE. */
 static int prepare(void)
 {
@@ -70,7 +84,11 @@ static int prepare(void)
     if (!rc)
         rc = shmemi_job_form_nodes();
     if (!rc)
+        rc = check_descriptors();
+    if (!rc)
         rc = shmemi_node_bind(shmemi_symmetric_heap_bytes());
+    if (!rc)
+        rc = shmemi_symmetric_check();
     if (!rc)
         rc = shmemi_transport_prepare();
     return rc;

@@ -213,6 +213,22 @@ static void expose(struct attempt *attempt)
         refuse(attempt, rc, reason);
 }
 
+static void refuse_place(struct attempt *attempt, int reason)
+{
+    char text[SHMEMI_CAUSE_BYTES];
+    if (reason == -EMFILE)
+        snprintf(text, sizeof text, "all %d numbers of mapped objects are taken: unmap some first",
+                 SHMEMI_REGIONS_MAX - SHMEMI_REGION_FIRST_MAPPED);
+    else if (shmemi_window.span < shmemi_settings.map_window)
+        snprintf(text, sizeof text,
+                 "the window for mapped objects is full; it has %zu MiB, because a PE may not have "
+                 "more addresses: raise that limit (ulimit -v)",
+                 shmemi_window.span >> 20);
+    else
+        snprintf(text, sizeof text, "the window for mapped objects is full; SHMEM_MAP_WINDOW sets its size");
+    refuse(attempt, reason, text);
+}
+
 /* Take a place in the window and open the other PEs' copies. Either all PEs get here or none, so every PE takes part in
  * the exchange. */
 static void attach(struct attempt *attempt)
@@ -224,7 +240,7 @@ static void attach(struct attempt *attempt)
     int rc = shmemi_region_add_mapped(region);
     if (rc) {
         region->base = NULL;
-        refuse(attempt, rc, "the window for mapped objects is full; SHMEM_MAP_WINDOW sets its size");
+        refuse_place(attempt, rc);
     }
     share.address = region->place.address;
     if (!rc)

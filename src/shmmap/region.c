@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 static const size_t GRANULE = (size_t)1 << SHMEMI_GRANULE_SHIFT;
+static const size_t LEAST_FOR_MAPS = (size_t)64 << 20; /* of a window that had to be made smaller */
 
 struct shmemi_window shmemi_window;
 
@@ -27,33 +28,96 @@ static size_t granules_of(size_t size)
     return (size + GRANULE - 1) >> SHMEMI_GRANULE_SHIFT;
 }
 
-static void *reserve(size_t size)
+static char *reserve(void *address, size_t size, int flags)
 {
-    void *address = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return address == MAP_FAILED ? NULL : address;
+    char *reserved = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    return reserved == MAP_FAILED ? NULL : reserved;
+}
+
+/* A range where the kernel likes to have it, but moved down to an aligned address: nearly always there is room, too.
+ * To reserve more and cut it would fail where the number of addresses is limited. NULL with errno set. */
+static char *reserve_aligned(size_t size)
+{
+    enum { TRIES = 64 };
+    char *reserved = reserve(NULL, size, 0);
+    if (!reserved)
+        return NULL;
+    munmap(reserved, size);
+    uintptr_t base = (uintptr_t)reserved & ~((uintptr_t)SHMEMI_WINDOW_ALIGNMENT - 1);
+    for (int i = 0; i < TRIES; i++, base -= SHMEMI_WINDOW_ALIGNMENT) {
+        reserved = reserve((void *)base, size, MAP_FIXED_NOREPLACE);
+        if (reserved == (char *)base)
+            return reserved;
+        if (reserved) /* an old kernel takes the address for a wish */
+            munmap(reserved, size);
+    }
+    return NULL;
+}
+
+static bool can_reserve(size_t size)
+{
+    char *address = reserve_aligned(size);
+    if (address)
+        munmap(address, size);
+    return address;
+}
+
+/* What of the span the system allows (ulimit -v): all, or a half, a quarter and so on, but then no more than half of
+ * what there is, because the program needs addresses, too. least: the heap and a little beside it. */
+static size_t allowed_span(size_t span, size_t least)
+{
+    if (can_reserve(span))
+        return span;
+    for (span /= 2; span > least; span /= 2)
+        if (can_reserve(2 * span))
+            return granules_of(span) * GRANULE;
+    return least;
+}
+
+static int refuse_addresses(size_t size, size_t heap_size)
+{
+    int rc = -errno;
+    shmemi_error(
+        "cannot reserve %zu MiB of addresses, for a symmetric heap of %zu MiB and more: %m; raise the limit of "
+        "addresses (ulimit -v), or set SHMEM_SYMMETRIC_SIZE to less",
+        size >> 20, heap_size >> 20);
+    return rc;
+}
+
+int shmemi_window_check(size_t heap_size, size_t beside)
+{
+    const size_t size = heap_size + LEAST_FOR_MAPS + beside;
+    return can_reserve(size) ? 0 : refuse_addresses(size, heap_size);
 }
 
 int shmemi_window_open(size_t span, size_t heap_size)
 {
     struct shmemi_window *window = &shmemi_window;
+    const size_t least = heap_size + LEAST_FOR_MAPS;
     span = granules_of(span) * GRANULE;
     if (span < heap_size + GRANULE) {
         shmemi_error("SHMEM_MAP_WINDOW (%zu MiB) has no room beside the heap (%zu MiB)", span >> 20, heap_size >> 20);
         return -EINVAL;
     }
-    char *address = reserve(span + SHMEMI_WINDOW_ALIGNMENT);
-    void *table = mmap(NULL, granules_of(span) * sizeof *window->granule, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!address || table == MAP_FAILED) {
-        int rc = -errno;
-        shmemi_error("cannot reserve %zu MiB of address range: %m; set SHMEM_MAP_WINDOW to less", span >> 20);
-        return rc;
-    }
-    uintptr_t base = ((uintptr_t)address + SHMEMI_WINDOW_ALIGNMENT - 1) & ~((uintptr_t)SHMEMI_WINDOW_ALIGNMENT - 1);
-    munmap(address, base - (uintptr_t)address);
-    munmap((char *)base + span, SHMEMI_WINDOW_ALIGNMENT - (base - (uintptr_t)address));
-    *window = (struct shmemi_window){.base = base, .span = span, .heap_size = heap_size, .granule = table};
+    if (span > least)
+        span = allowed_span(span, least);
+    char *address = reserve_aligned(span);
+    size_t table_size = granules_of(span) * sizeof *window->granule;
+    void *table = mmap(NULL, table_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!address || table == MAP_FAILED)
+        return refuse_addresses(span, heap_size);
+    *window = (struct shmemi_window){
+        .base = (uintptr_t)address, .span = span, .heap_size = heap_size, .granule = table, .table_size = table_size};
     return 0;
+}
+
+void shmemi_window_shrink(size_t span)
+{
+    struct shmemi_window *window = &shmemi_window;
+    if (span >= window->span)
+        return;
+    munmap((char *)window->base + span, window->span - span);
+    window->span = span;
 }
 
 void shmemi_window_close(void)
@@ -61,7 +125,7 @@ void shmemi_window_close(void)
     struct shmemi_window *window = &shmemi_window;
     if (window->span) {
         munmap((void *)window->base, window->span);
-        munmap(window->granule, granules_of(window->span) * sizeof *window->granule);
+        munmap(window->granule, window->table_size);
     }
     *window = (struct shmemi_window){0};
     memset(regions, 0, sizeof regions);
@@ -117,7 +181,9 @@ int shmemi_region_add_mapped(struct shmemi_region *region)
     while (id < SHMEMI_REGIONS_MAX && regions[id])
         id++;
     size_t first = find_granules(granules_of(region->size));
-    if (id == SHMEMI_REGIONS_MAX || first == shmemi_window.span >> SHMEMI_GRANULE_SHIFT)
+    if (id == SHMEMI_REGIONS_MAX)
+        return -EMFILE;
+    if (first == shmemi_window.span >> SHMEMI_GRANULE_SHIFT)
         return -ENOSPC;
     region->base = (char *)shmemi_window.base + (first << SHMEMI_GRANULE_SHIFT);
     enter(region, id);

@@ -44,6 +44,7 @@ struct shmemi_window {
     size_t span;
     size_t heap_size;
     struct shmemi_region **granule; /* region that holds a granule, or NULL */
+    size_t table_size;              /* bytes of that table */
     uintptr_t static_base;
     size_t static_size;
     struct shmemi_region *static_region;
@@ -51,8 +52,15 @@ struct shmemi_window {
 
 extern struct shmemi_window shmemi_window;
 
-/* Reserve the window. heap_size is a multiple of the granule. */
+/* Whether the limits of the process leave addresses for the least window and for as many bytes beside it. -errno, logged,
+ * when they do not. */
+int shmemi_window_check(size_t heap_size, size_t beside);
+
+/* Reserve the window: span bytes, or what the limits of the process leave of it if that holds the heap. heap_size is a
+ * multiple of the granule. All PEs then agree on the least span, and each shrinks its window to that before there is a
+ * mapped object: these must find the same room everywhere. */
 int shmemi_window_open(size_t span, size_t heap_size);
+void shmemi_window_shrink(size_t span);
 void shmemi_window_close(void);
 
 /* The region that holds this address, or NULL. The caller checks the length with shmemi_region_holds. */
@@ -74,7 +82,8 @@ static inline __attribute__((always_inline)) bool shmemi_region_holds(const stru
 }
 
 /* Add a region to the lookup table, and remove it again. A mapped object gets the lowest free number and the first
- * free granules that suffice, which are the same on every PE; -ENOSPC when the window is full. */
+ * free granules that suffice, which are the same on every PE; -ENOSPC when the window has no room, -EMFILE when
+ * all numbers are taken. */
 int shmemi_region_add_heap(struct shmemi_region *region);
 int shmemi_region_add_static(struct shmemi_region *region);
 int shmemi_region_add_mapped(struct shmemi_region *region);

@@ -150,6 +150,12 @@ void shmemi_region_detach(struct shmemi_region *region)
     region->owner_base = NULL;
 }
 
+int shmemi_symmetric_check(void)
+{
+    const size_t for_ucx = shmemi_job.n_nodes > 1 ? (size_t)64 << 20 : 0;
+    return shmemi_window_check(shmemi_node.heap_size, shmemi_node.size + for_ucx);
+}
+
 static int open_heap(void)
 {
     struct shmemi_region *region = &shmemi_heap_region;
@@ -189,6 +195,22 @@ static int attach_host_region(struct shmemi_region *region)
     return shmemi_region_attach(region, &share, NULL);
 }
 
+/* Mapped objects have the same place in all windows, so the smallest window counts. */
+static int agree_on_window(void)
+{
+    struct shmemi_verdict verdict = {.pe = INT32_MAX, .least = shmemi_window.span, .most = shmemi_window.span};
+    int rc = shmemi_exchange_agree(&verdict);
+    if (rc)
+        return rc;
+    shmemi_window_shrink(verdict.least);
+    if (shmemi_job.pe == 0 && shmemi_window.span < shmemi_settings.map_window)
+        shmemi_info(
+            "the window for heap and mapped objects has %zu MiB instead of %zu MiB (SHMEM_MAP_WINDOW): a PE may "
+            "not have more addresses (ulimit -v)",
+            shmemi_window.span >> 20, shmemi_settings.map_window >> 20);
+    return 0;
+}
+
 int shmemi_symmetric_open(void)
 {
     shmemi_memory_node_pes = shmemi_job.node_n_pes;
@@ -207,9 +229,10 @@ int shmemi_symmetric_open(void)
         rc = attach_host_region(&shmemi_static_region);
     if (!rc && shmemi_job.n_nodes > 1)
         rc = shmemi_bootstrap->fence(); /* from here on any PE may request a key from any other */
-    if (!rc)
-        shmemi_exchange_open(shmemi_heap_region.view, shmemi_heap_region.base);
-    return rc;
+    if (rc)
+        return rc;
+    shmemi_exchange_open(shmemi_heap_region.view, shmemi_heap_region.base);
+    return agree_on_window();
 }
 
 void shmemi_symmetric_close(void)

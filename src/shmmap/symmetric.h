@@ -47,6 +47,10 @@ enum {
 /* Bytes of the heap region: the user's part and the library's own, rounded up to whole granules. */
 size_t shmemi_symmetric_heap_bytes(void);
 
+/* Whether this process may have as many addresses as the node segment and the window with the heap take at least. -errno,
+ * logged, when it may not. Call it after shmemi_node_bind. */
+int shmemi_symmetric_check(void);
+
 /* Collective; call it after joining the node. Afterwards all PEs can reach each other's heap and static data. */
 int shmemi_symmetric_open(void);
 void shmemi_symmetric_close(void);

@@ -5,7 +5,9 @@
 #define _GNU_SOURCE
 #include "transport/node.h"
 
+#include "base/limits.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
@@ -15,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 static const uint64_t NODE_MAGIC = 0x6d61706e6f646531u; /* "mapnode1" */
@@ -45,7 +46,7 @@ static int make_doorbell(void)
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, length)) {
         int rc = -errno;
-        shmemi_error("cannot make the socket that joins the PEs of this node: %m");
+        shmemi_error("cannot make the socket that joins the PEs of this node: %m%s", shmemi_remedy(-rc));
         if (fd >= 0)
             close(fd);
         return rc;
@@ -56,15 +57,16 @@ static int make_doorbell(void)
 
 static int check_memory(size_t heap_size, int n_pes)
 {
-    struct sysinfo info;
-    if (sysinfo(&info))
+    struct shmemi_memory_limit limit;
+    char remedy[96] = "start fewer PEs there";
+    shmemi_memory_limit_find("", &limit);
+    const size_t share = limit.bytes / (size_t)n_pes, own = heap_size - shmemi_settings.symmetric_size;
+    if (heap_size <= share)
         return 0;
-    size_t have = ((size_t)info.totalram + info.totalswap) * info.mem_unit;
-    if (heap_size <= have / (size_t)n_pes)
-        return 0;
-    shmemi_error("the symmetric heap does not fit: %d PEs of this node x %zu MiB, but the machine has %zu MiB; set "
-                 "SHMEM_SYMMETRIC_SIZE to %zum or less",
-                 n_pes, heap_size >> 20, have >> 20, (have / (size_t)n_pes) >> 20);
+    if (share >> 20 > own >> 20)
+        snprintf(remedy, sizeof remedy, "set SHMEM_SYMMETRIC_SIZE to %zum or less", (share >> 20) - (own >> 20));
+    shmemi_error("the symmetric heap does not fit: %d PEs of this node x %zu MiB, but %s has %zu MiB; %s", n_pes,
+                 heap_size >> 20, limit.what, limit.bytes >> 20, remedy);
     return -ENOMEM;
 }
 
@@ -85,9 +87,10 @@ static int make_segment(void)
 {
     struct shmemi_node *node = &shmemi_node;
     int fd = memfd_create("mapshmem-node", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, (off_t)node->size)) {
-        int rc = -errno;
-        shmemi_error("cannot make %zu MiB of shared memory: %m; set SHMEM_SYMMETRIC_SIZE to less", node->size >> 20);
+    int rc = fd < 0 ? -errno : shmemi_memory_file_resize(fd, node->size);
+    if (rc) {
+        errno = -rc;
+        shmemi_error("cannot make %zu MiB of shared memory: %m%s", node->size >> 20, shmemi_remedy(-rc));
         if (fd >= 0)
             close(fd);
         return rc;

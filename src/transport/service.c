@@ -6,6 +6,7 @@
 #include "transport/service.h"
 
 #include "base/cores.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "instrument/trace.h"
@@ -150,7 +151,7 @@ int shmemi_service_start(void)
         rc = start_thread();
     if (rc) {
         errno = -rc;
-        shmemi_error("cannot start the service thread: %m");
+        shmemi_error("cannot start the service thread: %m%s", shmemi_remedy(-rc));
         return rc;
     }
     atomic_store_explicit(&service.running, true, memory_order_release);

@@ -8,7 +8,10 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { GRANULE = 1 << SHMEMI_GRANULE_SHIFT, HEAP = 4 * GRANULE, SPAN = 32 * GRANULE };
 
@@ -106,6 +109,22 @@ static void check_full(void)
     shmemi_region_remove(&one);
 }
 
+/* Every number is taken, though the window has room. */
+static void check_numbers(void)
+{
+    static struct shmemi_region many[SHMEMI_REGIONS_MAX];
+    uint32_t n = 0;
+    CHECK(shmemi_window_open((size_t)2 * SHMEMI_REGIONS_MAX * GRANULE, HEAP) == 0);
+    do
+        many[n] = mapped(1);
+    while (!shmemi_region_add_mapped(&many[n]) && ++n);
+    CHECK(n == SHMEMI_REGIONS_MAX - SHMEMI_REGION_FIRST_MAPPED);
+    CHECK(shmemi_region_add_mapped(&many[n]) == -EMFILE);
+    while (n)
+        shmemi_region_remove(&many[--n]);
+    shmemi_window_close();
+}
+
 /* Where a local argument lies. */
 static void check_places(void)
 {
@@ -147,6 +166,58 @@ static void check_for_each(void)
     shmemi_region_remove(&c);
 }
 
+/* How many bytes of addresses this process uses. */
+static size_t addresses_in_use(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    CHECK(file && fscanf(file, "%zu", &pages) == 1);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void check_limited(size_t room, size_t heap_size, size_t least, size_t most)
+{
+    struct rlimit before, limit;
+    getrlimit(RLIMIT_AS, &before);
+    limit = before;
+    limit.rlim_cur = addresses_in_use() + room;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    int rc = shmemi_window_open((size_t)1 << 40, heap_size);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(rc == (most ? 0 : -ENOMEM));
+    CHECK(shmemi_window.span >= least && shmemi_window.span <= most);
+    CHECK(shmemi_window.base % SHMEMI_WINDOW_ALIGNMENT == 0 && shmemi_window.span % GRANULE == 0);
+    shmemi_window_close();
+}
+
+/* Under a limit of addresses the window takes a quarter to a half of what there is, or more where the heap needs it. */
+static void check_limits(void)
+{
+    const size_t m = (size_t)1 << 20, g = (size_t)1 << 30;
+    check_limited(64 * g, HEAP, 16 * g, 32 * g);
+    check_limited(3 * g, HEAP, g / 2, 3 * g / 2);
+    check_limited(600 * m, 500 * m, 564 * m, 564 * m);
+    shmemi_log_hold(true);
+    check_limited(500 * m, 500 * m, 0, 0);
+    shmemi_log_hold(false);
+}
+
+/* After it has been made smaller, nothing of it is left behind the end. */
+static void check_shrink(void)
+{
+    unsigned char in_core[1];
+    open_window();
+    shmemi_window_shrink(SPAN + GRANULE); /* it never grows */
+    CHECK(shmemi_window.span == SPAN && mincore(at(SPAN - GRANULE), 1, in_core) == 0);
+    shmemi_window_shrink(HEAP + GRANULE);
+    struct shmemi_region one = mapped(GRANULE), other = mapped(1);
+    CHECK(shmemi_window.span == HEAP + GRANULE && mincore(at(HEAP + GRANULE), 1, in_core) && errno == ENOMEM);
+    CHECK(shmemi_region_add_mapped(&one) == 0 && shmemi_region_add_mapped(&other) == -ENOSPC);
+    shmemi_region_remove(&one);
+    shmemi_window_close();
+}
+
 int main(void)
 {
     for (int i = 0; i < 2; i++) { /* it can be opened again */
@@ -161,6 +232,9 @@ int main(void)
         shmemi_window_close();
         CHECK(!shmemi_region_of((void *)heap.base) && !find(SHMEMI_REGION_HEAP));
     }
+    check_numbers();
+    check_limits();
+    check_shrink();
     shmemi_log_hold(true);
     CHECK(shmemi_window_open(HEAP, HEAP) == -EINVAL); /* no room beside the heap */
     return 0;

@@ -6,6 +6,7 @@
 #include "transport/stream/agent.h"
 
 #include "base/cores.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/progress.h"
@@ -184,7 +185,7 @@ static int start(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (rc)
-        shmemi_error("the thread for operations in streams cannot be started: %s", strerror(rc));
+        shmemi_error("the thread for operations in streams cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
     agent.runs = !rc;
     return -rc;
 }
