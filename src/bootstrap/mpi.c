@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/deadline.h"
 #include "bootstrap/mpi_library.h"
 #include "bootstrap/mpi_module.h"
 
@@ -156,7 +157,7 @@ static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
     int *sizes = malloc(2 * n * sizeof *sizes), *offsets = sizes + n;
     if (!sizes)
         return -ENOMEM;
-    int rc = mpi->gather_size((int)size, sizes, (int)shmemi_settings.timeout);
+    int rc = mpi->gather_size((int)size, sizes, shmemi_init_seconds_left());
     for (size_t i = 0; !rc && i < n; i++) {
         offsets[i] = (int)total;
         all->offsets[i] = total;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/deadline.h"
 #include "bootstrap/mpi_library.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FAREWELL_SECONDS = 10 };
+enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FAREWELL_MILLISECONDS = 10000 };
 
 static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
 static pid_t owner; /* process that opened fd; forked children must not use it */
@@ -78,11 +79,11 @@ static int await_input(long long deadline)
     }
 }
 
-/* One line without its newline; the launcher sends nothing that was not asked for. */
-static int receive_line(char *line, size_t seconds)
+/* One line without its newline; the launcher sends nothing that was not asked for. No limit if milliseconds is -1. */
+static int receive_line(char *line, int milliseconds)
 {
     const long long for_ever = 1000000000;
-    long long deadline = now_ms() + (seconds ? (long long)seconds * 1000 : for_ever);
+    long long deadline = now_ms() + (milliseconds < 0 ? for_ever : milliseconds);
     size_t length = 0;
     while (length < LINE_BYTES - 1) {
         int rc = await_input(deadline);
@@ -130,7 +131,7 @@ __attribute__((format(printf, 3, 4))) static int ask(char *answer, const char *a
     va_end(args);
     int rc = length < LINE_BYTES ? send_line(answer, (size_t)length) : -EMSGSIZE;
     if (!rc)
-        rc = receive_line(answer, shmemi_settings.timeout);
+        rc = receive_line(answer, shmemi_init_milliseconds_left());
     if (rc == -EPIPE)
         return report_closed();
     if (rc == -ETIMEDOUT) {
@@ -274,7 +275,7 @@ static void disconnect(void)
     if (in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
         return;
     if (!send_line(farewell, sizeof farewell - 1))
-        receive_line(line, FAREWELL_SECONDS);
+        receive_line(line, FAREWELL_MILLISECONDS);
     close(fd);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "bootstrap/deadline.h"
 
 #include <pmix.h>
 
@@ -214,15 +215,16 @@ static int pmix_put(const char *key, const void *bytes, size_t size)
 }
 
 /* A process that has just finalised MPI leaves PMIx for a moment and comes back. If others were at a fence meanwhile,
- * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. */
-static pmix_status_t fence_until(time_t deadline, int seconds)
+ * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. 0 seconds: no limit. */
+static pmix_status_t fence_within(int seconds)
 {
     static const struct timespec nap = {.tv_nsec = 10000000};
+    const time_t deadline = time(NULL) + seconds;
     pmix_info_t timeout;
     pmix_status_t status;
     PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &seconds, PMIX_INT);
     while ((status = PMIx_Fence(NULL, 0, &timeout, 1)) == PMIX_ERR_PARTIAL_SUCCESS) {
-        if (time(NULL) > deadline)
+        if (seconds && time(NULL) > deadline)
             return PMIX_ERR_TIMEOUT;
         nanosleep(&nap, NULL);
     }
@@ -231,10 +233,9 @@ static pmix_status_t fence_until(time_t deadline, int seconds)
 
 static int pmix_fence(void)
 {
-    int seconds = (int)shmemi_settings.timeout;
-    pmix_status_t status = fence_until(time(NULL) + seconds, seconds);
+    pmix_status_t status = fence_within(shmemi_init_seconds_left());
     if (status == PMIX_ERR_TIMEOUT) {
-        shmemi_error("not all PEs have started within %d s (SHMEM_TIMEOUT)", seconds);
+        shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)", shmemi_settings.timeout);
         return -ETIMEDOUT;
     }
     return status == PMIX_SUCCESS ? 0 : report("the start-up fence", status);

@@ -69,6 +69,11 @@ static void describe(const struct shmemi_call *call, char *text, size_t size)
         call->describe(call, text, size);
 }
 
+void shmemi_watch_describe(char *text, size_t size)
+{
+    describe(shmemi_present_call, text, size);
+}
+
 /* The process, for a debugger that is to be attached to it. */
 static void append_process(char *text, size_t size)
 {

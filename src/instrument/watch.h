@@ -76,6 +76,9 @@ void shmemi_watch_close(void);
  * the length of the wait has doubled. */
 void shmemi_watch(void);
 
+/* Write what the calling thread waits for, as its calls describe it; nothing if none does. */
+void shmemi_watch_describe(char *text, size_t size);
+
 /* The public routine that this thread is in, or NULL. */
 const char *shmemi_present_routine(void);
 

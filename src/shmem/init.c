@@ -12,6 +12,7 @@
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/deadline.h"
 #include "transport/node.h"
 #include "transport/prepared.h"
 #include "instrument/measure.h"
@@ -238,6 +239,7 @@ static int initialize(int thread_level)
             library.thread_level = thread_level;
         return 0;
     }
+    shmemi_init_begins();
     int rc = open_library();
     if (rc)
         return rc;
@@ -246,6 +248,7 @@ static int initialize(int thread_level)
     library.thread_level = thread_level;
     watch_process();
     shmemi_sync_world();
+    shmemi_init_ends();
     shmemi_measure_start(&shmemi_node.header->time_zero);
     shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it, process %d", shmemi_job.pe, shmemi_job.n_pes,
                  shmemi_job.node, shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes, (int)library.pid);

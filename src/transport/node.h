@@ -56,10 +56,11 @@ struct shmemi_control {
 struct shmemi_node_header {
     uint64_t magic;
     uint64_t job_key;
-    uint64_t size;               /* of the whole segment */
-    _Atomic uint64_t pulse_sent; /* when a PE of the node sent the last sign of life (ucx/pulse.c) */
-    _Atomic uint32_t is_cut_off; /* a PE of the node has found that another host is lost */
-    _Atomic uint64_t time_zero;  /* of traces: shmemi_clock when the first PE of the node had met all others */
+    uint64_t size;                /* of the whole segment */
+    _Atomic uint64_t pulse_sent;  /* when a PE of the node sent the last sign of life (ucx/pulse.c) */
+    _Atomic uint32_t is_cut_off;  /* a PE of the node has found that another host is lost */
+    _Atomic uint32_t is_given_up; /* a PE of the node ends the job, because shmem_init takes too long */
+    _Atomic uint64_t time_zero;   /* of traces: shmemi_clock when the first PE of the node had met all others */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived;         /* PEs in the present barrier */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;           /* barriers completed */
     SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* a result that the leader publishes to all */

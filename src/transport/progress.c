@@ -7,13 +7,18 @@
 
 #include "base/likely.h"
 #include "base/cores.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
+#include "transport/node.h"
 #include "transport/service.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct {
     const struct shmemi_worker *const *worker;
@@ -164,9 +169,24 @@ static struct patience patience_here(void)
     return (struct patience){4000, 10000};
 }
 
+/* The time of shmem_init is over. The first PE of the node that finds it out ends the job and names those that have not
+ * come; the others leave it to that one for some seconds. */
+static _Noreturn void give_up_init(void)
+{
+    enum { SECONDS_FOR_THE_FIRST = 5 };
+    char text[512];
+    shmemi_watch_describe(text, sizeof text);
+    if (shmemi_node.header && atomic_exchange(&shmemi_node.header->is_given_up, 1))
+        sleep(SECONDS_FOR_THE_FIRST);
+    shmemi_fatal("shmem_init has not ended within %zu s (SHMEM_TIMEOUT)%s%s", shmemi_settings.timeout,
+                 text[0] ? ": it waits " : "", text);
+}
+
 /* Called from time to time, outside the fast path. */
 static void watch(void)
 {
+    if (shmemi_unlikely(shmemi_init_is_overdue()))
+        give_up_init();
     if (shmemi_unlikely(shmemi_watch_is_on))
         shmemi_watch();
 }

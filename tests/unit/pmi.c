@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/deadline.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -132,6 +133,7 @@ static void check_failures(void)
     CHECK(pmi->fence() == -EPROTO);
     behaviour = SILENT;
     shmemi_settings.timeout = 1;
+    shmemi_init_begins();
     CHECK(pmi->fence() == -ETIMEDOUT);
     pmi->close();
 }

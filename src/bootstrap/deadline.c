@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The time at which shmem_init gives up.
+ */
+#include "bootstrap/deadline.h"
+
+#include "base/settings.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+static _Atomic int64_t begin; /* milliseconds; 0: shmem_init is not under way */
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000 + 1;
+}
+
+void shmemi_init_begins(void)
+{
+    atomic_store_explicit(&begin, now(), memory_order_relaxed);
+}
+
+void shmemi_init_ends(void)
+{
+    atomic_store_explicit(&begin, 0, memory_order_relaxed);
+}
+
+/* The settings are read during shmem_init, so the limit is looked up each time. */
+int shmemi_init_milliseconds_left(void)
+{
+    int64_t since = atomic_load_explicit(&begin, memory_order_relaxed);
+    if (!since || !shmemi_settings.timeout)
+        return -1;
+    int64_t left = since + (int64_t)shmemi_settings.timeout * 1000 - now();
+    return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+int shmemi_init_seconds_left(void)
+{
+    int left = shmemi_init_milliseconds_left();
+    return left < 0 ? 0 : left < 1000 ? 1 : (int)(((int64_t)left + 999) / 1000);
+}
+
+bool shmemi_init_is_overdue(void)
+{
+    return atomic_load_explicit(&begin, memory_order_relaxed) && shmemi_init_milliseconds_left() == 0;
+}

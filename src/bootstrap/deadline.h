@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How long shmem_init may wait for others: SHMEM_TIMEOUT seconds from its first step, for all of it together. Whatever
+ * waits in it, for the launcher or for other PEs, asks here how long it may; SHMEM_TIMEOUT=0 means for ever.
+ */
+#ifndef SHMEMI_DEADLINE_H
+#define SHMEMI_DEADLINE_H
+
+#include <stdbool.h>
+
+/* Called by shmem_init at its beginning and at its end. */
+void shmemi_init_begins(void);
+void shmemi_init_ends(void);
+
+/* Is shmem_init under way, and its time over? Cheap when it is not under way. Any thread. */
+bool shmemi_init_is_overdue(void);
+
+/* The time that is left, at least 0; -1: there is no limit, or shmem_init is not under way. */
+int shmemi_init_milliseconds_left(void);
+/* The same in whole seconds, rounded up, for those who count in seconds and take 0 as no limit: at least 1, or 0. */
+int shmemi_init_seconds_left(void);
+
+#endif
