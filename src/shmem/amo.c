@@ -48,7 +48,7 @@ static void amo_nbi(struct shmemi_context *context, const char *routine, void *d
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(fetch_p, amo->size);
+    struct shmemi_place place = shmemi_local_place(routine, fetch_p, amo->size);
     if (shmemi_likely(view->mapped && place.memory == &shmemi_memory_host)) {
         shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
         return;

@@ -9,12 +9,25 @@
 
 #include "transport/drivers/table.h"
 
-#include <stdlib.h>
+enum { CONTEXTS_MAX = 1 << 16 };
 
 struct shmemi_ctx shmemi_default_ctx;
+struct shmemi_pool shmemi_contexts = SHMEMI_POOL(struct shmemi_ctx, CONTEXTS_MAX);
 
-int shmemi_member_of_context(const struct shmemi_ctx *ctx, const char *routine, int pe)
+static struct shmemi_team no_team; /* of contexts that were destroyed */
+
+struct shmemi_ctx *shmemi_check_ctx(shmem_ctx_t handle, const char *routine)
 {
+    struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
+    if (!ctx || ctx == &shmemi_default_ctx || shmemi_pool_holds(&shmemi_contexts, ctx))
+        return ctx;
+    shmemi_require_init(routine);
+    shmemi_fatal("%s: %p is not a context, or was destroyed, perhaps together with its team", routine, (void *)handle);
+}
+
+int shmemi_member_of_context(shmem_ctx_t handle, const char *routine, int pe)
+{
+    const struct shmemi_ctx *ctx = shmemi_check_ctx(handle, routine);
     if (!ctx)
         shmemi_fatal("%s: the context is SHMEM_CTX_INVALID", routine);
     shmemi_require_init(routine);
@@ -28,10 +41,11 @@ int shmemi_member_of_context(const struct shmemi_ctx *ctx, const char *routine, 
 static int create(const char *routine, struct shmemi_team *team, shmem_ctx_t *handle)
 {
     shmemi_require_init(routine);
+    shmemi_require_pointer(routine, "ctx", handle);
     *handle = SHMEM_CTX_INVALID;
-    struct shmemi_ctx *ctx = calloc(1, sizeof *ctx);
+    struct shmemi_ctx *ctx = shmemi_pool_take(&shmemi_contexts);
     if (!ctx) {
-        shmemi_warn("%s: out of memory for a context", routine);
+        shmemi_warn("%s: out of memory for a context, or this PE has %d already", routine, CONTEXTS_MAX);
         return -ENOMEM;
     }
     ctx->team = team == &shmemi_team_world ? NULL : team;
@@ -50,7 +64,8 @@ SHMEMI_API(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *
 {
     (void)options;
     if (team != SHMEM_TEAM_INVALID)
-        return create("shmem_team_create_ctx", shmemi_team_of(team), ctx);
+        return create("shmem_team_create_ctx", shmemi_require_team("shmem_team_create_ctx", team), ctx);
+    shmemi_require_pointer("shmem_team_create_ctx", "ctx", ctx);
     *ctx = SHMEM_CTX_INVALID;
     return -1;
 }
@@ -60,7 +75,8 @@ void shmemi_context_free(struct shmemi_ctx *ctx)
     shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
     shmemi_quiet(ctx);
     shmemi_team_remove_context(ctx);
-    free(ctx);
+    ctx->team = &no_team;
+    shmemi_pool_give_back(&shmemi_contexts, ctx);
 }
 
 SHMEMI_API(void, ctx_destroy, (shmem_ctx_t ctx))
@@ -69,15 +85,16 @@ SHMEMI_API(void, ctx_destroy, (shmem_ctx_t ctx))
         return;
     if (ctx == SHMEM_CTX_DEFAULT)
         shmemi_fatal("shmem_ctx_destroy: the default context cannot be destroyed");
-    shmemi_context_free(shmemi_ctx_of(ctx));
+    shmemi_context_free(shmemi_check_ctx(ctx, "shmem_ctx_destroy"));
 }
 
 SHMEMI_API(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
 {
+    shmemi_require_pointer("shmem_ctx_get_team", "team", team);
     *team = SHMEM_TEAM_INVALID;
     if (ctx == SHMEM_CTX_INVALID)
         return -1;
-    struct shmemi_team *of_ctx = shmemi_ctx_of(ctx)->team;
+    struct shmemi_team *of_ctx = shmemi_check_ctx(ctx, "shmem_ctx_get_team")->team;
     *team = of_ctx ? shmemi_team_handle(of_ctx) : SHMEM_TEAM_WORLD;
     return 0;
 }
@@ -105,7 +122,7 @@ static void open_session(struct shmemi_ctx *ctx, long options, const shmem_ctx_s
 SHMEMI_API(void, ctx_session_start,
            (shmem_ctx_t handle, long options, const shmem_ctx_session_config_t *config, long config_mask))
 {
-    struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
+    struct shmemi_ctx *ctx = shmemi_check_ctx(handle, "shmem_ctx_session_start");
     if (!ctx)
         return;
     shmemi_require_init("shmem_ctx_session_start");
@@ -116,7 +133,7 @@ SHMEMI_API(void, ctx_session_start,
 
 SHMEMI_API(void, ctx_session_stop, (shmem_ctx_t handle))
 {
-    struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
+    struct shmemi_ctx *ctx = shmemi_check_ctx(handle, "shmem_ctx_session_stop");
     if (!ctx || !ctx->session.is_open)
         return;
     ctx->session.is_open = false;

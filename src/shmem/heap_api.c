@@ -174,6 +174,7 @@ SHMEMI_EXPORT void shmemx_heap_info(shmemx_heap_info_t *info)
 {
     struct shmemi_heap_state state = {0};
     shmemi_require_init("shmemx_heap_info");
+    shmemi_require_pointer("shmemx_heap_info", "info", info);
     shmemi_heap_state(shmemi_heap, &state);
     *info = (shmemx_heap_info_t){state.size, state.used, state.largest_free};
 }

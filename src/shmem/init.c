@@ -268,6 +268,7 @@ SHMEMI_API(int, init_thread, (int requested, int *provided))
         shmemi_error("shmem_init_thread: %d is not a thread level (SHMEM_THREAD_*)", requested);
         return -EINVAL;
     }
+    shmemi_require_pointer("shmem_init_thread", "provided", provided);
     shmemi_require(initialize(requested));
     *provided = library.thread_level;
     return 0;
@@ -281,6 +282,7 @@ int shmemi_thread_level(void)
 SHMEMI_API(void, query_thread, (int *provided))
 {
     shmemi_require_init("shmem_query_thread");
+    shmemi_require_pointer("shmem_query_thread", "provided", provided);
     *provided = library.thread_level;
 }
 
@@ -302,6 +304,7 @@ SHMEMI_API(void, finalize, (void))
 
 SHMEMI_API(void, query_initialized, (int *initialized))
 {
+    shmemi_require_pointer("shmem_query_initialized", "initialized", initialized);
     *initialized = shmemi_is_initialized();
 }
 
@@ -395,6 +398,8 @@ SHMEMI_API(void *, ptr, (const void *dest, int pe))
 
 SHMEMI_API(void, info_get_version, (int *major, int *minor))
 {
+    shmemi_require_pointer("shmem_info_get_version", "major", major);
+    shmemi_require_pointer("shmem_info_get_version", "minor", minor);
     *major = SHMEM_MAJOR_VERSION;
     *minor = SHMEM_MINOR_VERSION;
 }
@@ -407,26 +412,6 @@ SHMEMI_API(void, pcontrol, (int level, ...))
 
 SHMEMI_API(void, info_get_name, (char *name))
 {
+    shmemi_require_pointer("shmem_info_get_name", "name", name);
     strcpy(name, SHMEM_VENDOR_STRING);
-}
-
-static const char *place_name(const struct shmemi_region *region)
-{
-    return region->id == SHMEMI_REGION_HEAP     ? "the symmetric heap"
-           : region->id == SHMEMI_REGION_STATIC ? "static data"
-                                                : "a mapped object";
-}
-
-void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
-{
-    shmemi_require_init(routine);
-    if ((unsigned)pe >= (unsigned)shmemi_job.n_pes)
-        shmemi_fatal("%s: PE %d is out of range, the job has PEs 0 to %d", routine, pe, shmemi_job.n_pes - 1);
-    const struct shmemi_region *region = shmemi_region_of(address);
-    if (!region)
-        shmemi_fatal("%s: %p is not a symmetric address: it lies neither in the symmetric heap nor in static data nor "
-                     "in a mapped object",
-                     routine, address);
-    shmemi_fatal("%s: %p + %zu bytes ends past %s at %p (%zu bytes)", routine, address, nbytes, place_name(region),
-                 (void *)region->base, region->size);
 }

@@ -8,6 +8,7 @@
 /* The generic forms are macros that would hide the functions of the same names. */
 #define SHMEMI_WITHOUT_GENERIC
 #include "base/likely.h"
+#include "base/pool.h"
 #include "shmem.h"
 #include "shmmap/region.h"
 #include "transport/driver.h"
@@ -56,20 +57,38 @@ static inline struct shmemi_ctx *shmemi_ctx_of(shmem_ctx_t handle)
     return (struct shmemi_ctx *)shmemi_context_of(handle);
 }
 
-/* Translates a PE number of the context's team to SHMEM_TEAM_WORLD [9.5]. Ends the job if the team has no such PE. */
-int shmemi_member_of_context(const struct shmemi_ctx *ctx, const char *routine, int pe);
+/* Contexts that the program has created. One that was destroyed has a team that no context has. */
+extern struct shmemi_pool shmemi_contexts;
+
+/* The same for a handle that may be none. Ends the job, naming the routine, unless it is SHMEM_CTX_INVALID. */
+struct shmemi_ctx *shmemi_check_ctx(shmem_ctx_t handle, const char *routine);
+
+/* Translates a PE number of the context's team to SHMEM_TEAM_WORLD [9.5]. Ends the job if the handle is no context or
+ * its team has no such PE. */
+int shmemi_member_of_context(shmem_ctx_t handle, const char *routine, int pe);
 
 static inline int shmemi_world_pe(shmem_ctx_t handle, const char *routine, int pe)
 {
-    const struct shmemi_ctx *ctx = shmemi_ctx_of(handle);
-    if (shmemi_likely(ctx && !ctx->team))
+    if (handle == SHMEM_CTX_DEFAULT)
         return pe;
-    return shmemi_member_of_context(ctx, routine, pe);
+    if (shmemi_likely(shmemi_pool_spans(&shmemi_contexts, handle, SHMEMI_POOL_SHIFT(struct shmemi_ctx)) &&
+                      !((const struct shmemi_ctx *)handle)->team))
+        return pe;
+    return shmemi_member_of_context(handle, routine, pe);
 }
 
 /* Say why the address, PE or length passed to a routine is invalid, and end the job. */
 _Noreturn void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
     __attribute__((cold));
+/* The same of a local argument. */
+_Noreturn void shmemi_refuse_local(const char *routine, const void *address, size_t nbytes) __attribute__((cold));
+/* End the job because an argument that must point to something is NULL. */
+_Noreturn void shmemi_refuse_null(const char *routine, const char *argument) __attribute__((cold));
+static inline void shmemi_require_pointer(const char *routine, const char *argument, const void *pointer)
+{
+    if (shmemi_unlikely(!pointer))
+        shmemi_refuse_null(routine, argument);
+}
 /* End the job after an error that has been logged. */
 _Noreturn void shmemi_give_up(void) __attribute__((cold));
 
@@ -99,11 +118,29 @@ static inline __attribute__((always_inline)) char *shmemi_mapped_address(const v
     return shmemi_likely(mapped && shmemi_region_holds(region, offset, nbytes)) ? mapped + offset : NULL;
 }
 
+/* Whether an address is outside of symmetric memory, and not NULL. */
+static inline bool shmemi_is_outside(const void *address)
+{
+    return (uintptr_t)address - shmemi_window.base >= shmemi_window.span &&
+           (uintptr_t)address >= SHMEMI_FIRST_PAGE_BYTES;
+}
+
+/* The same for at most SHMEMI_SHORT_BYTES, in fewer instructions. NULL at the end of a region, too. */
+static inline __attribute__((always_inline)) char *shmemi_mapped_short(const void *address, int pe)
+{
+    const struct shmemi_region *region = shmemi_region_of(address);
+    if (shmemi_unlikely(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes))
+        return NULL;
+    size_t offset = (size_t)((const char *)address - region->base);
+    char *mapped = region->view[pe].mapped;
+    return shmemi_likely(mapped && offset < region->short_size) ? mapped + offset : NULL;
+}
+
 /* Where a local argument lies. Host memory needs no look-up; anything else does. */
-static inline struct shmemi_place shmemi_local_place(const void *address, size_t nbytes)
+static inline struct shmemi_place shmemi_local_place(const char *routine, const void *address, size_t nbytes)
 {
     struct shmemi_place place;
-    if (shmemi_likely(shmemi_is_host(address)))
+    if (shmemi_likely(shmemi_is_host(address, nbytes)))
         return shmemi_place_host(address);
     const struct shmemi_region *region = shmemi_region_of(address);
     if (region && shmemi_region_holds(region, (size_t)((const char *)address - region->base), nbytes)) {
@@ -111,8 +148,8 @@ static inline struct shmemi_place shmemi_local_place(const void *address, size_t
         place.address += (uintptr_t)((const char *)address - region->base);
         return place;
     }
-    if (shmemi_place_of(address, nbytes, &place))
-        shmemi_give_up();
+    if (!shmemi_is_outside(address) || shmemi_place_of(address, nbytes, &place))
+        shmemi_refuse_local(routine, address, nbytes);
     return place;
 }
 
@@ -145,7 +182,7 @@ shmemi_transfer_call(const char *routine, const struct shmemi_view *view, size_t
 /* Append "offset 64 of the symmetric heap" and the like. */
 void shmemi_append_address(char *text, size_t size, uint32_t region, size_t offset);
 
-/* Load the word of 2, 4 or 8 bytes at a local address, symmetric or private, in any memory, and zero-extend it. The
+/* Load this PE's copy of a symmetric word of 2, 4 or 8 bytes, in any memory, and zero-extend it. The
  * load is an acquire: what was ordered before the update that it reads is visible too. */
 uint64_t shmemi_load_word(const char *routine, const void *address, unsigned size);
 

@@ -36,6 +36,7 @@ SHMEMI_EXPORT void shmumap(void *ptr)
 
 SHMEMI_EXPORT void *shmemx_map(void *obj, size_t size, const shmemx_map_attr_t *attr)
 {
+    shmemi_require_pointer("shmemx_map", "attr", attr);
     if (attr->flags)
         shmemi_fatal("shmemx_map: flags must be 0, not %#lx", attr->flags);
     return shmmap(obj, size, attr->type);

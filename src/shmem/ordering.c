@@ -74,10 +74,13 @@ void shmemi_quiet(struct shmemi_ctx *ctx)
 }
 
 /* Completes the operations on all PEs, which the specification allows [9.12.3]. */
-static void quiet_pes(struct shmemi_ctx *ctx, const char *routine, const int *target_pes, size_t npes)
+static void quiet_pes(shmem_ctx_t handle, const char *routine, const int *target_pes, size_t npes)
 {
+    struct shmemi_ctx *ctx = shmemi_check_ctx(handle, routine);
+    if (npes)
+        shmemi_require_pointer(routine, "target_pes", target_pes);
     for (size_t i = 0; i < npes; i++)
-        (void)shmemi_member_of_context(ctx, routine, target_pes[i]);
+        (void)shmemi_member_of_context(handle, routine, target_pes[i]);
     if (npes)
         shmemi_quiet(ctx);
 }
@@ -96,22 +99,22 @@ SHMEMI_API(void, quiet, (void))
 SHMEMI_API(void, ctx_fence, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        shmemi_fence(shmemi_context_of(ctx));
+        shmemi_fence(&shmemi_check_ctx(ctx, "shmem_ctx_fence")->transport);
 }
 
 SHMEMI_API(void, ctx_quiet, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        shmemi_quiet(shmemi_ctx_of(ctx));
+        shmemi_quiet(shmemi_check_ctx(ctx, "shmem_ctx_quiet"));
 }
 
 SHMEMI_API(void, pe_quiet, (const int *target_pes, size_t npes))
 {
-    quiet_pes(&shmemi_default_ctx, "shmem_pe_quiet", target_pes, npes);
+    quiet_pes(SHMEM_CTX_DEFAULT, "shmem_pe_quiet", target_pes, npes);
 }
 
 SHMEMI_API(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t npes))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        quiet_pes(shmemi_ctx_of(ctx), "shmem_ctx_pe_quiet", target_pes, npes);
+        quiet_pes(ctx, "shmem_ctx_pe_quiet", target_pes, npes);
 }

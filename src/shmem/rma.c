@@ -45,16 +45,27 @@ static inline bool is_collected(int rc)
     return true;
 }
 
+/* The short way again, with all checks: for ranges that are long, or lie at the end of a region. */
+static inline __attribute__((always_inline)) bool is_copied(const void *symmetric, const void *local, size_t nbytes,
+                                                            int pe, bool is_put)
+{
+    char *there = shmemi_is_host(local, nbytes) ? shmemi_mapped_address(symmetric, nbytes, pe) : NULL;
+    if (!there)
+        return false;
+    shmemi_copy_bytes(is_put ? there : (char *)(uintptr_t)local, is_put ? local : there, nbytes);
+    return true;
+}
+
 /* The long way of all routines. A blocking get is never collected, and a blocking put only from host memory. */
 static inline __attribute__((always_inline)) void transfer(struct shmemi_context *context, const char *routine,
                                                            const void *symmetric, const void *local, size_t nbytes,
                                                            int pe, bool is_put, bool is_blocking)
 {
     size_t offset;
-    if (nbytes == 0)
+    if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
         return;
     const struct shmemi_view *view = shmemi_reach(routine, symmetric, nbytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(local, nbytes);
+    struct shmemi_place place = shmemi_local_place(routine, local, nbytes);
     const struct shmemi_driver *driver = view->driver;
     const bool may_collect = !is_blocking || (is_put && place.memory == &shmemi_memory_host);
     if (may_collect && driver->collecting &&
@@ -99,8 +110,8 @@ static inline __attribute__((always_inline)) void to_peer(struct shmemi_context 
                                                           bool source_is_host, long_way_t long_way)
 {
     char *there = NULL;
-    if (shmemi_likely(source_is_host || shmemi_is_host(source)))
-        there = shmemi_mapped_address(dest, nbytes, pe);
+    if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (source_is_host || shmemi_is_host_short(source))))
+        there = shmemi_mapped_short(dest, pe);
     if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(there, source, nbytes);
     else
@@ -112,8 +123,8 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
                                                             bool dest_is_host, long_way_t long_way)
 {
     const char *there = NULL;
-    if (shmemi_likely(dest_is_host || shmemi_is_host(dest)))
-        there = shmemi_mapped_address(source, nbytes, pe);
+    if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (dest_is_host || shmemi_is_host_short(dest))))
+        there = shmemi_mapped_short(source, pe);
     if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(dest, there, nbytes);
     else

@@ -35,7 +35,7 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
     if (word.view->driver != view->driver)
         return false;
     word.amo = update_of(routine, signal);
-    struct shmemi_place place = shmemi_local_place(source, nbytes);
+    struct shmemi_place place = shmemi_local_place(routine, source, nbytes);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
     int rc = collecting->put_signal(context, view, offset, &place, nbytes, &word, is_blocking);

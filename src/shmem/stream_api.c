@@ -43,13 +43,13 @@ static struct call on_queue(const char *routine, shmemx_queue_t queue, unsigned 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
 /* Unlike shmemi_local_place, this does not wait for the program's own synchronous calls: the stream orders them. */
-static struct shmemi_place local_place(const void *address, size_t nbytes)
+static struct shmemi_place local_place(const char *routine, const void *address, size_t nbytes)
 {
     struct shmemi_place place;
-    if (shmemi_is_host(address))
+    if (shmemi_is_host(address, nbytes))
         return shmemi_place_host(address);
-    if (shmemi_region_of(address))
-        return shmemi_local_place(address, nbytes);
+    if (!shmemi_is_outside(address))
+        return shmemi_local_place(routine, address, nbytes);
     shmemi_memory_find(address, &place);
     return place;
 }
@@ -59,7 +59,7 @@ static struct shmemi_stream_transfer transfer(const char *routine, const void *s
 {
     struct shmemi_stream_transfer transfer = {.nbytes = nbytes};
     transfer.view = shmemi_reach(routine, symmetric, nbytes, pe, &transfer.offset);
-    transfer.local = local_place(local, nbytes);
+    transfer.local = local_place(routine, local, nbytes);
     return transfer;
 }
 

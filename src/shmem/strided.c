@@ -49,8 +49,7 @@ static void transfer(struct shmemi_context *context, const char *routine, void *
     size_t offset;
     const struct shmemi_view *view = is_put ? shmemi_reach(routine, dest, dest_bytes, pe, &offset)
                                             : shmemi_reach(routine, source, source_bytes, pe, &offset);
-    struct shmemi_place place =
-        is_put ? shmemi_local_place(source, source_bytes) : shmemi_local_place(dest, dest_bytes);
+    struct shmemi_place place = shmemi_local_place(routine, is_put ? source : dest, is_put ? source_bytes : dest_bytes);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape.width * shape.rows);
     shmemi_call_begin(&call.call);
     shmemi_require(is_put ? view->driver->put_strided(context, view, offset, &place, &shape)

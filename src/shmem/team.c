@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct shmemi_pool pool = SHMEMI_POOL(struct shmemi_team, 1 << 12);
+
 struct shmemi_team shmemi_team_world = {.my_pe = -1, .n_pes = -1}, shmemi_team_shared = {.my_pe = -1, .n_pes = -1};
 
 enum { SLOT_WORLD, SLOT_SHARED };
@@ -24,9 +26,18 @@ static struct {
 struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle)
 {
     shmemi_require_init(routine);
+    if (handle == SHMEM_TEAM_WORLD || handle == SHMEM_TEAM_SHARED || shmemi_pool_holds(&pool, handle))
+        return shmemi_team_of(handle);
     if (handle == SHMEM_TEAM_INVALID)
         shmemi_fatal("%s: the team is SHMEM_TEAM_INVALID", routine);
-    return shmemi_team_of(handle);
+    shmemi_fatal("%s: %p is not a team, or was destroyed", routine, (void *)handle);
+}
+
+/* The same for routines that may be called before shmem_init: NULL for SHMEM_TEAM_INVALID. */
+static struct shmemi_team *find_team(const char *routine, shmem_team_t handle)
+{
+    const bool is_fixed = handle == SHMEM_TEAM_INVALID || handle == SHMEM_TEAM_WORLD || handle == SHMEM_TEAM_SHARED;
+    return is_fixed ? shmemi_team_of(handle) : shmemi_require_team(routine, handle);
 }
 
 /* ---- Members ----------------------------------------------------------------------------------------------------- */
@@ -158,7 +169,7 @@ static shmem_team_config_t config_of(const struct plan *plan)
 static struct shmemi_team *make_team(const struct shmemi_team *parent, const struct plan *plan, unsigned slot,
                                      uint64_t number)
 {
-    struct shmemi_team *team = calloc(1, sizeof *team);
+    struct shmemi_team *team = shmemi_pool_take(&pool);
     if (!team) {
         shmemi_error("out of memory for a team");
         return NULL;
@@ -172,7 +183,7 @@ static struct shmemi_team *make_team(const struct shmemi_team *parent, const str
     if (!rc)
         return team;
     close_team(team);
-    free(team);
+    shmemi_pool_give_back(&pool, team);
     return NULL;
 }
 
@@ -181,7 +192,7 @@ static void unmake(struct shmemi_team *team, unsigned slot)
 {
     if (team)
         close_team(team);
-    free(team);
+    shmemi_pool_give_back(&pool, team);
     shmemi_team_release_slot(slot);
 }
 
@@ -247,7 +258,7 @@ static void destroy(struct shmemi_team *team)
     forget(team);
     close_team(team);
     shmemi_team_release_slot(slot);
-    free(team);
+    shmemi_pool_give_back(&pool, team);
 }
 
 /* ---- Predefined teams -------------------------------------------------------------------------------------------- */
@@ -287,7 +298,7 @@ static int open_shared(void)
 
 struct shmemi_team *shmemi_team_make_active_set(int start, int stride, int size, unsigned slot, uint64_t number)
 {
-    struct shmemi_team *team = calloc(1, sizeof *team);
+    struct shmemi_team *team = shmemi_pool_take(&pool);
     if (!team) {
         shmemi_error("out of memory for an active set of %d PEs", size);
         return NULL;
@@ -299,7 +310,7 @@ struct shmemi_team *shmemi_team_make_active_set(int start, int stride, int size,
                                  .is_active_set = true};
     if (open_team(team, slot, number)) {
         close_team(team);
-        free(team);
+        shmemi_pool_give_back(&pool, team);
         return NULL;
     }
     keep(team);
@@ -374,31 +385,35 @@ void shmemi_team_remove_context(struct shmemi_ctx *ctx)
 
 SHMEMI_API(int, team_my_pe, (shmem_team_t team))
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : shmemi_team_of(team)->my_pe;
+    const struct shmemi_team *found = find_team("shmem_team_my_pe", team);
+    return found ? found->my_pe : -1;
 }
 
 SHMEMI_API(int, team_n_pes, (shmem_team_t team))
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : shmemi_team_of(team)->n_pes;
+    const struct shmemi_team *found = find_team("shmem_team_n_pes", team);
+    return found ? found->n_pes : -1;
 }
 
 SHMEMI_API(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
 {
-    if (team == SHMEM_TEAM_INVALID)
+    const struct shmemi_team *found = find_team("shmem_team_get_config", team);
+    if (!found)
         return -1;
-    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
-        config->num_contexts = shmemi_team_of(team)->config.num_contexts;
+    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS) {
+        shmemi_require_pointer("shmem_team_get_config", "config", config);
+        config->num_contexts = found->config.num_contexts;
+    }
     return 0;
 }
 
 SHMEMI_API(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
 {
-    if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID)
+    const struct shmemi_team *source = find_team("shmem_team_translate_pe", src_team);
+    const struct shmemi_team *dest = find_team("shmem_team_translate_pe", dest_team);
+    if (!source || !dest || src_pe < 0 || src_pe >= source->n_pes)
         return -1;
-    const struct shmemi_team *source = shmemi_team_of(src_team);
-    if (src_pe < 0 || src_pe >= source->n_pes)
-        return -1;
-    return position_of(shmemi_team_of(dest_team), shmemi_team_world_pe(source, src_pe));
+    return position_of(dest, shmemi_team_world_pe(source, src_pe));
 }
 
 static bool is_valid_triplet(const struct shmemi_team *parent, int start, int stride, int size)
@@ -413,11 +428,11 @@ SHMEMI_API(int, team_split_strided,
            (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
             long config_mask, shmem_team_t *new_team))
 {
+    shmemi_require_pointer("shmem_team_split_strided", "new_team", new_team);
     *new_team = SHMEM_TEAM_INVALID;
     if (parent_team == SHMEM_TEAM_INVALID)
         return -1;
-    shmemi_require_init("shmem_team_split_strided");
-    struct shmemi_team *parent = shmemi_team_of(parent_team);
+    struct shmemi_team *parent = shmemi_require_team("shmem_team_split_strided", parent_team);
     if (!is_valid_triplet(parent, start, stride, size))
         return -1;
     struct plan plan = {start, stride, size, config, config_mask};
@@ -432,11 +447,12 @@ SHMEMI_API(int, team_split_2d,
             shmem_team_t *yaxis_team))
 {
     shmem_team_t made[2];
+    shmemi_require_pointer("shmem_team_split_2d", "xaxis_team", xaxis_team);
+    shmemi_require_pointer("shmem_team_split_2d", "yaxis_team", yaxis_team);
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
     if (parent_team == SHMEM_TEAM_INVALID || xrange < 1)
         return -1;
-    shmemi_require_init("shmem_team_split_2d");
-    struct shmemi_team *parent = shmemi_team_of(parent_team);
+    struct shmemi_team *parent = shmemi_require_team("shmem_team_split_2d", parent_team);
     const int n = parent->n_pes, width = xrange < n ? xrange : n;
     const int x = parent->my_pe % width, y = parent->my_pe / width;
     struct plan plans[2] = {
@@ -458,13 +474,15 @@ SHMEMI_API(void, team_destroy, (shmem_team_t team))
     shmemi_require_init("shmem_team_destroy");
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         shmemi_fatal("shmem_team_destroy: a predefined team cannot be destroyed");
-    shmemi_require(shmemi_collective_sync(team));
-    destroy(team);
+    struct shmemi_team *found = shmemi_require_team("shmem_team_destroy", team);
+    shmemi_require(shmemi_collective_sync(found));
+    destroy(found);
 }
 
 SHMEMI_API(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
 {
-    if (team == SHMEM_TEAM_INVALID || pe < 0 || pe >= shmemi_team_of(team)->n_pes)
+    const struct shmemi_team *found = find_team("shmem_team_ptr", team);
+    if (!found || pe < 0 || pe >= found->n_pes)
         return NULL;
-    return shmemi_ptr(dest, shmemi_team_world_pe(shmemi_team_of(team), pe));
+    return shmemi_ptr(dest, shmemi_team_world_pe(found, pe));
 }

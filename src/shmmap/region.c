@@ -28,6 +28,11 @@ static size_t granules_of(size_t size)
     return (size + GRANULE - 1) >> SHMEMI_GRANULE_SHIFT;
 }
 
+static size_t short_size(size_t size)
+{
+    return size > SHMEMI_SHORT_BYTES ? size - SHMEMI_SHORT_BYTES : 0;
+}
+
 static char *reserve(void *address, size_t size, int flags)
 {
     char *reserved = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
@@ -90,7 +95,7 @@ int shmemi_window_check(size_t heap_size, size_t beside)
     return can_reserve(size) ? 0 : refuse_addresses(size, heap_size);
 }
 
-int shmemi_window_open(size_t span, size_t heap_size)
+int shmemi_window_open(size_t span, size_t heap_size, size_t reserved)
 {
     struct shmemi_window *window = &shmemi_window;
     const size_t least = heap_size + LEAST_FOR_MAPS;
@@ -106,8 +111,15 @@ int shmemi_window_open(size_t span, size_t heap_size)
     void *table = mmap(NULL, table_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!address || table == MAP_FAILED)
         return refuse_addresses(span, heap_size);
-    *window = (struct shmemi_window){
-        .base = (uintptr_t)address, .span = span, .heap_size = heap_size, .granule = table, .table_size = table_size};
+    *window = (struct shmemi_window){.base = (uintptr_t)address,
+                                     .span = span,
+                                     .heap_size = heap_size,
+                                     .user_base = (uintptr_t)address + reserved,
+                                     .user_size = heap_size - reserved,
+                                     .user_short_size = short_size(heap_size - reserved),
+                                     .host_floor = shmemi_memory_probe ? UINTPTR_MAX : SHMEMI_FIRST_PAGE_BYTES,
+                                     .granule = table,
+                                     .table_size = table_size};
     return 0;
 }
 
@@ -134,15 +146,16 @@ void shmemi_window_close(void)
 static void enter(struct shmemi_region *region, uint32_t id)
 {
     region->id = id;
+    region->short_size = short_size(region->size);
     pthread_mutex_lock(&lock);
     regions[id] = region;
     pthread_mutex_unlock(&lock);
 }
 
-static void fill_granules(const struct shmemi_region *region, struct shmemi_region *value)
+static void fill_granules(uintptr_t base, size_t size, struct shmemi_region *value)
 {
-    size_t first = ((uintptr_t)region->base - shmemi_window.base) >> SHMEMI_GRANULE_SHIFT;
-    for (size_t i = 0; i < granules_of(region->size); i++)
+    size_t first = (base - shmemi_window.base) >> SHMEMI_GRANULE_SHIFT;
+    for (size_t i = 0; i < granules_of(size); i++)
         shmemi_window.granule[first + i] = value;
 }
 
@@ -151,7 +164,7 @@ int shmemi_region_add_heap(struct shmemi_region *region)
     region->base = (char *)shmemi_window.base;
     region->size = shmemi_window.heap_size;
     enter(region, SHMEMI_REGION_HEAP);
-    fill_granules(region, region);
+    fill_granules(shmemi_window.user_base, shmemi_window.user_size, region);
     return 0;
 }
 
@@ -187,7 +200,7 @@ int shmemi_region_add_mapped(struct shmemi_region *region)
         return -ENOSPC;
     region->base = (char *)shmemi_window.base + (first << SHMEMI_GRANULE_SHIFT);
     enter(region, id);
-    fill_granules(region, region);
+    fill_granules((uintptr_t)region->base, region->size, region);
     return 0;
 }
 
@@ -207,7 +220,7 @@ void shmemi_region_remove(struct shmemi_region *region)
         shmemi_window.static_size = 0;
         shmemi_window.static_region = NULL;
     } else {
-        fill_granules(region, NULL);
+        fill_granules((uintptr_t)region->base, region->size, NULL);
     }
     while (!try_forget(region->id))
         shmemi_yield();

@@ -6,6 +6,8 @@
  *      window.base                                                        window.base + window.span
  *      | heap (region 0) | mapped object | mapped object | ... free ...                |
  *
+ * The heap begins with the library's own part, which no look-up by address finds: programs have no business there.
+ *
  * Region 1 is the executable's static data, outside of the window. Region numbers and offsets are the same on every
  * PE; addresses need not be: everything travels as (region, offset).
  */
@@ -26,12 +28,15 @@ enum {
     SHMEMI_REGIONS_MAX = 4096,
     SHMEMI_GRANULE_SHIFT = 21,         /* 2 MiB: the unit of the lookup table */
     SHMEMI_WINDOW_ALIGNMENT = 1 << 30, /* of the window's base, and so the largest for shmem_align */
+    SHMEMI_FIRST_PAGE_BYTES = 4096,    /* where NULL is, and nothing else */
+    SHMEMI_SHORT_BYTES = 64 << 10,     /* at most, of transfers whose ranges are checked in the quickest way */
 };
 
 struct shmemi_region {
     uint32_t id;
     char *base; /* symmetric address on this PE */
     size_t size;
+    size_t short_size;                   /* without the last SHMEMI_SHORT_BYTES; 0 if it has no more */
     struct shmemi_place place;           /* of base, for local copies from and to it */
     struct shmemi_allocation allocation; /* mapped objects */
     bool is_reached_directly;            /* every PE has mapped all copies of its node */
@@ -43,6 +48,10 @@ struct shmemi_window {
     uintptr_t base;
     size_t span;
     size_t heap_size;
+    uintptr_t user_base; /* the program's part of the heap */
+    size_t user_size;
+    size_t user_short_size; /* without its last SHMEMI_SHORT_BYTES */
+    uintptr_t host_floor; /* private addresses from here on are certainly host memory: above NULL, or none with a GPU */
     struct shmemi_region **granule; /* region that holds a granule, or NULL */
     size_t table_size;              /* bytes of that table */
     uintptr_t static_base;
@@ -56,10 +65,11 @@ extern struct shmemi_window shmemi_window;
  * when they do not. */
 int shmemi_window_check(size_t heap_size, size_t beside);
 
-/* Reserve the window: span bytes, or what the limits of the process leave of it if that holds the heap. heap_size is a
- * multiple of the granule. All PEs then agree on the least span, and each shrinks its window to that before there is a
- * mapped object: these must find the same room everywhere. */
-int shmemi_window_open(size_t span, size_t heap_size);
+/* Reserve the window, after shmemi_memory_discover: span bytes, or what the limits of the process leave of it if that
+ * holds the heap. heap_size and reserved, the bytes of the library's own part, are multiples of the granule. All PEs then
+ * agree on the least span, and each shrinks its window to that before there is a mapped object: these must find the same
+ * room everywhere. */
+int shmemi_window_open(size_t span, size_t heap_size, size_t reserved);
 void shmemi_window_shrink(size_t span);
 void shmemi_window_close(void);
 
@@ -97,11 +107,29 @@ void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *ar
 struct shmemi_region *shmemi_region_borrow(uint32_t id);
 void shmemi_region_give_back(void);
 
-/* Whether a local argument of a put or get is certainly host memory, and not a mapped object or unmapped GPU memory. */
-static inline __attribute__((always_inline)) bool shmemi_is_host(const void *address)
+/* Whether a range is in the program's part of the heap. */
+static inline __attribute__((always_inline)) bool shmemi_is_in_heap(const void *address, size_t nbytes)
 {
-    uintptr_t offset = (uintptr_t)address - shmemi_window.base;
-    return offset < shmemi_window.heap_size || (offset >= shmemi_window.span && !shmemi_memory_probe);
+    uintptr_t offset = (uintptr_t)address - shmemi_window.user_base;
+    return offset < shmemi_window.user_size && nbytes <= shmemi_window.user_size - offset;
+}
+
+/* Whether a local argument of a put or get is certainly host memory that the program may use: in its part of the heap,
+ * or outside of the window, neither NULL nor GPU memory. */
+static inline __attribute__((always_inline)) bool shmemi_is_host(const void *address, size_t nbytes)
+{
+    if ((uintptr_t)address - shmemi_window.base >= shmemi_window.span)
+        return (uintptr_t)address >= shmemi_window.host_floor;
+    return shmemi_is_in_heap(address, nbytes);
+}
+
+/* The same for at most SHMEMI_SHORT_BYTES. False for the end of the heap, too, where the length would matter. */
+static inline __attribute__((always_inline)) bool shmemi_is_host_short(const void *address)
+{
+    if (shmemi_likely((uintptr_t)address - shmemi_window.user_base < shmemi_window.user_short_size))
+        return true;
+    return (uintptr_t)address - shmemi_window.base >= shmemi_window.span &&
+           (uintptr_t)address >= shmemi_window.host_floor;
 }
 
 /* Where a local argument lies. -EFAULT, logged, when the address is in the window but in no region, or when nbytes run

@@ -159,7 +159,7 @@ int shmemi_symmetric_check(void)
 static int open_heap(void)
 {
     struct shmemi_region *region = &shmemi_heap_region;
-    int rc = shmemi_window_open(shmemi_settings.map_window, shmemi_node.heap_size);
+    int rc = shmemi_window_open(shmemi_settings.map_window, shmemi_node.heap_size, SHMEMI_RUNTIME_BYTES);
     if (!rc)
         rc = shmemi_node_map_heap((void *)shmemi_window.base);
     if (rc)

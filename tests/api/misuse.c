@@ -20,6 +20,18 @@ static void put_to_private(void)
     shmem_long_p(private, 1, 0);
 }
 
+static void wait_on_private(void)
+{
+    long *private = calloc(1, sizeof *private);
+    shmem_long_wait_until(private, SHMEM_CMP_EQ, 1);
+}
+
+/* The library's part of the heap ends where the first block begins. */
+static void put_to_library(void)
+{
+    shmem_long_p(block - 1, 1, 0);
+}
+
 static void get_from_stack(void)
 {
     long local = 0;
@@ -220,6 +232,8 @@ static const struct {
     {"put_to_private", put_to_private, 0},
     {"get_from_stack", get_from_stack, 0},
     {"put_to_null", put_to_null, 0},
+    {"put_to_library", put_to_library, 0},
+    {"wait_on_private", wait_on_private, 0},
     {"pe_too_large", pe_too_large, 0},
     {"pe_negative", pe_negative, 0},
     {"put_past_the_end", put_past_the_end, 0},

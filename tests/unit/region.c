@@ -28,7 +28,7 @@ static struct shmemi_region heap;
 
 static void open_window(void)
 {
-    CHECK(shmemi_window_open(SPAN, HEAP) == 0);
+    CHECK(shmemi_window_open(SPAN, HEAP, 0) == 0);
     CHECK(shmemi_window.base % SHMEMI_WINDOW_ALIGNMENT == 0);
     CHECK(shmemi_window.span == SPAN && shmemi_window.heap_size == HEAP);
     heap = (struct shmemi_region){.place = shmemi_place_host((void *)shmemi_window.base)};
@@ -49,6 +49,19 @@ static void check_heap(void)
     CHECK(!shmemi_region_of(NULL) && !shmemi_region_of((void *)UINTPTR_MAX) && !shmemi_region_of(&heap));
     CHECK(find(SHMEMI_REGION_HEAP) == &heap);
     CHECK(!find(SHMEMI_REGION_STATIC) && !find(UINT32_MAX));
+}
+
+/* The library's own part of the heap is in the region, but no look-up by address finds it. */
+static void check_reserved(void)
+{
+    struct shmemi_region region = {0};
+    CHECK(shmemi_window_open(SPAN, HEAP, GRANULE) == 0 && shmemi_region_add_heap(&region) == 0);
+    CHECK(region.base == at(0) && region.size == HEAP);
+    CHECK(!shmemi_region_of(at(0)) && !shmemi_region_of(at(GRANULE - 1)));
+    CHECK(shmemi_region_of(at(GRANULE)) == &region && shmemi_region_of(at(HEAP - 1)) == &region);
+    CHECK(!shmemi_is_host(at(0), 1) && !shmemi_is_host(at(GRANULE - 1), 1) && shmemi_is_host(at(GRANULE), 1));
+    CHECK(!shmemi_is_in_heap(at(GRANULE - 1), 1) && shmemi_is_in_heap(at(GRANULE), HEAP - GRANULE));
+    shmemi_window_close();
 }
 
 static void check_holds(void)
@@ -114,7 +127,7 @@ static void check_numbers(void)
 {
     static struct shmemi_region many[SHMEMI_REGIONS_MAX];
     uint32_t n = 0;
-    CHECK(shmemi_window_open((size_t)2 * SHMEMI_REGIONS_MAX * GRANULE, HEAP) == 0);
+    CHECK(shmemi_window_open((size_t)2 * SHMEMI_REGIONS_MAX * GRANULE, HEAP, 0) == 0);
     do
         many[n] = mapped(1);
     while (!shmemi_region_add_mapped(&many[n]) && ++n);
@@ -140,8 +153,10 @@ static void check_places(void)
     CHECK(shmemi_place_of(at(SPAN - 1), 1, &place) == -EFAULT);
     shmemi_log_hold(false);
     CHECK(shmemi_place_of(&on_stack, 1, &place) == 0 && place.memory == &shmemi_memory_host);
-    CHECK(shmemi_is_host(at(0)) && shmemi_is_host(at(HEAP - 1)) && !shmemi_is_host(at(HEAP)));
-    CHECK(shmemi_is_host(&on_stack));
+    CHECK(shmemi_is_host(at(0), HEAP) && shmemi_is_host(at(HEAP - 1), 1) && !shmemi_is_host(at(HEAP), 1));
+    CHECK(!shmemi_is_host(at(0), (size_t)HEAP + 1) && !shmemi_is_host(at(HEAP - 1), 2));
+    CHECK(!shmemi_is_host(at(1), SIZE_MAX));
+    CHECK(shmemi_is_host(&on_stack, 1) && !shmemi_is_host(NULL, 1) && !shmemi_is_host((void *)4095, 1));
     shmemi_region_remove(&region);
 }
 
@@ -183,7 +198,7 @@ static void check_limited(size_t room, size_t heap_size, size_t least, size_t mo
     limit = before;
     limit.rlim_cur = addresses_in_use() + room;
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    int rc = shmemi_window_open((size_t)1 << 40, heap_size);
+    int rc = shmemi_window_open((size_t)1 << 40, heap_size, 0);
     CHECK(setrlimit(RLIMIT_AS, &before) == 0);
     CHECK(rc == (most ? 0 : -ENOMEM));
     CHECK(shmemi_window.span >= least && shmemi_window.span <= most);
@@ -235,7 +250,8 @@ int main(void)
     check_numbers();
     check_limits();
     check_shrink();
+    check_reserved();
     shmemi_log_hold(true);
-    CHECK(shmemi_window_open(HEAP, HEAP) == -EINVAL); /* no room beside the heap */
+    CHECK(shmemi_window_open(HEAP, HEAP, 0) == -EINVAL); /* no room beside the heap */
     return 0;
 }

@@ -66,6 +66,16 @@ static int open_memory(struct shmemi_space *space, const struct shmemi_space_con
     return rc;
 }
 
+bool shmemi_space_exists(const struct shmemi_space *space)
+{
+    pthread_mutex_lock(&spaces_lock);
+    const struct shmemi_space *found = spaces;
+    while (found && found != space)
+        found = found->next;
+    pthread_mutex_unlock(&spaces_lock);
+    return found;
+}
+
 int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p)
 {
     int rc = check(config);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/pool.h"
 #include "deep/types/count.h"
 
 #include <errno.h>
@@ -14,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_BUCKETS = 512 };
+enum { N_BUCKETS = 512, TYPES_MAX = 1 << 16 };
+
+static struct shmemi_pool entries = SHMEMI_POOL(struct shmemi_type_entry, TYPES_MAX);
 
 static struct {
     pthread_mutex_t lock;
@@ -129,7 +132,7 @@ static void free_entry(struct shmemi_type_entry *entry)
     free(entry->type.links);
     free(entry->fields);
     free((char *)(uintptr_t)entry->type.name);
-    free(entry);
+    shmemi_pool_give_back(&entries, entry);
 }
 
 static bool copy_text(const char *text, char **copy_p)
@@ -150,7 +153,7 @@ static bool copy_field(const struct shmemi_field_text *text, struct shmemi_field
 
 static struct shmemi_type_entry *copy_type(const struct shmemi_type_text *text)
 {
-    struct shmemi_type_entry *entry = calloc(1, sizeof *entry);
+    struct shmemi_type_entry *entry = shmemi_pool_take(&entries);
     if (!entry)
         return NULL;
     entry->type.name = strdup(text->name);
@@ -315,6 +318,14 @@ const struct shmemi_type *shmemi_type_find(const char *name)
     const struct shmemi_type *type = entry && entry->created ? &entry->type : NULL;
     shmemi_type_table_unlock();
     return type;
+}
+
+bool shmemi_type_exists(const struct shmemi_type *type)
+{
+    size_t n;
+    const struct shmemi_type_entry *predefined = shmemi_predefined_types(&n);
+    size_t offset = (size_t)((uintptr_t)type - (uintptr_t)predefined);
+    return shmemi_pool_holds(&entries, type) || (offset < n * sizeof *predefined && offset % sizeof *predefined == 0);
 }
 
 /* ---- destruction ------------------------------------------------------------------------------------------------- */

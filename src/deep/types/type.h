@@ -75,6 +75,8 @@ struct shmemi_type {
 int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
                         const struct shmemi_type **types_p);
 const struct shmemi_type *shmemi_type_find(const char *name);
+/* Whether this is the address of a type, and not any other pointer or a type that was destroyed. */
+bool shmemi_type_exists(const struct shmemi_type *type);
 /* 0, or -EBUSY or -EPERM, logged. */
 int shmemi_type_destroy(const struct shmemi_type *type);
 /* Keep a type from being destroyed while something needs it; let_go undoes this. */

@@ -21,7 +21,7 @@ struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *add
 struct shmemi_symmetric shmemi_source_of(const char *routine, const void *address, size_t nbytes)
 {
     if (nbytes == 0 || !address || shmemi_region_of(address) ||
-        shmemi_local_place(address, nbytes).memory != &shmemi_memory_host)
+        shmemi_local_place(routine, address, nbytes).memory != &shmemi_memory_host)
         return shmemi_symmetric_of(routine, address, nbytes);
     return (struct shmemi_symmetric){.host = (char *)address};
 }

@@ -32,6 +32,9 @@ static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
     return (const struct shmemi_type *)type;
 }
 
+/* -EINVAL, logged, if this is not a type. */
+int shmemi_deep_check_type(const char *routine, shmemx_type_t type);
+
 /* Walk objects of this PE and lay out their image. 0 or -errno, logged. */
 int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t type, size_t nelems,
                      struct shmemi_graph *graph);

@@ -265,10 +265,8 @@ SHMEMI_EXPORT void *shmemx_get_deep_new(const void *image, shmemx_type_t type, s
     void *objects = NULL;
     shmemi_require_init(routine);
     struct shmemi_deep_target target = reach(routine, image, sizeof header, pe);
-    if (!type) {
-        shmemi_error("%s: the type is NULL", routine);
+    if (shmemi_deep_check_type(routine, type))
         return NULL;
-    }
     shmemi_span_begin(&call);
     fetch(&target, &header, sizeof header);
     int rc = check_header(&target, &header, type);
@@ -299,9 +297,13 @@ SHMEMI_EXPORT int shmemx_deep_info(const void *image, shmemx_type_t type, shmemx
     static const char routine[] = "shmemx_deep_info";
     struct shmemi_image_header header;
     shmemi_require_init(routine);
+    shmemi_require_pointer(routine, "info", info);
     struct shmemi_deep_target target = reach(routine, image, sizeof header, pe);
+    int rc = type ? shmemi_deep_check_type(routine, type) : 0;
+    if (rc)
+        return rc;
     fetch(&target, &header, sizeof header);
-    int rc = check_header(&target, &header, type);
+    rc = check_header(&target, &header, type);
     if (rc)
         return rc;
     *info = (shmemx_deep_info_t){

@@ -8,6 +8,8 @@
  *      otherwise                             packed by threads in pieces while earlier pieces are sent (pipeline)
  */
 #include "shmem/deep/deep.h"
+
+#include "deep/types/type.h"
 #include "shmmap/symmetric.h"
 
 #include <inttypes.h>
@@ -27,16 +29,26 @@ struct deep_put {
     int pe;
 };
 
+int shmemi_deep_check_type(const char *routine, shmemx_type_t type)
+{
+    if (type && shmemi_type_exists(shmemi_deep_type(type)))
+        return 0;
+    if (type)
+        shmemi_error("%s: %p is not a type, or was destroyed", routine, (const void *)type);
+    else
+        shmemi_error("%s: the type is NULL", routine);
+    return -EINVAL;
+}
+
 int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t type, size_t nelems,
                      struct shmemi_graph *graph)
 {
     const struct shmemi_walk_options options = {
         .routine = routine, .space = SHMEMI_LIVE_MEMORY, .header = SHMEMI_IMAGE_HEADER};
     const struct shmemi_region *region = shmemi_region_of(objects);
-    if (!type) {
-        shmemi_error("%s: the type is NULL", routine);
-        return -EINVAL;
-    }
+    int rc = shmemi_deep_check_type(routine, type);
+    if (rc)
+        return rc;
     if (region && region->place.memory != &shmemi_memory_host) {
         shmemi_error("%s: the objects at %p are in a mapped object; they must be in host memory", routine, objects);
         return -EINVAL;

@@ -3,9 +3,9 @@
  * Deep copy to this PE's GPU: the public routines.
  */
 #include "deep/space/space.h"
+#include "deep/types/type.h"
 #include "gpu/placement.h"
-#include "shmem/internal.h"
-#include "shmem/shmemx.h"
+#include "shmem/deep/deep.h"
 
 #include "base/log.h"
 
@@ -22,6 +22,8 @@ static struct shmemi_space *space_of(const char *routine, shmemx_deep_space_t sp
     shmemi_require_init(routine);
     if (!space)
         shmemi_fatal("%s: the space is NULL", routine);
+    if (!shmemi_space_exists((struct shmemi_space *)space))
+        shmemi_fatal("%s: %p is not a space, or was destroyed", routine, (void *)space);
     return (struct shmemi_space *)space;
 }
 
@@ -66,11 +68,10 @@ SHMEMI_EXPORT int shmemx_deep_map(shmemx_deep_space_t space, const void *source,
     uint64_t device = 0;
     if (flags & ~(SHMEMX_DEEP_TO | SHMEMX_DEEP_ALWAYS))
         return refuse_flags(routine, flags, "SHMEMX_DEEP_TO and SHMEMX_DEEP_ALWAYS");
-    if (!type) {
-        shmemi_error("%s: the type is NULL", routine);
-        return -EINVAL;
-    }
-    int rc = source ? shmemi_space_map(mine, &root, flags, skip, &device) : 0;
+    int rc = shmemi_deep_check_type(routine, type);
+    if (rc)
+        return rc;
+    rc = source ? shmemi_space_map(mine, &root, flags, skip, &device) : 0;
     if (!rc && device_p)
         *device_p = device;
     return rc;

@@ -63,5 +63,9 @@ SHMEMI_EXPORT int shmemx_type_destroy(shmemx_type_t type)
 
 SHMEMI_EXPORT uint64_t shmemx_type_hash(shmemx_type_t type)
 {
-    return type ? ((const struct shmemi_type *)type)->layout : 0;
+    if (!type)
+        return 0;
+    if (!shmemi_type_exists((const struct shmemi_type *)type))
+        shmemi_fatal("shmemx_type_hash: %p is not a type, or was destroyed", (const void *)type);
+    return ((const struct shmemi_type *)type)->layout;
 }

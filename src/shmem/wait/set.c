@@ -42,6 +42,8 @@ static bool open_words(const struct shmemi_wait_set *set, struct shmemi_words *w
     check_comparison(set);
     if (is_empty(set))
         return false;
+    if (set->has_values)
+        shmemi_require_pointer(set->routine, "cmp_values", set->values);
     shmemi_words_open(words, set->routine, set->ivars, set->nelems, set->size, set->is_signed);
     return true;
 }
@@ -56,8 +58,8 @@ static unsigned relation(uint64_t a, uint64_t b, bool is_signed)
 
 static uint64_t value_for(const struct shmemi_wait_set *set, size_t i)
 {
-    return set->values ? shmemi_word_load((const char *)set->values + i * set->size, set->size, set->is_signed)
-                       : set->value;
+    return set->has_values ? shmemi_word_load((const char *)set->values + i * set->size, set->size, set->is_signed)
+                           : set->value;
 }
 
 static bool is_satisfied_by(const struct shmemi_wait_set *set, size_t i, uint64_t word)
@@ -189,6 +191,7 @@ static size_t find_any(const struct shmemi_wait_set *set, struct shmemi_words *w
 static size_t find_some(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t *indices)
 {
     size_t n = 0;
+    shmemi_require_pointer(set->routine, "indices", indices);
     for (size_t i = 0; i < set->nelems; i++)
         if (is_member(set, i) && is_satisfied(set, words, i))
             indices[n++] = i;

@@ -15,8 +15,9 @@ struct shmemi_wait_set {
     unsigned size;     /* of a word */
     bool is_signed;
     int cmp;
-    uint64_t value;     /* to compare with, extended by sign or zeros as the type requires */
-    const void *values; /* a value for each word, of the words' type; NULL: value is for all words */
+    uint64_t value;  /* to compare with, extended by sign or zeros as the type requires */
+    bool has_values; /* a value for each word, of the words' type; otherwise value is for all words */
+    const void *values;
 };
 
 /* Wait for the first word, which must be in the set. Returns the value that satisfied the condition. */

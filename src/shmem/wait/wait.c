@@ -12,7 +12,7 @@
                                      .size = sizeof(TYPE), .is_signed = (TYPE)-1 < (TYPE)1, .cmp = cmp, __VA_ARGS__})
 #define WORD(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivar, 1, NULL, .value = (uint64_t)cmp_value)
 #define ONE_VALUE(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivars, nelems, status, .value = (uint64_t)cmp_value)
-#define OWN_VALUES(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivars, nelems, status, .values = cmp_values)
+#define OWN_VALUES(ROUTINE, TYPE) SET(ROUTINE, TYPE, ivars, nelems, status, .has_values = true, .values = cmp_values)
 
 /* ---- One word ---------------------------------------------------------------------------------------------------- */
 

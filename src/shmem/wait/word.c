@@ -6,15 +6,18 @@
 
 static struct shmemi_place locate(const char *routine, const void *address, size_t nbytes, unsigned size)
 {
-    struct shmemi_place place;
     if (!address)
         shmemi_fatal("%s: the address of the words is NULL", routine);
     if ((uintptr_t)address % size)
         shmemi_fatal("%s: %p is not aligned to its %u bytes", routine, address, size);
-    if (shmemi_is_host(address))
+    if (shmemi_likely(shmemi_is_in_heap(address, nbytes)))
         return shmemi_place_host(address);
-    if (shmemi_place_of(address, nbytes, &place))
-        shmemi_give_up();
+    const struct shmemi_region *region = shmemi_region_of(address);
+    size_t offset = region ? (size_t)((const char *)address - region->base) : 0;
+    if (!region || !shmemi_region_holds(region, offset, nbytes))
+        shmemi_refuse_target(routine, address, nbytes, shmemi_job.pe);
+    struct shmemi_place place = region->place;
+    place.address += offset;
     return place;
 }
 

@@ -22,7 +22,7 @@ struct shmemi_words {
     _Alignas(8) unsigned char block[SHMEMI_WORDS_BLOCK_BYTES];
 };
 
-/* Set all members but the block. Ends the job, naming the routine, if the address is misaligned or invalid. */
+/* Set all members but the block. Ends the job, naming the routine, unless the words are aligned and symmetric. */
 void shmemi_words_open(struct shmemi_words *words, const char *routine, const void *address, size_t n, unsigned size,
                        bool is_signed);
 

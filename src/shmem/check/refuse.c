@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Says what is wrong with an argument, in one line that names the routine, and ends the job.
+ */
+#include "shmem/internal.h"
+
+static const char *place_name(const struct shmemi_region *region)
+{
+    return region->id == SHMEMI_REGION_HEAP     ? "the symmetric heap"
+           : region->id == SHMEMI_REGION_STATIC ? "static data"
+                                                : "a mapped object";
+}
+
+/* In the heap, but not in the program's part of it. */
+static bool is_library_memory(const void *address)
+{
+    return (uintptr_t)address - shmemi_window.base < shmemi_window.heap_size && !shmemi_region_of(address);
+}
+
+static _Noreturn void refuse_end(const char *routine, const char *what, const void *address, size_t nbytes)
+{
+    const struct shmemi_region *region = shmemi_region_of(address);
+    shmemi_fatal("%s: %s%p + %zu bytes ends past %s at %p (%zu bytes)", routine, what, address, nbytes,
+                 place_name(region), (void *)region->base, region->size);
+}
+
+void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
+{
+    shmemi_require_init(routine);
+    if ((unsigned)pe >= (unsigned)shmemi_job.n_pes)
+        shmemi_fatal("%s: PE %d is out of range, the job has PEs 0 to %d", routine, pe, shmemi_job.n_pes - 1);
+    if (is_library_memory(address))
+        shmemi_fatal("%s: %p lies in the part of the symmetric heap that belongs to the library", routine, address);
+    if (!shmemi_region_of(address))
+        shmemi_fatal("%s: %p is not a symmetric address: it lies neither in the symmetric heap nor in static data nor "
+                     "in a mapped object",
+                     routine, address);
+    refuse_end(routine, "", address, nbytes);
+}
+
+void shmemi_refuse_local(const char *routine, const void *address, size_t nbytes)
+{
+    shmemi_require_init(routine);
+    if (is_library_memory(address))
+        shmemi_fatal("%s: the local buffer %p lies in the part of the symmetric heap that belongs to the library",
+                     routine, address);
+    if (shmemi_region_of(address))
+        refuse_end(routine, "the local buffer ", address, nbytes);
+    if (shmemi_is_outside(address))
+        shmemi_give_up(); /* has been logged */
+    if ((uintptr_t)address - shmemi_window.base < shmemi_window.span)
+        shmemi_fatal("%s: the local buffer %p lies in the range of mapped objects, but in no object", routine, address);
+    shmemi_fatal("%s: the local buffer is %s", routine, address ? "in the first page, where no memory is" : "NULL");
+}
+
+void shmemi_refuse_null(const char *routine, const char *argument)
+{
+    shmemi_fatal("%s: %s is NULL", routine, argument);
+}
