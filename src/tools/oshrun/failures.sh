@@ -12,8 +12,8 @@ watch_launcher() {
     local -a extra=()
     if [ "$kind" = ompi4 ]; then
         export OPAL_OUTPUT_STDERR_FD=3
-        extra=(--mca state_base_verbose 1 --mca rmaps_base_verbose 5 -x OPAL_OUTPUT_STDERR_FD=2
-            -x OMPI_MCA_state_base_verbose=0 -x OMPI_MCA_rmaps_base_verbose=0)
+        extra=(--mca state_base_verbose 1 -x OPAL_OUTPUT_STDERR_FD=2 -x OMPI_MCA_state_base_verbose=0)
+        [ $verbose = yes ] || extra+=(--mca rmaps_base_verbose 5 -x OMPI_MCA_rmaps_base_verbose=0)
     elif [ "$kind" != slurm ]; then
         export PMIX_OUTPUT_STDERR_FD=3
         extra=(--prtemca state_base_verbose 1)
@@ -21,13 +21,23 @@ watch_launcher() {
     command=("${command[@]:0:options_end}" "${extra[@]}" "${command[@]:options_end}")
 }
 
-# The first PE that failed, as far as the launcher has reported it.
-failed_pe='' failed_how='' failed_node='' lost_node='' told=no
-node_of=()
+# What failed first, as far as the launcher has reported it: a PE, or a host. failed_status is empty if the launcher
+# did not tell it.
+failed_pe='' failed_how='' failed_node='' failed_status='' lost_node='' told=no
+hung=no    # the launcher had to be ended
+ended=()   # by PE: it has ended, and not because the launcher ended it
+node_of=() # by PE
 notes=()
 
-# fail PE HOW: note the first failure
-fail() { [ -n "$failed_pe" ] || { failed_pe=$1; failed_how=$2; }; }
+# goes_on: whether the user's launcher options let the other PEs go on after a failure
+goes_on() { given '*recover*' '*continuous*' '*abort*non*zero*' '-K0' '--kill-on-bad-exit=0'; }
+
+# fail PE HOW: note the first failure; the launcher has to end the job now
+fail() {
+    [ -z "$failed_how" ] || return
+    failed_pe=$1 failed_how=$2
+    goes_on || kill -s ALRM $$
+}
 
 signal_text() {
     case $1 in
@@ -44,6 +54,7 @@ read_state() {
         node_of[BASH_REMATCH[1]]=${BASH_REMATCH[2]}
     elif [[ $1 =~ 'ACTIVATE PROC ['[^\ ]*[,@]([1-9][0-9]*)\]?,([0-9]+)'] STATE '(.*)' AT ' ]]; then
         pe=${BASH_REMATCH[2]}
+        [[ ${BASH_REMATCH[3]} == EXITED* || ( ${BASH_REMATCH[3]} == NORMALLY* && -z $failed_how ) ]] && ended[pe]=1
         case ${BASH_REMATCH[3]} in
             'ABORTED BY SIGNAL'*) fail "$pe" signal ;;
             'EXITED WITH NON-ZERO'*) fail "$pe" exit ;;
@@ -64,18 +75,23 @@ read_box() {
     elif [[ $text =~ $rank_box ]]; then
         node_of[BASH_REMATCH[1]]=${BASH_REMATCH[2]}
         case ${BASH_REMATCH[3]} in
-            exited*) fail "${BASH_REMATCH[1]}" signal ;;
+            exited*)
+                fail "${BASH_REMATCH[1]}" signal
+                [[ $failed_pe == "${BASH_REMATCH[1]}" && $text =~ 'exited on signal '([0-9]+) ]] &&
+                    failed_status=$((128 + BASH_REMATCH[1])) ;;
             exiting*) fail "${BASH_REMATCH[1]}" unfinished ;;
             calling) fail "${BASH_REMATCH[1]}" abort ;;
         esac
-    elif [[ $text =~ 'exited with non-zero status'.*'Process name: ['[^\ ]*,([0-9]+)\] ]]; then
+    elif [[ $text =~ 'exited with non-zero status'.*'Process name: ['[^\ ]*,([0-9]+)\].*'Exit code: '\ *([0-9]+) ]]; then
         fail "${BASH_REMATCH[1]}" exit
+        [ "$failed_pe" != "${BASH_REMATCH[1]}" ] || failed_status=${BASH_REMATCH[2]}
     elif [[ $text =~ 'lost communication with a remote daemon'.*'Remote daemon: '[^\ ]+' on node '([^ ]+) ]]; then
-        lost_node=${BASH_REMATCH[1]}
+        lost_node=${lost_node:-${BASH_REMATCH[1]}}
+        fail '' host
     elif [[ $text =~ 'unable to launch the specified application'.*'Executable: '([^ ]+).*'Node: '([^ ]+) ]]; then
         failed_node=${BASH_REMATCH[2]} failed_how=missing failed_pe=${BASH_REMATCH[1]}
     else
-        printf '%s\n%s%s\n' "$dashes" "$1" "$dashes" >&2
+        [ $verbose = yes ] || printf '%s\n%s%s\n' "$dashes" "$1" "$dashes" >&2
         told=yes
     fi
 }
@@ -92,34 +108,59 @@ read_slurm() {
 
 # pes_of NODE: prints the PEs that run there, as far as the launcher has told
 pes_of() {
-    local pe list=''
-    for pe in "${!node_of[@]}"; do [ "${node_of[pe]}" != "$1" ] || list+=", $pe"; done
-    [ -z "$list" ] || echo " (PE ${list#, })"
+    local pe pes=''
+    for pe in "${!node_of[@]}"; do [ "${node_of[pe]}" != "$1" ] || pes+=", $pe"; done
+    [ -z "$pes" ] || echo " (PE ${pes#, })"
+}
+
+# failure_text STATUS: the line about the PE that failed, as far as its name
+failure_text() {
+    local signal=$(($1 % 128))
+    case $failed_how in
+        signal) [ -n "$failed_status" ] && echo "was killed by signal $signal ($(signal_text $signal))" ||
+            echo 'was killed by a signal' ;;
+        abort) [ -n "$failed_status" ] && echo "ended the job with status $1" || echo 'ended the job' ;;
+        unfinished) echo 'exited without shmem_finalize' ;;
+        *) [ -n "$failed_status" ] && echo "exited with status $1" || echo 'exited with an error' ;;
+    esac
+}
+
+# what_became_of_job: the rest of the line. PEs that have all ended by themselves were not ended by the launcher.
+what_became_of_job() {
+    [ $hung = no ] || { echo "; the job was ended, and ${launcher##*/}, which hung"; return; }
+    [ "$failed_how" != abort ] || return
+    [[ ${#ended[@]} -gt 0 && ${#ended[@]} -ge ${npes:-${#node_of[@]}} ]] || echo '; the job was ended'
+}
+
+# report_no_pe STATUS: the job failed, and the launcher has named no PE
+report_no_pe() {
+    local signal=$(($1 % 128))
+    [ $told = no ] || return
+    if [ "$1" -gt 128 ] && kill -l $signal >/dev/null 2>&1; then
+        echo "$ME: ${launcher##*/} was killed by signal $signal ($(signal_text $signal)); the job was ended" >&2
+    else
+        printf '%s\n' "${notes[@]}" "$ME: ${launcher##*/} failed with status $1" >&2
+    fi
 }
 
 # report STATUS: print the one line about a job that has ended; the result is the exit status of oshrun.
 report() {
-    local status=$1 signal=$(($1 % 128)) who="PE $failed_pe" node=$failed_node
+    local status=$1 who="PE $failed_pe" node=$failed_node
     [ "$status" -ne 0 ] || return 0
-    if [ "$failed_how" = missing ]; then
-        echo "$ME: $node has no program '$failed_pe'; the job was ended" >&2
-        return 127
-    elif [ -n "$lost_node" ]; then
+    if [ -n "$lost_node" ]; then # the PEs that have failed before missed those of that node
         echo "$ME: lost the connection to $lost_node$(pes_of "$lost_node"); the job was ended" >&2
         return 1
-    elif [ -z "$failed_pe" ]; then
-        [ $told = yes ] || printf '%s\n' "${notes[@]}" "$ME: ${launcher##*/} failed with status $status" >&2
-        return "$status"
     fi
+    case $failed_how in
+        '') report_no_pe "$status"; return "$status" ;;
+        missing) echo "$ME: $node has no program '$failed_pe'; the job was ended" >&2; return 127 ;;
+    esac
+    [ $hung = yes ] || failed_status=${failed_status:-$status}
+    status=${failed_status:-$([ "$failed_how" = signal ] && echo 137 || echo 1)}
     node=${node_of[failed_pe]:-}
     [ -z "$node" ] && local_job && node=$(hostname)
     [ -n "$node" ] && who+=" on $node"
-    case $failed_how in
-        signal) echo "$ME: $who was killed by signal $signal ($(signal_text "$signal")); the job was ended" ;;
-        abort) echo "$ME: $who ended the job with status $status" ;;
-        unfinished) echo "$ME: $who exited without shmem_finalize; the job was ended" ;;
-        *) echo "$ME: $who exited with status $status; the job was ended" ;;
-    esac >&2
+    echo "$ME: $who $(failure_text "$status")$(what_became_of_job)" >&2
     return "$status"
 }
 
@@ -129,11 +170,17 @@ watch() {
     local line box='' dashes='' status signal
     trap '' INT TERM HUP QUIT USR1 USR2
     while IFS= read -r line; do
+        [[ $verbose == no || $line == oshrun-* || $line == *'] ACTIVATE '* ]] || printf '%s\n' "$line" >&2
         if [[ $line == oshrun-exit* ]]; then
             read -r _ status signal <<<"$line"
-            [ -n "$signal" ] && return "$status"
+            if [ -n "$signal" ]; then
+                [ $hung = no ] || echo "$ME: ${launcher##*/} hung and was ended" >&2
+                return "$status"
+            fi
             report "$status"
             return
+        elif [ "$line" = oshrun-hung ]; then
+            hung=yes
         elif [[ $line =~ ^-{60,}$ ]]; then
             if [ -n "$dashes" ]; then read_box "$box"; box='' dashes=''; else dashes=$line; fi
         elif [ -n "$dashes" ]; then

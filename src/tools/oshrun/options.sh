@@ -4,10 +4,11 @@
 # oshrun: start the PEs of an OpenSHMEM program through a launcher that speaks PMIx, or through MPICH's.
 #
 # The launcher does the work; this script finds it, writes its command line, and reports in one line how a job failed.
-# The source is in four files of src/tools/oshrun/, which make puts together:
+# The source is in five files of src/tools/oshrun/, which make puts together:
 #   options.sh    the command line, the program and the environment
 #   launchers.sh  which launcher, and its command line
 #   failures.sh   how a job failed, from the launcher's messages
+#   keeper.sh     ends a launcher that hangs, and what it leaves
 #   run.sh        runs the command, passes signals on, and ends as the job ended
 
 set -u

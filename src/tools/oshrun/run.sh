@@ -3,7 +3,7 @@
 #
 # Part of oshrun: runs the command, passes signals on to it, and ends with the status of the job.
 
-job='' reader='' signaled=no interrupted=''
+job='' reader='' keeper='' signaled=no interrupted=''
 
 # shellcheck disable=SC2317 # called by trap
 on_signal() {
@@ -12,6 +12,13 @@ on_signal() {
     # without a launcher the program has had the terminal's SIGINT already
     [[ $1 == INT && $kind == none ]] && in_foreground && return
     kill -s "$1" "$job" 2>/dev/null
+    [ -z "$interrupted" ] || order end
+}
+
+# shellcheck disable=SC2317 # called by trap; watch sends this signal when a PE has failed
+on_failure() {
+    signaled=yes
+    order end
 }
 
 # in_foreground: whether stdin is the terminal and this is its foreground job
@@ -44,8 +51,26 @@ guard() {
 
 # start: run the command as process $job. A background job of a script reads nothing unless its stdin is given.
 start() {
-    "${guards[@]}" "${command[@]}" <&0 &
+    "${guards[@]}" "${command[@]}" <&0 5>&- &
     job=$!
+    order "$job"
+}
+
+# start_keeper: after the other helpers of this script, which so do not hold descriptor 5
+start_keeper() {
+    keeping_times
+    exec 5> >(keep)
+    keeper=$!
+}
+
+# end_keeper: let it clean up after the launcher
+end_keeper() {
+    local pid=$keeper word="job-failed"
+    [ "$status" -ne 0 ] || word="job-done"
+    order $word
+    keeper=''
+    exec 5>&-
+    wait "$pid"
 }
 
 # run_direct: one PE without a launcher
@@ -53,7 +78,7 @@ run_direct() {
     start
     wait_for_job
     failed_pe=0 failed_how=exit
-    [ "$status" -gt 128 ] && failed_how=signal
+    [ "$status" -gt 128 ] && kill -l "$status" >/dev/null 2>&1 && failed_how=signal
     [ -n "$interrupted" ] || report "$status"
 }
 
@@ -64,9 +89,11 @@ run_watched() {
     exec 3> >(watch)
     watcher=$!
     exec 4>&2
-    [ "$kind" = ompi4 ] || { exec 4> >(divert); diverter=$!; }
+    [ "$kind" = ompi4 ] || [ $verbose = yes ] || { exec 4> >(divert); diverter=$!; }
+    start_keeper
     start 2>&4 4>&-
     wait_for_job
+    end_keeper
     if [ -n "$diverter" ]; then
         printf '\001oshrun-end\n' >&4
         exec 4>&-
@@ -84,13 +111,16 @@ run() {
         # shellcheck disable=SC2064
         trap "on_signal $sig" $sig
     done
+    trap on_failure ALRM
     guard
+    [ $verbose = no ] || print_command >&2
     if [ "$kind" = none ]; then
         run_direct
-    elif [ $verbose = yes ] || [ "$kind" = hydra ]; then
-        [ $verbose = no ] || print_command >&2
+    elif [ "$kind" = hydra ]; then
+        start_keeper 3>/dev/null
         start
         wait_for_job
+        end_keeper
     else
         run_watched
     fi
