@@ -16,7 +16,7 @@
 #include "support/util.h"
 
 #define RANGE_BYTES ((uint64_t)64 << 20)
-#define MORE_BYTES ((size_t)1 << 20) /* read at a time of a line that ends after the range */
+#define MORE_BYTES ((size_t)1 << 16) /* read at a time of a line that ends after the range */
 
 struct plain {
     const char *path;

@@ -249,7 +249,7 @@ static int check_unknown(void)
 {
     extern char **environ;
     int rc = 0;
-    for (char **entry = environ; *entry; entry++) {
+    for (char **entry = environ; entry && *entry; entry++) { /* NULL after clearenv */
         char name[128];
         size_t length = strcspn(*entry, "=");
         if (strncmp(*entry, "SHMEM_", 6) || length >= sizeof name)

@@ -146,12 +146,12 @@ void shmemi_job_list_host(int pe, char *text, size_t size)
 int shmemi_job_node_rank_of(int pe)
 {
     const struct shmemi_job *job = &shmemi_job;
-    if (node_of[pe] != job->node)
+    if (job->node_of[pe] != job->node)
         return -1;
     int low = 0, high = job->node_n_pes - 1;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (node_pes[middle] < pe)
+        if (job->node_pes[middle] < pe)
             low = middle + 1;
         else
             high = middle;

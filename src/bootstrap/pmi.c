@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FAREWELL_MILLISECONDS = 10000 };
+enum { PUBLISHED_MAX = 16 << 20 }; /* bytes that a PE may publish at a time, far more than any does */
 
 static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
 static pid_t owner; /* process that opened fd; forked children must not use it */
@@ -215,6 +216,16 @@ static int get_piece(int pe, size_t piece, char *value)
     return -EPROTO;
 }
 
+static int make_room(struct shmemi_gathered *all, size_t size)
+{
+    unsigned char *bytes = realloc(all->bytes, size + 1);
+    if (bytes)
+        all->bytes = bytes;
+    else
+        shmemi_error("out of memory for %zu bytes that other PEs have published", size);
+    return bytes ? 0 : -ENOMEM;
+}
+
 /* Append what a PE has put to all->bytes; all->offsets[pe] is its beginning. */
 static int get_pieces(int pe, struct shmemi_gathered *all)
 {
@@ -223,12 +234,12 @@ static int get_pieces(int pe, struct shmemi_gathered *all)
     if (rc)
         return rc;
     size_t size = strtoul(value, &digits, 10), begin = all->offsets[pe];
-    unsigned char *bytes = realloc(all->bytes, begin + size + 1);
-    if (!bytes)
-        return -ENOMEM;
-    all->bytes = bytes;
+    bool is_valid = *digits++ == '.' && size <= PUBLISHED_MAX;
+    rc = is_valid ? make_room(all, begin + size) : 0;
+    if (rc)
+        return rc;
+    unsigned char *bytes = all->bytes;
     all->offsets[pe + 1] = begin + size;
-    bool is_valid = *digits++ == '.';
     for (size_t piece = 0; !rc && is_valid && piece < count_pieces(size); piece++) {
         size_t from = piece * piece_bytes, left = size - from;
         if (piece)

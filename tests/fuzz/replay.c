@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a fuzz target without a fuzzer: on the files that are named, or on as many generated inputs as FUZZ_INPUTS says,
- * the same ones each time.
+ * Runs a fuzz target without a fuzzer: on the files that are named, or on those of its corpus and then on as many
+ * generated inputs as FUZZ_INPUTS says, the same ones each time.
  */
 #include "fuzz.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 
 #ifndef FUZZ_INPUTS
@@ -42,6 +44,26 @@ static void replay_file(const char *name)
     replay_bytes(bytes, size);
 }
 
+/* The corpus of the program replay_TARGET is tests/fuzz/corpus/TARGET; make's tests have the sources' folder in
+ * srcdir. */
+static void replay_corpus(const char *program)
+{
+    char folder[PATH_MAX], name[PATH_MAX + 300];
+    const char *top = getenv("srcdir"), *target = strrchr(program, '_');
+    snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top ? top : ".", target ? target + 1 : "");
+    DIR *corpus = opendir(folder);
+    if (!corpus) {
+        perror(folder);
+        exit(2);
+    }
+    for (struct dirent *entry; (entry = readdir(corpus));) {
+        snprintf(name, sizeof name, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            replay_file(name);
+    }
+    closedir(corpus);
+}
+
 /* Any bytes, or mostly small ones, or a variation of the previous input, which may have led further. */
 static size_t make_input(uint8_t *bytes, size_t size_before)
 {
@@ -65,6 +87,8 @@ int main(int argc, char **argv)
     static uint8_t bytes[1024];
     for (int i = 1; i < argc; i++)
         replay_file(argv[i]);
+    if (argc == 1)
+        replay_corpus(argv[0]);
     for (size_t i = 0; argc == 1 && i < n; i++) {
         size = make_input(bytes, size);
         replay_bytes(bytes, size);

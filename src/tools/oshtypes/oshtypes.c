@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -206,10 +207,15 @@ static void read_all(const char *path)
         osht_notes_read(options.annotations[i]);
 }
 
+static const char *temporary_name(pid_t process)
+{
+    return osht_text("%s.%ld.tmp", options.output.path, (long)process);
+}
+
 /* Write to a temporary file first, so that the C file appears complete or not at all. */
 static void write_file(size_t n, const struct osht_descriptor *const *descriptors)
 {
-    const char *path = options.output.path, *temporary = path ? osht_text("%s.%ld.tmp", path, (long)getpid()) : NULL;
+    const char *path = options.output.path, *temporary = path ? temporary_name(getpid()) : NULL;
     FILE *file = path ? fopen(temporary, "w") : stdout;
     if (!file)
         osht_fail("%s: %m", temporary);
@@ -243,6 +249,27 @@ static int generate(const char *path, int n_types, char **types)
     return osht_errors() ? 1 : 0;
 }
 
+/* ---- damaged files ---- */
+
+/* libdw has been seen to fail on debug information that is damaged. So a child process reads it, and this one is left
+ * to say what happened. */
+static int work_in_child(const char *path, int n_types, char **types)
+{
+    int status;
+    pid_t child = fork();
+    if (child <= 0) /* the child; or none can be had, and then this process does it */
+        return options.check ? check(path) : generate(path, n_types, types);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            osht_fail("cannot wait for the process that reads: %m");
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    if (options.output.path)
+        unlink(temporary_name(child));
+    osht_fail("%s: damaged, or too large: the process that read it ended with signal %d (%s)", path, WTERMSIG(status),
+              strsignal(WTERMSIG(status)));
+}
+
 int main(int argc, char **argv)
 {
     for (int option; (option = getopt_long(argc, argv, "o:n:a:i:f:u:p:chV", long_options, NULL)) != -1;)
@@ -253,5 +280,5 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    return options.check ? check(argv[0]) : generate(argv[0], argc - 1, argv + 1);
+    return work_in_child(argv[0], argc - 1, argv + 1);
 }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Letters with descriptors that come to the mailbox of this PE: those of its two neighbours, changed or not, with more
+ * or fewer descriptors of any kind, and any other datagram, over real sockets. What is received is what a neighbour has
+ * announced, or nothing; every descriptor that came is handed over or closed. The real file, with two calls replaced:
+ * waiting lets the next letter arrive, and time passes when there is none.
+ */
+#define _GNU_SOURCE
+#include "fuzz.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "bootstrap/job.h"
+#include "instrument/watch.h"
+#include "transport/node.h"
+#include "transport/progress.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+static void next_letter(unsigned *spins);
+static uint64_t time_here(void);
+
+#define shmemi_progress next_letter
+#define shmemi_clock time_here
+#include "transport/mailbox.c"
+#undef shmemi_progress
+#undef shmemi_clock
+
+enum { PES = 3, MOST_FILES = 256, MOST_LETTERS = 24 };
+
+static struct {
+    struct fuzz_input *input;
+    struct shmemi_mailbox_label labels[PES];
+    int sockets[PES]; /* of the neighbours; -1: none */
+    int stranger;     /* sends what no neighbour sends */
+    uint64_t time;
+    int n_letters;
+} node;
+
+static uint64_t time_here(void)
+{
+    return node.time;
+}
+
+static unsigned count_files(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < MOST_FILES; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* ---- Neighbours -------------------------------------------------------------------------------------------------- */
+
+static int make_socket(int pe)
+{
+    struct sockaddr_un address;
+    socklen_t length = shmemi_node_address(pe, PURPOSE, &address);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ALWAYS(fd >= 0 && !bind(fd, (struct sockaddr *)&address, length));
+    return fd;
+}
+
+/* Memory, a pipe, a device, a folder or a socket. */
+static int make_descriptor(struct fuzz_input *input)
+{
+    int ends[2] = {-1, -1};
+    switch (fuzz_byte(input) % 6) {
+    case 0:
+        ALWAYS(!pipe(ends));
+        close(ends[1]);
+        return ends[0];
+    case 1:
+        return open("/dev/null", O_RDWR);
+    case 2:
+        return open("/", O_PATH);
+    case 3:
+        return socket(AF_UNIX, SOCK_STREAM, 0);
+    default:
+        return memfd_create("letter", 0);
+    }
+}
+
+/* The letter that a neighbour would send. */
+static void fill_as(int rank, struct envelope *envelope, const struct shmemi_descriptors *enclosed)
+{
+    int me = shmemi_job.node_rank;
+    shmemi_job.node_rank = rank;
+    fill(envelope, enclosed, node.labels[rank].token);
+    shmemi_job.node_rank = me;
+}
+
+/* With as many descriptors as it has announced, or another number. */
+static struct shmemi_descriptors enclose(struct fuzz_input *input, int rank)
+{
+    struct shmemi_descriptors enclosed = {.count = node.labels[rank].n_enclosed};
+    if (fuzz_byte(input) >= 192)
+        enclosed.count = (unsigned)fuzz_below(input, SHMEMI_DESCRIPTORS_MAX + 1);
+    for (unsigned i = 0; i < enclosed.count; i++) {
+        enclosed.fd[i] = make_descriptor(input);
+        enclosed.size[i] = fuzz_number(input);
+    }
+    return enclosed;
+}
+
+static void send_letter(struct fuzz_input *input)
+{
+    struct envelope envelope;
+    struct sockaddr_un address;
+    int rank = 1 + (int)fuzz_below(input, PES - 1);
+    struct shmemi_descriptors enclosed = enclose(input, rank);
+    char larger[sizeof envelope.letter + 64] = {0};
+    fill_as(rank, &envelope, &enclosed);
+    uint8_t odd = fuzz_byte(input);
+    memcpy(larger, &envelope.letter, sizeof envelope.letter);
+    if (odd >= 192)
+        for (int n = odd % 4; n >= 0; n--)
+            larger[fuzz_below(input, sizeof envelope.letter)] = (char)fuzz_byte(input);
+    envelope.vector = (struct iovec){larger, odd % 8 ? sizeof envelope.letter : fuzz_below(input, sizeof larger)};
+    envelope.message.msg_name = &address;
+    envelope.message.msg_namelen = shmemi_node_address(0, PURPOSE, &address);
+    int from = fuzz_byte(input) & 1 && node.sockets[rank] >= 0 ? node.sockets[rank] : node.stranger;
+    (void)!sendmsg(from, &envelope.message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shmemi_descriptors_close(&enclosed);
+}
+
+/* Neighbours may read their letters, or leave them until their sockets are full. */
+static void read_letters(int rank)
+{
+    char bytes[2048];
+    while (node.sockets[rank] >= 0 && recv(node.sockets[rank], bytes, sizeof bytes, MSG_DONTWAIT) >= 0)
+        continue;
+}
+
+static void next_letter(unsigned *spins)
+{
+    ++*spins;
+    uint8_t what = fuzz_byte(node.input);
+    if (!node.input->size || ++node.n_letters > MOST_LETTERS)
+        node.time += 500000000;
+    else if (what < 32)
+        read_letters(1 + what % (PES - 1));
+    else
+        send_letter(node.input);
+}
+
+/* ---- One input --------------------------------------------------------------------------------------------------- */
+
+static void open_node(void)
+{
+    static const int node_pes[PES] = {0, 1, 2};
+    shmemi_job.n_pes = shmemi_job.node_n_pes = PES;
+    shmemi_job.node_pes = node_pes;
+    shmemi_job.node_rank = 0;
+    shmemi_job.key = (uint64_t)getpid() << 32 | 0x66757a7a; /* its sockets are nobody else's */
+    shmemi_settings.timeout = 1;
+    node.stranger = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+static void make_labels(struct fuzz_input *input)
+{
+    shmemi_mailbox_open(&node.labels[0]);
+    ALWAYS(node.labels[0].token);
+    for (int rank = 1; rank < PES; rank++) {
+        uint8_t what = fuzz_byte(input);
+        node.labels[rank] = (struct shmemi_mailbox_label){.token = what >= 240 ? 0 : 77 + (uint64_t)rank};
+        node.labels[rank].n_enclosed = what % 32 < 31 ? what % 4 : SHMEMI_DESCRIPTORS_MAX;
+        node.sockets[rank] = what & 32 ? make_socket(rank) : -1;
+    }
+}
+
+static void check_received(struct shmemi_descriptors *received)
+{
+    ALWAYS(received[0].count == 0);
+    for (int rank = 1; rank < PES; rank++) {
+        ALWAYS(received[rank].count == 0 || received[rank].count == node.labels[rank].n_enclosed);
+        for (unsigned i = 0; i < received[rank].count; i++)
+            ALWAYS(fcntl(received[rank].fd[i], F_GETFD) == FD_CLOEXEC);
+        shmemi_descriptors_close(&received[rank]);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input input = {data, size};
+    struct shmemi_descriptors received[PES], mine;
+    shmemi_log_hold(true); /* one line is enough of what is refused */
+    if (!shmemi_job.node_pes)
+        open_node();
+    unsigned n_files = count_files();
+    node.input = &input;
+    node.time = 0;
+    node.n_letters = 0;
+    make_labels(&input);
+    mine = (struct shmemi_descriptors){.count = (unsigned)fuzz_below(&input, 3)};
+    for (unsigned i = 0; i < mine.count; i++)
+        mine.fd[i] = make_descriptor(&input);
+    node.labels[0].n_enclosed = mine.count;
+    shmemi_mailbox_exchange(&mine, node.labels, received);
+    check_received(received);
+    shmemi_descriptors_close(&mine);
+    shmemi_mailbox_close();
+    for (int rank = 1; rank < PES; rank++)
+        if (node.sockets[rank] >= 0)
+            close(node.sockets[rank]);
+    ALWAYS(count_files() == n_files);
+    return 0;
+}
