@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Message passing between neighbours: data, fence, flag. A PE that sees the flag sees the data. Data and flag lie in
- * the heap or in static data, in every combination; the flag is put or set atomically.
+ * the heap or in static data, in every combination; the flag is put or set atomically. Puts of all sizes, which may
+ * take different ways, keep their order, too.
  */
 #include "check.h"
 
@@ -95,6 +96,49 @@ static void check_quiet(struct mailbox *box)
     shmem_barrier_all();
 }
 
+/* A fence keeps puts of all sizes, one word and an atomic operation in order. `block` has MOST words and `words` two. */
+enum { MOST = 20000, SIZES = 300 };
+
+static size_t size_of_round(long round)
+{
+    static const size_t sizes[] = {1, 2, 24, 25, 300, 4000, 5000, MOST};
+    return sizes[(size_t)round % (sizeof sizes / sizeof sizes[0])];
+}
+
+static void check_round(const long *block, const long *words, long round)
+{
+    const size_t n = size_of_round(round);
+    shmem_long_wait_until((long *)&words[1], SHMEM_CMP_EQ, 2 * round + 1);
+    CHECK_THAT(words[0] == round, "the first put of round %ld is missing: %ld", round, words[0]);
+    CHECK_THAT(block[0] == round && block[n - 1] == round,
+               "the put of %zu words of round %ld is not complete: %ld, %ld", n, round, block[0], block[n - 1]);
+}
+
+static void check_sizes(void)
+{
+    long *block = check_shmem_malloc(MOST * sizeof *block), *words = check_shmem_malloc(2 * sizeof *words);
+    long *source = check_malloc(MOST * sizeof *source);
+    memset(words, 0, 2 * sizeof *words);
+    shmem_barrier_all();
+    for (long round = 1; round <= SIZES; round++) {
+        const int pe = check_target(1);
+        for (size_t i = 0; i < size_of_round(round); i++)
+            source[i] = round;
+        shmem_long_p(&words[0], round, pe);
+        shmem_fence();
+        shmem_long_put_nbi(block, source, size_of_round(round), pe);
+        shmem_fence();
+        shmem_long_p(&words[1], 2 * round, pe);
+        shmem_fence();
+        shmem_long_atomic_inc(&words[1], pe);
+        check_round(block, words, round);
+        shmem_barrier_all();
+    }
+    free(source);
+    shmem_free(words);
+    shmem_free(block);
+}
+
 int main(void)
 {
     shmem_init();
@@ -107,6 +151,7 @@ int main(void)
     }
     check_quiet(heap_box);
     check_quiet(&static_box);
+    check_sizes();
     shmem_free(heap_box);
     return check_end();
 }

@@ -79,7 +79,7 @@ static bool replace_tail(const struct lock *lock, uint32_t old, uint32_t new)
 
 static void add_to_node(const struct lock *lock, uint32_t value, int pe)
 {
-    struct shmemi_context context = {0};
+    static struct shmemi_context context; /* not on the stack, since the operation may still be under way on return */
     struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value};
     shmemi_amo(&context, lock->routine, &lock->word->node, &amo, NULL, pe);
 }

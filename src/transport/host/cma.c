@@ -2,8 +2,12 @@
  *
  * Driver "cma": host memory of this node that is not in the node segment (static data), by process_vm_readv and
  * process_vm_writev. Atomic operations, and transfers with GPU memory on this side, are requests to the owner.
+ *
+ * The kernel copies the last 1 to 7 bytes of a range one by one, so words of 2 and 4 bytes would arrive in parts. Small
+ * transfers that have such bytes are requests, too, but for contiguous gets: these read whole words of 8 bytes.
  */
 #define _GNU_SOURCE
+#include "base/copy_bytes.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/staged/staged.h"
@@ -113,10 +117,34 @@ static int transfer(const struct direction *direction, const struct shmemi_view 
     return rc;
 }
 
+/* Would the kernel copy words of these rows in parts? */
+static bool is_torn(const struct shmemi_view *view, size_t offset, size_t peer_pitch, const struct shmemi_shape *shape)
+{
+    const struct cma_peer *peer = view->data;
+    const uint64_t alignment = (peer->address + offset) | shape->width | (shape->rows > 1 ? peer_pitch : 0);
+    return alignment % sizeof(uint64_t) && shape->width > 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX;
+}
+
+/* Read the words of 8 bytes that the range lies in. They are on the same pages, so they can be read, too. */
+static int get_words(const struct shmemi_view *view, size_t offset, void *dest, size_t nbytes)
+{
+    enum { WORD = sizeof(uint64_t) };
+    _Alignas(WORD) char words[SHMEMI_WHOLE_WORDS_MAX + 2 * WORD];
+    const struct cma_peer *peer = view->data;
+    const uint64_t address = peer->address + offset, begin = address / WORD * WORD;
+    const size_t length = (size_t)((address + nbytes + WORD - 1) / WORD * WORD - begin);
+    const struct ends ends = {words, begin, length, length};
+    const struct shmemi_piece all = {.width = length, .rows = 1};
+    int rc = transfer_piece(&directions[READ], view, &ends, &all);
+    if (!rc)
+        shmemi_copy_bytes(dest, words + (address - begin), nbytes);
+    return rc;
+}
+
 static int cma_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    if (source->memory != &shmemi_memory_host)
+    if (source->memory != &shmemi_memory_host || is_torn(view, offset, shape->dest_pitch, shape))
         return shmemi_driver_staged.put_strided(context, view, offset, source, shape);
     return transfer(&directions[WRITE], view, offset, source, shape->source_pitch, shape->dest_pitch, shape);
 }
@@ -124,7 +152,9 @@ static int cma_put_strided(struct shmemi_context *context, const struct shmemi_v
 static int cma_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    if (dest->memory != &shmemi_memory_host)
+    if (shape->rows == 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX && dest->memory == &shmemi_memory_host)
+        return get_words(view, offset, (void *)dest->address, shape->width);
+    if (dest->memory != &shmemi_memory_host || is_torn(view, offset, shape->source_pitch, shape))
         return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
     return transfer(&directions[READ], view, offset, dest, shape->dest_pitch, shape->source_pitch, shape);
 }

@@ -38,6 +38,7 @@ struct lane {
 /* A transfer that is cut into chunks. */
 struct walk {
     enum shmemi_ucx_direction direction;
+    struct shmemi_context *context;
     const struct shmemi_ucx_target *target;
     const struct shmemi_place *mine;
     struct shmemi_cutter cutter;
@@ -185,7 +186,7 @@ static int start_copy(const struct walk *walk, struct buffer *buffer)
 /* Between a buffer and its chunk of the peer's memory. */
 static int start_rows(const struct walk *walk, struct buffer *buffer)
 {
-    return shmemi_ucx_start_rows(walk->direction, walk->target, &buffer->rows, &buffer->batch);
+    return shmemi_ucx_start_rows(walk->direction, walk->context, walk->target, &buffer->rows, &buffer->batch);
 }
 
 /* Wait for everything that is under way, also after an error. */
@@ -258,6 +259,7 @@ int shmemi_ucx_bounce(enum shmemi_ucx_direction direction, struct shmemi_context
     struct lane *lane = take_lane(mine->memory);
     struct walk walk = {
         .direction = direction,
+        .context = context,
         .target = target,
         .mine = mine,
         .cutter = {.width = shape->width, .rows = shape->rows},

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,8 +92,23 @@ static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t statu
         return;
     shmemi_debug("connection to PE %d ended: %s", pe, ucs_status_string(status));
     atomic_store(&endpoints.lost[pe], true);
+    shmemi_ucx_stores_peer_lost(pe);
     if (shmemi_ucx_request_peer_lost(pe))
         shmemi_ucx_end_lost(pe);
+}
+
+/* ---- Transports -------------------------------------------------------------------------------------------------- */
+
+/* Transports whose adapter reads and writes the peer's memory itself are rc_verbs, rc_mlx5, dc_mlx5 and the like. */
+enum shmemi_ucx_rdma shmemi_ucx_with_transport(enum shmemi_ucx_rdma before, const char *name)
+{
+    static const char *const mapping[] = {"posix", "sysv", "xpmem", "cma", "knem"};
+    if (before == SHMEMI_UCX_RDMA || !strncmp(name, "rc_", 3) || !strncmp(name, "dc_", 3))
+        return SHMEMI_UCX_RDMA;
+    for (size_t i = 0; i < sizeof mapping / sizeof mapping[0]; i++)
+        if (!strcmp(name, mapping[i]))
+            return SHMEMI_UCX_MAPPED;
+    return before;
 }
 
 /* ---- Connecting -------------------------------------------------------------------------------------------------- */

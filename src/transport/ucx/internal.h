@@ -8,6 +8,7 @@
  *   progress.c    progress of the workers
  *   key.c         remote keys: expose a region, fetch a peer's key at the first access
  *   rma.c         the driver "ucx": put and get, which gdr shares, fence, quiet
+ *   store.c       its small puts where UCX would emulate them
  *   amo.c         its atomic operations
  *   bounce.c      its transfers from and to GPU memory, through page-locked host buffers
  *   gdr.c         the driver "gdr": GPU memory by one-sided operations
@@ -23,6 +24,7 @@
 #ifndef SHMEMI_UCX_INTERNAL_H
 #define SHMEMI_UCX_INTERNAL_H
 
+#include "base/copy_bytes.h"
 #include "base/likely.h"
 #include "transport/driver.h"
 #include "transport/request.h"
@@ -42,6 +44,8 @@ enum {
     SHMEMI_UCX_AM_REQUEST,
     SHMEMI_UCX_AM_ANSWER,
     SHMEMI_UCX_AM_PULSE,
+    SHMEMI_UCX_AM_STORE,
+    SHMEMI_UCX_AM_STORED,
 };
 
 /* Operations of a batch that may be under way before the issuer waits for older ones. */
@@ -56,6 +60,7 @@ struct shmemi_ucx {
     pthread_mutex_t initiator_lock;
     struct shmemi_count operations; /* those that only a flush completes */
     struct shmemi_count fences;     /* settled: a flush has followed */
+    atomic_bool stores_lag;         /* UCX's operations may overtake those of store.c */
 };
 
 extern struct shmemi_ucx shmemi_ucx;
@@ -65,7 +70,10 @@ struct shmemi_ucx_target {
     atomic_bool ready;      /* the rest is valid */
     atomic_bool by_request; /* gdr: not reached after all */
     bool is_gdr;            /* the driver is gdr, not ucx */
-    atomic_bool is_native;  /* gdr: known to be reached by RDMA */
+    bool stores;            /* UCX would emulate puts: small ones are messages of our own (store.c) */
+    uint32_t region;
+    int pe;
+    atomic_bool is_native; /* gdr: known to be reached by RDMA */
     ucp_ep_h endpoint;
     ucp_rkey_h key;
     uint64_t address;
@@ -146,6 +154,8 @@ void shmemi_ucx_key_close(void);
 /* Fetch the peer's key. Any thread; returns when the target is ready. -ENOTSUP, not logged: the peer does not expose
  * its copy of a mapped object. */
 int shmemi_ucx_target_open(const struct shmemi_view *view);
+/* Where these bytes of this PE's heap or static data are; NULL if they are not exposed. With the service lock held. */
+char *shmemi_ucx_exposed(uint32_t region, uint64_t offset, size_t nbytes);
 void shmemi_ucx_target_close(struct shmemi_ucx_target *target);
 
 static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
@@ -197,18 +207,37 @@ int shmemi_ucx_put_strided(struct shmemi_context *context, const struct shmemi_v
 int shmemi_ucx_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *dest, const struct shmemi_shape *shape);
 
-/* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. */
-int shmemi_ucx_start(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target, size_t offset,
-                     struct shmemi_ucx_local local, size_t nbytes, struct shmemi_ucx_batch *batch);
-int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target,
-                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch);
+/* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. Small puts may be complete
+ * locally on return, and are counted in the context instead. */
+int shmemi_ucx_start(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                     const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local local,
+                     size_t nbytes, struct shmemi_ucx_batch *batch);
+int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                          const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                          struct shmemi_ucx_batch *batch);
 /* Wait for the batch. Returns rc if that is an error, else the batch's first error. */
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
 /* Called after an operation has been started that may still be under way. */
 void shmemi_ucx_note_pending(struct shmemi_context *context);
 
+/* Free the buffers of small gets. */
+void shmemi_ucx_landings_close(void);
+
 /* Complete the one-sided operations of all contexts that were posted before the call. */
 int shmemi_ucx_flush(void);
+
+/* ---- store.c ----------------------------------------------------------------------------------------------------- */
+
+enum { SHMEMI_UCX_STORE_MAX = SHMEMI_WHOLE_WORDS_MAX };
+
+/* Put up to SHMEMI_UCX_STORE_MAX bytes of host memory; complete locally on return, and at the peer when the batch is. It
+ * keeps its order with UCX's operations on the same peer as if it were one of them. */
+int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
+                     struct shmemi_ucx_batch *batch);
+/* Fail those to this PE; with the initiator lock held. */
+void shmemi_ucx_stores_peer_lost(int pe);
+int shmemi_ucx_store_open(void);
+void shmemi_ucx_store_close(void); /* after the workers */
 
 /* ---- amo.c ------------------------------------------------------------------------------------------------------- */
 
@@ -221,8 +250,15 @@ void shmemi_ucx_words_close(void);
 
 /* ---- transports.c ------------------------------------------------------------------------------------------------ */
 
-enum shmemi_ucx_rdma { SHMEMI_UCX_NO_RDMA, SHMEMI_UCX_RDMA, SHMEMI_UCX_RDMA_UNKNOWN };
+enum shmemi_ucx_rdma {
+    SHMEMI_UCX_NO_RDMA,
+    SHMEMI_UCX_MAPPED, /* no RDMA, but the peer's memory may be mapped here */
+    SHMEMI_UCX_RDMA,
+    SHMEMI_UCX_RDMA_UNKNOWN,
+};
 
+/* What the name of a transport says (endpoint.c), together with what others have said before. */
+enum shmemi_ucx_rdma shmemi_ucx_with_transport(enum shmemi_ucx_rdma before, const char *name);
 /* Does the endpoint reach its peer's memory by RDMA? With the initiator lock held. */
 enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 

@@ -115,6 +115,14 @@ static struct exposure **find(uint32_t region)
     return link;
 }
 
+char *shmemi_ucx_exposed(uint32_t region, uint64_t offset, size_t nbytes)
+{
+    const struct exposure *exposure = region < SHMEMI_REGION_FIRST_MAPPED ? *find(region) : NULL;
+    if (!exposure || offset > exposure->size || nbytes > exposure->size - offset)
+        return NULL;
+    return (char *)exposure->address + offset;
+}
+
 int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p)
 {
     struct exposure *exposure = calloc(1, sizeof *exposure);
@@ -310,6 +318,18 @@ static int await(const struct shmemi_view *view)
     return -EINVAL;
 }
 
+/* How puts reach the peer: by an adapter that stores words whole, or by UCX's messages, which do not. With the initiator
+ * lock held. */
+static void choose_stores(struct shmemi_ucx_target *target)
+{
+    enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(target->endpoint);
+    target->stores = !target->is_gdr && (rdma == SHMEMI_UCX_NO_RDMA || rdma == SHMEMI_UCX_MAPPED);
+    shmemi_debug("small puts to region %u of PE %d are %s", target->region, target->pe,
+                 target->stores ? "messages, since there is no RDMA" : "left to UCX");
+    if (target->stores && rdma == SHMEMI_UCX_MAPPED)
+        atomic_store_explicit(&shmemi_ucx.stores_lag, true, memory_order_relaxed);
+}
+
 static int unpack(const struct shmemi_view *view, ucp_ep_h endpoint)
 {
     struct shmemi_ucx_target *target = view->data;
@@ -318,6 +338,7 @@ static int unpack(const struct shmemi_view *view, ucp_ep_h endpoint)
     if (status == UCS_OK) {
         target->endpoint = endpoint;
         target->address = fetch.answer.address;
+        choose_stores(target);
         target->next = ready_targets;
         target->link = &ready_targets;
         if (target->next)

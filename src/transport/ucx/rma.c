@@ -29,6 +29,8 @@ int shmemi_ucx_attach_view(struct shmemi_view *view, bool is_gdr)
         return -ENOMEM;
     }
     target->is_gdr = is_gdr;
+    target->region = view->region;
+    target->pe = view->pe;
     view->data = target;
     view->mapped = NULL;
     return 0;
@@ -78,9 +80,12 @@ static struct shmemi_ucx_local local_end(const struct shmemi_place *place)
     return (struct shmemi_ucx_local){(char *)place->address, is_host ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA};
 }
 
-int shmemi_ucx_start(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target, size_t offset,
-                     struct shmemi_ucx_local local, size_t nbytes, struct shmemi_ucx_batch *batch)
+int shmemi_ucx_start(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                     const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local local,
+                     size_t nbytes, struct shmemi_ucx_batch *batch)
 {
+    if (direction == SHMEMI_UCX_PUT && target->stores && nbytes <= SHMEMI_UCX_STORE_MAX)
+        return shmemi_ucx_store(target, offset, local.address, nbytes, &context->network);
     ucp_request_param_t param;
     const uint64_t peer = target->address + offset;
     transfer_param(batch, &local, nbytes, &param);
@@ -99,15 +104,16 @@ static bool is_dense(const struct shmemi_ucx_rows *rows)
     return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
 }
 
-int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, const struct shmemi_ucx_target *target,
-                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch)
+int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, struct shmemi_context *context,
+                          const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
+                          struct shmemi_ucx_batch *batch)
 {
     struct shmemi_ucx_local row = rows->memory;
     int rc = 0;
     if (is_dense(rows))
-        return shmemi_ucx_start(direction, target, rows->offset, row, rows->width * rows->rows, batch);
+        return shmemi_ucx_start(direction, context, target, rows->offset, row, rows->width * rows->rows, batch);
     for (size_t i = 0; i < rows->rows && !rc; i++, row.address += rows->memory_pitch)
-        rc = shmemi_ucx_start(direction, target, rows->offset + i * rows->peer_pitch, row, rows->width, batch);
+        rc = shmemi_ucx_start(direction, context, target, rows->offset + i * rows->peer_pitch, row, rows->width, batch);
     return rc;
 }
 
@@ -125,12 +131,109 @@ int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
     return rc ? rc : waited;
 }
 
+static bool is_small(const struct shmemi_place *mine, size_t nbytes)
+{
+    return nbytes <= SHMEMI_WHOLE_WORDS_MAX && mine->memory == &shmemi_memory_host;
+}
+
+/* A small get goes through memory of ours: UCX may store words of its destination twice (base/copy_bytes.h). */
+static int get_small(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
+                     const struct shmemi_place *mine, const struct shmemi_shape *shape)
+{
+    char bytes[SHMEMI_WHOLE_WORDS_MAX];
+    const struct shmemi_place here = shmemi_place_host(bytes);
+    struct shmemi_ucx_batch batch = {0};
+    struct shmemi_ucx_rows rows = {
+        .width = shape->width,
+        .rows = shape->rows,
+        .offset = offset,
+        .peer_pitch = shape->source_pitch,
+        .memory = {bytes, UCS_MEMORY_TYPE_HOST},
+        .memory_pitch = shape->width,
+    };
+    struct shmemi_shape unpack = *shape;
+    unpack.source_pitch = shape->width;
+    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(SHMEMI_UCX_GET, context, target, &rows, &batch), &batch);
+    return rc ? rc : shmemi_memory_host.copy(mine, &here, &unpack);
+}
+
+/* The same for a get that quiet completes. */
+struct landing {
+    struct landing *next;
+    struct shmemi_ucx_batch *batch;
+    void *dest;
+    size_t nbytes;
+    char bytes[SHMEMI_WHOLE_WORDS_MAX];
+};
+
+static struct landing *free_landings; /* under the initiator lock */
+
+static void land(struct landing *landing, ucs_status_t status)
+{
+    if (status == UCS_OK)
+        shmemi_copy_bytes(landing->dest, landing->bytes, landing->nbytes);
+    landing->next = free_landings;
+    free_landings = landing;
+}
+
+static void on_landed(void *request, ucs_status_t status, void *user_data)
+{
+    struct landing *landing = user_data;
+    struct shmemi_ucx_batch *batch = landing->batch;
+    ucp_request_free(request);
+    land(landing, status);
+    shmemi_ucx_batch_done(batch, status);
+}
+
+static struct landing *take_landing(void)
+{
+    struct landing *landing = free_landings;
+    if (landing)
+        free_landings = landing->next;
+    else if (!(landing = malloc(sizeof *landing)))
+        shmemi_fatal("out of memory for a get");
+    return landing;
+}
+
+static int start_small_get(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
+                           void *dest, size_t nbytes)
+{
+    ucp_request_param_t param;
+    shmemi_ucx_batch_param(&context->network, &param);
+    shmemi_ucx_batch_limit(&context->network);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    struct landing *landing = take_landing();
+    landing->batch = &context->network;
+    landing->dest = dest;
+    landing->nbytes = nbytes;
+    param.cb.send = on_landed;
+    param.user_data = landing;
+    ucs_status_ptr_t request =
+        ucp_get_nbx(target->endpoint, landing->bytes, nbytes, target->address + offset, target->key, &param);
+    if (!request || UCS_PTR_IS_ERR(request))
+        land(landing, UCS_PTR_STATUS(request));
+    int rc = shmemi_ucx_batch_add(&context->network, request, "get");
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+void shmemi_ucx_landings_close(void)
+{
+    while (free_landings) {
+        struct landing *landing = free_landings;
+        free_landings = landing->next;
+        free(landing);
+    }
+}
+
 /* A transfer with memory that UCX reaches. */
 static int transfer_directly(enum shmemi_ucx_direction direction, struct shmemi_context *context,
                              const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
                              const struct shmemi_shape *shape)
 {
     const bool is_put = direction == SHMEMI_UCX_PUT;
+    if (!is_put && is_small(mine, shape->width * shape->rows))
+        return get_small(context, target, offset, mine, shape);
     struct shmemi_ucx_batch batch = {0};
     struct shmemi_ucx_rows rows = {
         .width = shape->width,
@@ -140,7 +243,7 @@ static int transfer_directly(enum shmemi_ucx_direction direction, struct shmemi_
         .memory = local_end(mine),
         .memory_pitch = is_put ? shape->source_pitch : shape->dest_pitch,
     };
-    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(direction, target, &rows, &batch), &batch);
+    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(direction, context, target, &rows, &batch), &batch);
     if (is_put)
         shmemi_ucx_note_pending(context);
     return rc;
@@ -215,7 +318,10 @@ static int start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context 
     int rc = nbytes && is_reached(view, mine) ? find_target(view, &target) : -ENOTSUP;
     if (rc)
         return rc;
-    rc = shmemi_ucx_start(direction, target, offset, local_end(mine), nbytes, &context->network);
+    if (direction == SHMEMI_UCX_GET && is_small(mine, nbytes))
+        rc = start_small_get(context, target, offset, (void *)mine->address, nbytes);
+    else
+        rc = shmemi_ucx_start(direction, context, target, offset, local_end(mine), nbytes, &context->network);
     shmemi_ucx_note_pending(context);
     return rc;
 }
@@ -238,10 +344,13 @@ int shmemi_ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view 
 
 /* ---- Order and completion ---------------------------------------------------------------------------------------- */
 
+static int ucx_quiet(struct shmemi_context *context);
+
 /* Orders UCX's one-sided operations among themselves; a request that follows waits for them first (request.c). */
 static int ucx_fence(struct shmemi_context *context)
 {
-    (void)context;
+    if (atomic_load_explicit(&shmemi_ucx.stores_lag, memory_order_relaxed))
+        return ucx_quiet(context);
     shmemi_count_issue(&shmemi_ucx.fences);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_t status = ucp_worker_fence(shmemi_ucx.initiator);

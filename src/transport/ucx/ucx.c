@@ -285,6 +285,8 @@ int shmemi_ucx_open(void)
     if (!rc)
         rc = shmemi_ucx_pulse_open();
     if (!rc)
+        rc = shmemi_ucx_store_open();
+    if (!rc)
         rc = shmemi_ucx_publish_address();
     if (rc) {
         shmemi_ucx_request_close();
@@ -341,9 +343,11 @@ void shmemi_ucx_close(void)
     wait_until(&closes, deadline);
     atomic_store(&shmemi_ucx.is_open, false);
     shmemi_ucx_words_close();
+    shmemi_ucx_landings_close();
     shmemi_ucx_bounce_close();
     shmemi_ucx_request_close();
     destroy();
+    shmemi_ucx_store_close();
     shmemi_ucx_messages_close();
     pthread_mutex_destroy(&shmemi_ucx.service_lock);
 }
