@@ -2,8 +2,9 @@
  *
  * Letters with descriptors that come to the mailbox of this PE: those of its two neighbours, changed or not, with more
  * or fewer descriptors of any kind, and any other datagram, over real sockets. What is received is what a neighbour has
- * announced, or nothing; every descriptor that came is handed over or closed. The real file, with two calls replaced:
- * waiting lets the next letter arrive, and time passes when there is none.
+ * announced, or nothing; every descriptor that came is handed over or closed. The real file, with three calls
+ * replaced: waiting lets the next letter arrive, time passes when there is none, and what is sent goes to a neighbour
+ * that is here.
  */
 #define _GNU_SOURCE
 #include "fuzz.h"
@@ -19,15 +20,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 static void next_letter(unsigned *spins);
 static uint64_t time_here(void);
+static ssize_t send_to_neighbour(int fd, const struct msghdr *message, int flags);
 
 #define shmemi_progress next_letter
 #define shmemi_clock time_here
+#define sendmsg send_to_neighbour
 #include "transport/mailbox.c"
 #undef shmemi_progress
 #undef shmemi_clock
+#undef sendmsg
 
 enum { PES = 3, MOST_FILES = 256, MOST_LETTERS = 24 };
 
@@ -37,7 +43,7 @@ static struct {
     int sockets[PES]; /* of the neighbours; -1: none */
     int stranger;     /* sends what no neighbour sends */
     uint64_t time;
-    int n_letters;
+    int n_letters, n_sent;
 } node;
 
 static uint64_t time_here(void)
@@ -55,13 +61,35 @@ static unsigned count_files(void)
 
 /* ---- Neighbours -------------------------------------------------------------------------------------------------- */
 
-static int make_socket(int pe)
+/* A socket whose name the kernel chooses. */
+static int make_socket(void)
+{
+    const struct sockaddr_un any = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ALWAYS(fd >= 0 && !bind(fd, (const struct sockaddr *)&any, sizeof any.sun_family));
+    return fd;
+}
+
+static socklen_t address_of(int fd, struct sockaddr_un *address)
+{
+    socklen_t length = sizeof *address;
+    ALWAYS(!getsockname(fd, (struct sockaddr *)address, &length));
+    return length;
+}
+
+/* To the neighbours in turn; some have no socket. */
+static ssize_t send_to_neighbour(int fd, const struct msghdr *message, int flags)
 {
     struct sockaddr_un address;
-    socklen_t length = shmemi_node_address(pe, PURPOSE, &address);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ALWAYS(fd >= 0 && !bind(fd, (struct sockaddr *)&address, length));
-    return fd;
+    struct msghdr copy = *message;
+    int to = node.sockets[1 + node.n_sent++ % (PES - 1)];
+    if (to < 0) {
+        errno = ECONNREFUSED;
+        return -1;
+    }
+    copy.msg_name = &address;
+    copy.msg_namelen = address_of(to, &address);
+    return sendmsg(fd, &copy, flags);
 }
 
 /* Memory, a pipe, a device, a folder or a socket. */
@@ -121,7 +149,7 @@ static void send_letter(struct fuzz_input *input)
             larger[fuzz_below(input, sizeof envelope.letter)] = (char)fuzz_byte(input);
     envelope.vector = (struct iovec){larger, odd % 8 ? sizeof envelope.letter : fuzz_below(input, sizeof larger)};
     envelope.message.msg_name = &address;
-    envelope.message.msg_namelen = shmemi_node_address(0, PURPOSE, &address);
+    envelope.message.msg_namelen = address_of(mailbox, &address);
     int from = fuzz_byte(input) & 1 && node.sockets[rank] >= 0 ? node.sockets[rank] : node.stranger;
     (void)!sendmsg(from, &envelope.message, MSG_DONTWAIT | MSG_NOSIGNAL);
     shmemi_descriptors_close(&enclosed);
@@ -155,7 +183,8 @@ static void open_node(void)
     shmemi_job.n_pes = shmemi_job.node_n_pes = PES;
     shmemi_job.node_pes = node_pes;
     shmemi_job.node_rank = 0;
-    shmemi_job.key = (uint64_t)getpid() << 32 | 0x66757a7a; /* its sockets are nobody else's */
+    const uint64_t key = (uint64_t)getpid() << 32 | 0x66757a7a; /* its sockets are nobody else's */
+    memcpy(&shmemi_job.key, &key, sizeof key);
     shmemi_settings.timeout = 1;
     node.stranger = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
@@ -168,7 +197,7 @@ static void make_labels(struct fuzz_input *input)
         uint8_t what = fuzz_byte(input);
         node.labels[rank] = (struct shmemi_mailbox_label){.token = what >= 240 ? 0 : 77 + (uint64_t)rank};
         node.labels[rank].n_enclosed = what % 32 < 31 ? what % 4 : SHMEMI_DESCRIPTORS_MAX;
-        node.sockets[rank] = what & 32 ? make_socket(rank) : -1;
+        node.sockets[rank] = what & 32 ? make_socket() : -1;
     }
 }
 
@@ -193,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned n_files = count_files();
     node.input = &input;
     node.time = 0;
-    node.n_letters = 0;
+    node.n_letters = node.n_sent = 0;
     make_labels(&input);
     mine = (struct shmemi_descriptors){.count = (unsigned)fuzz_below(&input, 3)};
     for (unsigned i = 0; i < mine.count; i++)
