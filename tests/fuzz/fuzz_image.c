@@ -114,7 +114,11 @@ static void scatter(struct fuzz_input *input, const struct target *target)
 static struct target *take_target(uint64_t seed)
 {
     static struct target targets[TARGETS];
+    static bool is_open;
     struct target *target = &targets[seed];
+    if (!is_open)
+        atexit(shmemi_types_close);
+    is_open = true;
     if (!target->random)
         open_target(target, seed);
     shmemi_image_scatter(&target->graph, 0, target->good, target->graph.size);
