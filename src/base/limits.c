@@ -9,6 +9,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,11 +19,15 @@ static const struct {
     int error;
     const char *text;
 } remedies[] = {
-    {EAGAIN, "; there may be no more processes and threads: raise ulimit -u, or pids.max of the control group"},
+    {EAGAIN,
+     "; there may be no more processes and threads, or no more addresses for them: raise ulimit -u, pids.max of "
+     "the control group, or ulimit -v"},
     {EMFILE, "; raise the limit of open files (ulimit -n)"},
     {ENFILE, "; the machine's table of open files is full (fs.file-max)"},
     {EFBIG, "; raise the limit of file sizes, which counts for shared memory, too (ulimit -f unlimited)"},
     {ENOSPC, "; the disk is full, or the quota used up"},
+    {EPERM, "; something like the seccomp profile of a container forbids it"},
+    {ENOSYS, "; the kernel, or the seccomp profile of a container, does not offer it"},
     {EROFS, "; choose a place that can be written to"},
 };
 
@@ -52,6 +59,46 @@ int shmemi_memory_file_resize(int fd, size_t size)
     if (has_limit)
         setrlimit(RLIMIT_FSIZE, &before);
     return rc;
+}
+
+static void *pass(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+int shmemi_threads_check(unsigned n)
+{
+    pthread_t thread[4];
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    sigset_t all, before;
+    unsigned started = 0;
+    int error = 0;
+    sigfillset(&all); /* the program's signals are not for these threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&lock);
+    while (!error && started < n && started < 4) {
+        error = pthread_create(&thread[started], NULL, pass, &lock);
+        started += !error;
+    }
+    pthread_mutex_unlock(&lock);
+    while (started)
+        pthread_join(thread[--started], NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        shmemi_error("cannot start a thread: %s%s", strerror(error), shmemi_remedy(error));
+    return -error;
+}
+
+void shmemi_standard_files_fill(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
 }
 
 /* The lowest free number: about as many files as are open. */

@@ -20,6 +20,14 @@ bool shmemi_file_may_have(size_t size);
  * 0, or -errno: -EFBIG when the hard limit is too low. */
 int shmemi_memory_file_resize(int fd, size_t size);
 
+/* Whether this process may have so many more threads, at most 4. 0, or -EAGAIN, which is logged. Libraries that cannot
+ * start a thread abort, or write pages. */
+int shmemi_threads_check(unsigned n);
+
+/* Open those of the files 0, 1 and 2 that are closed: what is opened later would get their numbers, and lines that are
+ * meant for stderr would be written into it. */
+void shmemi_standard_files_fill(void);
+
 /* See to it that this process can open about so many more files: raises the soft limit when it has to, and as far as
  * the hard one allows. Returns how many more it can open. */
 size_t shmemi_descriptors_reserve(size_t wanted);

@@ -4,6 +4,7 @@
  */
 #include "instrument/trace_file.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
 
@@ -52,26 +53,24 @@ static int fail(struct shmemi_trace_file *file, const char *what)
 {
     int rc = -errno;
     if (!file->failed)
-        shmemi_error("SHMEM_TRACE: cannot %s %s: %m", what, file->path);
+        shmemi_error("SHMEM_TRACE: cannot %s %s: %m%s", what, file->path, shmemi_remedy(-rc));
     file->failed = true;
     return rc;
 }
 
-int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name)
+static bool is_plain(int fd)
 {
-    *file = (struct shmemi_trace_file){.fd = -1};
-    make_path(file->path, name, shmemi_job.pe);
-    file->fd = open(file->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file->fd < 0)
-        return fail(file, "make");
-    if (pwrite(file->fd, HEAD, HEAD_BYTES, 0) != HEAD_BYTES)
-        fail(file, "write");
-    file->length = HEAD_BYTES;
-    return 0;
+    struct stat status;
+    return !fstat(fd, &status) && S_ISREG(status.st_mode);
 }
 
+/* What lies beyond the limit of file sizes is not even tried: a signal would kill the process. */
 static int write_at(struct shmemi_trace_file *file, const char *bytes, size_t size, off_t at)
 {
+    if (is_plain(file->fd) && !shmemi_file_may_have((size_t)at + size)) {
+        errno = EFBIG;
+        return fail(file, "write");
+    }
     while (size) {
         ssize_t done = pwrite(file->fd, bytes, size, at);
         if (done < 0 && errno == EINTR)
@@ -83,6 +82,30 @@ static int write_at(struct shmemi_trace_file *file, const char *bytes, size_t si
         size -= (size_t)done;
     }
     return 0;
+}
+
+int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name)
+{
+    *file = (struct shmemi_trace_file){.fd = -1};
+    make_path(file->path, name, shmemi_job.pe);
+    file->fd = open(file->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file->fd < 0)
+        return fail(file, "make");
+    file->length = HEAD_BYTES;
+    if (write_at(file, HEAD, HEAD_BYTES, 0) && is_plain(file->fd))
+        unlink(file->path);
+    return 0;
+}
+
+/* The disk was full in the midst of a write: put the end of the array back where it was, in bytes that the file has. */
+static void end_early(struct shmemi_trace_file *file)
+{
+    if (!is_plain(file->fd))
+        return;
+    bool is_whole = shmemi_file_may_have((size_t)file->length + TAIL_BYTES) &&
+                    pwrite(file->fd, TAIL, TAIL_BYTES, file->length) == TAIL_BYTES;
+    if (!is_whole || ftruncate(file->fd, file->length + TAIL_BYTES))
+        unlink(file->path); /* an open array is of no use */
 }
 
 /* A single write replaces the old end of the array, so the file is complete JSON before and after it. */
@@ -97,7 +120,9 @@ int shmemi_trace_file_append(struct shmemi_trace_file *file, char *elements, siz
     elements += is_first; /* without its comma */
     size -= is_first;
     int rc = write_at(file, elements, size + TAIL_BYTES, file->length);
-    if (!rc)
+    if (rc)
+        end_early(file);
+    else
         file->length += (off_t)size;
     return rc;
 }
@@ -143,7 +168,7 @@ static int take_part(struct shmemi_trace_file *whole, const char *name, int pe)
     int rc = size < HEAD_BYTES + TAIL_BYTES ? -ENOENT : append_part(whole, part, size);
     if (part >= 0)
         close(part);
-    if (rc)
+    if (rc && !whole->failed)
         shmemi_warn("SHMEM_TRACE: %s is not complete here: the files of the PEs stay as they are", path);
     return rc;
 }
@@ -160,7 +185,6 @@ static void remove_parts(const char *name)
 void shmemi_trace_files_merge(const char *name)
 {
     struct shmemi_trace_file whole = {.fd = -1};
-    struct stat status;
     if (is_apart(name))
         return;
     make_path(whole.path, name, -1);
@@ -175,10 +199,10 @@ void shmemi_trace_files_merge(const char *name)
         rc = take_part(&whole, name, pe);
     if (!rc)
         rc = write_at(&whole, TAIL, TAIL_BYTES, whole.length);
-    bool is_plain = !fstat(whole.fd, &status) && S_ISREG(status.st_mode);
+    bool is_regular = is_plain(whole.fd);
     shmemi_trace_file_close(&whole);
     if (!rc && !whole.failed)
         remove_parts(name);
-    else if (is_plain) /* a regular file, not, say, /dev/stdout */
+    else if (is_regular) /* not, say, /dev/stdout */
         unlink(whole.path);
 }

@@ -62,14 +62,14 @@ static void introduce(void)
     shmemi_settings_print(stderr);
 }
 
-/* UCX opens about 16 files, and some for each peer that it connects to; when it cannot, it says little or aborts. */
-static int check_descriptors(void)
+/* Files and threads. UCX opens about 16 files, and some for each peer that it connects to; it aborts when it cannot. */
+static int check_limits(void)
 {
     const bool has_network = shmemi_job.n_nodes > 1;
     const size_t least = has_network ? 24 : 8, wanted = least + (has_network ? 2 * (size_t)shmemi_job.n_pes : 0);
     size_t left = shmemi_descriptors_reserve(wanted);
     if (left >= least)
-        return 0;
+        return shmemi_threads_check(has_network ? 2 : 1); /* our own, and one of UCX */
     shmemi_error("only %zu more files can be opened, but %zu are needed%s", left, least, shmemi_remedy(EMFILE));
     return -EMFILE;
 }
@@ -85,7 +85,7 @@ static int prepare(void)
     if (!rc)
         rc = shmemi_job_form_nodes();
     if (!rc)
-        rc = check_descriptors();
+        rc = check_limits();
     if (!rc)
         rc = shmemi_node_bind(shmemi_symmetric_heap_bytes());
     if (!rc)
@@ -116,7 +116,10 @@ static int prepare_and_meet(void)
 
 static int open_library(void)
 {
-    int rc = shmemi_job_open();
+    shmemi_standard_files_fill();
+    int rc = shmemi_threads_check(1); /* of the launcher's library */
+    if (!rc)
+        rc = shmemi_job_open();
     if (!rc)
         rc = prepare_and_meet();
     if (!rc)
