@@ -68,6 +68,10 @@ static int check_limits(void)
     const bool has_network = shmemi_job.n_nodes > 1;
     const size_t least = has_network ? 24 : 8, wanted = least + (has_network ? 2 * (size_t)shmemi_job.n_pes : 0);
     size_t left = shmemi_descriptors_reserve(wanted);
+    if (has_network && access("/proc/sys/net", R_OK)) {
+        shmemi_error("/proc is not there, and the network (UCX) needs it: mount it");
+        return -ENOENT;
+    }
     if (left >= least)
         return shmemi_threads_check(has_network ? 2 : 1); /* our own, and one of UCX */
     shmemi_error("only %zu more files can be opened, but %zu are needed%s", left, least, shmemi_remedy(EMFILE));

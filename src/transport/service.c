@@ -135,7 +135,7 @@ static int start_thread(void)
     /* the program's signals are not for this thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&service.thread, NULL, service_main, NULL);
+    int rc = shmemi_thread_create(&service.thread, NULL, service_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -rc;
 }

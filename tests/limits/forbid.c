@@ -44,13 +44,8 @@ static const struct {
     CALL(memfd_create),
     CALL(sched_setaffinity),
     CALL(sched_getaffinity),
-    CALL(getrandom),
     CALL(mlock),
-    CALL(clone),
-    CALL(clone3),
-    CALL(futex_waitv),
-    CALL(rseq),
-    CALL(membarrier),
+    CALL(getrandom),
 };
 
 static const struct {

@@ -13,6 +13,7 @@
 #include "transport/staged/staged.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
@@ -46,11 +47,26 @@ static int verify(const struct shmemi_share *share)
     return token == shmemi_job.key ? 0 : -ESRCH;
 }
 
+/* Is it that PE of the job? In its own PID namespace (a container for each PE) it has another pid than the one it knows,
+ * and that one may be this process's, or another PE's. */
+static int verify_number(const struct shmemi_share *share, int pe)
+{
+    int number = -1;
+    const uint64_t job = share->token_address - offsetof(struct shmemi_job, key);
+    struct iovec local = {&number, sizeof number};
+    struct iovec remote = {(void *)(uintptr_t)(job + offsetof(struct shmemi_job, pe)), sizeof number};
+    if (process_vm_readv(share->pid, &local, 1, &remote, 1, 0) != sizeof number)
+        return -errno;
+    return number == pe ? 0 : -ESRCH;
+}
+
 static int cma_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     if (!share || view->place.memory != &shmemi_memory_host)
         return -ENOTSUP;
     int rc = verify(share);
+    if (!rc)
+        rc = verify_number(share, view->pe);
     if (rc) {
         errno = -rc;
         shmemi_info("static data of PE %d goes through its owner: process_vm_readv: %m", view->pe);

@@ -179,9 +179,9 @@ static int start(void)
     use_any_core(&attributes);
     sigfillset(&all); /* signals are handled by the program's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&agent.thread, &attributes, agent_main, NULL);
+    int rc = shmemi_thread_create(&agent.thread, &attributes, agent_main, NULL);
     if (rc == EINVAL) /* the PE may use none of these cores */
-        rc = pthread_create(&agent.thread, NULL, agent_main, NULL);
+        rc = shmemi_thread_create(&agent.thread, NULL, agent_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (rc)
