@@ -39,7 +39,17 @@ fail() {
     goes_on || kill -s ALRM $$
 }
 
+# oom_kills: how many processes the kernel of this machine has killed for want of memory, in control groups or altogether
+oom_kills() {
+    local name n
+    while read -r name n; do [ "$name" != oom_kill ] || echo "$n"; done 2>/dev/null </proc/vmstat
+}
+oom_kills_before=$(oom_kills)
+
 signal_text() {
+    case $1 in
+        9) [ "$(oom_kills)" = "$oom_kills_before" ] || { echo 'Killed: out of memory?'; return; } ;;
+    esac
     case $1 in
         1) echo Hangup ;; 2) echo Interrupt ;; 3) echo Quit ;; 4) echo 'Illegal instruction' ;; 6) echo Aborted ;;
         7) echo 'Bus error' ;; 8) echo 'Floating point exception' ;; 9) echo Killed ;; 11) echo 'Segmentation fault' ;;
