@@ -384,26 +384,6 @@ static void ask_over_network(struct fuzz_input *input)
         atomic_store(&shmemi_node_control(1)->slot_state[request.slot], SHMEMI_SLOT_FREE);
 }
 
-static void answer_over_network(struct fuzz_input *input)
-{
-    struct shmemi_ucx_answer answer;
-    memset(&answer, 0, sizeof answer);
-    answer.job_key = shmemi_job.key;
-    answer.owner = (uint32_t)fuzz_below(input, PES + 1);
-    answer.slot = (uint16_t)fuzz_below(input, SLOTS + 1);
-    if (fuzz_byte(input) & 1)
-        answer.slot = (uint16_t)(SHMEMI_SLOT_NONE + (fuzz_byte(input) & 1));
-    answer.status = fuzz_byte(input) >= 200 ? -EIO : 0;
-    size_t size = fuzz_byte(input) & 1 ? fuzz_below(input, CHUNK * 2) : fuzz_byte(input) & 1 ? 8 : 0;
-    uint8_t odd = fuzz_byte(input);
-    if (odd >= 240)
-        ((uint8_t *)&answer)[fuzz_below(input, sizeof answer)] = fuzz_byte(input);
-    char *data = fuzz_memory(size);
-    memset(data, 5, size);
-    network_deliver(input, SHMEMI_UCX_AM_ANSWER, &answer, odd == 239 ? fuzz_below(input, sizeof answer) : sizeof answer,
-                    data, size);
-}
-
 static void free_slots(void)
 {
     for (unsigned i = 0; i < SLOTS; i++)
@@ -426,7 +406,7 @@ static unsigned advance(void)
 
 static void step(struct fuzz_input *input)
 {
-    switch (fuzz_byte(input) % 16) {
+    switch (fuzz_byte(input) % 20) {
     case 0 ... 3:
         send_by_ring(input);
         break;
@@ -437,7 +417,7 @@ static void step(struct fuzz_input *input)
         ask_over_network(input);
         break;
     case 9:
-        answer_over_network(input);
+        network_answer(input);
         break;
     case 10:
         network_ask_key(input);
@@ -450,6 +430,12 @@ static void step(struct fuzz_input *input)
         break;
     case 13:
         network_complete(input);
+        break;
+    case 14:
+        network_store(input, allow);
+        break;
+    case 15:
+        network_stores(input);
         break;
     default:
         advance();

@@ -199,6 +199,7 @@ const char *ucs_status_string(ucs_status_t status)
 int __wrap_shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
 bool __wrap_shmemi_ucx_peer_is_lost(int pe);
 void __wrap_shmemi_ucx_turn(unsigned *spins);
+enum shmemi_ucx_rdma __wrap_shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
 int __wrap_shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p)
 {
@@ -211,6 +212,12 @@ bool __wrap_shmemi_ucx_peer_is_lost(int pe)
 {
     (void)pe;
     return false;
+}
+
+enum shmemi_ucx_rdma __wrap_shmemi_ucx_is_rdma(ucp_ep_h endpoint)
+{
+    (void)endpoint;
+    return fuzz_byte(network.input) & 1 ? SHMEMI_UCX_RDMA : SHMEMI_UCX_NO_RDMA;
 }
 
 /* ---- Peers ------------------------------------------------------------------------------------------------------- */
@@ -236,7 +243,7 @@ static ucs_status_t call_handler(unsigned id, const void *header, size_t header_
 
 static bool is_for_initiator(unsigned id)
 {
-    return id == SHMEMI_UCX_AM_ANSWER || id == SHMEMI_UCX_AM_KEY_ANSWER;
+    return id == SHMEMI_UCX_AM_ANSWER || id == SHMEMI_UCX_AM_KEY_ANSWER || id == SHMEMI_UCX_AM_STORED;
 }
 
 void network_deliver(struct fuzz_input *input, unsigned id, const void *header, size_t header_size, char *payload,
@@ -251,6 +258,26 @@ void network_deliver(struct fuzz_input *input, unsigned id, const void *header, 
     if (call_handler(id, header, header_size, message, choice) == UCS_OK)
         forget_message(message);
     pthread_mutex_unlock(lock);
+}
+
+void network_answer(struct fuzz_input *input)
+{
+    struct shmemi_ucx_answer answer;
+    memset(&answer, 0, sizeof answer);
+    answer.job_key = shmemi_job.key;
+    answer.owner = (uint32_t)fuzz_below(input, PEERS + 1);
+    answer.slot = (uint16_t)fuzz_below(input, shmemi_staging.slots + 1);
+    if (fuzz_byte(input) & 1)
+        answer.slot = (uint16_t)(SHMEMI_SLOT_NONE + (fuzz_byte(input) & 1));
+    answer.status = fuzz_byte(input) >= 200 ? -EIO : 0;
+    size_t size = fuzz_byte(input) & 1 ? fuzz_below(input, shmemi_staging.chunk * 2) : fuzz_byte(input) & 1 ? 8 : 0;
+    uint8_t odd = fuzz_byte(input);
+    if (odd >= 240)
+        ((uint8_t *)&answer)[fuzz_below(input, sizeof answer)] = fuzz_byte(input);
+    char *data = fuzz_memory(size);
+    memset(data, 5, size);
+    network_deliver(input, SHMEMI_UCX_AM_ANSWER, &answer, odd == 239 ? fuzz_below(input, sizeof answer) : sizeof answer,
+                    data, size);
 }
 
 void network_ask_key(struct fuzz_input *input)
@@ -328,7 +355,7 @@ void network_open(char *const *region, const size_t *size, int n)
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&shmemi_ucx.service_lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
-    ALWAYS(!shmemi_ucx_request_open() && !shmemi_ucx_key_open());
+    ALWAYS(!shmemi_ucx_request_open() && !shmemi_ucx_key_open() && !shmemi_ucx_store_open());
     for (int i = 0; i < n - 1; i++)
         ALWAYS(!shmemi_ucx_expose_typed((uint32_t)i, region[i], size[i], UCS_MEMORY_TYPE_HOST, &cause));
 }
@@ -354,6 +381,7 @@ void network_lose_peers(void)
     for (int pe = 2; pe < PEERS; pe++) {
         pthread_mutex_lock(&shmemi_ucx.initiator_lock);
         shmemi_ucx_request_peer_lost(pe);
+        shmemi_ucx_stores_peer_lost(pe);
         pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     }
 }
@@ -367,4 +395,5 @@ void network_complete_all(void)
 void network_check_end(void)
 {
     ALWAYS(!network.messages && !network.n_operations && !shmemi_ucx_request_pending());
+    network_check_stores();
 }

@@ -17,6 +17,13 @@ void network_reset(struct fuzz_input *input);
 /* A message arrives. Takes the payload, which is from fuzz_memory. */
 void network_deliver(struct fuzz_input *input, unsigned id, const void *header, size_t header_size, char *payload,
                      size_t size);
+/* An answer to a request that this PE may have sent. */
+void network_answer(struct fuzz_input *input);
+/* network_stores.c: a peer's small put, which may write what is allowed by the function; small puts of this PE, and
+ * answers to them; at the end none is left. */
+void network_store(struct fuzz_input *input, void (*allow)(uint32_t region, uint64_t offset, uint64_t nbytes));
+void network_stores(struct fuzz_input *input);
+void network_check_stores(void);
 /* A peer asks for a key; this PE asks for one, and answers arrive that may be right. */
 void network_ask_key(struct fuzz_input *input);
 void network_fetch_key(struct fuzz_input *input);
