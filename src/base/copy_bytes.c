@@ -12,108 +12,88 @@ typedef uint32_t word_t __attribute__((may_alias, aligned(1)));
 typedef uint64_t long_t __attribute__((may_alias, aligned(1)));
 typedef uint64_t vector_t __attribute__((vector_size(16), may_alias, aligned(1)));
 
-enum { VECTOR = sizeof(vector_t), BLOCK = 4 * VECTOR };
+enum { VECTOR = sizeof(vector_t), ENDS = 64 };
 
-struct ends {
-    char *dest;
-    const char *source;
-    size_t left;
-};
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static inline void move_1(struct ends *ends)
+static ALWAYS_INLINE void move_1(char *dest, const char *source)
 {
-    *(volatile char *)ends->dest = *ends->source;
-    ends->dest++, ends->source++, ends->left--;
+    *(volatile char *)dest = *source;
 }
 
-static inline void move_2(struct ends *ends)
+static ALWAYS_INLINE void move_2(char *dest, const char *source)
 {
-    *(volatile half_t *)ends->dest = *(const half_t *)ends->source;
-    ends->dest += 2, ends->source += 2, ends->left -= 2;
+    *(volatile half_t *)dest = *(const half_t *)source;
 }
 
-static inline void move_4(struct ends *ends)
+static ALWAYS_INLINE void move_4(char *dest, const char *source)
 {
-    *(volatile word_t *)ends->dest = *(const word_t *)ends->source;
-    ends->dest += 4, ends->source += 4, ends->left -= 4;
+    *(volatile word_t *)dest = *(const word_t *)source;
 }
 
-static inline void move_8(struct ends *ends)
+static ALWAYS_INLINE void move_8(char *dest, const char *source)
 {
-    *(volatile long_t *)ends->dest = *(const long_t *)ends->source;
-    ends->dest += 8, ends->source += 8, ends->left -= 8;
+    *(volatile long_t *)dest = *(const long_t *)source;
 }
 
-static inline void move_16(struct ends *ends)
+static ALWAYS_INLINE void move_16(char *dest, const char *source)
 {
-    *(volatile vector_t *)ends->dest = *(const vector_t *)ends->source;
-    ends->dest += VECTOR, ends->source += VECTOR, ends->left -= VECTOR;
+    *(volatile vector_t *)dest = *(const vector_t *)source;
 }
 
-static inline void move_block(struct ends *ends)
+/* From a dest on that is aligned to 8 bytes, or that holds no word that is aligned. */
+static ALWAYS_INLINE void copy_aligned(char *dest, const char *source, size_t nbytes)
 {
-    const vector_t *source = (const vector_t *)ends->source;
-    volatile vector_t *dest = (volatile vector_t *)ends->dest;
-    const vector_t first = source[0], second = source[1], third = source[2], fourth = source[3];
-    dest[0] = first;
-    dest[1] = second;
-    dest[2] = third;
-    dest[3] = fourth;
-    ends->dest += BLOCK, ends->source += BLOCK, ends->left -= BLOCK;
+    size_t at = 0;
+#pragma GCC unroll 4
+    for (; at + VECTOR <= nbytes; at += VECTOR)
+        move_16(dest + at, source + at);
+    if (nbytes & 8)
+        move_8(dest + at, source + at), at += 8;
+    if (nbytes & 4)
+        move_4(dest + at, source + at), at += 4;
+    if (nbytes & 2)
+        move_2(dest + at, source + at), at += 2;
+    if (nbytes & 1)
+        move_1(dest + at, source + at);
 }
 
-/* Up to the first address in dest that is aligned to 8 bytes. */
-static inline void move_head(struct ends *ends)
+static __attribute__((noinline)) void copy_misaligned(char *dest, const char *source, size_t nbytes)
 {
-    if ((uintptr_t)ends->dest & 1 && ends->left)
-        move_1(ends);
-    if ((uintptr_t)ends->dest & 2 && ends->left >= 2)
-        move_2(ends);
-    if ((uintptr_t)ends->dest & 4 && ends->left >= 4)
-        move_4(ends);
+    size_t at = 0;
+    if ((uintptr_t)dest & 1)
+        move_1(dest, source), at = 1;
+    if ((uintptr_t)(dest + at) & 2 && nbytes - at >= 2)
+        move_2(dest + at, source + at), at += 2;
+    if ((uintptr_t)(dest + at) & 4 && nbytes - at >= 4)
+        move_4(dest + at, source + at), at += 4;
+    copy_aligned(dest + at, source + at, nbytes - at);
 }
 
-static inline void move_rest(struct ends *ends)
+static ALWAYS_INLINE void copy_small(char *dest, const char *source, size_t nbytes)
 {
-    while (ends->left >= BLOCK)
-        move_block(ends);
-    while (ends->left >= VECTOR)
-        move_16(ends);
-    if (ends->left >= 8)
-        move_8(ends);
-    if (ends->left >= 4)
-        move_4(ends);
-    if (ends->left >= 2)
-        move_2(ends);
-    if (ends->left)
-        move_1(ends);
+    if (shmemi_unlikely((uintptr_t)dest % 8 && nbytes))
+        copy_misaligned(dest, source, nbytes);
+    else
+        copy_aligned(dest, source, nbytes);
 }
 
-static inline void copy_small(void *dest, const void *source, size_t nbytes)
+/* The words at both ends by moves of our own, and the last ones last; those in the middle by the C library. */
+static __attribute__((noinline)) void copy_large(char *dest, const char *source, size_t nbytes)
 {
-    struct ends ends = {dest, source, nbytes};
-    if (shmemi_unlikely((uintptr_t)dest % 8))
-        move_head(&ends);
-    move_rest(&ends);
-}
-
-/* The words at both ends by moves of our own, and the last ones last; whole blocks in the middle by the C library. */
-static void copy_large(char *dest, const char *source, size_t nbytes)
-{
-    const size_t head = -(uintptr_t)dest % BLOCK + BLOCK, middle = (nbytes - head - BLOCK) / BLOCK * BLOCK;
+    const size_t head = ENDS + -(uintptr_t)dest % 8, middle = (nbytes - head - ENDS) / 8 * 8;
     copy_small(dest, source, head);
     memcpy(dest + head, source + head, middle);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    copy_small(dest + head + middle, source + head + middle, nbytes - head - middle);
+    copy_aligned(dest + head + middle, source + head + middle, nbytes - head - middle);
 }
 
 void shmemi_copy_words(void *dest, const void *source, size_t nbytes)
 {
     const uintptr_t to = (uintptr_t)dest, from = (uintptr_t)source;
-    const size_t apart = to > from ? to - from : from - to;
-    if (shmemi_unlikely(apart < nbytes))
+    if (shmemi_unlikely(to - from < nbytes || from - to < nbytes))
         memmove(dest, source, nbytes);
-    else if (nbytes <= SHMEMI_WHOLE_WORDS_MAX)
+    else if (shmemi_likely(nbytes <= SHMEMI_WHOLE_WORDS_MAX))
         copy_small(dest, source, nbytes);
     else
         copy_large(dest, source, nbytes);

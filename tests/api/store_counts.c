@@ -205,6 +205,28 @@ static void call_alltoall(const struct work *work, int target)
     shmem_alltoallmem(SHMEM_TEAM_WORLD, dest, source, work->nelems * work->size);
 }
 
+static void call_reduce(const struct work *work, int target)
+{
+    (void)target;
+    if (work->size == 8)
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, (long *)(void *)dest, (long *)(void *)source, work->nelems);
+    else if (work->size == 4)
+        shmem_int_max_reduce(SHMEM_TEAM_WORLD, (int *)(void *)dest, (int *)(void *)source, work->nelems);
+    else
+        shmem_short_sum_reduce(SHMEM_TEAM_WORLD, (short *)(void *)dest, (short *)(void *)source, work->nelems);
+}
+
+static void call_scan(const struct work *work, int target)
+{
+    (void)target;
+    if (work->size == 8)
+        shmem_long_sum_inscan(SHMEM_TEAM_WORLD, (long *)(void *)dest, (long *)(void *)source, work->nelems);
+    else if (work->size == 4)
+        shmem_int_sum_exscan(SHMEM_TEAM_WORLD, (int *)(void *)dest, (int *)(void *)source, work->nelems);
+    else
+        shmem_short_sum_inscan(SHMEM_TEAM_WORLD, (short *)(void *)dest, (short *)(void *)source, work->nelems);
+}
+
 static void check_puts(size_t size)
 {
     static const struct {
@@ -229,6 +251,8 @@ static void check_collectives(size_t size)
     const size_t n = (size_t)shmem_n_pes();
     for (size_t nelems = 1; nelems <= 3; nelems += 2) {
         expect_one_store_each(&(struct work){"shmem_broadcastmem", size, nelems, 1, call_broadcast}, nelems);
+        expect_one_store_each(&(struct work){"shmem_sum_reduce", size, nelems, 1, call_reduce}, nelems);
+        expect_one_store_each(&(struct work){"shmem_sum_scan", size, nelems, 1, call_scan}, nelems);
         expect_one_store_each(&(struct work){"shmem_fcollectmem", size, nelems, 1, call_fcollect}, nelems * n);
         expect_one_store_each(&(struct work){"shmem_alltoallmem", size, nelems, 1, call_alltoall}, nelems * n);
     }

@@ -6,6 +6,8 @@
 
 #include "base/copy_bytes.h"
 
+#include <string.h>
+
 struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *address, size_t nbytes)
 {
     struct shmemi_symmetric memory = {0};
@@ -77,7 +79,7 @@ int shmemi_read_own(struct shmemi_context *context, void *into, const struct shm
 {
     if (!memory->host)
         return shmemi_copy_from(context, into, memory, 0, nbytes, shmemi_job.pe);
-    shmemi_copy_bytes(into, memory->host, nbytes);
+    memcpy(into, memory->host, nbytes);
     return 0;
 }
 

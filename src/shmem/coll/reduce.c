@@ -19,17 +19,18 @@ static int copy_own_small(struct shmemi_place dest, struct shmemi_place source, 
     return shmemi_memory_copy(&dest, &source, &shape);
 }
 
+/* Up to a line, dest gets only the result, by one store for each word; more bytes are summed up where they end. */
 static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
     const char *contribution = args->source.host ? args->source.host : private;
-    char *result = args->dest.host ? args->dest.host : private;
+    char *result = args->dest.host && args->nbytes > SHMEMI_LINE_BYTES ? args->dest.host : private;
     int rc = 0;
     if (!args->source.host)
         rc = copy_own_small(shmemi_place_host(private), shmemi_own_place(&args->source, 0), args->nbytes);
     if (!rc)
         rc = shmemi_reduce_private(team, args->op, result, contribution, args->nbytes);
-    if (!rc && !args->dest.host)
+    if (!rc && result == private)
         rc = copy_own_small(shmemi_own_place(&args->dest, 0), shmemi_place_host(private), args->nbytes);
     return rc;
 }

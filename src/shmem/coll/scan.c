@@ -27,7 +27,7 @@ static int scan_flat(struct scan *scan, size_t nbytes)
     struct shmemi_team *team = scan->team;
     const int count = team->node.me + !scan->exclusive; /* number of members whose sum this PE needs */
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
-    char *sum = scan->dest->host ? scan->dest->host : private;
+    char *sum = scan->dest->host && nbytes > SHMEMI_LINE_BYTES ? scan->dest->host : private;
     uint64_t number = shmemi_node_enter(team, nbytes);
     int rc = shmemi_copy_from(&scan->context, shmemi_node_arrival(team, team->node.me, number, nbytes), scan->source, 0,
                               nbytes, shmemi_job.pe);
@@ -46,7 +46,7 @@ static int scan_flat(struct scan *scan, size_t nbytes)
         else
             shmemi_combine(scan->op, sum, sum, theirs, nbytes);
     }
-    if (!scan->dest->host)
+    if (sum == private)
         rc = shmemi_copy_to(&scan->context, scan->dest, 0, sum, nbytes, shmemi_job.pe);
     return rc ? rc : shmemi_complete(&scan->context);
 }

@@ -37,7 +37,7 @@
 #include <stdint.h>
 #include <ucp/api/ucp.h>
 
-/* Active messages. Requests, key requests and pulses go to a service worker, answers to an initiator worker. */
+/* Active messages. Requests, key requests, pulses and stores go to a service worker, answers to an initiator worker. */
 enum {
     SHMEMI_UCX_AM_KEY_REQUEST = 1,
     SHMEMI_UCX_AM_KEY_ANSWER,
