@@ -16,6 +16,7 @@
  *         exit=STATUS      _exit(STATUS)
  *         leave=STATUS     exit(STATUS), with what is registered to run at the end
  *         sleep=MILLISECONDS            the PE is late
+ * FAULT_MARK names a file that is made just before the action.
  * MILLISECONDS, if given: the action comes so long after the step, from another thread, while the PE goes on.
  * CALLs are the names at the end of this file. UCX puts itself between a program and mmap, munmap: these are steps with
  * UCX_MEM_MMAP_HOOK_MODE=none only. A test program behind libtool's wrapper is a shell script: give its .libs/PROGRAM.
@@ -69,8 +70,27 @@ static int signal_number(const char *name)
     return 0;
 }
 
+/* Tests see in its time when it happened, or that the step was never reached. */
+static void leave_mark(void)
+{
+    const char *path = getenv("FAULT_MARK");
+    FILE *mark = path ? fopen(path, "w") : NULL;
+    if (mark)
+        fclose(mark);
+}
+
+/* OpenCL for CPUs catches some signals and goes on. */
+static void be_killed(int number)
+{
+    kill(getpid(), number);
+    nap(20);
+    signal(number, SIG_DFL);
+    kill(getpid(), number);
+}
+
 static void act(void)
 {
+    leave_mark();
     long number = strchr(fault.action, '=') ? atol(strchr(fault.action, '=') + 1) : 0;
     if (!strncmp(fault.action, "exit=", 5))
         _exit((int)number);
@@ -78,8 +98,10 @@ static void act(void)
         exit((int)number);
     if (!strncmp(fault.action, "sleep=", 6))
         nap(number);
+    else if (!strcmp(fault.action, "STOP"))
+        kill(getpid(), SIGSTOP);
     else
-        kill(getpid(), signal_number(fault.action));
+        be_killed(signal_number(fault.action));
 }
 
 static void *act_later(void *unused)
