@@ -9,6 +9,7 @@
 #include "deep/space/space.h"
 #include "shmem/coll/choice.h"
 #include "shmem/coll/collectives.h"
+#include "shmem/steps.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "bootstrap/bootstrap.h"
@@ -92,6 +93,7 @@ static int prepare(void)
         rc = check_limits();
     if (!rc)
         rc = shmemi_node_bind(shmemi_symmetric_heap_bytes());
+    shmemi_step("network");
     if (!rc)
         rc = shmemi_symmetric_check();
     if (!rc)
@@ -105,7 +107,9 @@ static int prepare(void)
 static int prepare_and_meet(void)
 {
     shmemi_log_hold(shmemi_job.pe > 0);
+    shmemi_step("settings and nodes");
     int rc = prepare();
+    shmemi_step("fence of the launcher");
     int met = shmemi_job.n_pes > 1 ? shmemi_bootstrap->fence() : 0;
     if (!rc && !met) {
         shmemi_log_hold(false);
@@ -118,7 +122,7 @@ static int prepare_and_meet(void)
     return rc ? rc : met;
 }
 
-static int open_library(void)
+static int open_parts(void)
 {
     shmemi_standard_files_fill();
     int rc = shmemi_threads_check(1); /* of the launcher's library */
@@ -126,20 +130,31 @@ static int open_library(void)
         rc = shmemi_job_open();
     if (!rc)
         rc = prepare_and_meet();
+    shmemi_step("memory of the node");
     if (!rc)
         rc = shmemi_node_join();
     if (!rc)
         rc = shmemi_measure_open();
     if (!rc)
         rc = shmemi_transport_start(&shmemi_symmetric_resolver);
+    shmemi_step("symmetric memory");
     if (!rc)
         rc = shmemi_symmetric_open();
+    shmemi_step("teams and barrier");
     if (!rc)
         rc = shmemi_teams_open();
     if (!rc)
         rc = shmemi_exchange_barrier(); /* every team's workspace is ready */
     if (!rc)
         shmemi_transport_watch();
+    return rc;
+}
+
+static int open_library(void)
+{
+    shmemi_steps_begin("launcher");
+    int rc = open_parts();
+    shmemi_steps_end();
     return rc;
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The steps of shmem_init: how long each took, for SHMEM_LOG=debug, and a thread that ends a PE which does not come back
+ * from one. The library's own waits look at SHMEM_TIMEOUT themselves (bootstrap/deadline.h) and can say for whom they
+ * wait; this is for calls of other libraries that hang, as those of PMIx do when the launcher hangs.
+ */
+#ifndef SHMEMI_STEPS_H
+#define SHMEMI_STEPS_H
+
+/* The first step begins, and with it the time. */
+void shmemi_steps_begin(const char *step);
+/* The next step begins. The name stays the caller's. */
+void shmemi_step(const char *step);
+/* All steps are done, or one has failed. */
+void shmemi_steps_end(void);
+
+#endif
