@@ -15,6 +15,12 @@ void shmemi_cores_open(int n_busy_threads);
 /* Whether there are more such threads than cores. */
 bool shmemi_cores_are_shared(void);
 
+/* Whether there are so many of them for each core that a thread should not even yield it for long. */
+bool shmemi_cores_are_crowded(void);
+
+/* For loops that have waited for long: sleep, 20 microseconds unless cores are crowded. */
+void shmemi_nap(void);
+
 /* For loops that wait: let another thread have the core, if one may need it. Calls sched_yield; where SHMEM_YIELD
  * forbids that, it sleeps for a short time if cores are shared and does nothing otherwise. */
 void shmemi_yield(void);

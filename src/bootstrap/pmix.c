@@ -14,6 +14,7 @@
 #include <pmix.h>
 
 #include <errno.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ static pid_t owner; /* process that connected; forked children must not disconne
 static bool in_use; /* between open and close */
 static pmix_proc_t self;
 static int n_pes;
+static int node_rank, node_n_pes; /* this PE's number among those of its node */
 static struct {
     char *list;         /* their names, one after the other */
     const char **names; /* by node */
@@ -39,13 +41,85 @@ static int report(const char *phase, pmix_status_t status)
     return -EIO;
 }
 
+/* ---- Leaving ----------------------------------------------------------------------------------------------------- */
+
+enum {
+    MANY_PES = 32,       /* of a node: from here on the server may be too busy to answer at once */
+    ANSWER_SECONDS = 60, /* that it gets to answer a question */
+};
+static const double QUICK_ANSWER = 0.2, FINALIZE_SECONDS = 1.9, LINGER_MAX = 60;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void nap(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+static void on_answer(pmix_status_t status, pmix_info_t *info, size_t n_info, void *data, pmix_release_cbfunc_t release,
+                      void *release_data)
+{
+    (void)status, (void)info, (void)n_info;
+    if (release)
+        release(release_data);
+    sem_post(data);
+}
+
+/* Seconds that the server takes to answer a question; what it answers does not matter. */
+static double server_delay(void)
+{
+    static sem_t answered; /* static: the answer may come after the wait */
+    static pmix_query_t question;
+    struct timespec end;
+    pmix_status_t status;
+    const double begin = now();
+    sem_init(&answered, 0, 0);
+    PMIX_QUERY_CONSTRUCT(&question);
+    PMIX_ARGV_APPEND(status, question.keys, PMIX_QUERY_NAMESPACES);
+    if (status != PMIX_SUCCESS || PMIx_Query_info_nb(&question, 1, on_answer, &answered) != PMIX_SUCCESS)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += ANSWER_SECONDS;
+    while (sem_timedwait(&answered, &end) && errno == EINTR)
+        ;
+    return now() - begin;
+}
+
+/* PMIx_Finalize tells the server that this PE leaves, and waits for no more than 2 s for the answer. If the process ends
+ * before the server has read that, the launcher takes it for an error. So with a server that is slow to answer the PEs
+ * of a node leave one after the other, and one that has got no answer stays for some time. */
+static void leave_slowly(void)
+{
+    double delay = server_delay();
+    if (delay > QUICK_ANSWER)
+        nap(4 * delay * node_rank / node_n_pes);
+    const double begin = now();
+    PMIx_Finalize(NULL, 0);
+    double took = now() - begin;
+    shmemi_debug("leaving: the launcher took %.3f s to answer, PMIx_Finalize %.3f s", delay, took);
+    if (took > FINALIZE_SECONDS)
+        nap(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);
+}
+
 /* A PE that exits in the middle of the job must not appear to have finished: the others would wait for it for ever. */
 static void disconnect(void)
 {
-    if (connected && !in_use && getpid() == owner)
-        PMIx_Finalize(NULL, 0);
+    if (connected && !in_use && getpid() == owner) {
+        if (node_n_pes > MANY_PES)
+            leave_slowly();
+        else
+            PMIx_Finalize(NULL, 0);
+    }
     connected = false;
 }
+
+/* ---- Joining ----------------------------------------------------------------------------------------------------- */
 
 static void process_of(pmix_proc_t *proc, pmix_rank_t rank)
 {
@@ -189,7 +263,13 @@ static int pmix_nodes(int *node_of)
         return report("listing the nodes", status);
     for (int pe = 0; pe < n_pes; pe++)
         node_of[pe] = -1;
-    return mark_nodes(hosts.list, node_of);
+    int rc = mark_nodes(hosts.list, node_of);
+    node_rank = node_n_pes = 0;
+    for (int pe = 0; !rc && pe < n_pes; pe++) {
+        node_rank += node_of[pe] == node_of[self.rank] && pe < (int)self.rank;
+        node_n_pes += node_of[pe] == node_of[self.rank];
+    }
+    return rc;
 }
 
 static const char *pmix_host_name(int node)

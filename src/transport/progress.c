@@ -162,6 +162,8 @@ struct patience {
 
 static struct patience patience_here(void)
 {
+    if (shmemi_cores_are_crowded())
+        return (struct patience){16, 4};
     if (shmemi_cores_are_shared())
         return (struct patience){16, 64};
     if (shmemi_job.n_nodes > 1)
@@ -194,7 +196,6 @@ static void watch(void)
 void shmemi_progress(unsigned *spins)
 {
     enum { TURNS_PER_FLUSH = 64 };
-    static const struct timespec nap = {.tv_nsec = 20000};
     if (shmemi_work(*spins % TURNS_PER_FLUSH ? SHMEMI_TURN_OF_WAITER : SHMEMI_TURN_TO_FLUSH)) {
         *spins = 0;
         watch();
@@ -208,5 +209,5 @@ void shmemi_progress(unsigned *spins)
     if (turns < patience.spins + patience.yields)
         shmemi_yield();
     else
-        nanosleep(&nap, NULL);
+        shmemi_nap();
 }
