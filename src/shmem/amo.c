@@ -3,6 +3,7 @@
  * Atomic memory operations [9.7].
  */
 #include "base/likely.h"
+#include "shmem/check/check.h"
 #include "shmem/internal.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
         shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
         return;
     }
+    shmemi_check_thread(routine, context); /* which clears view->mapped */
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
     shmemi_call_begin(&call.call);
     shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
@@ -53,6 +55,7 @@ static void amo_nbi(struct shmemi_context *context, const char *routine, void *d
         shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
         return;
     }
+    shmemi_check_thread(routine, context);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
     shmemi_call_begin(&call.call);
     if (place.memory == &shmemi_memory_host)

@@ -3,8 +3,9 @@
  * Communication contexts [9.5] and sessions [9.9]. Operations on a context are ordered and completed by its own fence and quiet only.
  *
  * The options are promises by the program about threads and stores. The library would gain nothing from them, so it
- * accepts them and ignores them.
+ * ignores them, unless SHMEM_CHECK is set.
  */
+#include "shmem/check/check.h"
 #include "shmem/team.h"
 
 #include "transport/drivers/table.h"
@@ -38,7 +39,7 @@ int shmemi_member_of_context(shmem_ctx_t handle, const char *routine, int pe)
     return shmemi_team_world_pe(team, pe);
 }
 
-static int create(const char *routine, struct shmemi_team *team, shmem_ctx_t *handle)
+static int create(const char *routine, struct shmemi_team *team, long options, shmem_ctx_t *handle)
 {
     shmemi_require_init(routine);
     shmemi_require_pointer(routine, "ctx", handle);
@@ -49,6 +50,8 @@ static int create(const char *routine, struct shmemi_team *team, shmem_ctx_t *ha
         return -ENOMEM;
     }
     ctx->team = team == &shmemi_team_world ? NULL : team;
+    ctx->options = options;
+    ctx->creator = (uintptr_t)pthread_self();
     shmemi_team_add_context(team, ctx);
     *handle = &ctx->transport;
     return 0;
@@ -56,15 +59,13 @@ static int create(const char *routine, struct shmemi_team *team, shmem_ctx_t *ha
 
 SHMEMI_API(int, ctx_create, (long options, shmem_ctx_t *ctx))
 {
-    (void)options;
-    return create("shmem_ctx_create", &shmemi_team_world, ctx);
+    return create("shmem_ctx_create", &shmemi_team_world, options, ctx);
 }
 
 SHMEMI_API(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
 {
-    (void)options;
     if (team != SHMEM_TEAM_INVALID)
-        return create("shmem_team_create_ctx", shmemi_require_team("shmem_team_create_ctx", team), ctx);
+        return create("shmem_team_create_ctx", shmemi_require_team("shmem_team_create_ctx", team), options, ctx);
     shmemi_require_pointer("shmem_team_create_ctx", "ctx", ctx);
     *ctx = SHMEM_CTX_INVALID;
     return -1;

@@ -4,6 +4,9 @@
  */
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
+#include "shmem/check/check.h"
+#include "shmem/team.h"
+#include "shmmap/guarded.h"
 #include "shmmap/symmetric.h"
 
 #include <errno.h>
@@ -34,13 +37,18 @@ static void *allocate(const char *routine, size_t size, size_t alignment)
         return NULL;
     size_t offset;
     int rc = shmemi_heap_allocate(shmemi_heap, size, alignment, &offset);
+    if (rc == -ENOSPC && shmemi_settings.check && shmemi_guarded_flush(routine))
+        rc = shmemi_heap_allocate(shmemi_heap, size, alignment, &offset);
     if (rc == -ENOSPC)
         report_full(routine, size);
+    if (!rc && shmemi_settings.check)
+        shmemi_guarded_made(routine, offset, size);
     return rc ? NULL : shmemi_heap_region.base + offset;
 }
 
 static void *allocate_collectively(const char *routine, size_t size, size_t alignment)
 {
+    shmemi_check_equal(routine, &shmemi_team_world, SHMEMI_ARGUMENTS({"size", size}, {"alignment", alignment}));
     void *address = allocate(routine, size, alignment);
     if (size)
         shmemi_barrier_in(routine);
@@ -64,6 +72,7 @@ SHMEMI_API(void *, calloc, (size_t count, size_t size))
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = SIZE_MAX / 2; /* more than any heap */
+    shmemi_check_equal("shmem_calloc", &shmemi_team_world, SHMEMI_ARGUMENTS({"size", bytes}));
     void *address = allocate("shmem_calloc", bytes, DEFAULT_ALIGNMENT);
     if (address)
         memset(address, 0, bytes);
@@ -88,15 +97,21 @@ SHMEMI_API(void *, align, (size_t alignment, size_t size))
     return allocate_aligned("shmem_align", alignment, size);
 }
 
+static int free_block(const char *routine, size_t offset)
+{
+    return shmemi_settings.check ? shmemi_guarded_free(routine, offset) : shmemi_heap_release(shmemi_heap, offset);
+}
+
 static void release(const char *routine, void *ptr)
 {
-    if (shmemi_region_of(ptr) != &shmemi_heap_region || shmemi_heap_release(shmemi_heap, offset_of(ptr)))
+    if (shmemi_region_of(ptr) != &shmemi_heap_region || free_block(routine, offset_of(ptr)))
         shmemi_fatal("%s: %p is not the start of a block of the symmetric heap", routine, ptr);
 }
 
 static void release_collectively(const char *routine, void *ptr)
 {
     shmemi_require_init(routine);
+    shmemi_check_equal(routine, &shmemi_team_world, SHMEMI_ARGUMENTS({"the offset in the heap", offset_of(ptr)}));
     shmemi_barrier_in(routine);
     release(routine, ptr);
 }
@@ -117,15 +132,34 @@ static void *move(const char *routine, void *ptr, size_t old_size, size_t size)
     return address;
 }
 
+static size_t size_of(const char *routine, void *ptr)
+{
+    if (shmemi_region_of(ptr) != &shmemi_heap_region)
+        return 0;
+    if (shmemi_settings.check && !shmemi_guarded_is_live(routine, offset_of(ptr)))
+        return 0;
+    return shmemi_heap_size_at(shmemi_heap, offset_of(ptr));
+}
+
+static bool resize_in_place(const char *routine, void *ptr, size_t size)
+{
+    if (shmemi_heap_resize(shmemi_heap, offset_of(ptr), size))
+        return false;
+    if (shmemi_settings.check)
+        shmemi_guarded_made(routine, offset_of(ptr), size);
+    return true;
+}
+
 static void *resize(const char *routine, void *ptr, size_t size)
 {
     shmemi_require_init(routine);
-    size_t old_size =
-        shmemi_region_of(ptr) == &shmemi_heap_region ? shmemi_heap_size_at(shmemi_heap, offset_of(ptr)) : 0;
+    size_t old_size = size_of(routine, ptr);
     if (!old_size)
         shmemi_fatal("%s: %p is not the start of a block of the symmetric heap", routine, ptr);
+    shmemi_check_equal(routine, &shmemi_team_world,
+                       SHMEMI_ARGUMENTS({"the offset in the heap", offset_of(ptr)}, {"size", size}));
     shmemi_barrier_in(routine);
-    void *address = shmemi_heap_resize(shmemi_heap, offset_of(ptr), size) ? move(routine, ptr, old_size, size) : ptr;
+    void *address = resize_in_place(routine, ptr, size) ? ptr : move(routine, ptr, old_size, size);
     shmemi_barrier_in(routine);
     return address;
 }
@@ -176,5 +210,6 @@ SHMEMI_EXPORT void shmemx_heap_info(shmemx_heap_info_t *info)
     shmemi_require_init("shmemx_heap_info");
     shmemi_require_pointer("shmemx_heap_info", "info", info);
     shmemi_heap_state(shmemi_heap, &state);
+    state.used -= shmemi_guarded_resting();
     *info = (shmemx_heap_info_t){state.size, state.used, state.largest_free};
 }

@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,7 +266,7 @@ static int initialize(int thread_level)
     int rc = open_library();
     if (rc)
         return rc;
-    shmemi_default_ctx = (struct shmemi_ctx){0};
+    shmemi_default_ctx = (struct shmemi_ctx){.creator = (uintptr_t)pthread_self()};
     library.depth = 1;
     library.thread_level = thread_level;
     watch_process();

@@ -9,6 +9,7 @@
 #define SHMEMI_WITHOUT_GENERIC
 #include "base/likely.h"
 #include "base/pool.h"
+#include "base/settings.h"
 #include "shmem.h"
 #include "shmmap/region.h"
 #include "transport/driver.h"
@@ -37,6 +38,9 @@ struct shmemi_ctx {
     struct shmemi_context transport;            /* comes first: its address is the program's handle */
     struct shmemi_team *team;                   /* to which PE numbers refer; NULL: the world */
     struct shmemi_ctx *next, **link;            /* in the list of contexts of the team */
+    long options;                               /* SHMEM_CTX_PRIVATE and the like */
+    uintptr_t creator;                          /* the thread that created it */
+    _Atomic uintptr_t user;                     /* SHMEM_CHECK: the thread that is in a call on it just now */
     struct shmemi_deep_left *_Atomic deep_left; /* deep copies that quiet finishes (shmem/deep/deep.h) */
     struct {
         bool is_open;
@@ -92,6 +96,9 @@ static inline void shmemi_require_pointer(const char *routine, const char *argum
 /* End the job after an error that has been logged. */
 _Noreturn void shmemi_give_up(void) __attribute__((cold));
 
+/* With SHMEM_CHECK: a range of the heap must lie in one block (shmem/check). what: how the message calls it. */
+void shmemi_check_block(const char *routine, const char *what, const void *address, size_t nbytes);
+
 /* The view of a symmetric object of nbytes on a PE, and the offset in it. Ends the job if an argument is invalid. */
 static inline const struct shmemi_view *shmemi_reach(const char *routine, const void *address, size_t nbytes, int pe,
                                                      size_t *offset_p)
@@ -102,6 +109,8 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
     size_t offset = (size_t)((const char *)address - region->base);
     if (shmemi_unlikely(!shmemi_region_holds(region, offset, nbytes)))
         shmemi_refuse_target(routine, address, nbytes, pe);
+    if (shmemi_unlikely(shmemi_settings.check))
+        shmemi_check_block(routine, "", address, nbytes);
     *offset_p = offset;
     return &region->view[pe];
 }
@@ -140,6 +149,8 @@ static inline __attribute__((always_inline)) char *shmemi_mapped_short(const voi
 static inline struct shmemi_place shmemi_local_place(const char *routine, const void *address, size_t nbytes)
 {
     struct shmemi_place place;
+    if (shmemi_unlikely(shmemi_settings.check))
+        shmemi_check_block(routine, "the local buffer ", address, nbytes);
     if (shmemi_likely(shmemi_is_host(address, nbytes)))
         return shmemi_place_host(address);
     const struct shmemi_region *region = shmemi_region_of(address);

@@ -2,8 +2,9 @@
  *
  * shmmap, shmumap and the other extensions of shmemx.h.
  */
-#include "shmem/internal.h"
+#include "shmem/check/check.h"
 #include "shmem/shmemx.h"
+#include "shmem/team.h"
 #include "shmmap/symmetric.h"
 
 #include "gpu/placement.h"
@@ -18,6 +19,7 @@ SHMEMI_EXPORT void *shmmap(void *obj, size_t size, int type)
 {
     void *address = NULL;
     shmemi_require_init("shmmap");
+    shmemi_check_equal("shmmap", &shmemi_team_world, SHMEMI_ARGUMENTS({"size", size}, {"type", (uint64_t)type}));
     shmemi_barrier_in("shmmap");
     int rc = shmemi_map(obj, size, type, &address);
     return rc ? NULL : address;
@@ -29,6 +31,8 @@ SHMEMI_EXPORT void shmumap(void *ptr)
         return;
     shmemi_require_init("shmumap");
     shmemi_streams_drain();
+    shmemi_check_equal("shmumap", &shmemi_team_world,
+                       SHMEMI_ARGUMENTS({"the offset in the window", (uintptr_t)ptr - shmemi_window.base}));
     shmemi_barrier_in("shmumap");
     if (shmemi_unmap(ptr))
         shmemi_give_up();

@@ -2,6 +2,7 @@
  *
  * Memory ordering [9.12]: fence and quiet of a context order and complete the operations issued on it.
  */
+#include "shmem/check/check.h"
 #include "shmem/deep/deep.h"
 #include "transport/node.h"
 #include "transport/drivers/table.h"
@@ -87,25 +88,33 @@ static void quiet_pes(shmem_ctx_t handle, const char *routine, const int *target
 
 SHMEMI_API(void, fence, (void))
 {
+    shmemi_check_thread("shmem_fence", &shmemi_default_ctx.transport);
     shmemi_fence(&shmemi_default_ctx.transport);
 }
 
 SHMEMI_API(void, quiet, (void))
 {
+    shmemi_check_thread("shmem_quiet", &shmemi_default_ctx.transport);
     shmemi_quiet(&shmemi_default_ctx);
 }
 
 /* On SHMEM_CTX_INVALID these do nothing [9.12.1, 9.12.2]; so does pe_quiet, on which the specification is silent. */
 SHMEMI_API(void, ctx_fence, (shmem_ctx_t ctx))
 {
-    if (ctx != SHMEM_CTX_INVALID)
-        shmemi_fence(&shmemi_check_ctx(ctx, "shmem_ctx_fence")->transport);
+    if (ctx == SHMEM_CTX_INVALID)
+        return;
+    struct shmemi_context *context = &shmemi_check_ctx(ctx, "shmem_ctx_fence")->transport;
+    shmemi_check_thread("shmem_ctx_fence", context);
+    shmemi_fence(context);
 }
 
 SHMEMI_API(void, ctx_quiet, (shmem_ctx_t ctx))
 {
-    if (ctx != SHMEM_CTX_INVALID)
-        shmemi_quiet(shmemi_check_ctx(ctx, "shmem_ctx_quiet"));
+    if (ctx == SHMEM_CTX_INVALID)
+        return;
+    struct shmemi_ctx *found = shmemi_check_ctx(ctx, "shmem_ctx_quiet");
+    shmemi_check_thread("shmem_ctx_quiet", &found->transport);
+    shmemi_quiet(found);
 }
 
 SHMEMI_API(void, pe_quiet, (const int *target_pes, size_t npes))

@@ -3,6 +3,7 @@
  * Remote memory access [9.6]: contiguous transfers and single elements. The strided ones are in strided.c.
  */
 #include "base/likely.h"
+#include "shmem/check/check.h"
 #include "shmem/internal.h"
 #include "base/copy_bytes.h"
 
@@ -57,13 +58,12 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
 }
 
 /* The long way of all routines. A blocking get is never collected, and a blocking put only from host memory. */
-static inline __attribute__((always_inline)) void transfer(struct shmemi_context *context, const char *routine,
-                                                           const void *symmetric, const void *local, size_t nbytes,
-                                                           int pe, bool is_put, bool is_blocking)
+static inline __attribute__((always_inline)) void transfer_unchecked(struct shmemi_context *context,
+                                                                     const char *routine, const void *symmetric,
+                                                                     const void *local, size_t nbytes, int pe,
+                                                                     bool is_put, bool is_blocking)
 {
     size_t offset;
-    if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
-        return;
     const struct shmemi_view *view = shmemi_reach(routine, symmetric, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(routine, local, nbytes);
     const struct shmemi_driver *driver = view->driver;
@@ -79,6 +79,23 @@ static inline __attribute__((always_inline)) void transfer(struct shmemi_context
     else
         shmemi_require((is_blocking ? driver->get : driver->get_nbi)(context, view, offset, &place, nbytes));
     shmemi_call_end(&call.call);
+}
+
+static inline __attribute__((always_inline)) void transfer(struct shmemi_context *context, const char *routine,
+                                                           const void *symmetric, const void *local, size_t nbytes,
+                                                           int pe, bool is_put, bool is_blocking)
+{
+    bool is_claimed = false;
+    if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
+        return;
+    if (shmemi_unlikely(shmemi_settings.check)) {
+        is_claimed = shmemi_check_begin(routine, context);
+        if (pe == shmemi_job.pe)
+            shmemi_refuse_overlap(routine, symmetric, nbytes, local, nbytes, true);
+    }
+    transfer_unchecked(context, routine, symmetric, local, nbytes, pe, is_put, is_blocking);
+    if (shmemi_unlikely(is_claimed))
+        shmemi_check_end(context);
 }
 
 static __attribute__((noinline)) void put_long_way(void *dest, const void *source, size_t nbytes, int pe,

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "base/settings.h"
+#include "shmem/check/check.h"
 #include "shmem/coll/collectives.h"
 #include "transport/service.h"
 #include "instrument/measure.h"
@@ -189,6 +190,8 @@ static int find_wishes(uint64_t *stats_p, uint64_t *trace_p)
     struct shmemi_call call = {.routine = "shmem_finalize", .activity = SHMEMI_AT_BARRIER};
     uint64_t words[] = {(uint64_t)shmemi_settings.stats, shmemi_settings.trace[0] != '\0'};
     shmemi_span_begin(&call);
+    shmemi_check_equal("shmem_finalize", &shmemi_team_world, NULL);
+    shmemi_check_heap("shmem_finalize");
     shmemi_quiet(&shmemi_default_ctx);
     int rc = shmemi_collective_agree(&shmemi_team_world, SHMEMI_AGREE_MAX, words, 2);
     shmemi_span_end(&call);

@@ -2,7 +2,7 @@
  *
  * Strided [9.6.1.3, 9.6.1.7] and block-strided [9.6.1.4, 9.6.1.8] transfers.
  */
-#include "shmem/internal.h"
+#include "shmem/check/check.h"
 
 /* Blocks of elements of size bytes. */
 struct strides {
@@ -50,6 +50,7 @@ static void transfer(struct shmemi_context *context, const char *routine, void *
     const struct shmemi_view *view = is_put ? shmemi_reach(routine, dest, dest_bytes, pe, &offset)
                                             : shmemi_reach(routine, source, source_bytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(routine, is_put ? source : dest, is_put ? source_bytes : dest_bytes);
+    shmemi_check_thread(routine, context);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape.width * shape.rows);
     shmemi_call_begin(&call.call);
     shmemi_require(is_put ? view->driver->put_strided(context, view, offset, &place, &shape)

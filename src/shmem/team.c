@@ -7,6 +7,7 @@
  * also calls it undefined); a team with a negative stride has the reversed order of the parent; contexts that still
  * exist on a team are destroyed with it, private ones, too (9.5.2 calls this undefined).
  */
+#include "shmem/check/check.h"
 #include "shmem/team.h"
 
 #include <stdlib.h>
@@ -433,6 +434,9 @@ SHMEMI_API(int, team_split_strided,
     if (parent_team == SHMEM_TEAM_INVALID)
         return -1;
     struct shmemi_team *parent = shmemi_require_team("shmem_team_split_strided", parent_team);
+    shmemi_check_equal(
+        "shmem_team_split_strided", parent,
+        SHMEMI_ARGUMENTS({"start", (uint64_t)start}, {"stride", (uint64_t)stride}, {"size", (uint64_t)size}));
     if (!is_valid_triplet(parent, start, stride, size))
         return -1;
     struct plan plan = {start, stride, size, config, config_mask};
@@ -453,6 +457,7 @@ SHMEMI_API(int, team_split_2d,
     if (parent_team == SHMEM_TEAM_INVALID || xrange < 1)
         return -1;
     struct shmemi_team *parent = shmemi_require_team("shmem_team_split_2d", parent_team);
+    shmemi_check_equal("shmem_team_split_2d", parent, SHMEMI_ARGUMENTS({"xrange", (uint64_t)xrange}));
     const int n = parent->n_pes, width = xrange < n ? xrange : n;
     const int x = parent->my_pe % width, y = parent->my_pe / width;
     struct plan plans[2] = {
@@ -475,6 +480,7 @@ SHMEMI_API(void, team_destroy, (shmem_team_t team))
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         shmemi_fatal("shmem_team_destroy: a predefined team cannot be destroyed");
     struct shmemi_team *found = shmemi_require_team("shmem_team_destroy", team);
+    shmemi_check_equal("shmem_team_destroy", found, NULL);
     shmemi_require(shmemi_collective_sync(found));
     destroy(found);
 }

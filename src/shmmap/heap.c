@@ -28,6 +28,7 @@ struct block {
 
 struct shmemi_heap {
     size_t size, used;
+    size_t guard; /* bytes before and after what the user has requested of a block */
     struct block *first;
     struct block *used_blocks;
     struct block *free_blocks[CLASSES];
@@ -83,7 +84,7 @@ static struct block *split(struct block *block, size_t size)
     return rest;
 }
 
-struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved)
+struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved, size_t guard)
 {
     struct shmemi_heap *heap = calloc(1, sizeof *heap);
     struct block *whole = calloc(1, sizeof *whole);
@@ -96,6 +97,7 @@ struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved)
     whole->offset = (reserved + UNIT - 1) / UNIT * UNIT;
     whole->size = (size - whole->offset) / UNIT * UNIT;
     heap->size = whole->size;
+    heap->guard = guard;
     heap->first = whole;
     insert_free(heap, whole);
     return heap;
@@ -113,14 +115,14 @@ void shmemi_heap_destroy(struct shmemi_heap *heap)
     free(heap);
 }
 
-static size_t padding_for(const struct block *block, size_t alignment)
+static size_t padding_for(const struct shmemi_heap *heap, const struct block *block, size_t alignment)
 {
-    return -block->offset & (alignment - 1);
+    return -(block->offset + heap->guard) & (alignment - 1);
 }
 
-static bool fits(const struct block *block, size_t size, size_t alignment)
+static bool fits(const struct shmemi_heap *heap, const struct block *block, size_t size, size_t alignment)
 {
-    size_t padding = padding_for(block, alignment);
+    size_t padding = padding_for(heap, block, alignment);
     return padding <= block->size && size <= block->size - padding;
 }
 
@@ -129,7 +131,7 @@ static struct block *find_free(const struct shmemi_heap *heap, size_t size, size
     struct block *best = NULL, *block;
     for (unsigned c = class_of(size); c < CLASSES && !best; c++) {
         DL_FOREACH (heap->free_blocks[c], block) {
-            if (!fits(block, size, alignment))
+            if (!fits(heap, block, size, alignment))
                 continue;
             if (!best || block->size < best->size || (block->size == best->size && block->offset < best->offset))
                 best = block;
@@ -138,11 +140,11 @@ static struct block *find_free(const struct shmemi_heap *heap, size_t size, size
     return best;
 }
 
-static bool to_units(size_t asked, size_t *size_p)
+static bool to_units(const struct shmemi_heap *heap, size_t asked, size_t *size_p)
 {
     if (asked == 0 || asked > SIZE_MAX / 2)
         return false;
-    *size_p = (asked + UNIT - 1) / UNIT * UNIT;
+    *size_p = (asked + 2 * heap->guard + UNIT - 1) / UNIT * UNIT;
     return true;
 }
 
@@ -203,14 +205,14 @@ static int add_used(struct shmemi_heap *heap, struct block *block)
 int shmemi_heap_allocate(struct shmemi_heap *heap, size_t asked, size_t alignment, size_t *offset_p)
 {
     size_t size;
-    if (!to_units(asked, &size))
+    if (!to_units(heap, asked, &size))
         return -ENOSPC;
     if (alignment < UNIT)
         alignment = UNIT;
     struct block *block = find_free(heap, size, alignment);
     if (!block)
         return -ENOSPC;
-    block = without_padding(heap, block, padding_for(block, alignment));
+    block = without_padding(heap, block, padding_for(heap, block, alignment));
     if (!block)
         return -ENOMEM;
     int rc = trim(heap, block, size);
@@ -222,13 +224,14 @@ int shmemi_heap_allocate(struct shmemi_heap *heap, size_t asked, size_t alignmen
     }
     block->asked = asked;
     heap->used += block->size;
-    *offset_p = block->offset;
+    *offset_p = block->offset + heap->guard;
     return 0;
 }
 
 static struct block *find_used(const struct shmemi_heap *heap, size_t offset)
 {
     struct block *block;
+    offset -= heap->guard;
     HASH_FIND(hh, heap->used_blocks, &offset, sizeof offset, block);
     return block;
 }
@@ -254,7 +257,7 @@ int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t asked)
 {
     struct block *block = find_used(heap, offset);
     size_t size;
-    if (!block || !to_units(asked, &size))
+    if (!block || !to_units(heap, asked, &size))
         return -ENOSPC;
     size_t room = block->size + (block->after && !block->after->asked ? block->after->size : 0);
     if (size > room)

@@ -15,8 +15,9 @@ struct shmemi_heap_state {
     size_t size, used, largest_free;
 };
 
-/* A heap of size bytes of offsets; its first `reserved` bytes are never given out. NULL (logged): out of memory. */
-struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved);
+/* A heap of size bytes of offsets; its first `reserved` bytes are never given out. On both sides of each block, at least
+ * `guard` bytes, a multiple of 64, belong to it that the program has not asked for. NULL (logged): out of memory. */
+struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved, size_t guard);
 void shmemi_heap_destroy(struct shmemi_heap *heap);
 
 /* Give out size bytes (> 0) at *offset_p, a multiple of alignment (a power of two). -ENOSPC when no free block is large

@@ -4,6 +4,8 @@
  */
 #include "shmmap/symmetric.h"
 
+#include "shmmap/guarded.h"
+
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
 #include "transport/drivers/exchange.h"
@@ -166,7 +168,8 @@ static int open_heap(void)
         return rc;
     *region = (struct shmemi_region){.place = shmemi_place_host((void *)shmemi_window.base)};
     shmemi_region_add_heap(region);
-    shmemi_heap = shmemi_heap_create(region->size, SHMEMI_RUNTIME_BYTES);
+    shmemi_heap =
+        shmemi_heap_create(region->size, SHMEMI_RUNTIME_BYTES, shmemi_settings.check ? SHMEMI_GUARD_BYTES : 0);
     return shmemi_heap ? 0 : -ENOMEM;
 }
 
@@ -242,6 +245,7 @@ void shmemi_symmetric_close(void)
     shmemi_region_detach(&shmemi_heap_region);
     shmemi_transport_close(); /* unregisters the memory that is unmapped next */
     shmemi_window_close();
+    shmemi_guarded_close();
     shmemi_heap_destroy(shmemi_heap);
     shmemi_heap = NULL;
     shmemi_memory_close();

@@ -229,7 +229,7 @@ static void open_workers(struct worker *workers)
         workers[i].number = i;
         workers[i].ctx = SHMEM_CTX_DEFAULT;
         if (i % 2)
-            CHECK_THAT(!shmem_ctx_create(SHMEM_CTX_PRIVATE, &workers[i].ctx), "shmem_ctx_create failed");
+            CHECK_THAT(!shmem_ctx_create(SHMEM_CTX_SERIALIZED, &workers[i].ctx), "shmem_ctx_create failed");
     }
 }
 

@@ -44,7 +44,7 @@ static void check_empty(const struct shmemi_heap *heap)
 
 static void check_basics(void)
 {
-    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED, 0);
     CHECK(heap);
     check_empty(heap);
     CHECK(state_of(heap).size <= HEAP - RESERVED && state_of(heap).size > HEAP - RESERVED - 128);
@@ -64,7 +64,7 @@ static void check_basics(void)
 
 static void check_alignment(void)
 {
-    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED, 0);
     size_t offset[20], n = 0;
     for (size_t alignment = 1; alignment <= HEAP / 4; alignment *= 2) {
         offset[n] = allocate_aligned(heap, 40, alignment);
@@ -80,7 +80,7 @@ static void check_alignment(void)
 
 static void check_limits(void)
 {
-    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED, 0);
     size_t whole = state_of(heap).largest_free;
     CHECK(allocate_aligned(heap, whole + 1, 16) == SIZE_MAX);
     CHECK(allocate_aligned(heap, SIZE_MAX, 16) == SIZE_MAX);
@@ -97,7 +97,7 @@ static void check_limits(void)
 /* The smallest hole that fits is taken, not the first. */
 static void check_best_fit(void)
 {
-    struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0);
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0, 0);
     size_t large = allocate(heap, 10000), wall = allocate(heap, 64), small = allocate(heap, 1000);
     size_t wall2 = allocate(heap, 64);
     shmemi_heap_release(heap, large);
@@ -113,7 +113,7 @@ static void check_merging(void)
 {
     static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     for (int i = 0; i < 6; i++) {
-        struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0);
+        struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0, 0);
         size_t offset[3];
         for (int k = 0; k < 3; k++)
             offset[k] = allocate(heap, 5000);
@@ -126,7 +126,7 @@ static void check_merging(void)
 
 static void check_resize(void)
 {
-    struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0);
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0, 0);
     size_t a = allocate(heap, 1000), b = allocate(heap, 1000), c = allocate(heap, 1000);
     CHECK(shmemi_heap_resize(heap, a, 1024) == 0); /* within the block */
     CHECK(shmemi_heap_resize(heap, a, 1025) == -ENOSPC && shmemi_heap_size_at(heap, a) == 1024);
@@ -205,8 +205,8 @@ static void check_random(void)
 {
     static struct model one, other;
     uint32_t random = 2463534242u;
-    one.heap = shmemi_heap_create(HEAP, RESERVED);
-    other.heap = shmemi_heap_create(HEAP, RESERVED);
+    one.heap = shmemi_heap_create(HEAP, RESERVED, 0);
+    other.heap = shmemi_heap_create(HEAP, RESERVED, 0);
     for (int call = 0; call < CALLS; call++) {
         random ^= random << 13;
         random ^= random >> 17;
@@ -250,7 +250,7 @@ static bool fill_with_failure(long k)
     static size_t offset[N];
     int n = 0;
     failing = k;
-    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED);
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED, 0);
     for (int i = 0; heap && i < N; i++) {
         struct shmemi_heap_state before = state_of(heap), after;
         int rc = shmemi_heap_allocate(heap, 64, 256, &offset[n]);

@@ -281,6 +281,7 @@ static void check_flags_and_texts(void)
 {
     check_flag("SHMEM_STRICT", &shmemi_settings.strict);
     check_flag("SHMEM_GPU_STRICT", &shmemi_settings.gpu_strict);
+    check_flag("SHMEM_CHECK", &shmemi_settings.check);
     check_flag("SHMEM_CHECK_TYPES", &shmemi_settings.check_types);
     CHECK(shmemi_settings_read() == 0);
     CHECK(!*shmemi_settings.trace && !*shmemi_settings.mpi_module && !*shmemi_settings.collective);

@@ -4,6 +4,8 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include "shmem/check/check.h"
+
 static struct shmemi_call collective_call(const char *routine)
 {
     return (struct shmemi_call){.routine = routine, .activity = SHMEMI_AT_COLLECTIVE};
@@ -15,6 +17,28 @@ static size_t bytes_of_all(const struct shmemi_team *team, size_t nbytes)
     return shmemi_bytes_of(nbytes, (size_t)team->n_pes);
 }
 
+/* ---- SHMEM_CHECK ------------------------------------------------------------------------------------------------- */
+
+/* root: -1 if there is none. */
+static __attribute__((noinline)) void compare(const char *routine, struct shmemi_team *team,
+                                              const struct shmemi_symmetric *dest, size_t nbytes, int root)
+{
+    const uint64_t region = dest->region ? dest->region->id : 0;
+    shmemi_compare_calls(routine, team,
+                         SHMEMI_ARGUMENTS({"the number of bytes", nbytes}, {"the region of dest", region},
+                                          {"the offset of dest", dest->offset},
+                                          {"the root", (uint64_t)(root < 0 ? 0 : root)}));
+}
+
+static inline void check_equal(const char *routine, struct shmemi_team *team, const struct shmemi_symmetric *dest,
+                               size_t nbytes, int root)
+{
+    if (shmemi_unlikely(shmemi_settings.check))
+        compare(routine, team, dest, nbytes, root);
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
+
 void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes,
                            int root, bool root_keeps_dest)
 {
@@ -24,6 +48,8 @@ void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *
         .dest = shmemi_symmetric_of(routine, dest, nbytes), .nbytes = nbytes, .root_keeps_dest = root_keeps_dest};
     if (team->my_pe == root || shmemi_region_of(source))
         args.source = shmemi_source_of(routine, source, nbytes);
+    check_equal(routine, team, &args.dest, nbytes, root);
+    shmemi_check_overlap(routine, dest, nbytes, source, nbytes, true);
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
     shmemi_require(shmemi_broadcast(team, &args, root));
@@ -33,6 +59,7 @@ void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *
 void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
 {
     struct shmemi_copy_args args = {.source = shmemi_source_of(routine, source, nbytes), .nbytes = nbytes};
+    check_equal(routine, team, &args.dest, 0, -1);
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
     shmemi_require(shmemi_collect(routine, team, dest, &args));
@@ -44,6 +71,8 @@ void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *d
     struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
                                     .source = shmemi_source_of(routine, source, nbytes),
                                     .nbytes = nbytes};
+    check_equal(routine, team, &args.dest, nbytes, -1);
+    shmemi_check_overlap(routine, dest, bytes_of_all(team, nbytes), source, nbytes, team->n_pes == 1);
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
     shmemi_require(shmemi_fcollect(team, &args));
@@ -55,6 +84,9 @@ void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *d
     struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
                                     .source = shmemi_source_of(routine, source, bytes_of_all(team, nbytes)),
                                     .nbytes = nbytes};
+    check_equal(routine, team, &args.dest, nbytes, -1);
+    shmemi_check_overlap(routine, dest, bytes_of_all(team, nbytes), source, bytes_of_all(team, nbytes),
+                         team->n_pes == 1);
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
     shmemi_require(shmemi_alltoall(team, &args));
@@ -86,6 +118,7 @@ void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *
         .dest = shmemi_symmetric_of(routine, dest, extent(n, strides.dest, strides.size)),
         .source = shmemi_source_of(routine, source, extent(n, strides.source, strides.size)),
     };
+    check_equal(routine, team, &args.dest, extent(n, strides.dest, strides.size), -1);
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
     shmemi_require(shmemi_alltoalls(team, &args, &strides));
@@ -93,12 +126,14 @@ void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *
 }
 
 /* Others may have to read the source, so a private one is copied to dest and the reduction is done in place. */
-static struct shmemi_reduce_args reduce_args(const char *routine, const struct shmemi_op *op, void *dest,
-                                             const void *source, size_t nelems)
+static struct shmemi_reduce_args reduce_args(const char *routine, const struct shmemi_op *op, struct shmemi_team *team,
+                                             void *dest, const void *source, size_t nelems)
 {
     size_t nbytes = shmemi_bytes_of(nelems, op->size);
     struct shmemi_reduce_args args = {op, shmemi_symmetric_of(routine, dest, nbytes),
                                       shmemi_source_of(routine, source, nbytes), nbytes};
+    check_equal(routine, team, &args.dest, nbytes, -1);
+    shmemi_check_overlap(routine, dest, nbytes, source, nbytes, true);
     if (nbytes && shmemi_is_private(&args.source)) {
         shmemi_require(shmemi_copy_own(&args.dest, &args.source, nbytes));
         args.source = args.dest;
@@ -111,7 +146,7 @@ void shmemi_call_reduce(const char *routine, const struct shmemi_op *op, struct 
 {
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
-    struct shmemi_reduce_args args = reduce_args(routine, op, dest, source, nreduce);
+    struct shmemi_reduce_args args = reduce_args(routine, op, team, dest, source, nreduce);
     shmemi_require(shmemi_reduce(team, &args));
     shmemi_span_end(&call);
 }
@@ -121,7 +156,7 @@ void shmemi_call_scan(const char *routine, const struct shmemi_op *op, struct sh
 {
     struct shmemi_call call = collective_call(routine);
     shmemi_span_begin(&call);
-    struct shmemi_reduce_args args = reduce_args(routine, op, dest, source, nelems);
+    struct shmemi_reduce_args args = reduce_args(routine, op, team, dest, source, nelems);
     shmemi_require(shmemi_scan(team, &args, exclusive));
     shmemi_span_end(&call);
 }

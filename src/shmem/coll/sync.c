@@ -7,6 +7,7 @@
 
 #include "base/copy_bytes.h"
 #include "base/cores.h"
+#include "shmem/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,8 @@ void shmemi_barrier_in(const char *routine)
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
     shmemi_span_begin(&call);
     shmemi_quiet(&shmemi_default_ctx);
+    shmemi_check_equal(routine, &shmemi_team_world, NULL);
+    shmemi_check_heap(routine);
     shmemi_sync_world();
     shmemi_span_end(&call);
 }
@@ -181,6 +184,7 @@ void shmemi_sync_in(const char *routine, struct shmemi_team *team)
 {
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
     shmemi_span_begin(&call);
+    shmemi_check_equal(routine, team, NULL);
     shmemi_require(shmemi_collective_sync(team));
     shmemi_span_end(&call);
 }

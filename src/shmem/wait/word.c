@@ -10,6 +10,8 @@ static struct shmemi_place locate(const char *routine, const void *address, size
         shmemi_fatal("%s: the address of the words is NULL", routine);
     if ((uintptr_t)address % size)
         shmemi_fatal("%s: %p is not aligned to its %u bytes", routine, address, size);
+    if (shmemi_unlikely(shmemi_settings.check))
+        shmemi_check_block(routine, "", address, nbytes);
     if (shmemi_likely(shmemi_is_in_heap(address, nbytes)))
         return shmemi_place_host(address);
     const struct shmemi_region *region = shmemi_region_of(address);

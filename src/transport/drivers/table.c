@@ -4,6 +4,8 @@
  */
 #include "transport/drivers/table.h"
 
+#include "base/settings.h"
+
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/request.h"
@@ -30,11 +32,11 @@ static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_sh
     return view->pe == shmemi_job.pe ? share->agent.exists : memory->agents->reaches(&view->place, &share->agent);
 }
 
-/* A driver that measures must see each operation, so view->mapped is cleared. */
+/* A driver that measures must see each operation, and so must SHMEM_CHECK: view->mapped is cleared. */
 static void serve(struct shmemi_view *view, unsigned number)
 {
     view->driver = shmemi_measured_driver(table[number], number);
-    if (view->driver != table[number])
+    if (view->driver != table[number] || shmemi_settings.check)
         view->mapped = NULL;
 }
 
