@@ -10,6 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __has_feature /* clang */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A condition that must hold for every input; the fuzzer detects the abort. */
@@ -63,6 +74,12 @@ static inline void *fuzz_memory(size_t size)
     void *memory = malloc(size ? size : 1);
     ALWAYS(memory);
     return memory;
+}
+
+/* Sanitizers detect accesses to this memory, too. */
+static inline void fuzz_forbid(void *memory, size_t size)
+{
+    ASAN_POISON_MEMORY_REGION(memory, size);
 }
 
 #endif

@@ -142,6 +142,8 @@ static void send_letter(struct fuzz_input *input)
     struct shmemi_descriptors enclosed = enclose(input, rank);
     char larger[sizeof envelope.letter + 64] = {0};
     fill_as(rank, &envelope, &enclosed);
+    if (fuzz_byte(input) >= 192) /* what it says is not what it brings */
+        envelope.letter.count = node.labels[rank].n_enclosed;
     uint8_t odd = fuzz_byte(input);
     memcpy(larger, &envelope.letter, sizeof envelope.letter);
     if (odd >= 192)

@@ -16,17 +16,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#ifdef __has_feature /* clang */
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
-#endif
-
 /* This is PE 1. PE 0 is on its node; PEs 2 and 3 are on another one. */
 enum { PES = 4, ME = 1, CHUNK = 1024, SLOTS = 4, STAGING = 2 * SLOTS * CHUNK, GUARD = 512, REGIONS = 4, SLOW = 3 };
 static const size_t region_size[REGIONS] = {4096, 1001, 2048, 3000};
@@ -40,8 +29,7 @@ static int borrowed; /* regions that a request has found and not given back */
 
 /* ---- Symmetric memory -------------------------------------------------------------------------------------------- */
 
-/* Memory whose copies end when the input says so, as those of a GPU do. */
-static struct shmemi_memory slow_memory;
+static struct shmemi_memory slow_memory; /* its copies end when the input says so, as those of a GPU do */
 static struct fuzz_input *present_input;
 
 static int slow_start(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -91,35 +79,56 @@ static void allow(uint32_t number, uint64_t offset, uint64_t nbytes)
         memset(may_change + (region[number] - arena) + offset, true, nbytes);
 }
 
+/* All rows, if all of them are in the region. */
 static void allow_rows(const struct shmemi_request *request)
 {
-    for (uint64_t row = 0; row < request->rows && row <= CHUNK; row++)
+    uint64_t reach;
+    if (request->region >= REGIONS || !request->rows || request->rows > CHUNK || request->width > CHUNK ||
+        __builtin_mul_overflow((uint64_t)(request->rows - 1), request->pitch, &reach) ||
+        __builtin_add_overflow(reach, request->width, &reach) || reach > region_size[request->region] ||
+        request->offset > region_size[request->region] - reach)
+        return;
+    for (uint64_t row = 0; row < request->rows; row++)
         allow(request->region, request->offset + row * request->pitch, request->width);
 }
 
-/* A batch's records: offset, region, size, and the bytes, padded to 8. */
-static void allow_records(const char *payload, size_t size)
+struct record {
+    uint64_t offset;
+    uint32_t region, nbytes;
+};
+
+/* The next record of a batch, whose bytes are padded to 8. False at the end, and where something is wrong. */
+static bool next_record(const char *payload, size_t size, size_t *at_p, struct record *record)
 {
-    struct {
-        uint64_t offset;
-        uint32_t region, nbytes;
-    } record;
-    for (size_t at = 0; size - at >= sizeof record; at += sizeof record + (record.nbytes + (size_t)7) / 8 * 8) {
-        memcpy(&record, payload + at, sizeof record);
-        if (record.nbytes > size - at - sizeof record)
-            return;
-        allow(record.region, record.offset, record.nbytes);
-        if ((record.nbytes + (size_t)7) / 8 * 8 > size - at - sizeof record)
-            return;
-    }
+    if (size - *at_p < sizeof *record)
+        return false;
+    memcpy(record, payload + *at_p, sizeof *record);
+    size_t padded = (record->nbytes + (size_t)7) / 8 * 8, end = *at_p + sizeof *record;
+    if (padded > size - end || record->region >= REGIONS || record->offset > region_size[record->region] ||
+        record->nbytes > region_size[record->region] - record->offset)
+        return false;
+    *at_p = end + padded;
+    return true;
 }
 
-static void allow_request(const struct shmemi_request *request, const char *payload, size_t size)
+/* A batch takes effect as a whole, or not at all. That of a neighbour lies in memory of its own, where its other
+ * requests may change it meanwhile. */
+static void allow_records(const char *payload, size_t size, bool is_private)
+{
+    struct record record;
+    size_t end = 0, at = 0;
+    while (next_record(payload, size, &end, &record))
+        continue;
+    while ((end == size || !is_private) && next_record(payload, size, &at, &record))
+        allow(record.region, record.offset, record.nbytes);
+}
+
+static void allow_request(const struct shmemi_request *request, const char *payload, size_t size, bool is_private)
 {
     if (request->type == SHMEMI_REQUEST_PUT || request->type == SHMEMI_REQUEST_AMO)
         allow_rows(request);
     if (request->type == SHMEMI_REQUEST_SCATTER)
-        allow_records(payload, size);
+        allow_records(payload, size, is_private);
 }
 
 /* The neighbour's slots: only its own requests change them. */
@@ -136,9 +145,8 @@ static enum { NOBODY, NEIGHBOUR, NETWORK } answers[SLOTS];
 
 static void check_slots(void)
 {
-    const char *staging = shmemi_node_staging(0);
     for (size_t at = 0; at < STAGING; at++)
-        ALWAYS(slot_may_change[at / CHUNK] || staging[at] == slot_byte(at));
+        ALWAYS(slot_may_change[at / CHUNK] || shmemi_node_staging(0)[at] == slot_byte(at));
 }
 
 static void check_regions(void)
@@ -196,8 +204,8 @@ static void guard_regions(void)
         char *end = i + 1 < REGIONS ? region[i + 1] : arena + sizeof arena;
         size_t size = region_size[i];
         if (!i)
-            ASAN_POISON_MEMORY_REGION(arena, GUARD);
-        ASAN_POISON_MEMORY_REGION(region[i] + size, (size_t)(end - region[i]) - size);
+            fuzz_forbid(arena, GUARD);
+        fuzz_forbid(region[i] + size, (size_t)(end - region[i]) - size);
     }
 }
 
@@ -233,7 +241,8 @@ static void make_amo(struct fuzz_input *input, struct shmemi_request *request)
         request->u.amo.size = (uint32_t)fuzz_number(input);
     request->u.amo.operand = fuzz_word(input);
     request->u.amo.compare = fuzz_number(input);
-    request->width = fuzz_byte(input) >= 240 ? fuzz_number(input) : request->u.amo.size;
+    uint8_t odd = fuzz_byte(input);
+    request->width = odd >= 248 ? fuzz_number(input) : odd >= 208 ? 12 - request->u.amo.size : request->u.amo.size;
 }
 
 /* Mostly a request that could be one, with an oddity here and there. */
@@ -246,7 +255,7 @@ static struct shmemi_request make_request(struct fuzz_input *input, uint32_t ori
     request.region = (uint32_t)fuzz_below(input, REGIONS + 1);
     request.offset = choose_offset(input);
     request.rows = 1;
-    request.width = fuzz_below(input, CHUNK + 8);
+    request.width = fuzz_byte(input) < 224 ? fuzz_below(input, CHUNK + 1) : CHUNK + fuzz_below(input, 9);
     if (fuzz_byte(input) & 1 && request.type != SHMEMI_REQUEST_SCATTER) {
         request.rows = (uint32_t)(1 + fuzz_below(input, 64));
         request.width = fuzz_below(input, 40);
@@ -297,6 +306,13 @@ static char *slot_of_origin(const struct shmemi_request *request)
     return shmemi_node_staging((int)request->origin) + request->slot * (size_t)CHUNK;
 }
 
+/* Answers land in slots other than those of batches, which would else be changed after what they may do was noted. */
+static void keep_slots_apart(struct shmemi_request *request)
+{
+    if (request->slot < SLOTS)
+        request->slot = (uint16_t)(request->slot % 2 + (request->type == SHMEMI_REQUEST_SCATTER ? 0 : 2));
+}
+
 /* Put a request into this PE's ring as PE 0 would, or any bytes with its name in them. */
 static void send_by_ring(struct fuzz_input *input)
 {
@@ -306,6 +322,7 @@ static void send_by_ring(struct fuzz_input *input)
     if (atomic_load(&entry->sequence) != ticket)
         return;
     entry->request = make_request(input, (uint32_t)fuzz_below(input, 2));
+    keep_slots_apart(&entry->request);
     const struct shmemi_request *request = &entry->request;
     const char *payload = NULL;
     size_t size = 0;
@@ -317,11 +334,11 @@ static void send_by_ring(struct fuzz_input *input)
         if (request->type == SHMEMI_REQUEST_SCATTER)
             make_records(input, slot_of_origin(request), CHUNK);
         payload = slot_of_origin(request);
-        size = request->width <= CHUNK ? request->width : 0;
+        size = CHUNK; /* an earlier batch in this slot may be longer than this one */
         if (!request->origin && request->type != SHMEMI_REQUEST_PUT)
             slot_may_change[request->slot] = true;
     }
-    allow_request(request, payload, size);
+    allow_request(request, payload, size, false);
     atomic_store(&entry->sequence, ticket + 1);
 }
 
@@ -350,7 +367,7 @@ static void send_by_network(struct fuzz_input *input)
         payload[i] = (char)i;
     if (request.type == SHMEMI_REQUEST_SCATTER)
         make_records(input, payload, size);
-    allow_request(&request, payload, size);
+    allow_request(&request, payload, size, true);
     size_t header = fuzz_byte(input) >= 250 ? fuzz_below(input, sizeof request + 8) : sizeof request;
     char *bytes = fuzz_memory(sizeof request + 8);
     memset(bytes, 0, sizeof request + 8);
@@ -467,11 +484,9 @@ static void open_all(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
-    static bool is_open;
     shmemi_log_hold(true); /* one line is enough of what is refused */
-    if (!is_open)
+    if (!segment)
         open_all();
-    is_open = true;
     present_input = &input;
     reset_node();
     network_reset(&input);

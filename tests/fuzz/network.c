@@ -270,7 +270,9 @@ void network_answer(struct fuzz_input *input)
     if (fuzz_byte(input) & 1)
         answer.slot = (uint16_t)(SHMEMI_SLOT_NONE + (fuzz_byte(input) & 1));
     answer.status = fuzz_byte(input) >= 200 ? -EIO : 0;
-    size_t size = fuzz_byte(input) & 1 ? fuzz_below(input, shmemi_staging.chunk * 2) : fuzz_byte(input) & 1 ? 8 : 0;
+    size_t size = fuzz_byte(input) & 1   ? fuzz_below(input, shmemi_staging.chunk * 2)
+                  : fuzz_byte(input) & 1 ? 8 + fuzz_below(input, 8) / 4
+                                         : 0;
     uint8_t odd = fuzz_byte(input);
     if (odd >= 240)
         ((uint8_t *)&answer)[fuzz_below(input, sizeof answer)] = fuzz_byte(input);
