@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,11 +312,68 @@ static pmix_status_t fence_within(int seconds)
     return status;
 }
 
+/* Who has not come. PMIx does not tell who is missing in a fence, so each PE publishes a key before it: those whose key
+ * cannot be read have not come. */
+static struct {
+    unsigned number; /* of fences */
+    char key[32];
+    atomic_bool *has_come; /* by PE; for good, because answers may come late */
+} fences;
+
+static void publish_presence(void)
+{
+    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = ++fences.number};
+    snprintf(fences.key, sizeof fences.key, "mapshmem-fence-%u", fences.number);
+    if (PMIx_Put(PMIX_GLOBAL, fences.key, &value) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS)
+        shmemi_debug("PMIx does not publish that this PE has come");
+}
+
+static void on_presence(pmix_status_t status, pmix_value_t *value, void *data)
+{
+    (void)value;
+    if (status == PMIX_SUCCESS)
+        atomic_store((atomic_bool *)data, true);
+}
+
+/* Returns false if nothing can be said. */
+static bool ask_for_presence(void)
+{
+    fences.has_come = calloc((size_t)n_pes, sizeof *fences.has_come);
+    for (int pe = 0; fences.has_come && pe < n_pes; pe++) {
+        pmix_proc_t proc;
+        process_of(&proc, (pmix_rank_t)pe);
+        if (pe == (int)self.rank || PMIx_Get_nb(&proc, fences.key, NULL, 0, on_presence, &fences.has_come[pe]))
+            atomic_store(&fences.has_come[pe], true);
+    }
+    nap(1); /* time for the answers */
+    return fences.has_come;
+}
+
+/* Write "; PE 3, 5 and 2 others have not come", or nothing if nobody is known to be missing. */
+static void list_missing(char *text, size_t size)
+{
+    enum { LISTED_MAX = 8 };
+    int n = 0;
+    size_t length = 0;
+    text[0] = '\0';
+    for (int pe = 0; pe < n_pes; pe++)
+        if (!atomic_load(&fences.has_come[pe]) && n++ < LISTED_MAX)
+            length += (size_t)snprintf(text + length, size - length, "%s%d", length ? ", " : "; PE ", pe);
+    if (n > LISTED_MAX)
+        length += (size_t)snprintf(text + length, size - length, " and %d others", n - LISTED_MAX);
+    if (n)
+        snprintf(text + length, size - length, n == 1 ? " has not come" : " have not come");
+}
+
 static int pmix_fence(void)
 {
+    publish_presence();
     pmix_status_t status = fence_within(shmemi_init_seconds_left());
     if (status == PMIX_ERR_TIMEOUT) {
-        shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)", shmemi_settings.timeout);
+        char missing[256] = "";
+        if (ask_for_presence())
+            list_missing(missing, sizeof missing);
+        shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)%s", shmemi_settings.timeout, missing);
         return -ETIMEDOUT;
     }
     return status == PMIX_SUCCESS ? 0 : report("the start-up fence", status);
