@@ -20,8 +20,6 @@ struct shmemi_bootstrap {
     int (*nodes)(int *node_of);
     /* The name of a node's host, after nodes. */
     const char *(*host_name)(int node);
-    /* A text that names this job and no other on the cluster. */
-    const char *(*job_name)(void);
     /* Publish bytes under a key, for all PEs to get after the next fence. */
     int (*put)(const char *key, const void *value, size_t size);
     int (*fence)(void);
@@ -57,7 +55,7 @@ extern const struct shmemi_bootstrap shmemi_bootstrap_mpi;
 extern const struct shmemi_bootstrap shmemi_bootstrap_pmi;
 extern const struct shmemi_bootstrap shmemi_bootstrap_single;
 
-/* ---- gather.c: keys, nodes and a job name for a bootstrap that can do nothing but gather bytes ------------------- */
+/* ---- gather.c: keys and nodes for a bootstrap that can do nothing but gather bytes ------------------- */
 
 /* The bytes of all PEs, one PE's after the other; those of a PE begin at its offset. */
 struct shmemi_gathered {
@@ -68,19 +66,18 @@ struct shmemi_gathered {
 /* Collective: hand in this PE's bytes, fill all->offsets, and set all->bytes to memory from malloc. */
 typedef int (*shmemi_gather_func_t)(const void *mine, size_t size, struct shmemi_gathered *all);
 
-/* Collective: find out which PEs share a node, and agree on a name for the job. */
+/* Collective: find out which PEs share a node. */
 int shmemi_gather_open(int pe, int n_pes, shmemi_gather_func_t gather);
 void shmemi_gather_close(void);
 
 /* Members of struct shmemi_bootstrap. */
 int shmemi_gather_nodes(int *node_of);
 const char *shmemi_gather_host_name(int node);
-const char *shmemi_gather_job_name(void);
 int shmemi_gather_put(const char *key, const void *value, size_t size);
 int shmemi_gather_fence(void);
 int shmemi_gather_get(int pe, const char *key, void *value, size_t *size_p);
 #define SHMEMI_GATHER_MEMBERS                                                                                          \
-    .nodes = shmemi_gather_nodes, .host_name = shmemi_gather_host_name, .job_name = shmemi_gather_job_name,            \
-    .put = shmemi_gather_put, .fence = shmemi_gather_fence, .get = shmemi_gather_get
+    .nodes = shmemi_gather_nodes, .host_name = shmemi_gather_host_name, .put = shmemi_gather_put,                      \
+    .fence = shmemi_gather_fence, .get = shmemi_gather_get
 
 #endif

@@ -10,12 +10,10 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum { HOST_BYTES = 65 };
@@ -23,7 +21,6 @@ enum { HOST_BYTES = 65 };
 /* Processes with equal texts are on the same node: they can share memory and use Unix sockets. */
 struct identity {
     char node[208];
-    uint64_t random[2]; /* the numbers of PE 0 become the job's name */
 };
 
 /* Head of a record in a row; key (with its final zero) and value follow. */
@@ -36,8 +33,7 @@ static struct {
     shmemi_gather_func_t gather;
     int *node_of;
     char (*host_name)[HOST_BYTES]; /* by node */
-    char job_name[40];
-    unsigned char *row; /* what this PE has published */
+    unsigned char *row;            /* what this PE has published */
     size_t row_size;
     struct shmemi_gathered rows; /* what all PEs had published at the last fence */
 } job;
@@ -71,7 +67,7 @@ static void read_line(const char *path, char *line, int size)
 }
 
 /* Host names may repeat (containers), so the running kernel and its network namespace count too. */
-static int identify(struct identity *self)
+static void identify(struct identity *self)
 {
     char host[HOST_BYTES] = "", boot[48], network[48] = "";
     gethostname(host, sizeof host - 1);
@@ -80,10 +76,6 @@ static int identify(struct identity *self)
     (void)ignored;
     *self = (struct identity){0};
     snprintf(self->node, sizeof self->node, "%s %s %s", host, boot, network);
-    if (getrandom(self->random, sizeof self->random, 0) == (ssize_t)sizeof self->random)
-        return 0;
-    shmemi_error("no random number for the job's name: %m");
-    return -EIO;
 }
 
 /* The host's name is the first word of a node's text. */
@@ -116,20 +108,26 @@ static int number_nodes(const struct identity *identities)
     return rc;
 }
 
+/* One of each PE, and each of them a text that ends. */
+static bool are_identities(const struct shmemi_gathered *all)
+{
+    bool are = true;
+    for (size_t pe = 0; pe < (size_t)job.n_pes; pe++)
+        are = are && all->offsets[pe + 1] - all->offsets[pe] == sizeof(struct identity) &&
+              memchr(all->bytes + all->offsets[pe], '\0', sizeof(struct identity));
+    return are;
+}
+
 static int meet(void)
 {
     struct identity self;
     struct shmemi_gathered all = {0};
-    int rc = identify(&self);
-    if (!rc)
-        rc = gather_rows(&self, sizeof self, &all);
+    identify(&self);
+    int rc = gather_rows(&self, sizeof self, &all);
     if (rc)
         return rc;
-    if (all.offsets[job.n_pes] == (size_t)job.n_pes * sizeof self) {
-        const struct identity *identities = (const void *)all.bytes;
-        snprintf(job.job_name, sizeof job.job_name, "%016" PRIx64 "%016" PRIx64, identities[0].random[0],
-                 identities[0].random[1]);
-        rc = number_nodes(identities);
+    if (are_identities(&all)) {
+        rc = number_nodes((const struct identity *)(const void *)all.bytes);
     } else {
         shmemi_error("the PEs do not all run the same version of MapSHMEM");
         rc = -EPROTO;
@@ -168,11 +166,6 @@ int shmemi_gather_nodes(int *node_of)
 const char *shmemi_gather_host_name(int node)
 {
     return job.host_name[node];
-}
-
-const char *shmemi_gather_job_name(void)
-{
-    return job.job_name;
 }
 
 int shmemi_gather_put(const char *key, const void *value, size_t size)

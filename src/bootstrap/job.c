@@ -5,6 +5,7 @@
 #include "bootstrap/job.h"
 
 #include "base/cores.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
 
@@ -54,15 +55,6 @@ static void collect_node(void)
     job->node_of = node_of;
 }
 
-/* FNV-1a over the job's name and generation. */
-static uint64_t job_key(const char *name, unsigned generation)
-{
-    uint64_t key = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        key = (key ^ (unsigned char)*name) * 0x100000001b3u;
-    return (key ^ generation) * 0x100000001b3u;
-}
-
 int shmemi_job_open(void)
 {
     struct shmemi_job *job = &shmemi_job;
@@ -86,7 +78,6 @@ int shmemi_job_open(void)
     memcpy(host_of, node_of, bytes);
     job->host_of = host_of;
     job->generation++;
-    job->key = job_key(shmemi_bootstrap->job_name(), job->generation);
     return 0;
 }
 
@@ -117,6 +108,58 @@ void shmemi_job_close(void)
     free(host_of);
     node_of = node_pes = leaders = host_of = NULL;
     shmemi_bootstrap_close();
+}
+
+struct card {
+    struct shmemi_key key; /* of PE 0 only */
+    uint64_t socket;
+};
+
+/* Each generation of the job has a key, and a name for it of its own: launchers keep what was published. */
+static void card_name(char *name, size_t size)
+{
+    snprintf(name, size, "mapshmem-job-%u", shmemi_job.generation);
+}
+
+int shmemi_job_publish(uint64_t socket, bool has_failed)
+{
+    char name[64];
+    struct card card = {.socket = has_failed ? 0 : socket};
+    int rc = shmemi_job.pe == 0 ? shmemi_key_make(&shmemi_job.key) : 0;
+    if (rc || shmemi_job.n_pes == 1 || (shmemi_job.pe && shmemi_job.node_rank && !has_failed))
+        return rc;
+    if (shmemi_job.pe == 0)
+        card.key = shmemi_job.key;
+    card_name(name, sizeof name);
+    return shmemi_bootstrap->put(name, &card, sizeof card);
+}
+
+static int read_card(int pe, struct card *card)
+{
+    char name[64];
+    size_t size = sizeof *card;
+    card_name(name, sizeof name);
+    int rc = shmemi_bootstrap->get(pe, name, card, &size);
+    if (rc || size == sizeof *card)
+        return rc;
+    shmemi_error("what PE %d has published is not usable: do all PEs run the same version of MapSHMEM?", pe);
+    return -EPROTO;
+}
+
+int shmemi_job_learn(uint64_t *socket_p)
+{
+    struct card card;
+    const int lowest = shmemi_job.node_pes[0];
+    *socket_p = 0;
+    if (shmemi_job.pe == 0)
+        return 0;
+    int rc = read_card(0, &card);
+    if (rc)
+        return rc;
+    shmemi_job.key = card.key;
+    rc = lowest && lowest != shmemi_job.pe ? read_card(lowest, &card) : 0;
+    *socket_p = card.socket;
+    return rc;
 }
 
 const char *shmemi_job_host_name(int pe)

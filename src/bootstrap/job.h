@@ -5,6 +5,8 @@
 #ifndef SHMEMI_JOB_H
 #define SHMEMI_JOB_H
 
+#include "bootstrap/key.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,12 +17,12 @@ struct shmemi_job {
     int n_nodes;
     int node_rank; /* number of this PE among those of its node */
     int node_n_pes;
-    const int *node_pes; /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
-    const int *leaders;  /* lowest PE of each node, by node number */
-    const int *node_of;  /* node number of each PE */
-    const int *host_of;  /* number of each PE's host, which SHMEM_NODE_SIZE does not split */
-    uint64_t key;        /* the same on all PEs of this job and of no other: messages carry it */
-    unsigned generation; /* how many times this process has initialised */
+    const int *node_pes;   /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
+    const int *leaders;    /* lowest PE of each node, by node number */
+    const int *node_of;    /* node number of each PE */
+    const int *host_of;    /* number of each PE's host, which SHMEM_NODE_SIZE does not split */
+    struct shmemi_key key; /* known to the PEs of this job only: messages carry it */
+    unsigned generation;   /* how many times this process has initialised */
 };
 
 extern struct shmemi_job shmemi_job;
@@ -30,6 +32,12 @@ extern struct shmemi_job shmemi_job;
 int shmemi_job_open(void);
 int shmemi_job_form_nodes(void);
 void shmemi_job_close(void);
+
+/* What the PEs tell each other through the launcher. Before its fence the lowest PE of each node publishes the number of
+ * the socket that hands out the node's memory, and PE 0 the job's key; a PE that cannot start publishes 0, whichever it
+ * is. After the fence each PE learns the key, and the number that the lowest PE of its node has published. */
+int shmemi_job_publish(uint64_t socket, bool has_failed);
+int shmemi_job_learn(uint64_t *socket_p);
 
 /* The name of the host on which a PE runs. */
 const char *shmemi_job_host_name(int pe);

@@ -278,11 +278,6 @@ static const char *pmix_host_name(int node)
     return hosts.names[node];
 }
 
-static const char *pmix_job_name(void)
-{
-    return self.nspace;
-}
-
 static int pmix_put(const char *key, const void *bytes, size_t size)
 {
     pmix_value_t value;
@@ -413,7 +408,6 @@ const struct shmemi_bootstrap shmemi_bootstrap_pmix = {
     .close = pmix_close,
     .nodes = pmix_nodes,
     .host_name = pmix_host_name,
-    .job_name = pmix_job_name,
     .put = pmix_put,
     .fence = pmix_fence,
     .get = pmix_get,

@@ -110,8 +110,10 @@ static int prepare_and_meet(void)
     shmemi_log_hold(shmemi_job.pe > 0);
     shmemi_step("settings and nodes");
     int rc = prepare();
+    int published = shmemi_job_publish(shmemi_node.handout, rc != 0);
     shmemi_step("fence of the launcher");
     int met = shmemi_job.n_pes > 1 ? shmemi_bootstrap->fence() : 0;
+    rc = rc ? rc : published;
     if (!rc && !met) {
         shmemi_log_hold(false);
         return 0;
@@ -125,6 +127,7 @@ static int prepare_and_meet(void)
 
 static int open_parts(void)
 {
+    uint64_t handout;
     shmemi_standard_files_fill();
     int rc = shmemi_threads_check(1); /* of the launcher's library */
     if (!rc)
@@ -133,7 +136,9 @@ static int open_parts(void)
         rc = prepare_and_meet();
     shmemi_step("memory of the node");
     if (!rc)
-        rc = shmemi_node_join();
+        rc = shmemi_job_learn(&handout);
+    if (!rc)
+        rc = shmemi_node_join(handout);
     if (!rc)
         rc = shmemi_measure_open();
     if (!rc)

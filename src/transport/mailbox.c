@@ -9,18 +9,20 @@
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
-#include "transport/node.h"
+#include "transport/progress.h"
+#include "transport/sockets.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+enum { LETTERS_AT_ONCE = 64 }; /* then the clock is looked at, however many strangers send */
+
 struct letter {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint64_t token;
     uint32_t sender; /* node rank */
     uint32_t count;  /* descriptors in this letter; 0: they could not be sent */
@@ -31,28 +33,21 @@ struct letter {
 struct envelope {
     struct letter letter;
     struct iovec vector;
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int) * SHMEMI_DESCRIPTORS_MAX)];
-    } control;
+    union shmemi_enclosed enclosed;
     struct msghdr message;
 };
 
 static int mailbox = -1;
 
-static const char PURPOSE[] = "-descriptors";
-
 void shmemi_mailbox_open(struct shmemi_mailbox_label *label_p)
 {
-    struct sockaddr_un address;
-    socklen_t length = shmemi_node_address(shmemi_job.pe, PURPOSE, &address);
     *label_p = (struct shmemi_mailbox_label){0};
-    mailbox = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (mailbox >= 0 && !bind(mailbox, (struct sockaddr *)&address, length) &&
-        getrandom(&label_p->token, sizeof label_p->token, 0) == sizeof label_p->token) {
+    mailbox = shmemi_socket_open(SOCK_DGRAM, true, &label_p->socket);
+    if (mailbox >= 0 && getrandom(&label_p->token, sizeof label_p->token, 0) == sizeof label_p->token) {
         label_p->token |= 1;
         return;
     }
+    errno = mailbox < 0 ? -mailbox : errno;
     shmemi_warn("cannot make a socket to pass descriptors of GPU memory: %m; some GPU memory is reached through host "
                 "memory instead");
     label_p->token = 0;
@@ -76,23 +71,15 @@ static void fill(struct envelope *envelope, const struct shmemi_descriptors *min
         .message = {.msg_iov = &envelope->vector, .msg_iovlen = 1},
     };
     memcpy(envelope->letter.size, mine->size, mine->count * sizeof mine->size[0]);
-    if (!mine->count)
-        return;
-    envelope->message.msg_control = &envelope->control;
-    envelope->message.msg_controllen = CMSG_SPACE(mine->count * sizeof(int));
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&envelope->message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(mine->count * sizeof(int));
-    memcpy(CMSG_DATA(rights), mine->fd, mine->count * sizeof(int));
+    shmemi_socket_enclose(&envelope->message, &envelope->enclosed, mine, true);
 }
 
 /* Send a letter. -EAGAIN: the receiver's socket is full. */
-static int post(struct envelope *envelope, int node_rank)
+static int post(struct envelope *envelope, const struct shmemi_mailbox_label *label)
 {
     struct sockaddr_un address;
     envelope->message.msg_name = &address;
-    envelope->message.msg_namelen = shmemi_node_address(shmemi_job.node_pes[node_rank], PURPOSE, &address);
+    envelope->message.msg_namelen = shmemi_socket_address(label->socket, &address);
     ssize_t sent = sendmsg(mailbox, &envelope->message, MSG_DONTWAIT | MSG_NOSIGNAL);
     return sent == (ssize_t)sizeof envelope->letter ? 0 : errno == EINTR ? -EAGAIN : -errno;
 }
@@ -114,7 +101,7 @@ static bool send_more(struct sending *sending, const struct shmemi_mailbox_label
 {
     while (sending->next < shmemi_job.node_n_pes) {
         int rc = is_addressee(sending, labels)
-                     ? post(sending->is_refused ? &sending->empty : &sending->envelope, sending->next)
+                     ? post(sending->is_refused ? &sending->empty : &sending->envelope, &labels[sending->next])
                      : 0;
         if (rc == -EAGAIN || rc == -ENOBUFS)
             return false;
@@ -133,20 +120,6 @@ static bool send_more(struct sending *sending, const struct shmemi_mailbox_label
 
 /* ---- Receiving --------------------------------------------------------------------------------------------------- */
 
-static void take_descriptors(struct msghdr *message, struct shmemi_descriptors *taken)
-{
-    taken->count = 0;
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        if (count > SHMEMI_DESCRIPTORS_MAX - taken->count) /* cannot happen: the buffer holds no more */
-            count = SHMEMI_DESCRIPTORS_MAX - taken->count;
-        memcpy(taken->fd + taken->count, CMSG_DATA(part), count * sizeof(int));
-        taken->count += (unsigned)count;
-    }
-}
-
 /* The letters still awaited, by node rank. */
 struct receiving {
     const struct shmemi_mailbox_label *labels;
@@ -157,7 +130,7 @@ struct receiving {
 
 static bool is_genuine(const struct letter *letter, const struct receiving *receiving)
 {
-    return letter->job_key == shmemi_job.key && letter->sender < (uint32_t)shmemi_job.node_n_pes &&
+    return shmemi_key_equals(&letter->job_key, &shmemi_job.key) && letter->sender < (uint32_t)shmemi_job.node_n_pes &&
            receiving->labels[letter->sender].token && letter->token == receiving->labels[letter->sender].token &&
            !receiving->has_come[letter->sender];
 }
@@ -181,26 +154,24 @@ static void take_letter(const struct letter *letter, struct shmemi_descriptors *
 static bool receive_one(struct receiving *receiving)
 {
     struct shmemi_descriptors taken;
-    struct envelope envelope = {.letter = {0}};
+    struct envelope envelope = {.letter = {.token = 0}};
     envelope.vector = (struct iovec){&envelope.letter, sizeof envelope.letter};
     envelope.message = (struct msghdr){
         .msg_iov = &envelope.vector,
         .msg_iovlen = 1,
-        .msg_control = &envelope.control,
-        .msg_controllen = sizeof envelope.control,
+        .msg_control = &envelope.enclosed,
+        .msg_controllen = sizeof envelope.enclosed,
     };
     ssize_t got = recvmsg(mailbox, &envelope.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0)
         return errno == EINTR;
-    take_descriptors(&envelope.message, &taken);
+    bool is_own = shmemi_socket_unpack(&envelope.message, &taken);
     bool is_whole = got == (ssize_t)sizeof envelope.letter && !(envelope.message.msg_flags & MSG_TRUNC);
-    if (is_whole && is_genuine(&envelope.letter, receiving)) {
+    if (is_own && is_whole && is_genuine(&envelope.letter, receiving)) {
         take_letter(&envelope.letter, &taken, receiving);
     } else {
-        static atomic_flag told = ATOMIC_FLAG_INIT;
         shmemi_descriptors_close(&taken);
-        shmemi_log(atomic_flag_test_and_set(&told) ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_WARN,
-                   "a message of another program came to this job's socket for descriptors; it is ignored");
+        shmemi_refuse_stranger("to its socket for descriptors");
     }
     return true;
 }
@@ -210,15 +181,20 @@ static bool is_awaited(const struct shmemi_mailbox_label *labels, int node_rank)
     return mailbox >= 0 && node_rank != shmemi_job.node_rank && labels[node_rank].token && labels[node_rank].n_enclosed;
 }
 
+static void receive_some(struct receiving *receiving, unsigned *spins)
+{
+    for (int i = 0; i < LETTERS_AT_ONCE && receiving->n_missing && receive_one(receiving); i++)
+        *spins = 0;
+}
+
 /* Alternate between sending and receiving: otherwise two PEs with full sockets would wait for each other. */
 static void work(struct sending *sending, struct receiving *receiving)
 {
-    uint64_t end = shmemi_clock() + shmemi_settings.timeout * 1000000000u;
+    const uint64_t end = shmemi_settings.timeout ? shmemi_clock() + shmemi_settings.timeout * 1000000000u : UINT64_MAX;
     unsigned spins = 0;
     for (;;) {
         bool is_sent = mailbox < 0 || send_more(sending, receiving->labels);
-        while (receiving->n_missing && receive_one(receiving))
-            spins = 0;
+        receive_some(receiving, &spins);
         if (is_sent && !receiving->n_missing)
             return;
         if (shmemi_clock() > end) {

@@ -2,9 +2,10 @@
  *
  * Passing file descriptors between the PEs of a node, with SCM_RIGHTS: no rights to trace processes are needed.
  *
- * Each PE that takes part has a datagram socket for the time of one exchange. Its abstract name can be guessed, so a
- * letter counts only if it carries the number that its sender has published in the node segment. The doorbell's socket
- * cannot serve for this, since clearing the doorbell discards all datagrams in it.
+ * Each PE that takes part has a datagram socket for the time of one exchange. Anyone can find it and write to it, so a
+ * letter counts only if the kernel says that a process of this user sent it, and if it carries the job's key and the
+ * number that its sender has published in the node segment; the descriptors of any other are closed. The doorbell's
+ * socket cannot serve for this, since clearing the doorbell discards all datagrams in it.
  */
 #ifndef SHMEMI_MAILBOX_H
 #define SHMEMI_MAILBOX_H
@@ -15,6 +16,7 @@
 
 /* What a PE publishes to the others of its node before descriptors are exchanged. */
 struct shmemi_mailbox_label {
+    uint64_t socket;     /* the number of its socket's name */
     uint64_t token;      /* carried by each of the PE's letters; 0: it has no socket and does not take part */
     uint32_t n_enclosed; /* descriptors that it sends to each of the others */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes, shares and maps the node segment; the doorbells of the PEs and the barrier of a node are in it.
+ * Makes and maps the node segment, and the barrier of a node, which is in it.
  */
 #define _GNU_SOURCE
 #include "transport/node.h"
@@ -11,9 +11,10 @@
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
+#include "transport/doorbell.h"
+#include "transport/handout.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,34 +26,11 @@ enum { HEAP_ALIGNMENT = 2 << 20, PAGE_ALIGNMENT = 4096 };
 struct shmemi_node shmemi_node = {.fd = -1, .doorbell = -1};
 struct shmemi_staging shmemi_staging;
 
+static uint64_t doorbell_number; /* of this PE's doorbell, until its control block is there */
+
 static size_t round_up(size_t size, size_t unit)
 {
     return (size + unit - 1) / unit * unit;
-}
-
-socklen_t shmemi_node_address(int pe, const char *purpose, struct sockaddr_un *address)
-{
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mapshmem-%u-%016llx-%d%s",
-                          (unsigned)getuid(), (unsigned long long)shmemi_job.key, pe, purpose);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
-static int make_doorbell(void)
-{
-    struct sockaddr_un address;
-    socklen_t length = shmemi_node_address(shmemi_job.pe, "", &address);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, length)) {
-        int rc = -errno;
-        shmemi_error("cannot make the socket that joins the PEs of this node: %m%s", shmemi_remedy(-rc));
-        if (fd >= 0)
-            close(fd);
-        return rc;
-    }
-    shmemi_node.doorbell = fd;
-    return 0;
 }
 
 static int check_memory(size_t heap_size, int n_pes)
@@ -86,8 +64,10 @@ static void lay_out(size_t heap_size)
 static int make_segment(void)
 {
     struct shmemi_node *node = &shmemi_node;
-    int fd = memfd_create("mapshmem-node", MFD_CLOEXEC);
+    int fd = memfd_create("mapshmem-node", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int rc = fd < 0 ? -errno : shmemi_memory_file_resize(fd, node->size);
+    if (!rc)
+        rc = shmemi_handout_seal(fd);
     if (rc) {
         errno = -rc;
         shmemi_error("cannot make %zu MiB of shared memory: %m%s", node->size >> 20, shmemi_remedy(-rc));
@@ -105,140 +85,80 @@ int shmemi_node_bind(size_t heap_size)
     if (rc)
         return rc;
     lay_out(heap_size);
-    rc = make_doorbell();
-    if (!rc && shmemi_job.node_rank == 0)
-        rc = make_segment();
-    return rc;
-}
-
-struct handout {
-    uint64_t job_key;
-    uint64_t size;
-    uint64_t heap_size;
-};
-
-static int send_segment(int pe)
-{
-    struct handout handout = {shmemi_job.key, shmemi_node.size, shmemi_node.heap_size};
-    struct iovec vector = {&handout, sizeof handout};
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct sockaddr_un address;
-    struct msghdr message = {
-        .msg_name = &address,
-        .msg_namelen = shmemi_node_address(pe, "", &address),
-        .msg_iov = &vector,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = sizeof control,
-    };
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(rights), &shmemi_node.fd, sizeof(int));
-    if (sendmsg(shmemi_node.doorbell, &message, MSG_NOSIGNAL) == (ssize_t)sizeof handout)
-        return 0;
-    int rc = -errno;
-    if (rc == -ECONNREFUSED)
-        sleep(5); /* the lowest PE could not start, and is about to log why and end the job */
-    errno = -rc;
-    shmemi_error("cannot pass the shared memory to PE %d of this node: %m; the PEs of a node must share a network "
-                 "namespace, or set SHMEM_NODE_SIZE=1",
-                 pe);
-    return rc;
-}
-
-static int check_handout(const struct handout *handout)
-{
-    if (handout->job_key != shmemi_job.key) {
-        shmemi_error("another job answered on this job's socket");
-        return -EPROTO;
-    }
-    if (handout->size != shmemi_node.size || handout->heap_size != shmemi_node.heap_size) {
-        shmemi_error("the heap of this PE has %zu bytes, that of PE %d %zu; SHMEM_SYMMETRIC_SIZE and SHMEM_STAGING_* "
-                     "must be the same on all PEs",
-                     shmemi_node.heap_size, shmemi_job.node_pes[0], (size_t)handout->heap_size);
-        return -EINVAL;
-    }
-    return 0;
-}
-
-static int receive_segment(void)
-{
-    struct handout handout = {0};
-    struct iovec vector = {&handout, sizeof handout};
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    struct pollfd ready = {shmemi_node.doorbell, POLLIN, 0};
-    int n_ready;
-    do
-        n_ready = poll(&ready, 1, (int)shmemi_settings.timeout * 1000);
-    while (n_ready < 0 && errno == EINTR);
-    if (n_ready <= 0) {
-        shmemi_error("PE %d has not passed on the shared memory within %zu s (SHMEM_TIMEOUT)", shmemi_job.node_pes[0],
-                     shmemi_settings.timeout);
-        return -ETIMEDOUT;
-    }
-    ssize_t got = recvmsg(shmemi_node.doorbell, &message, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *rights = got == (ssize_t)sizeof handout ? CMSG_FIRSTHDR(&message) : NULL;
-    if (!rights || rights->cmsg_type != SCM_RIGHTS || rights->cmsg_len != CMSG_LEN(sizeof(int))) {
-        shmemi_error("PE %d passed on something else than the shared memory", shmemi_job.node_pes[0]);
-        return -EPROTO;
-    }
-    memcpy(&shmemi_node.fd, CMSG_DATA(rights), sizeof(int));
-    return check_handout(&handout);
-}
-
-static int exchange_segment(void)
-{
+    int doorbell = shmemi_doorbell_open(&doorbell_number);
+    if (doorbell < 0)
+        return doorbell;
+    shmemi_node.doorbell = doorbell;
     if (shmemi_job.node_rank)
-        return receive_segment();
-    for (int i = 1; i < shmemi_job.node_n_pes; i++) {
-        int rc = send_segment(shmemi_job.node_pes[i]);
-        if (rc)
-            return rc;
-    }
-    return 0;
+        return 0;
+    rc = make_segment();
+    return rc || shmemi_job.node_n_pes == 1 ? rc : shmemi_handout_open(&shmemi_node.handout);
 }
 
 /* Give each ring entry its first ticket: a zeroed one would seem to belong to ticket 0. */
 static void prepare_control(struct shmemi_control *control)
 {
+    control->doorbell = doorbell_number;
     for (uint64_t i = 0; i < SHMEMI_RING_ENTRIES; i++)
         atomic_init(&control->ring.entry[i].sequence, i);
 }
 
-int shmemi_node_join(void)
+static int map_segment(void)
 {
     struct shmemi_node *node = &shmemi_node;
-    int rc = exchange_segment();
-    if (rc)
-        return rc;
     void *address = mmap(NULL, node->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, node->fd, 0);
     if (address == MAP_FAILED) {
-        rc = -errno;
+        int rc = -errno;
         shmemi_error("cannot map %zu MiB of shared memory: %m", node->size >> 20);
         return rc;
     }
     node->header = address;
-    if (shmemi_job.node_rank == 0) {
-        node->header->magic = NODE_MAGIC;
-        node->header->job_key = shmemi_job.key;
-        node->header->size = node->size;
-    }
+    return 0;
+}
+
+static int fetch_segment(uint64_t handout)
+{
+    const struct shmemi_handout expected = {shmemi_node.size, shmemi_node.heap_size};
+    int fd = shmemi_handout_fetch(handout, &expected);
+    shmemi_node.fd = fd < 0 ? -1 : fd;
+    return fd < 0 ? fd : 0;
+}
+
+/* While the others wait in the barrier, in vain if one has not come. */
+static int serve_segment(void)
+{
+    const struct shmemi_handout handout = {shmemi_node.size, shmemi_node.heap_size};
+    int rc = shmemi_job.node_n_pes > 1 ? shmemi_handout_serve(shmemi_node.fd, &handout) : 0;
+    if (rc)
+        atomic_store(&shmemi_node.header->is_given_up, 1);
+    shmemi_handout_close();
+    return rc;
+}
+
+static void prepare_header(void)
+{
+    shmemi_node.header->magic = NODE_MAGIC;
+    shmemi_node.header->size = shmemi_node.size;
+}
+
+int shmemi_node_join(uint64_t handout)
+{
+    const bool is_lowest = shmemi_job.node_rank == 0;
+    int rc = is_lowest ? 0 : fetch_segment(handout);
+    if (!rc)
+        rc = map_segment();
+    if (rc)
+        return rc;
+    if (is_lowest)
+        prepare_header();
     prepare_control(shmemi_node_control(shmemi_job.node_rank));
     shmemi_staging.chunk = round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
     shmemi_staging.slots = (unsigned)shmemi_settings.staging_slots;
     shmemi_staging.memory = shmemi_node_staging(shmemi_job.node_rank);
-    shmemi_node_barrier();
-    return 0;
+    rc = is_lowest ? serve_segment() : 0;
+    if (!rc)
+        shmemi_node_barrier();
+    return rc;
 }
 
 int shmemi_node_map_heap(void *address)
@@ -263,24 +183,8 @@ void shmemi_node_leave(void)
         close(node->fd);
     if (node->doorbell >= 0)
         close(node->doorbell);
+    shmemi_handout_close();
     *node = (struct shmemi_node){.fd = -1, .doorbell = -1};
-}
-
-void shmemi_node_ring_doorbell(int node_rank)
-{
-    struct sockaddr_un address;
-    socklen_t length = shmemi_node_address(shmemi_job.node_pes[node_rank], "", &address);
-    /* a full socket means that a wake-up is under way already */
-    ssize_t ignored =
-        sendto(shmemi_node.doorbell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, length);
-    (void)ignored;
-}
-
-void shmemi_node_clear_doorbell(void)
-{
-    char byte;
-    while (recv(shmemi_node.doorbell, &byte, 1, MSG_DONTWAIT) >= 0)
-        ;
 }
 
 void shmemi_describe_rings(char *text, size_t size)

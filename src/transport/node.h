@@ -2,8 +2,8 @@
  *
  * The node segment: one piece of memory that all PEs of a node have mapped.
  *
- * The lowest PE of the node makes it as a memfd and passes the descriptor over Unix sockets with SCM_RIGHTS: nothing
- * is left behind when PEs are killed, and no ptrace rights are needed.
+ * The lowest PE of the node makes it as a memfd and hands the descriptor to the others (handout.h): nothing is left
+ * behind when PEs are killed, and no ptrace rights are needed. Nobody else can open it, nor change its size.
  *
  *      | node header | control of PE 0, 1, ... | staging of PE 0, 1, ... | heap of PE 0, 1, ... |
  */
@@ -16,8 +16,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 enum {
     SHMEMI_CACHE_LINE = 64,
@@ -45,6 +43,7 @@ struct shmemi_control {
     struct shmemi_ring ring;
     /* Not 0: the PE's service thread sleeps, and whoever brings work for it must ring its doorbell. */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t service_sleeps;
+    uint64_t doorbell; /* number of its name (doorbell.h) */
     /* This PE's requests without a slot that their owners have completed, by set. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t slotless_settled[SHMEMI_SLOTLESS_SETS];
     _Atomic uint32_t slotless_failed;
@@ -55,7 +54,6 @@ struct shmemi_control {
 
 struct shmemi_node_header {
     uint64_t magic;
-    uint64_t job_key;
     uint64_t size;                /* of the whole segment */
     _Atomic uint64_t pulse_sent;  /* when a PE of the node sent the last sign of life (ucx/pulse.c) */
     _Atomic uint32_t is_cut_off;  /* a PE of the node has found that another host is lost */
@@ -74,19 +72,18 @@ struct shmemi_node {
     size_t staging_offset;
     size_t staging_size; /* per PE */
     int fd;
-    int doorbell; /* this PE's datagram socket: wakes its service thread, receives descriptors */
+    int doorbell;     /* this PE's datagram socket, which wakes its service thread */
+    uint64_t handout; /* on the lowest PE: number of the socket that hands out the segment; 0: there is none */
 };
 
 extern struct shmemi_node shmemi_node;
 
-/* Two steps, before and after the bootstrap's fence: bind makes the doorbell and, on the leader, the segment; join
- * hands the segment out and maps it. heap_size is a multiple of 2 MiB. */
+/* Two steps, before and after the bootstrap's fence: bind makes the doorbell and, on the lowest PE, the segment; join
+ * hands it out and maps it. handout is the lowest PE's number of that name, as it came through the bootstrap; heap_size
+ * is a multiple of 2 MiB. */
 int shmemi_node_bind(size_t heap_size);
-int shmemi_node_join(void);
+int shmemi_node_join(uint64_t handout);
 void shmemi_node_leave(void);
-
-/* The address of a PE's socket for a purpose, "" for its doorbell: an abstract name, which vanishes with the socket. */
-socklen_t shmemi_node_address(int pe, const char *purpose, struct sockaddr_un *address);
 
 /* Map this PE's heap at an address that the caller chooses, replacing what is mapped there. */
 int shmemi_node_map_heap(void *address);
@@ -106,11 +103,6 @@ static inline char *shmemi_node_heap(int node_rank)
 {
     return (char *)shmemi_node.header + shmemi_node.heap_offset + (size_t)node_rank * shmemi_node.heap_size;
 }
-
-/* Wake the service thread of a PE of this node. */
-void shmemi_node_ring_doorbell(int node_rank);
-/* Discard all datagrams in this PE's doorbell. */
-void shmemi_node_clear_doorbell(void);
 
 /* Wait for all PEs of the node. Memory effects before it are visible after it. */
 void shmemi_node_barrier(void);

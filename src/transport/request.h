@@ -15,6 +15,7 @@
 #ifndef SHMEMI_REQUEST_H
 #define SHMEMI_REQUEST_H
 
+#include "bootstrap/key.h"
 #include "gpu/memory.h"
 
 #include <stdbool.h>
@@ -46,7 +47,7 @@ enum shmemi_request_type {
 };
 
 struct shmemi_request {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint32_t origin; /* PE that asks */
     uint32_t region;
     uint64_t offset; /* of the first byte in the owner's copy */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "instrument/trace.h"
+#include "transport/doorbell.h"
 #include "transport/node.h"
 #include "transport/progress.h"
 

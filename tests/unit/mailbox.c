@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "transport/mailbox.h"
+#include "transport/sockets.h"
 #include "unit.h"
 
 #include <dirent.h>
@@ -25,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROCESSES_MAX = 40 };
+enum { PROCESSES_MAX = 40, OTHER_USER = 65534 };
 
 /* What the processes share: their labels, and a barrier. */
 struct common {
@@ -92,26 +93,18 @@ static void check_received(struct shmemi_descriptors *received, int sender, unsi
 
 /* ---- letters of others ------------------------------------------------------------------------------------------- */
 
-static socklen_t name_of(int pe, struct sockaddr_un *address)
-{
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "mapshmem-%u-%016llx-%d-descriptors",
-                          (unsigned)getuid(), (unsigned long long)shmemi_job.key, pe);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
 /* A descriptor beside words that look like a letter of a PE of this job, whose token is not known. */
-static void send_foreign(int pe, size_t size, uint64_t key, uint64_t token, uint32_t sender)
+static void send_foreign(size_t size, struct shmemi_key key, uint64_t token, uint32_t sender)
 {
-    uint64_t words[128] = {key, token, (uint64_t)1 << 32 | sender};
+    uint64_t words[128] = {key.word[0], key.word[1], token, (uint64_t)1 << 32 | sender};
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = {0};
     struct sockaddr_un address;
     struct iovec vector = {words, size};
-    struct msghdr message = {&address, name_of(pe, &address), &vector, 1, &control, sizeof control, 0};
+    struct msghdr message = {
+        &address, shmemi_socket_address(common->label[0].socket, &address), &vector, 1, &control, sizeof control, 0};
     int fd = make_file(-1, 0), from = socket(AF_UNIX, SOCK_DGRAM, 0);
     struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
     rights->cmsg_level = SOL_SOCKET;
@@ -123,15 +116,39 @@ static void send_foreign(int pe, size_t size, uint64_t key, uint64_t token, uint
     close(from);
 }
 
-static void send_all_foreign(int pe)
+/* Everything in it is right, but the kernel says that another user sends it. Without root there is no other user. */
+static void send_as_another_user(size_t size, struct shmemi_key key, uint64_t token, uint32_t sender)
 {
-    enum { LETTER = 24 + 8 * SHMEMI_DESCRIPTORS_MAX };
-    send_foreign(pe, 1, 0, 0, 0);
-    send_foreign(pe, LETTER, shmemi_job.key, 12345, 1);
-    send_foreign(pe, LETTER, shmemi_job.key, 0, 1);
-    send_foreign(pe, LETTER, shmemi_job.key + 1, common->label[1].token, 1);
-    send_foreign(pe, LETTER, shmemi_job.key, common->label[1].token, 9999);
-    send_foreign(pe, LETTER + 8, shmemi_job.key, common->label[1].token, 1);
+    int status;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (!child) {
+        if (!setresuid(OTHER_USER, OTHER_USER, OTHER_USER))
+            send_foreign(size, key, token, sender);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void send_all_foreign(void)
+{
+    enum { LETTER = 32 + 8 * SHMEMI_DESCRIPTORS_MAX };
+    const struct shmemi_key key = shmemi_job.key, first = {{key.word[0] + 1, key.word[1]}},
+                            second = {{key.word[0], key.word[1] ^ 1}};
+    const uint64_t token = common->label[1].token;
+    send_foreign(1, (struct shmemi_key){{0, 0}}, 0, 0);
+    send_foreign(LETTER, key, 12345, 1);
+    send_foreign(LETTER, key, 0, 1);
+    send_foreign(LETTER, first, token, 1);
+    send_foreign(LETTER, second, token, 1);
+    send_foreign(LETTER, key, token, 9999);
+    send_foreign(LETTER + 8, key, token, 1);
+    send_as_another_user(LETTER, key, token, 1);
+}
+
+static unsigned long n_foreign(void)
+{
+    return geteuid() == 0 ? 8 : 7;
 }
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
@@ -188,7 +205,7 @@ static void run_process(const struct scenario *scenario, int rank)
         limit_files();
     meet(0);
     if (rank == 0 && scenario->has_foreign)
-        send_all_foreign(shmemi_job.pe);
+        send_all_foreign();
     meet(1);
     shmemi_mailbox_exchange(&mine, common->label, received);
     for (int i = 0; i < scenario->n; i++) {
@@ -196,6 +213,7 @@ static void run_process(const struct scenario *scenario, int rank)
         check_received(&received[i], i, comes ? scenario->count(i) : 0);
     }
     shmemi_descriptors_close(&mine);
+    CHECK(shmemi_strangers() == (rank == 0 && scenario->has_foreign ? n_foreign() : 0));
     meet(2);
     shmemi_mailbox_close();
     CHECK(rank == scenario->poor || count_open() == before);
@@ -207,7 +225,7 @@ static void run(const struct scenario *scenario)
     pid_t child[PROCESSES_MAX];
     int n_failed = 0;
     memset(common, 0, sizeof *common);
-    shmemi_job.key++;
+    shmemi_job.key.word[0]++;
     shmemi_job.node_n_pes = scenario->n;
     for (int i = 0; i < scenario->n; i++) {
         child[i] = fork();
@@ -241,7 +259,7 @@ int main(void)
     for (int i = 0; i < PROCESSES_MAX; i++)
         node_pes[i] = 3 * i + 1;
     shmemi_job.node_pes = node_pes;
-    shmemi_job.key = (uint64_t)getpid() << 32;
+    shmemi_job.key.word[1] = (uint64_t)getpid() << 32;
     shmemi_job.n_pes = 3 * PROCESSES_MAX;
     shmemi_settings.timeout = 20;
     for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)

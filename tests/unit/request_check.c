@@ -14,7 +14,7 @@ enum { CHUNK = 4096, SLOTS = 8, PES = 4 };
 
 static struct shmemi_request good_put(void)
 {
-    return (struct shmemi_request){.job_key = 77,
+    return (struct shmemi_request){.job_key = {{77, 78}},
                                    .origin = 3,
                                    .region = 2,
                                    .offset = 100,
@@ -64,7 +64,9 @@ static void check_good(void)
 
 static void check_identity(void)
 {
-    CAUGHT(good_put, job_key, 78);
+    CAUGHT(good_put, job_key.word[0], 78);
+    CAUGHT(good_put, job_key.word[1], 77);
+    CAUGHT(good_put, job_key.word[1], 78 ^ (uint64_t)1 << 63);
     CAUGHT(good_put, origin, PES);
     CAUGHT(good_put, origin, UINT32_MAX);
     CAUGHT(good_put, type, 0);
@@ -112,7 +114,7 @@ static void check_amo(void)
 
 int main(void)
 {
-    shmemi_job.key = 77;
+    shmemi_job.key = (struct shmemi_key){{77, 78}};
     shmemi_job.n_pes = PES;
     shmemi_staging.chunk = CHUNK;
     shmemi_staging.slots = SLOTS;

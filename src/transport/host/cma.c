@@ -39,12 +39,12 @@ static const struct direction {
 /* May this process read the other one, and is that one the PE? Its pid may have been given to another process. */
 static int verify(const struct shmemi_share *share)
 {
-    uint64_t token = 0;
+    struct shmemi_key token = {{0}};
     struct iovec local = {&token, sizeof token};
     struct iovec remote = {(void *)(uintptr_t)share->token_address, sizeof token};
     if (process_vm_readv(share->pid, &local, 1, &remote, 1, 0) != sizeof token)
         return -errno;
-    return token == shmemi_job.key ? 0 : -ESRCH;
+    return shmemi_key_equals(&token, &shmemi_job.key) ? 0 : -ESRCH;
 }
 
 /* Is it that PE of the job? In its own PID namespace (a container for each PE) it has another pid than the one it knows,

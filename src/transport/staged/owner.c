@@ -39,7 +39,7 @@ void shmemi_arrivals_open(const struct shmemi_resolver *resolver)
 int shmemi_request_check(const struct shmemi_request *request)
 {
     uint64_t payload, end;
-    if (request->job_key != shmemi_job.key || request->origin >= (uint32_t)shmemi_job.n_pes)
+    if (!shmemi_key_equals(&request->job_key, &shmemi_job.key) || request->origin >= (uint32_t)shmemi_job.n_pes)
         return -EINVAL;
     if (request->type < SHMEMI_REQUEST_PUT || request->type > SHMEMI_REQUEST_SCATTER)
         return -EINVAL;

@@ -181,13 +181,14 @@ static ucs_status_t on_request(void *user_data, const void *header, size_t heade
 {
     (void)user_data;
     struct shmemi_request request;
-    if (header_length != sizeof request || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
-        shmemi_error("dropped a damaged request from the network");
+    if (header_length == sizeof request)
+        memcpy(&request, header, sizeof request);
+    if (header_length != sizeof request || !shmemi_key_equals(&request.job_key, &shmemi_job.key)) {
+        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
-    memcpy(&request, header, sizeof request);
-    if (request.job_key != shmemi_job.key || request.origin >= (uint32_t)shmemi_job.n_pes) {
-        shmemi_error("dropped a request from the network that comes from another job");
+    if (request.origin >= (uint32_t)shmemi_job.n_pes || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
+        shmemi_error("dropped a damaged request from the network");
         return UCS_OK;
     }
     struct incoming *incoming = take_incoming(&request, param->reply_ep);

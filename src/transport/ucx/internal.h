@@ -286,9 +286,12 @@ static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *rec
     return receiving->count < SHMEMI_UCX_RECEIVING_MIN || receiving->bytes + size <= SHMEMI_UCX_RECEIVING_BYTES;
 }
 
+/* How a message that is not of this job came, for shmemi_refuse_stranger. It has no effect and gets no answer. */
+#define SHMEMI_UCX_WAY "over the network"
+
 /* The header of an answer; the data of a GET or AMO follows. */
 struct shmemi_ucx_answer {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint32_t owner;
     int32_t status; /* 0 or -errno */
     uint16_t slot;  /* of the origin */

@@ -18,14 +18,14 @@
 enum { KEY_SIZE_MAX = 16 << 10 };
 
 struct key_request {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint64_t token; /* identifies the fetch; the answer repeats it */
     uint32_t origin;
     uint32_t region;
 };
 
 struct key_answer {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint64_t token;
     uint64_t address;
     uint64_t size;
@@ -231,13 +231,15 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
 {
     (void)user_data, (void)data;
     struct key_request request;
-    if (header_length != sizeof request || length || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
-        shmemi_error("dropped a damaged request for a key");
+    if (header_length == sizeof request)
+        memcpy(&request, header, sizeof request);
+    if (header_length != sizeof request || !shmemi_key_equals(&request.job_key, &shmemi_job.key)) {
+        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
-    memcpy(&request, header, sizeof request);
-    if (request.job_key != shmemi_job.key || request.origin >= (uint32_t)shmemi_job.n_pes) {
-        shmemi_error("dropped a request for a key that comes from another job");
+    if (length || request.origin >= (uint32_t)shmemi_job.n_pes ||
+        !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
+        shmemi_error("dropped a damaged request for a key");
         return UCS_OK;
     }
     const struct exposure *exposure = *find(request.region);
@@ -251,8 +253,8 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
 
 static bool is_awaited(const struct key_answer *answer, size_t length, const ucp_am_recv_param_t *param)
 {
-    return answer->job_key == shmemi_job.key && fetch.is_waiting && answer->token == fetch.token &&
-           answer->key_size == length && length <= sizeof fetch.key && !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
+    return fetch.is_waiting && answer->token == fetch.token && answer->key_size == length &&
+           length <= sizeof fetch.key && !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
 }
 
 /* Inside progress of the initiator worker. */
@@ -263,7 +265,11 @@ static ucs_status_t on_key_answer(void *user_data, const void *header, size_t he
     struct key_answer answer;
     if (header_length == sizeof answer)
         memcpy(&answer, header, sizeof answer);
-    if (header_length != sizeof answer || !is_awaited(&answer, length, param)) {
+    if (header_length != sizeof answer || !shmemi_key_equals(&answer.job_key, &shmemi_job.key)) {
+        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        return UCS_OK;
+    }
+    if (!is_awaited(&answer, length, param)) {
         shmemi_error("dropped an answer with a key that nobody asked for");
         return UCS_OK;
     }

@@ -16,6 +16,7 @@
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
+#include "transport/doorbell.h"
 #include "transport/node.h"
 #include "transport/service.h"
 
@@ -30,7 +31,7 @@ enum {
 };
 
 struct pulse {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint32_t origin;
 };
 
@@ -60,10 +61,11 @@ static ucs_status_t on_pulse(void *user_data, const void *header, size_t header_
 {
     (void)user_data, (void)data, (void)length, (void)param;
     struct pulse received;
-    if (header_length != sizeof received)
-        return UCS_OK;
-    memcpy(&received, header, sizeof received);
-    if (received.job_key == shmemi_job.key)
+    if (header_length == sizeof received)
+        memcpy(&received, header, sizeof received);
+    if (header_length != sizeof received || !shmemi_key_equals(&received.job_key, &shmemi_job.key))
+        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+    else
         atomic_store_explicit(&pulse.heard, now(), memory_order_relaxed);
     return UCS_OK;
 }

@@ -301,7 +301,11 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
     struct shmemi_ucx_answer answer = {0};
     if (header_length == sizeof answer)
         memcpy(&answer, header, sizeof answer);
-    if (answer.job_key != shmemi_job.key || !is_expected(answer.slot, answer.owner)) {
+    if (!shmemi_key_equals(&answer.job_key, &shmemi_job.key)) {
+        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        return UCS_OK;
+    }
+    if (!is_expected(answer.slot, answer.owner)) {
         shmemi_error("dropped an answer from the network that nobody waits for");
         return UCS_OK;
     }
