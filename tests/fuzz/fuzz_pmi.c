@@ -222,7 +222,7 @@ static void use(struct fuzz_input *input, int n_pes)
     size_t size = fuzz_below(input, MOST_BYTES);
     unsigned char *bytes = fuzz_memory(size);
     memset(bytes, 0xa5, size);
-    ALWAYS(!pmi->nodes(node_of) && node_of[0] == 0 && pmi->job_name());
+    ALWAYS(!pmi->nodes(node_of) && node_of[0] == 0);
     for (int pe = 1; pe < n_pes; pe++)
         ALWAYS(node_of[pe] >= 0 && node_of[pe] <= pe);
     ALWAYS(!pmi->put("address", bytes, size) && !pmi->put("more", "x", 1));

@@ -23,7 +23,7 @@
 
 /* The header of a message, which has no data beside it. */
 struct store {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint64_t offset;
     uint32_t origin, region;
     uint32_t record; /* number of the origin's record */
@@ -32,7 +32,7 @@ struct store {
 };
 
 struct stored {
-    uint64_t job_key;
+    struct shmemi_key job_key;
     uint32_t owner;
     uint32_t record;
     int32_t status; /* 0 or -errno */
@@ -176,7 +176,11 @@ static ucs_status_t on_stored(void *user_data, const void *header, size_t header
     struct stored stored = {0};
     if (header_length == sizeof stored)
         memcpy(&stored, header, sizeof stored);
-    struct record *record = stored.job_key == shmemi_job.key ? record_of(stored.record) : NULL;
+    if (!shmemi_key_equals(&stored.job_key, &shmemi_job.key)) {
+        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        return UCS_OK;
+    }
+    struct record *record = record_of(stored.record);
     if (!record || !record->is_unanswered || record->pe != (int)stored.owner) {
         shmemi_error("dropped an answer to a put from the network that nobody waits for");
         return UCS_OK;
@@ -264,13 +268,13 @@ static ucs_status_t on_store(void *user_data, const void *header, size_t header_
     const size_t fixed = offsetof(struct store, bytes);
     if (header_length >= fixed)
         memcpy(&store, header, fixed);
-    if (header_length < fixed || length || store.nbytes > SHMEMI_UCX_STORE_MAX ||
-        header_length != fixed + store.nbytes || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
-        shmemi_error("dropped a damaged put from the network");
+    if (header_length < fixed || !shmemi_key_equals(&store.job_key, &shmemi_job.key)) {
+        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
-    if (store.job_key != shmemi_job.key || store.origin >= (uint32_t)shmemi_job.n_pes) {
-        shmemi_error("dropped a put from the network that comes from another job");
+    if (store.origin >= (uint32_t)shmemi_job.n_pes || length || store.nbytes > SHMEMI_UCX_STORE_MAX ||
+        header_length != fixed + store.nbytes || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
+        shmemi_error("dropped a damaged put from the network");
         return UCS_OK;
     }
     answer(&store, carry_out(&store, (const char *)header + fixed), param->reply_ep);
