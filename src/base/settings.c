@@ -2,6 +2,7 @@
  *
  * Reads the settings from the environment by the rows of settings.def, checks them, and prints them.
  */
+#define _GNU_SOURCE
 #include "base/settings.h"
 
 #include "base/log.h"
@@ -139,6 +140,7 @@ static const struct type type_count = {parse_count, "a whole number, "};
 static const struct type type_flag = {parse_choice, ""};
 static const struct type type_choice = {parse_choice, ""};
 static const struct type type_text = {parse_text, ""};
+static const struct type type_file = {parse_text, ""};
 static const struct type type_present = {parse_present, ""};
 
 #define RANGE(_least, _most) .least = _least, .most = _most
@@ -157,16 +159,22 @@ static const struct setting table[] = {
 
 enum { N_SETTINGS = sizeof table / sizeof table[0], N_ALIASES = sizeof aliases / sizeof aliases[0] };
 
+/* In a set-uid program the user must not choose a file that it writes, or loads, with its rights. */
+static const char *variable_text(const struct setting *setting, const char *variable)
+{
+    return setting->type == &type_file ? secure_getenv(variable) : getenv(variable);
+}
+
 /* The value that the user has given to a setting, and the variable that holds it; NULL when there is none. */
 static const char *user_text(const struct setting *setting, const char **variable_p)
 {
     *variable_p = setting->name;
-    const char *text = getenv(setting->name);
+    const char *text = variable_text(setting, setting->name);
     for (int i = 0; !text && i < N_ALIASES; i++) {
         if (strcmp(aliases[i].name, setting->name))
             continue;
         *variable_p = aliases[i].alias;
-        text = getenv(aliases[i].alias);
+        text = variable_text(setting, aliases[i].alias);
     }
     return text;
 }

@@ -18,6 +18,7 @@ typedef int shmemi_setting_flag_t;
 typedef bool shmemi_setting_present_t;
 typedef int shmemi_setting_choice_t;
 typedef const char *shmemi_setting_text_t;
+typedef const char *shmemi_setting_file_t;
 
 struct shmemi_settings {
 #define SETTING(field, name, type, allowed, value, audience, meaning) shmemi_setting_##type##_t field;

@@ -57,6 +57,10 @@ extern const struct shmemi_bootstrap shmemi_bootstrap_single;
 
 /* ---- gather.c: keys and nodes for a bootstrap that can do nothing but gather bytes ------------------- */
 
+/* What a PE publishes has at most this many bytes, far more than any does: a larger size from outside is refused before
+ * memory is taken. */
+enum { SHMEMI_PUBLISHED_MAX = 16 << 20 };
+
 /* The bytes of all PEs, one PE's after the other; those of a PE begin at its offset. */
 struct shmemi_gathered {
     unsigned char *bytes; /* from malloc */

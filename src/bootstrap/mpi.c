@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct shmemi_mpi_module *mpi; /* function table of the loaded module; NULL before */
@@ -46,6 +47,8 @@ static int report(const char *phase, int rc)
 {
     if (rc == -ETIMEDOUT)
         shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)", shmemi_settings.timeout);
+    else if (rc == -EPROTO || rc == -E2BIG)
+        shmemi_error("what the PEs publish through MPI is not usable: do all run the same version of MapSHMEM?");
     else
         shmemi_error("MPI failed in %s: %s", phase, mpi->error());
     return rc;
@@ -110,6 +113,21 @@ static const char *module_fault(void *handle, const void *program_mpi, const cha
     return NULL;
 }
 
+/* A link might lead to a file that is not the user's, who has named the link. */
+static bool is_link(const char *path)
+{
+    struct stat status;
+    return !lstat(path, &status) && S_ISLNK(status.st_mode);
+}
+
+static const char *open_module(const char *path, void **handle_p)
+{
+    if (shmemi_settings.mpi_module[0] && is_link(path))
+        return "it is a symbolic link, which is not followed";
+    *handle_p = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return *handle_p ? NULL : dlerror();
+}
+
 static int load_module(const char *family)
 {
     char path[PATH_MAX];
@@ -124,8 +142,10 @@ static int load_module(const char *family)
                    path);
         return -ENOENT;
     }
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *fault = handle ? module_fault(handle, program_mpi, family) : dlerror();
+    void *handle = NULL;
+    const char *fault = open_module(path, &handle);
+    if (!fault)
+        fault = module_fault(handle, program_mpi, family);
     if (fault) {
         shmemi_log(refusal_level(),
                    "no start-up by MPI: %s: %s; set SHMEM_MPI_MODULE to a module that is built with the "
@@ -161,8 +181,9 @@ static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
     for (size_t i = 0; !rc && i < n; i++) {
         offsets[i] = (int)total;
         all->offsets[i] = total;
-        total += (size_t)sizes[i];
-        rc = total > INT_MAX ? -E2BIG : 0;
+        rc = sizes[i] < 0 || sizes[i] > SHMEMI_PUBLISHED_MAX ? -EPROTO : 0;
+        total += rc ? 0 : (size_t)sizes[i];
+        rc = total > INT_MAX ? -E2BIG : rc;
     }
     all->offsets[n] = total;
     if (!rc) {

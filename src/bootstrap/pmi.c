@@ -26,7 +26,6 @@
 #include <unistd.h>
 
 enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FAREWELL_MILLISECONDS = 10000 };
-enum { PUBLISHED_MAX = 16 << 20 }; /* bytes that a PE may publish at a time, far more than any does */
 
 static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
 static pid_t owner; /* process that opened fd; forked children must not use it */
@@ -234,7 +233,7 @@ static int get_pieces(int pe, struct shmemi_gathered *all)
     if (rc)
         return rc;
     size_t size = strtoul(value, &digits, 10), begin = all->offsets[pe];
-    bool is_valid = *digits++ == '.' && size <= PUBLISHED_MAX;
+    bool is_valid = *digits++ == '.' && size <= SHMEMI_PUBLISHED_MAX;
     rc = is_valid ? make_room(all, begin + size) : 0;
     if (rc)
         return rc;
@@ -337,6 +336,11 @@ static int pmi_open(int *pe_p, int *n_pes_p)
         return -ENODEV;
     rank = atoi(getenv("PMI_RANK"));
     n_processes = atoi(getenv("PMI_SIZE"));
+    if (rank < 0 || rank >= n_processes) {
+        shmemi_error("the environment has no process %s of %s (PMI_RANK, PMI_SIZE)", getenv("PMI_RANK"),
+                     getenv("PMI_SIZE"));
+        return -EPROTO;
+    }
     if (n_processes == 1 && shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_AUTO)
         return -ENODEV; /* a single PE needs no connection, which MPI may have closed */
     shmemi_log_set_pe(rank);
