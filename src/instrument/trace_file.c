@@ -49,11 +49,11 @@ static void make_path(char path[PATH_MAX], const char *name, int pe)
     snprintf(path, PATH_MAX, "%.*s%s%s%s", (int)stem, name, round, number, name + stem);
 }
 
-static int fail(struct shmemi_trace_file *file, const char *what)
+static int fail_to_write(struct shmemi_trace_file *file)
 {
     int rc = -errno;
     if (!file->failed)
-        shmemi_error("SHMEM_TRACE: cannot %s %s: %m%s", what, file->path, shmemi_remedy(-rc));
+        shmemi_error("SHMEM_TRACE: cannot write %s: %m%s", file->path, shmemi_remedy(-rc));
     file->failed = true;
     return rc;
 }
@@ -69,14 +69,14 @@ static int write_at(struct shmemi_trace_file *file, const char *bytes, size_t si
 {
     if (is_plain(file->fd) && !shmemi_file_may_have((size_t)at + size)) {
         errno = EFBIG;
-        return fail(file, "write");
+        return fail_to_write(file);
     }
     while (size) {
         ssize_t done = pwrite(file->fd, bytes, size, at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return fail(file, "write");
+            return fail_to_write(file);
         bytes += done;
         at += done;
         size -= (size_t)done;
@@ -84,13 +84,51 @@ static int write_at(struct shmemi_trace_file *file, const char *bytes, size_t si
     return 0;
 }
 
+/* A file that is there already is written over only if it is this user's own, under this name alone. */
+static bool is_own(int fd)
+{
+    struct stat status;
+    return !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1;
+}
+
+/* Others may write into the folder, as into /tmp: what they have put there under the name, a link to a file of this user
+ * or a pipe that nobody reads, must do no harm. */
+static int make_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST)
+        return fd;
+    fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || (is_own(fd) && !ftruncate(fd, 0)))
+        return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
+/* Why a file could not be made, where the errno does not say enough. */
+static const char *reason(int error)
+{
+    return error == ELOOP   ? "; it is a symbolic link, which is not followed"
+           : error == EPERM ? "; what is there is not a file of this user alone: remove it"
+                            : shmemi_remedy(error);
+}
+
+static int fail_to_make(struct shmemi_trace_file *file)
+{
+    int rc = -errno;
+    shmemi_error("SHMEM_TRACE: cannot make %s: %m%s", file->path, reason(-rc));
+    file->failed = true;
+    return rc;
+}
+
 int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name)
 {
     *file = (struct shmemi_trace_file){.fd = -1};
     make_path(file->path, name, shmemi_job.pe);
-    file->fd = open(file->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file->fd = make_file(file->path);
     if (file->fd < 0)
-        return fail(file, "make");
+        return fail_to_make(file);
     file->length = HEAD_BYTES;
     if (write_at(file, HEAD, HEAD_BYTES, 0) && is_plain(file->fd))
         unlink(file->path);
@@ -130,7 +168,7 @@ int shmemi_trace_file_append(struct shmemi_trace_file *file, char *elements, siz
 void shmemi_trace_file_close(struct shmemi_trace_file *file)
 {
     if (file->fd >= 0 && close(file->fd))
-        fail(file, "write");
+        fail_to_write(file);
     file->fd = -1;
 }
 
@@ -163,7 +201,7 @@ static int take_part(struct shmemi_trace_file *whole, const char *name, int pe)
 {
     char path[PATH_MAX];
     make_path(path, name, pe);
-    int part = open(path, O_RDONLY | O_CLOEXEC);
+    int part = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     off_t size = part < 0 ? -1 : lseek(part, 0, SEEK_END);
     int rc = size < HEAD_BYTES + TAIL_BYTES ? -ENOENT : append_part(whole, part, size);
     if (part >= 0)
@@ -188,9 +226,9 @@ void shmemi_trace_files_merge(const char *name)
     if (is_apart(name))
         return;
     make_path(whole.path, name, -1);
-    whole.fd = open(whole.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    whole.fd = make_file(whole.path);
     if (whole.fd < 0) {
-        fail(&whole, "make");
+        fail_to_make(&whole);
         return;
     }
     int rc = write_at(&whole, HEAD, HEAD_BYTES, 0);
@@ -203,6 +241,6 @@ void shmemi_trace_files_merge(const char *name)
     shmemi_trace_file_close(&whole);
     if (!rc && !whole.failed)
         remove_parts(name);
-    else if (is_regular) /* not, say, /dev/stdout */
+    else if (is_regular)
         unlink(whole.path);
 }
