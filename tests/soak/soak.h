@@ -122,7 +122,8 @@ void areas_renew(struct random *random);
 /* How long the run is to be; a sample is taken when one is due, by seconds since the start or by count. */
 void watch_start(double total);
 void watch_look(double done);
-/* Print this PE's first and last figures and how they grew. False: something grew more than it may. */
-bool watch_verdict(const char *unit);
+/* Print this PE's first and last figures and how they grew. False: something grew more than it may, or memory more than
+ * that and so many KiB. */
+bool watch_verdict(const char *unit, long expected);
 
 #endif
