@@ -265,9 +265,11 @@ static int hear_answer(int fd, struct answer *answer, struct shmemi_descriptors 
     do
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
-    if (got <= 0)
-        return got ? -errno : -ECONNRESET;
-    shmemi_socket_unpack(&message, taken);
+    if (got < 0)
+        return -errno;
+    shmemi_socket_unpack(&message, taken); /* an empty message may bring descriptors, too */
+    if (got == 0)
+        return -ECONNRESET;
     bool is_whole = got == (ssize_t)sizeof *answer && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
     return is_whole && taken->count == 1 && shmemi_key_equals(&answer->key, &shmemi_job.key) ? 0 : -EPROTO;
 }
