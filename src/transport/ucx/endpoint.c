@@ -130,6 +130,7 @@ static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     if (status == UCS_OK)
         return 0;
+    wait_for_launcher(); /* the PE may have died */
     shmemi_error("cannot reach PE %d over the network: %s; check UCX_NET_DEVICES and UCX_TLS", pe,
                  ucs_status_string(status));
     return shmemi_ucx_errno(status);
