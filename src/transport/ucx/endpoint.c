@@ -93,8 +93,11 @@ static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t statu
     shmemi_debug("connection to PE %d ended: %s", pe, ucs_status_string(status));
     atomic_store(&endpoints.lost[pe], true);
     shmemi_ucx_stores_peer_lost(pe);
-    if (shmemi_ucx_request_peer_lost(pe))
-        shmemi_ucx_end_lost(pe);
+    if (!shmemi_ucx_request_awaits(pe))
+        return;
+    wait_for_launcher(); /* as long as the requests have not failed, no thread that waits for one ends the job */
+    shmemi_ucx_request_peer_lost(pe);
+    end_job(pe);
 }
 
 /* ---- Transports -------------------------------------------------------------------------------------------------- */

@@ -319,7 +319,8 @@ bool shmemi_gdr_is_wanted(void);
 /* The target of a view of the driver gdr. -ENOTSUP: the operation must be sent as a request. */
 int shmemi_gdr_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p);
 
-/* Fail the requests that wait for this PE, and return how many there were; with the initiator lock held. */
-unsigned shmemi_ucx_request_peer_lost(int pe);
+/* Does a request wait for an answer of this PE? And: fail those that do. With the initiator lock held. */
+bool shmemi_ucx_request_awaits(int pe);
+void shmemi_ucx_request_peer_lost(int pe);
 
 #endif

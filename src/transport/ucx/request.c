@@ -323,9 +323,8 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
     return UCS_OK;
 }
 
-unsigned shmemi_ucx_request_peer_lost(int pe)
+void shmemi_ucx_request_peer_lost(int pe)
 {
-    unsigned before = shmemi_ucx_request_pending();
     refuse_data_of((uint32_t)pe);
     for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
         if (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe)
@@ -333,7 +332,18 @@ unsigned shmemi_ucx_request_peer_lost(int pe)
     for (uint16_t set = 0; set < SHMEMI_SLOTLESS_SETS; set++)
         for (uint32_t *count = slotless((uint32_t)pe, SHMEMI_SLOT_NONE + set); *count; --*count)
             settle_own(SHMEMI_SLOT_NONE + set, true);
-    return before - shmemi_ucx_request_pending();
+}
+
+bool shmemi_ucx_request_awaits(int pe)
+{
+    bool awaits = false;
+    for (const struct expectation *expectation = origin.first; expectation; expectation = expectation->next)
+        awaits = awaits || expectation->pe == (uint32_t)pe;
+    for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
+        awaits = awaits || (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe);
+    for (uint16_t set = 0; set < SHMEMI_SLOTLESS_SETS; set++)
+        awaits = awaits || *slotless((uint32_t)pe, SHMEMI_SLOT_NONE + set);
+    return awaits;
 }
 
 unsigned shmemi_ucx_request_pending(void)
