@@ -379,13 +379,28 @@ int shmemi_ucx_flush(void)
     return 0;
 }
 
-/* After the flush, all operations that were issued before it are complete; the wait is for UCX to call their callbacks,
- * which count them. */
+/* What is completed is read first: if it equals what is issued, everything was complete at that moment. */
+static bool is_complete(const struct shmemi_ucx_batch *batch)
+{
+    uint64_t completed = atomic_load_explicit(&batch->completed, memory_order_acquire);
+    return completed == atomic_load_explicit(&batch->issued, memory_order_relaxed);
+}
+
+static void await_stores(const struct shmemi_ucx_batch *batch, uint64_t issued)
+{
+    unsigned spins = 0;
+    while (!is_complete(batch) && !shmemi_ucx_stores_are_answered(batch, issued))
+        shmemi_ucx_turn(&spins);
+}
+
+/* After the flush, all operations of UCX that were issued before it are complete; the wait is for UCX to call their
+ * callbacks, which count them. The puts of store.c are complete when they are answered. */
 static int ucx_quiet(struct shmemi_context *context)
 {
     struct shmemi_ucx_batch *batch = &context->network;
-    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
+    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed), stores = shmemi_ucx_stores_issued();
     int rc = shmemi_ucx_flush();
+    await_stores(batch, stores);
     int waited = shmemi_ucx_batch_wait(batch, issued);
     if (waited)
         atomic_store_explicit(&batch->status, 0, memory_order_relaxed); /* reported once */
@@ -395,9 +410,7 @@ static int ucx_quiet(struct shmemi_context *context)
 /* Makes no progress itself: a thread that waits does. */
 static int ucx_poll(struct shmemi_context *context)
 {
-    const struct shmemi_ucx_batch *batch = &context->network;
-    uint64_t issued = atomic_load_explicit(&batch->issued, memory_order_relaxed);
-    return atomic_load_explicit(&batch->completed, memory_order_acquire) < issued ? -EAGAIN : 0;
+    return is_complete(&context->network) ? 0 : -EAGAIN;
 }
 
 const struct shmemi_driver shmemi_driver_ucx = {

@@ -42,6 +42,7 @@ struct stored {
 struct record {
     struct record *next; /* in the list of unused ones */
     struct shmemi_ucx_batch *batch;
+    uint64_t serial; /* number of the put */
     int pe;
     bool is_unsent, is_unanswered;
     struct store store;
@@ -59,6 +60,7 @@ enum { BLOCK = 64, BLOCKS_MAX = 64 }; /* records are made in blocks; their numbe
 static struct {
     struct record *block[BLOCKS_MAX], *unused;
     uint32_t n_blocks;
+    _Atomic uint64_t issued; /* puts so far; others may read it */
 } origin;
 
 static struct outgoing *unused_answers; /* under the service lock */
@@ -134,6 +136,7 @@ static int send_store(const struct shmemi_ucx_target *target, struct record *rec
     param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
     param.cb.send = on_sent;
     record->is_unsent = record->is_unanswered = true;
+    record->serial = atomic_fetch_add_explicit(&origin.issued, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&record->batch->issued, 1, memory_order_relaxed);
     ucs_status_ptr_t sent = ucp_am_send_nbx(target->endpoint, SHMEMI_UCX_AM_STORE, &record->store,
                                             offsetof(struct store, bytes) + record->store.nbytes, NULL, 0, &param);
@@ -166,6 +169,23 @@ int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, cons
     int rc = send_store(target, record);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
+}
+
+uint64_t shmemi_ucx_stores_issued(void)
+{
+    return atomic_load_explicit(&origin.issued, memory_order_relaxed);
+}
+
+bool shmemi_ucx_stores_are_answered(const struct shmemi_ucx_batch *batch, uint64_t issued)
+{
+    bool is_any_left = false;
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    for (uint32_t number = 0; number < origin.n_blocks * BLOCK && !is_any_left; number++) {
+        const struct record *record = record_of(number);
+        is_any_left = record->is_unanswered && record->batch == batch && record->serial < issued;
+    }
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return !is_any_left;
 }
 
 /* Inside progress of the initiator worker. */
