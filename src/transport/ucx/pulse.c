@@ -7,8 +7,9 @@
  * times in SHMEM_PEER_TIMEOUT. Both neighbours of a gap notice it, on both sides of a cut network, and end the job.
  *
  * The first PE of a host sends. If it does not, because it is stopped or in a debugger, another PE of its node takes its
- * place after a while: a host is alive as long as any PE of its first node is. All is done by the service threads, so it
- * goes on while the programs compute. Jobs on a single host send no pulses, whatever SHMEM_NODE_SIZE says.
+ * place after a while: a host is alive as long as any PE of its first node is. The service threads see to it while the
+ * programs compute; a thread that waits helps, since on a busy machine it may hold the service lock most of the time.
+ * Jobs on a single host send no pulses, whatever SHMEM_NODE_SIZE says.
  */
 #include "transport/ucx/internal.h"
 
@@ -26,8 +27,9 @@
 
 enum {
     PULSES_PER_TIMEOUT = 5,
-    ROUNDS_PER_LOOK = 64, /* of a busy service thread: to look at the clock in each would be too often */
+    ROUNDS_PER_LOOK = 64, /* of a busy thread: to look at the clock in each would be too often */
     LAUNCHER_SECONDS = 3, /* that a launcher gets to end this process once a host is lost */
+    MS_WHILE_ON_ITS_WAY = 10,
 };
 
 struct pulse {
@@ -35,7 +37,7 @@ struct pulse {
     uint32_t origin;
 };
 
-/* Only the service thread uses what is not atomic. Times are nanoseconds of a clock that all PEs of a host share. */
+/* What is not atomic is used under the service lock. Times are nanoseconds of a clock that all PEs of a host share. */
 static struct {
     _Atomic unsigned is_on;
     uint64_t interval, patience, my_turn;
@@ -124,13 +126,16 @@ static void start_send(ucp_ep_h endpoint)
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
 }
 
+static bool is_on_its_way(void)
+{
+    return atomic_load(&pulse.sends.completed) != atomic_load(&pulse.sends.issued);
+}
+
 /* While a pulse is still on its way no other follows. What fails is no error here: the receiver notices. */
 static void send_pulse(void)
 {
     ucp_ep_h endpoint;
-    shmemi_ucx_progress();
-    if (atomic_load(&pulse.sends.completed) == atomic_load(&pulse.sends.issued) &&
-        !shmemi_ucx_peer_is_lost(pulse.next) && !shmemi_ucx_endpoint(pulse.next, &endpoint))
+    if (!is_on_its_way() && !shmemi_ucx_peer_is_lost(pulse.next) && !shmemi_ucx_endpoint(pulse.next, &endpoint))
         start_send(endpoint);
 }
 
@@ -156,6 +161,8 @@ static void look(void)
     forgive_pause(time);
     if (atomic_load(&header->is_cut_off))
         follow();
+    if (is_on_its_way())
+        shmemi_ucx_progress(); /* the first one has to connect, and the program may not progress that itself */
     if (is_over(atomic_load(&header->pulse_sent), time, pulse.my_turn)) {
         atomic_store(&header->pulse_sent, time);
         send_pulse();
@@ -227,15 +234,18 @@ int shmemi_ucx_pulse_open(void)
 
 /* ---- The worker of transport/progress.h -------------------------------------------------------------------------- */
 
-static bool has_to_look(enum shmemi_turn turn)
-{
-    return turn == SHMEMI_TURN_OF_SERVICE && ++pulse.rounds % ROUNDS_PER_LOOK == 0;
-}
-
 static unsigned advance(void)
 {
-    look();
+    if (++pulse.rounds % ROUNDS_PER_LOOK == 0)
+        look();
     return 0;
+}
+
+static void sweep(void)
+{
+    shmemi_service_lock();
+    look();
+    shmemi_service_unlock();
 }
 
 static int ms_until(uint64_t since, uint64_t span, uint64_t time)
@@ -248,6 +258,8 @@ static int sleep_ms(void)
     uint64_t time = now();
     if (!atomic_load(&pulse.is_on))
         return -1;
+    if (is_on_its_way())
+        return MS_WHILE_ON_ITS_WAY;
     int to_send = ms_until(atomic_load(&shmemi_node.header->pulse_sent), pulse.my_turn, time);
     int to_hear = ms_until(atomic_load(&pulse.heard), pulse.patience, time);
     return pulse.previous < 0 || to_send < to_hear ? to_send : to_hear;
@@ -255,10 +267,11 @@ static int sleep_ms(void)
 
 const struct shmemi_worker shmemi_worker_pulse = {
     .name = "signs of life",
+    .is_exclusive = true,
     .is_for_network = true,
     .work = &pulse.is_on,
-    .has_work = has_to_look,
+    .has_work = shmemi_has_work_always,
     .advance = advance,
     .sleep_ms = sleep_ms,
-    .sweep = look,
+    .sweep = sweep,
 };
