@@ -9,9 +9,11 @@
 
 # keeping_times: sets how many seconds a launcher has until SIGTERM, and then until SIGKILL. Daemons of Open MPI end
 # their PEs within two seconds, and in another two when mpirun is gone; it does nothing at a SIGTERM while it ends a job.
-# Slurm waits longer before it kills, and its daemons need srun for that.
+# With daemons on other hosts it needs more than three seconds for that even when it does not hang, and the status of the
+# job would be lost. Slurm waits longer before it kills, and its daemons need srun for that.
 keeping_times() {
     time_to_end=$((3 + ${npes:-0} / 100)) time_to_die=0
+    local_job || time_to_end=$((time_to_end + 5))
     case $kind in
         hydra) time_to_die=1 ;;
         slurm) time_to_end=5 time_to_die=40 ;;
