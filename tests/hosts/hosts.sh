@@ -38,10 +38,11 @@ can_make_hosts() {
         "$VHOSTS" down
 }
 
-# run_on_hosts PES PES_PER_HOST PROGRAM ARGUMENTS...: over the hosts that are up
+# run_on_hosts PES PES_PER_HOST PROGRAM ARGUMENTS...: over the hosts that are up. They share the cores of one machine, and
+# PEs that wait may keep others from running for many seconds there: that is no lost host.
 run_on_hosts() {
     local pes=$1 per_host=$2 program args
     program=$(absolute "$3")
     read -r -a args <<<"$("$VHOSTS" mpirun-args "$kind" "$per_host")"
-    run 240 "$VHOSTS" exec 0 "$(absolute "$OSHRUN")" -n "$pes" "$program" "${@:4}" -- "${args[@]}"
+    SHMEM_PEER_TIMEOUT=${SHMEM_PEER_TIMEOUT:-100} run 240 "$VHOSTS" exec 0 "$(absolute "$OSHRUN")" -n "$pes" "$program" "${@:4}" -- "${args[@]}"
 }
