@@ -216,6 +216,8 @@ void shmemi_ucx_pulse_start(void)
     pulse.previous = shmemi_job.node_rank == 0 ? first_of_host((host + n_hosts - 1) % n_hosts) : -1;
     pulse.looked = now();
     atomic_store(&pulse.heard, pulse.looked);
+    atomic_store(&shmemi_node.header->pulse_sent,
+                 pulse.looked); /* a short job needs no pulse, and no connection for it */
     atomic_store(&pulse.is_on, 1);
     shmemi_service_notice();
 }
