@@ -3,14 +3,15 @@
  * A neighbour that wants to get into jobs: a program without this library, which finds their sockets in
  * /proc/net/unix and sends them what has taken PEs over, killed or stopped them before.
  *
- *     stranger UID MILLISECONDS
+ *     stranger UID SECONDS
  *
- * As user UID, until the time is over: memory of its own beside a message like that of a PE; memory that has been cut
+ * As user UID, until it gets SIGTERM or the time is over: memory of its own beside a message like that of a PE; memory that has been cut
  * off; a stray byte; as many messages and connections as fit; and it takes the names that can be guessed. Prints the
  * number of attempts that reached a socket, by kind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,10 +21,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { SOCKETS_MAX = 64, AT_ONCE = 50, MESSAGE_MAX = 256, MEMORY_BYTES = 64 << 20 };
+enum { SOCKETS_MAX = 64, HELD_MAX = 500, AT_ONCE = 50, MESSAGE_MAX = 256, MEMORY_BYTES = 64 << 20 };
 
 enum kind { OWN_MEMORY, CUT_MEMORY, STRAY_BYTE, FLOOD, CONNECTION, NAMES, KINDS };
 static const char *const names[KINDS] = {"own memory", "cut memory", "stray byte",
@@ -36,18 +36,36 @@ struct target {
     int type;
 };
 
-static int n_targets;
+static int n_targets, n_held;
 static struct target targets[SOCKETS_MAX];
+static struct sockaddr_un held[HELD_MAX]; /* names that this program has taken itself */
+static volatile sig_atomic_t is_ended;
 
+static void end(int signal)
+{
+    (void)signal;
+    is_ended = 1;
+}
+
+static bool is_held(const struct sockaddr_un *address)
+{
+    for (int i = 0; i < n_held; i++)
+        if (!memcmp(&held[i], address, sizeof *address))
+            return true;
+    return false;
+}
+
+/* Its own names must not fill the list: there would be no room for a socket that the job opens after them. */
 static void add_target(const char *name, int type)
 {
-    struct target *target = &targets[n_targets++];
+    struct target *target = &targets[n_targets];
     size_t length = strcspn(name, "\n");
     memset(target, 0, sizeof *target);
     target->address.sun_family = AF_UNIX;
     memcpy(target->address.sun_path + 1, name + 1, length - 1);
     target->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
     target->type = type;
+    n_targets += !is_held(&target->address);
 }
 
 /* Lines of /proc/net/unix: number, references, protocol, flags, type, state, inode, name; @ stands for a zero byte. */
@@ -132,8 +150,7 @@ static void flood(const struct target *target)
 static void take_names(const struct target *target)
 {
     static const char *const ends[] = {"", "-0", "-1", "-2", "-descriptors", "0"};
-    static int n_held;
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0] && n_held < 500; i++) {
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0] && n_held < HELD_MAX; i++) {
         struct sockaddr_un address = target->address;
         size_t length = target->length - offsetof(struct sockaddr_un, sun_path), more = strlen(ends[i]);
         if (length + more > sizeof address.sun_path)
@@ -142,7 +159,7 @@ static void take_names(const struct target *target)
         int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         if (fd >= 0 && !bind(fd, (struct sockaddr *)&address, target->length + (socklen_t)more)) {
             reached[NAMES]++;
-            n_held++; /* and kept until this program ends */
+            held[n_held++] = address; /* and kept until this program ends */
         } else if (fd >= 0) {
             close(fd);
         }
@@ -157,21 +174,16 @@ static int make_memory(off_t size)
     return fd;
 }
 
-static long long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 int main(int argc, char **argv)
 {
     uid_t uid = argc == 3 ? (uid_t)atol(argv[1]) : 0;
     if (argc != 3 || (uid != getuid() && setresuid(uid, uid, uid)))
         return 77;
-    long long end = now_ms() + atol(argv[2]);
+    signal(SIGTERM, end);
+    signal(SIGALRM, end);
+    alarm((unsigned)atol(argv[2]));
     int own = make_memory(MEMORY_BYTES), cut = make_memory(0);
-    while (now_ms() < end) {
+    while (!is_ended) {
         find_targets();
         for (int i = 0; i < n_targets; i++) {
             attack_with(OWN_MEMORY, &targets[i], own);
