@@ -234,11 +234,11 @@ enum { SHMEMI_UCX_STORE_MAX = SHMEMI_WHOLE_WORDS_MAX };
  * keeps its order with UCX's operations on the same peer as if it were one of them. */
 int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
                      struct shmemi_ucx_batch *batch);
-/* Fail those to this PE; with the initiator lock held. */
 /* How many puts there have been, of all contexts; and whether those of a batch among the first so many are answered. They
  * are answered in any order, so the counters of a batch to which other threads add do not tell. */
 uint64_t shmemi_ucx_stores_issued(void);
 bool shmemi_ucx_stores_are_answered(const struct shmemi_ucx_batch *batch, uint64_t issued);
+/* Fail those to this PE; with the initiator lock held. */
 void shmemi_ucx_stores_peer_lost(int pe);
 int shmemi_ucx_store_open(void);
 void shmemi_ucx_store_close(void); /* after the workers */

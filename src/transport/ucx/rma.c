@@ -393,8 +393,9 @@ static void await_stores(const struct shmemi_ucx_batch *batch, uint64_t issued)
         shmemi_ucx_turn(&spins);
 }
 
-/* After the flush, all operations of UCX that were issued before it are complete; the wait is for UCX to call their
- * callbacks, which count them. The puts of store.c are complete when they are answered. */
+/* Before the end of the flush UCX has called back for all its operations that were issued before it: gets and atomic
+ * operations are complete then, whichever thread has issued them. The count, to which other threads add theirs, could not
+ * tell; the wait for it is for the batch's errors. The puts of store.c are complete when they are answered. */
 static int ucx_quiet(struct shmemi_context *context)
 {
     struct shmemi_ucx_batch *batch = &context->network;
