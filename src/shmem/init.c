@@ -189,6 +189,14 @@ static int wait_until_all_sent(void)
     return shmemi_is_leader(&shmemi_team_world) ? shmemi_leaders_sync_last(&shmemi_team_world) : 0;
 }
 
+/* No PE closes its connections while another is still making one. */
+static void settle(void)
+{
+    shmemi_transport_settle();
+    if (shmemi_job.n_nodes > 1)
+        shmemi_sync_world();
+}
+
 /* The last finalisation completes the operations of all contexts, not only of the default one: after the barrier their
  * targets may be gone. */
 static void finalize(void)
@@ -203,6 +211,7 @@ static void finalize(void)
     shmemi_require(shmemi_report());
     library.depth = 0;
     shmemi_require(shmemi_drivers_end_gathering(&shmemi_default_ctx.transport));
+    settle();
     shmemi_require(wait_until_all_sent());
     library.ends_itself = false;
     close_library();

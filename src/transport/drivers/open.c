@@ -56,6 +56,12 @@ void shmemi_transport_watch(void)
     shmemi_ucx_pulse_start();
 }
 
+void shmemi_transport_settle(void)
+{
+    if (shmemi_job.n_nodes > 1)
+        shmemi_ucx_pulse_settle();
+}
+
 void shmemi_transport_stop(void)
 {
     shmemi_ucx_pulse_stop();

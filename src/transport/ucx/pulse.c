@@ -10,6 +10,11 @@
  * place after a while: a host is alive as long as any PE of its first node is. The service threads see to it while the
  * programs compute; a thread that waits helps, since on a busy machine it may hold the service lock most of the time.
  * Jobs on a single host send no pulses, whatever SHMEM_NODE_SIZE says.
+ *
+ * A pulse may be the first message to its receiver. UCX then makes a connection in both directions, and a process that
+ * closes its side meanwhile may fail an assertion in the other (seen with 1.13). So pulses are answered until the
+ * connection is known to be made, and before any PE closes its connections, all have awaited their answers
+ * (shmemi_ucx_pulse_settle). From then on pulses go over connections only that are made.
  */
 #include "transport/ucx/internal.h"
 
@@ -29,8 +34,12 @@ enum {
     PULSES_PER_TIMEOUT = 5,
     ROUNDS_PER_LOOK = 64, /* of a busy thread: to look at the clock in each would be too often */
     LAUNCHER_SECONDS = 3, /* that a launcher gets to end this process once a host is lost */
-    MS_WHILE_ON_ITS_WAY = 10,
+    MS_WHILE_CONNECTING = 10,
+    SETTLE_SECONDS = 5,
 };
+
+/* The connection to the next host. It is made when an answer has come over it. */
+enum { UNTRIED, CONNECTING, CONNECTED };
 
 struct pulse {
     struct shmemi_key job_key;
@@ -46,8 +55,10 @@ static struct {
     _Atomic uint64_t heard;
     uint64_t looked;
     unsigned rounds;
-    struct pulse message;
+    struct pulse message, answer;
     struct shmemi_ucx_batch sends;
+    _Atomic int connection;
+    bool is_settled; /* make no connection any more */
 } pulse;
 
 static uint64_t now(void)
@@ -57,18 +68,55 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+static void on_answer_sent(void *request, ucs_status_t status, void *user_data)
+{
+    (void)status, (void)user_data;
+    ucp_request_free(request);
+}
+
+/* All answers are the same, so that none needs memory of its own. What fails is no error here either. */
+static void answer(ucp_ep_h reply)
+{
+    ucp_request_param_t param = shmemi_ucx_param(NULL);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_EAGER;
+    param.cb.send = on_answer_sent;
+    pulse.answer = (struct pulse){.job_key = shmemi_job.key, .origin = (uint32_t)shmemi_job.pe};
+    ucp_am_send_nbx(reply, SHMEMI_UCX_AM_PULSE_ANSWER, &pulse.answer, sizeof pulse.answer, NULL, 0, &param);
+}
+
+/* Does the message come from this job? */
+static bool is_ours(const void *header, size_t header_length)
+{
+    struct pulse received;
+    if (header_length == sizeof received)
+        memcpy(&received, header, sizeof received);
+    if (header_length == sizeof received && shmemi_key_equals(&received.job_key, &shmemi_job.key))
+        return true;
+    shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+    return false;
+}
+
 /* Inside progress of the service worker. */
 static ucs_status_t on_pulse(void *user_data, const void *header, size_t header_length, void *data, size_t length,
                              const ucp_am_recv_param_t *param)
 {
+    (void)user_data, (void)data, (void)length;
+    if (!is_ours(header, header_length))
+        return UCS_OK;
+    atomic_store_explicit(&pulse.heard, now(), memory_order_relaxed);
+    if (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)
+        answer(param->reply_ep);
+    return UCS_OK;
+}
+
+/* Inside progress of the initiator worker. */
+static ucs_status_t on_pulse_answer(void *user_data, const void *header, size_t header_length, void *data,
+                                    size_t length, const ucp_am_recv_param_t *param)
+{
     (void)user_data, (void)data, (void)length, (void)param;
-    struct pulse received;
-    if (header_length == sizeof received)
-        memcpy(&received, header, sizeof received);
-    if (header_length != sizeof received || !shmemi_key_equals(&received.job_key, &shmemi_job.key))
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
-    else
-        atomic_store_explicit(&pulse.heard, now(), memory_order_relaxed);
+    if (is_ours(header, header_length))
+        atomic_store(&pulse.connection, CONNECTED);
     return UCS_OK;
 }
 
@@ -116,6 +164,10 @@ static void start_send(ucp_ep_h endpoint)
     ucp_request_param_t param = shmemi_ucx_param(NULL);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_EAGER;
+    if (atomic_load(&pulse.connection) != CONNECTED) {
+        param.flags |= UCP_AM_SEND_FLAG_REPLY;
+        atomic_store(&pulse.connection, CONNECTING);
+    }
     param.cb.send = on_sent;
     pulse.message = (struct pulse){.job_key = shmemi_job.key, .origin = (uint32_t)shmemi_job.pe};
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
@@ -131,11 +183,20 @@ static bool is_on_its_way(void)
     return atomic_load(&pulse.sends.completed) != atomic_load(&pulse.sends.issued);
 }
 
+static bool is_connecting(void)
+{
+    return is_on_its_way() || atomic_load(&pulse.connection) == CONNECTING;
+}
+
 /* While a pulse is still on its way no other follows. What fails is no error here: the receiver notices. */
 static void send_pulse(void)
 {
     ucp_ep_h endpoint;
-    if (!is_on_its_way() && !shmemi_ucx_peer_is_lost(pulse.next) && !shmemi_ucx_endpoint(pulse.next, &endpoint))
+    if (is_on_its_way() || shmemi_ucx_peer_is_lost(pulse.next))
+        return;
+    if (pulse.is_settled && atomic_load(&pulse.connection) != CONNECTED)
+        return;
+    if (!shmemi_ucx_endpoint(pulse.next, &endpoint))
         start_send(endpoint);
 }
 
@@ -161,7 +222,7 @@ static void look(void)
     forgive_pause(time);
     if (atomic_load(&header->is_cut_off))
         follow();
-    if (is_on_its_way())
+    if (is_connecting())
         shmemi_ucx_progress(); /* the first one has to connect, and the program may not progress that itself */
     if (is_over(atomic_load(&header->pulse_sent), time, pulse.my_turn)) {
         atomic_store(&header->pulse_sent, time);
@@ -222,6 +283,18 @@ void shmemi_ucx_pulse_start(void)
     shmemi_service_notice();
 }
 
+void shmemi_ucx_pulse_settle(void)
+{
+    const uint64_t begin = now();
+    unsigned spins = 0;
+    shmemi_service_lock();
+    pulse.is_settled = true;
+    shmemi_service_unlock();
+    while (atomic_load(&pulse.is_on) && is_connecting() && !shmemi_ucx_peer_is_lost(pulse.next) &&
+           !is_over(begin, now(), SETTLE_SECONDS * (uint64_t)1000000000))
+        shmemi_ucx_turn(&spins);
+}
+
 void shmemi_ucx_pulse_stop(void)
 {
     atomic_store(&pulse.is_on, 0);
@@ -231,7 +304,10 @@ int shmemi_ucx_pulse_open(void)
 {
     atomic_store(&pulse.sends.issued, 0);
     atomic_store(&pulse.sends.completed, 0);
-    return shmemi_ucx_set_handler(shmemi_ucx.service, SHMEMI_UCX_AM_PULSE, on_pulse);
+    atomic_store(&pulse.connection, UNTRIED);
+    pulse.is_settled = false;
+    int rc = shmemi_ucx_set_handler(shmemi_ucx.service, SHMEMI_UCX_AM_PULSE, on_pulse);
+    return rc ? rc : shmemi_ucx_set_handler(shmemi_ucx.initiator, SHMEMI_UCX_AM_PULSE_ANSWER, on_pulse_answer);
 }
 
 /* ---- The worker of transport/progress.h -------------------------------------------------------------------------- */
@@ -260,8 +336,8 @@ static int sleep_ms(void)
     uint64_t time = now();
     if (!atomic_load(&pulse.is_on))
         return -1;
-    if (is_on_its_way())
-        return MS_WHILE_ON_ITS_WAY;
+    if (is_connecting())
+        return MS_WHILE_CONNECTING;
     int to_send = ms_until(atomic_load(&shmemi_node.header->pulse_sent), pulse.my_turn, time);
     int to_hear = ms_until(atomic_load(&pulse.heard), pulse.patience, time);
     return pulse.previous < 0 || to_send < to_hear ? to_send : to_hear;

@@ -33,6 +33,9 @@ void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory);
 /* From start to stop, the job ends when another host gives no sign of life for SHMEM_PEER_TIMEOUT. Start it once all PEs
  * have come. */
 void shmemi_ucx_pulse_start(void);
+/* Await the connection over which this PE sends signs of life, for 5 seconds at most, and make none from now on. Between
+ * this and shmemi_ucx_close all PEs meet: nobody closes a connection that is still being made. */
+void shmemi_ucx_pulse_settle(void);
 void shmemi_ucx_pulse_stop(void);
 
 /* Workers (transport/progress.h), in a job of several nodes only: the first hands arrivals to shmemi_arrival_accept, the
