@@ -43,7 +43,7 @@ static char *grow(struct shmemi_pool *pool)
     size_t used = pool->n * item_size(pool);
     if (used % STEP == 0 && mprotect(pool->base + used, STEP, PROT_READ | PROT_WRITE))
         return NULL;
-    pool->n++;
+    atomic_fetch_add_explicit(&pool->n, 1, memory_order_release);
     return pool->base + used;
 }
 

@@ -17,10 +17,10 @@ struct shmemi_pool {
     unsigned shift; /* an item takes up 2^shift bytes */
     uint32_t most;  /* items */
     pthread_mutex_t lock;
-    char *base;          /* NULL until the first item is made */
     _Atomic uint32_t n;  /* items that have ever been in use: the part of the range that may be read */
+    char *_Atomic base;  /* NULL until the first item is made; set, as in_use is, before n is raised */
     uint32_t *next_free; /* of each item: the one that was freed next */
-    bool *in_use;
+    atomic_bool *in_use;
     uint32_t first_free, last_free, n_free;
 };
 
@@ -37,19 +37,23 @@ void *shmemi_pool_take(struct shmemi_pool *pool);
 /* Its memory stays readable, and unchanged until it is taken again. */
 void shmemi_pool_give_back(struct shmemi_pool *pool, void *item);
 
-/* Whether a handle is the address of an item that is or was in use. The rotation moves the bits that are set in an
+/* Whether a handle is the address of an item that is or was in use. Other threads may take the first items meanwhile: n
+ * is read first, without a lock, and once it is not 0 the base stays. The rotation moves the bits that are set in an
  * address between two items to the top. shift: that of the pool, so that it is a constant on fast paths. */
 static inline __attribute__((always_inline)) bool shmemi_pool_spans(const struct shmemi_pool *pool, const void *handle,
                                                                     unsigned shift)
 {
-    uint64_t offset = (uintptr_t)handle - (uintptr_t)pool->base;
-    return (offset >> shift | offset << (64 - shift)) < atomic_load_explicit(&pool->n, memory_order_relaxed);
+    const uint32_t n = atomic_load_explicit(&pool->n, memory_order_acquire);
+    uint64_t offset = (uintptr_t)handle - (uintptr_t)atomic_load_explicit(&pool->base, memory_order_relaxed);
+    return (offset >> shift | offset << (64 - shift)) < n;
 }
 
 static inline bool shmemi_pool_holds(const struct shmemi_pool *pool, const void *handle)
 {
-    return shmemi_pool_spans(pool, handle, pool->shift) &&
-           pool->in_use[((uintptr_t)handle - (uintptr_t)pool->base) >> pool->shift];
+    if (!shmemi_pool_spans(pool, handle, pool->shift))
+        return false;
+    uintptr_t offset = (uintptr_t)handle - (uintptr_t)atomic_load_explicit(&pool->base, memory_order_relaxed);
+    return atomic_load_explicit(&pool->in_use[offset >> pool->shift], memory_order_relaxed);
 }
 
 #endif
