@@ -56,6 +56,7 @@ static char *reserve_aligned(size_t size)
         if (reserved) /* an old kernel takes the address for a wish */
             munmap(reserved, size);
     }
+    errno = ENOMEM;
     return NULL;
 }
 
@@ -107,10 +108,15 @@ int shmemi_window_open(size_t span, size_t heap_size, size_t reserved)
     if (span > least)
         span = allowed_span(span, least);
     char *address = reserve_aligned(span);
+    if (!address)
+        return refuse_addresses(span, heap_size);
     size_t table_size = granules_of(span) * sizeof *window->granule;
     void *table = mmap(NULL, table_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!address || table == MAP_FAILED)
-        return refuse_addresses(span, heap_size);
+    if (table == MAP_FAILED) {
+        int rc = refuse_addresses(span + table_size, heap_size);
+        munmap(address, span);
+        return rc;
+    }
     *window = (struct shmemi_window){.base = (uintptr_t)address,
                                      .span = span,
                                      .heap_size = heap_size,

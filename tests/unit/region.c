@@ -218,6 +218,23 @@ static void check_limits(void)
     shmemi_log_hold(false);
 }
 
+/* There is room for the window, but not for its table: it takes nothing, and says what was short. */
+static void check_no_room_for_table(void)
+{
+    struct rlimit before, limit;
+    const size_t used = addresses_in_use();
+    getrlimit(RLIMIT_AS, &before);
+    limit = before;
+    limit.rlim_cur = used + SPAN;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    shmemi_log_hold(true);
+    errno = EBUSY;
+    int rc = shmemi_window_open(SPAN, HEAP, 0);
+    shmemi_log_hold(false);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(rc == -ENOMEM && !shmemi_window.span && addresses_in_use() == used);
+}
+
 /* After it has been made smaller, nothing of it is left behind the end. */
 static void check_shrink(void)
 {
@@ -249,6 +266,7 @@ int main(void)
     }
     check_numbers();
     check_limits();
+    check_no_room_for_table();
     check_shrink();
     check_reserved();
     shmemi_log_hold(true);
