@@ -291,6 +291,7 @@ int shmemi_ucx_open(void)
     if (rc) {
         shmemi_ucx_request_close();
         destroy();
+        shmemi_ucx_messages_close();
         return rc;
     }
     init_locks();
