@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SIZE_MAX = 16 << 10 };
+/* UCX unpacks a key without being told its length. What it may find in one are at most 64 parts of at most 256 bytes
+ * and a little more, so a damaged key does not lead it out of an array of this size. */
+enum { KEY_SIZE_MAX = 64 * 256 + 512 };
 
 struct key_request {
     struct shmemi_key job_key;
@@ -275,6 +277,7 @@ static ucs_status_t on_key_answer(void *user_data, const void *header, size_t he
     }
     fetch.answer = answer;
     memcpy(fetch.key, data, length);
+    memset(fetch.key + length, 0, sizeof fetch.key - length);
     fetch.is_waiting = false;
     atomic_store_explicit(&fetch.is_complete, true, memory_order_release);
     return UCS_OK;
