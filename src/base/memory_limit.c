@@ -72,6 +72,23 @@ static bool has_word(const char *list, const char *word)
     }
 }
 
+/* Spaces, tabs, newlines and backslashes of a path are three octal digits in mountinfo, as in "\\040". */
+static void decode(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; to++) {
+        unsigned character;
+        int length = 0;
+        if (*from == '\\' && sscanf(from + 1, "%3o%n", &character, &length) == 1 && length == 3) {
+            *to = (char)character;
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    }
+    *to = '\0';
+}
+
 /* A line of mountinfo: "36 35 98:0 /visible /mount options ... - type source superoptions". */
 static void read_mount(struct tree *tree, char *line)
 {
@@ -81,8 +98,11 @@ static void read_mount(struct tree *tree, char *line)
         return;
     if (strcmp(type, tree->is_v2 ? "cgroup2" : "cgroup") || (!tree->is_v2 && !has_word(options, "memory")))
         return;
-    if (!tree->is_found && sscanf(line, "%*s %*s %*s %4095s %4095s", tree->visible, tree->mount) == 2)
-        tree->is_found = true;
+    if (tree->is_found || sscanf(line, "%*s %*s %*s %4095s %4095s", tree->visible, tree->mount) != 2)
+        return;
+    decode(tree->visible);
+    decode(tree->mount);
+    tree->is_found = true;
 }
 
 /* A line of /proc/self/cgroup: "4:memory:/group", or "0::/group" in version 2. */

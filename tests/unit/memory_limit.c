@@ -111,6 +111,20 @@ static void check_containers(void)
     expect(1100 * MIB, "the machine");
 }
 
+/* Spaces and backslashes in the place of the mount and in the group that is seen there. */
+static void check_escapes(void)
+{
+    make_machine("0::/my job\\1/step\n",
+                 "9 8 0:28 /my\\040job\\1341 /sys/fs/c\\040\\011group\\134 ro - cgroup2 a ro\n");
+    put("/sys/fs/c \tgroup\\/memory.max", "209715200\n");
+    expect(300 * MIB, "the control group /sys/fs/c \tgroup\\");
+    put("/sys/fs/c \tgroup\\/step/memory.max", "104857600\n");
+    expect(200 * MIB, "the control group /sys/fs/c \tgroup\\/step");
+    make_machine("0::/a\n", "9 8 0:28 / /sys/c\\04\\9999\\ ro - cgroup2 a ro\n"); /* no escapes */
+    put("/sys/c\\04\\9999\\/memory.max", "104857600\n");
+    expect(200 * MIB, "the control group /sys/c\\04\\9999\\");
+}
+
 static void check_version_1(void)
 {
     static const char groups[] = "9:name=systemd:/\n5:cpu,cpuacct:/wrong\n4:hugetlb,memory:/slurm/uid_0\n0::/\n";
@@ -144,6 +158,7 @@ int main(void)
     check_machine();
     check_version_2();
     check_containers();
+    check_escapes();
     check_version_1();
     check_junk();
     clear();
