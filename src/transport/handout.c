@@ -298,10 +298,16 @@ static int report(int rc)
 
 static int check(const struct shmemi_handout *handout, const struct shmemi_handout *expected, int fd)
 {
-    if (handout->size != expected->size || handout->heap_size != expected->heap_size) {
-        shmemi_error("the heap of this PE has %zu bytes, that of PE %d %zu; SHMEM_SYMMETRIC_SIZE and SHMEM_STAGING_* "
-                     "must be the same on all PEs",
+    if (handout->heap_size != expected->heap_size) {
+        shmemi_error("the symmetric heap of this PE has %zu bytes, that of PE %d %zu; SHMEM_SYMMETRIC_SIZE must be the "
+                     "same on all PEs",
                      (size_t)expected->heap_size, shmemi_job.node_pes[0], (size_t)handout->heap_size);
+        return -EINVAL;
+    }
+    if (handout->size != expected->size) {
+        shmemi_error("the shared memory of this node has %zu bytes by the settings of this PE, %zu by those of PE %d; "
+                     "SHMEM_STAGING_CHUNK and SHMEM_STAGING_SLOTS must be the same on all PEs",
+                     (size_t)expected->size, (size_t)handout->size, shmemi_job.node_pes[0]);
         return -EINVAL;
     }
     if (shmemi_handout_is_sound(fd, expected->size))
