@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LARGE = 1 << 20 };
+
 static int me;
 static long *block, *other; /* 8 longs each */
 static long source[64], dest[64];
@@ -212,6 +214,27 @@ static void private_context(void)
         in_thread(put_on_context);
 }
 
+/* Two threads are in calls nearly all the time. */
+static void *put_much(void *large)
+{
+    for (int i = 0; i < 300; i++)
+        shmem_ctx_putmem(ctx, large, (char *)large + LARGE, LARGE, 1);
+    return NULL;
+}
+
+static void serialized_context(void)
+{
+    pthread_t thread;
+    char *large = shmem_malloc((size_t)2 * LARGE);
+    shmem_ctx_create(SHMEM_CTX_SERIALIZED, &ctx);
+    if (me == 0) {
+        pthread_create(&thread, NULL, put_much, large);
+        put_much(large);
+        pthread_join(thread, NULL);
+    }
+    shmem_barrier_all();
+}
+
 static void funneled(void)
 {
     if (me == 0)
@@ -255,35 +278,14 @@ static const struct {
     {                                                                                                                  \
 #name, name                                                                                                    \
     }
-    CASE(write_past_end),
-    CASE(write_before),
-    CASE(write_found_at_end),
-    CASE(write_to_freed),
-    CASE(put_leaves_block),
-    CASE(put_to_freed),
-    CASE(put_from_freed),
-    CASE(atomic_between_blocks),
-    CASE(wait_leaves_block),
-    CASE(free_twice),
-    CASE(realloc_keeps_guards),
-    CASE(put_overlaps),
-    CASE(sum_overlaps),
-    CASE(collect_overlaps),
-    CASE(lengths_differ),
-    CASE(roots_differ),
-    CASE(operations_differ),
-    CASE(types_differ),
-    CASE(dests_differ),
-    CASE(collectives_differ),
-    CASE(sizes_of_malloc_differ),
-    CASE(frees_differ),
-    CASE(maps_differ),
-    CASE(splits_differ),
-    CASE(finalize_meets_barrier),
-    CASE(private_context),
-    CASE(funneled),
-    CASE(quiet_after_finalize),
-    CASE(nothing),
+    CASE(write_past_end),         CASE(write_before),     CASE(write_found_at_end),   CASE(write_to_freed),
+    CASE(put_leaves_block),       CASE(put_to_freed),     CASE(put_from_freed),       CASE(atomic_between_blocks),
+    CASE(wait_leaves_block),      CASE(free_twice),       CASE(realloc_keeps_guards), CASE(put_overlaps),
+    CASE(sum_overlaps),           CASE(collect_overlaps), CASE(lengths_differ),       CASE(roots_differ),
+    CASE(operations_differ),      CASE(types_differ),     CASE(dests_differ),         CASE(collectives_differ),
+    CASE(sizes_of_malloc_differ), CASE(frees_differ),     CASE(maps_differ),          CASE(splits_differ),
+    CASE(finalize_meets_barrier), CASE(private_context),  CASE(serialized_context),   CASE(funneled),
+    CASE(quiet_after_finalize),   CASE(nothing),
 };
 
 int main(int argc, char **argv)
