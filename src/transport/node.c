@@ -55,8 +55,8 @@ static void lay_out(size_t heap_size)
     node->heap_size = heap_size;
     size_t sets = shmemi_job.n_nodes > 1 ? 2 : 1;
     node->staging_size = sets * shmemi_settings.staging_slots * round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
-    node->staging_offset =
-        round_up(sizeof(struct shmemi_node_header) + n * sizeof(struct shmemi_control), PAGE_ALIGNMENT);
+    node->staging_offset = round_up(
+        sizeof(struct shmemi_node_header) + n * (sizeof(struct shmemi_control) + SHMEMI_RECORD_BYTES), PAGE_ALIGNMENT);
     node->heap_offset = round_up(node->staging_offset + n * node->staging_size, HEAP_ALIGNMENT);
     node->size = node->heap_offset + n * heap_size;
 }

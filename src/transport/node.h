@@ -5,11 +5,12 @@
  * The lowest PE of the node makes it as a memfd and hands the descriptor to the others (handout.h): nothing is left
  * behind when PEs are killed, and no ptrace rights are needed. Nobody else can open it, nor change its size.
  *
- *      | node header | control of PE 0, 1, ... | staging of PE 0, 1, ... | heap of PE 0, 1, ... |
+ *      | node header | control of PE 0, 1, ... | record of PE 0, 1, ... | staging of PE 0, 1, ... | heap of PE 0, 1, ... |
  */
 #ifndef SHMEMI_NODE_H
 #define SHMEMI_NODE_H
 
+#include "bootstrap/job.h"
 #include "transport/driver.h"
 #include "transport/request.h"
 
@@ -48,7 +49,6 @@ struct shmemi_control {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t slotless_settled[SHMEMI_SLOTLESS_SETS];
     _Atomic uint32_t slotless_failed;
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t slot_state[SHMEMI_STAGING_SLOTS_MAX];
-    SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* shmemi_exchange_publish */
     _Atomic uint32_t barriers; /* entered by this PE: shows those that wait in one who has not come */
 };
 
@@ -92,6 +92,13 @@ static inline struct shmemi_control *shmemi_node_control(int node_rank)
 {
     char *first = (char *)shmemi_node.header + sizeof *shmemi_node.header;
     return (struct shmemi_control *)first + node_rank;
+}
+
+/* What each PE shows to the others (shmemi_exchange_publish). The records lie side by side, because every PE reads all of
+ * them at its start: in the control blocks each would be a page of its own. */
+static inline char *shmemi_node_record(int node_rank)
+{
+    return (char *)shmemi_node_control(shmemi_job.node_n_pes) + (size_t)node_rank * SHMEMI_RECORD_BYTES;
 }
 
 static inline char *shmemi_node_staging(int node_rank)

@@ -196,13 +196,13 @@ int shmemi_exchange_agree(struct shmemi_verdict *verdict)
 
 void shmemi_exchange_publish(const void *record, size_t size)
 {
-    memcpy(shmemi_node_control(shmemi_job.node_rank)->record, record, size);
+    memcpy(shmemi_node_record(shmemi_job.node_rank), record, size);
     shmemi_node_barrier();
 }
 
 const void *shmemi_exchange_record(int node_rank)
 {
-    return shmemi_node_control(node_rank)->record;
+    return shmemi_node_record(node_rank);
 }
 
 void shmemi_exchange_conclude(void)

@@ -3,25 +3,36 @@
  * Driver "cma": host memory of this node that is not in the node segment (static data), by process_vm_readv and
  * process_vm_writev. Atomic operations, and transfers with GPU memory on this side, are requests to the owner.
  *
+ * Whether a peer may be reached is found out by reading from it. To ask all of them at the start would cost a node as
+ * many system calls as the square of its PEs, so only the first one is asked then. If the kernel refuses that, so it will
+ * the others, most probably, and they are asked at once; otherwise each is asked before its first transfer.
+ *
  * The kernel copies the last 1 to 7 bytes of a range one by one, so words of 2 and 4 bytes would arrive in parts. Small
  * transfers that have such bytes are requests, too, but for contiguous gets: these read whole words of 8 bytes.
  */
 #define _GNU_SOURCE
 #include "base/copy_bytes.h"
+#include "base/likely.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/staged/staged.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
-/* What the driver keeps of a view: the peer's process and where its copy lies there. */
+enum { NOT_ASKED, IS_OPEN, IS_REFUSED };
+
+/* What the driver keeps of a view: the peer's process and where its copy, and what it knows of its job, lie there. */
 struct cma_peer {
     pid_t pid;
-    uint64_t address;
+    uint64_t address, job;
+    _Atomic int access; /* any thread may find it out */
 };
+
+static bool first_is_open; /* the first other PE of the node; while views are attached */
 
 /* Rows, and bytes, of one system call: the kernel moves at most about 2 GiB in one. */
 enum { ROWS_PER_CALL = 256, BYTES_PER_CALL = 1 << 30 };
@@ -36,46 +47,66 @@ static const struct direction {
     [READ] = {process_vm_readv, "read"},
 };
 
-/* May this process read the other one, and is that one the PE? Its pid may have been given to another process. */
-static int verify(const struct shmemi_share *share)
+/* May this process read the other one, and is that one the PE? Its pid may have been given to another process. In its
+ * own PID namespace (a container for each PE) it has another pid than the one it knows, and that one may be this
+ * process's, or another PE's. */
+static int verify(const struct cma_peer *peer, int pe)
 {
-    struct shmemi_key token = {{0}};
-    struct iovec local = {&token, sizeof token};
-    struct iovec remote = {(void *)(uintptr_t)share->token_address, sizeof token};
-    if (process_vm_readv(share->pid, &local, 1, &remote, 1, 0) != sizeof token)
-        return -errno;
-    return shmemi_key_equals(&token, &shmemi_job.key) ? 0 : -ESRCH;
+    struct shmemi_key key = {{0}};
+    int number = -1;
+    const struct iovec local[] = {{&key, sizeof key}, {&number, sizeof number}};
+    const struct iovec remote[] = {
+        {(void *)(uintptr_t)(peer->job + offsetof(struct shmemi_job, key)), sizeof key},
+        {(void *)(uintptr_t)(peer->job + offsetof(struct shmemi_job, pe)), sizeof number},
+    };
+    ssize_t got = process_vm_readv(peer->pid, local, 2, remote, 2, 0);
+    if (got != sizeof key + sizeof number)
+        return got < 0 ? -errno : -EFAULT;
+    return shmemi_key_equals(&key, &shmemi_job.key) && number == pe ? 0 : -ESRCH;
 }
 
-/* Is it that PE of the job? In its own PID namespace (a container for each PE) it has another pid than the one it knows,
- * and that one may be this process's, or another PE's. */
-static int verify_number(const struct shmemi_share *share, int pe)
+/* The first answer stays, and is told once. */
+static bool ask(struct cma_peer *peer, int pe)
 {
-    int number = -1;
-    const uint64_t job = share->token_address - offsetof(struct shmemi_job, key);
-    struct iovec local = {&number, sizeof number};
-    struct iovec remote = {(void *)(uintptr_t)(job + offsetof(struct shmemi_job, pe)), sizeof number};
-    if (process_vm_readv(share->pid, &local, 1, &remote, 1, 0) != sizeof number)
-        return -errno;
-    return number == pe ? 0 : -ESRCH;
+    int before = NOT_ASKED, rc = verify(peer, pe);
+    if (!atomic_compare_exchange_strong(&peer->access, &before, rc ? IS_REFUSED : IS_OPEN))
+        return before == IS_OPEN;
+    if (!rc)
+        return true;
+    errno = -rc;
+    shmemi_info("static data of PE %d goes through its owner: process_vm_readv: %m", pe);
+    return false;
+}
+
+static bool is_open(const struct shmemi_view *view)
+{
+    struct cma_peer *peer = view->data;
+    const int access = atomic_load_explicit(&peer->access, memory_order_relaxed);
+    return shmemi_unlikely(access == NOT_ASKED) ? ask(peer, view->pe) : access == IS_OPEN;
+}
+
+static bool may_be_open(struct cma_peer *peer, int pe)
+{
+    const bool is_first = pe == shmemi_job.node_pes[shmemi_job.node_rank == 0];
+    bool may_be = first_is_open && !is_first ? true : ask(peer, pe);
+    if (is_first)
+        first_is_open = may_be;
+    return may_be;
 }
 
 static int cma_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
     if (!share || view->place.memory != &shmemi_memory_host)
         return -ENOTSUP;
-    int rc = verify(share);
-    if (!rc)
-        rc = verify_number(share, view->pe);
-    if (rc) {
-        errno = -rc;
-        shmemi_info("static data of PE %d goes through its owner: process_vm_readv: %m", view->pe);
-        return -ENOTSUP;
-    }
     struct cma_peer *peer = malloc(sizeof *peer);
     if (!peer)
         return -ENOMEM;
-    *peer = (struct cma_peer){.pid = share->pid, .address = share->address};
+    *peer = (struct cma_peer){
+        .pid = share->pid, .address = share->address, .job = share->token_address - offsetof(struct shmemi_job, key)};
+    if (!may_be_open(peer, view->pe)) {
+        free(peer);
+        return -ENOTSUP;
+    }
     view->data = peer;
     return 0;
 }
@@ -160,7 +191,7 @@ static int get_words(const struct shmemi_view *view, size_t offset, void *dest, 
 static int cma_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    if (source->memory != &shmemi_memory_host || is_torn(view, offset, shape->dest_pitch, shape))
+    if (source->memory != &shmemi_memory_host || is_torn(view, offset, shape->dest_pitch, shape) || !is_open(view))
         return shmemi_driver_staged.put_strided(context, view, offset, source, shape);
     return transfer(&directions[WRITE], view, offset, source, shape->source_pitch, shape->dest_pitch, shape);
 }
@@ -168,9 +199,11 @@ static int cma_put_strided(struct shmemi_context *context, const struct shmemi_v
 static int cma_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                            const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    if (shape->rows == 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX && dest->memory == &shmemi_memory_host)
+    if (dest->memory != &shmemi_memory_host || !is_open(view))
+        return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
+    if (shape->rows == 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX)
         return get_words(view, offset, (void *)dest->address, shape->width);
-    if (dest->memory != &shmemi_memory_host || is_torn(view, offset, shape->source_pitch, shape))
+    if (is_torn(view, offset, shape->source_pitch, shape))
         return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
     return transfer(&directions[READ], view, offset, dest, shape->dest_pitch, shape->source_pitch, shape);
 }
