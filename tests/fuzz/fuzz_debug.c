@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ enum verdict { NONE, FINISHED, OF_LIBRARY, OF_OSHTYPES };
 /* What the child leaves for the fuzzer: how it ended, and which code it has reached. */
 static struct report {
     volatile enum verdict verdict;
+    int signal, n_frames;
+    void *frames[MOST_FRAMES];
     unsigned char counters[MOST_COUNTERS];
 } * report;
 
@@ -84,9 +87,9 @@ static bool ends_in(const char *path, const char *library)
 /* Whose fault is it? The innermost function that belongs to a library or to oshtypes tells. */
 static enum verdict find_culprit(void)
 {
-    void *frames[MOST_FRAMES];
+    void **frames = report->frames;
     Dl_info self, info;
-    int n = backtrace(frames, MOST_FRAMES);
+    int n = report->n_frames = backtrace(frames, MOST_FRAMES);
     if (!dladdr((void *)(uintptr_t)find_culprit, &self))
         return OF_OSHTYPES;
     for (int i = 2; i < n; i++) { /* after this function and the handler */
@@ -102,12 +105,8 @@ static enum verdict find_culprit(void)
 
 static void on_fault(int number)
 {
-    void *frames[MOST_FRAMES];
+    report->signal = number;
     report->verdict = find_culprit();
-    if (report->verdict == OF_OSHTYPES) {
-        dprintf(STDERR_FILENO, "oshtypes: signal %d\n", number);
-        backtrace_symbols_fd(frames, backtrace(frames, MOST_FRAMES), STDERR_FILENO);
-    }
     _exit(1);
 }
 
@@ -120,17 +119,18 @@ static void on_end(int status, void *argument)
     _exit(status);
 }
 
-/* Faults may come from a stack that is full. */
+/* Faults may come from a stack that is full. Only time on a core counts: the machine may be busy. */
 static void watch_faults(void)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF};
+    static const struct itimerval limit = {.it_value = {.tv_sec = SECONDS}};
     static char other_stack[1 << 16];
     const stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof other_stack};
     struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);
-    alarm(SECONDS);
+    setitimer(ITIMER_PROF, &limit, NULL);
 }
 
 static void limit_memory(void)
@@ -196,9 +196,13 @@ static void make_arguments(uint8_t how, char *object, char *annotations, char **
     argv[n] = NULL;
 }
 
-static void take_report(void)
+static void take_report(int status)
 {
-    ALWAYS(report->verdict == FINISHED || report->verdict == OF_LIBRARY);
+    if (report->verdict != FINISHED && report->verdict != OF_LIBRARY) {
+        fprintf(stderr, "oshtypes: status %#x, signal %d\n", (unsigned)status, report->signal);
+        backtrace_symbols_fd(report->frames, report->n_frames, STDERR_FILENO);
+        ALWAYS(!"oshtypes has ended by itself");
+    }
     for (size_t i = 0; i < n_counters(); i++)
         if (__start___sancov_cntrs[i] < report->counters[i])
             __start___sancov_cntrs[i] = report->counters[i];
@@ -213,7 +217,15 @@ static void run_all(char **argv)
     if (!child)
         run_child(argv);
     ALWAYS(waitpid(child, &status, 0) == child);
-    take_report();
+    take_report(status);
+}
+
+/* The first call of backtrace loads a library, for which a child that is out of memory has no room. */
+static void prepare(void)
+{
+    report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ALWAYS(report != MAP_FAILED);
+    backtrace(report->frames, MOST_FRAMES);
 }
 
 /* The first bytes say how oshtypes is called and how many of the last are annotations. */
@@ -224,8 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t how = fuzz_byte(&input);
     size_t n_annotations = fuzz_byte(&input);
     if (!report)
-        report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    ALWAYS(report != MAP_FAILED);
+        prepare();
     if (n_annotations > input.size)
         n_annotations = input.size;
     size_t n_object = input.size - n_annotations;
