@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { N_LOCKS = 12, N_COPIES = 4, ROUNDS = 6, N_BLOCK = 1 << 19 };
@@ -221,6 +222,19 @@ static void check_orders(struct queue *queue)
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
+enum { N_THREADS = 3 };
+
+static void run_threads(void *(*routine)(void *), struct guarded *guarded)
+{
+    pthread_t threads[N_THREADS];
+    memset(guarded, 0, N_LOCKS * sizeof *guarded);
+    shmem_barrier_all();
+    for (int i = 0; i < N_THREADS; i++)
+        CHECK(!pthread_create(&threads[i], NULL, routine, guarded));
+    for (int i = 0; i < N_THREADS; i++)
+        CHECK(!pthread_join(threads[i], NULL));
+}
+
 static void *increment_often(void *guarded)
 {
     for (int round = 0; round < ROUNDS; round++)
@@ -228,17 +242,26 @@ static void *increment_often(void *guarded)
     return NULL;
 }
 
+/* Each thread begins elsewhere, so that the threads of a PE hold, and wait for, several locks at the same time. */
+static void *increment_all(void *argument)
+{
+    static atomic_int n_started;
+    const int start = atomic_fetch_add(&n_started, 1) * 5 + shmem_my_pe();
+    struct guarded *guarded = argument;
+    for (int i = 0; i < ROUNDS * N_LOCKS; i++) {
+        int which = (start + i) % N_LOCKS;
+        increment(&guarded[which], (which + 1) % shmem_n_pes(), i % 5 == 0);
+    }
+    return NULL;
+}
+
 static void check_threads(struct guarded *guarded)
 {
-    enum { N_THREADS = 3 };
-    pthread_t threads[N_THREADS];
-    memset(guarded, 0, sizeof *guarded);
-    shmem_barrier_all();
-    for (int i = 0; i < N_THREADS; i++)
-        CHECK(!pthread_create(&threads[i], NULL, increment_often, guarded));
-    for (int i = 0; i < N_THREADS; i++)
-        CHECK(!pthread_join(threads[i], NULL));
+    run_threads(increment_often, guarded);
     check_total(guarded, 0, (long)shmem_n_pes() * N_THREADS * ROUNDS);
+    run_threads(increment_all, guarded);
+    for (int i = 0; i < N_LOCKS; i++)
+        check_total(&guarded[i], (i + 1) % shmem_n_pes(), (long)shmem_n_pes() * N_THREADS * ROUNDS);
 }
 
 int main(void)

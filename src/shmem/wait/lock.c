@@ -77,9 +77,11 @@ static bool replace_tail(const struct lock *lock, uint32_t old, uint32_t new)
     return update_tail(lock, amo) == old;
 }
 
+/* The operation may be under way on return, so its context is not on the stack; all locks and threads may share it. Each
+ * addition is awaited by the PE whose node it is before that leaves the node: none can come to a later use of it. */
 static void add_to_node(const struct lock *lock, uint32_t value, int pe)
 {
-    static struct shmemi_context context; /* not on the stack, since the operation may still be under way on return */
+    static struct shmemi_context context;
     struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value};
     shmemi_amo(&context, lock->routine, &lock->word->node, &amo, NULL, pe);
 }
