@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One mistake, chosen by name, of those that only SHMEM_CHECK=1 finds; mistakes.test looks at what it says. Without
- * SHMEM_CHECK each is harmless enough to end well, unless noted. For 2 PEs. Usage: mistakes CASE.
+ * SHMEM_CHECK each is harmless enough to end well, unless noted. For 2 PEs; a mistake that takes only one PE may be made
+ * without others. Usage: mistakes CASE.
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -13,7 +14,7 @@
 
 enum { LARGE = 1 << 20 };
 
-static int me;
+static int me, last;        /* PEs */
 static long *block, *other; /* 8 longs each */
 static long source[64], dest[64];
 static shmem_ctx_t ctx;
@@ -50,7 +51,7 @@ static void write_to_freed(void)
 static void put_leaves_block(void)
 {
     if (me == 0)
-        shmem_long_put(block, source, 9, 1);
+        shmem_long_put(block, source, 9, last);
 }
 
 static void put_to_freed(void)
@@ -59,7 +60,7 @@ static void put_to_freed(void)
     shmem_free(block);
     block = NULL;
     if (me == 0)
-        shmem_long_p(old, 1, 1);
+        shmem_long_p(old, 1, last);
 }
 
 static void put_from_freed(void)
@@ -68,13 +69,13 @@ static void put_from_freed(void)
     shmem_free(block);
     block = NULL;
     if (me == 0)
-        shmem_long_put(other, old, 2, 1);
+        shmem_long_put(other, old, 2, last);
 }
 
 static void atomic_between_blocks(void)
 {
     if (me == 0)
-        shmem_long_atomic_inc(block + 8, 1);
+        shmem_long_atomic_inc(block + 8, last);
 }
 
 static void wait_leaves_block(void)
@@ -294,6 +295,7 @@ int main(int argc, char **argv)
     int provided;
     shmem_init_thread(strcmp(name, "funneled") ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_FUNNELED, &provided);
     me = shmem_my_pe();
+    last = shmem_n_pes() - 1;
     block = shmem_calloc(8, sizeof *block);
     other = shmem_calloc(8, sizeof *other);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
