@@ -290,25 +290,8 @@ static int pmix_put(const char *key, const void *bytes, size_t size)
     return status == PMIX_SUCCESS ? 0 : report("publishing an address", status);
 }
 
-/* A process that has just finalised MPI leaves PMIx for a moment and comes back. If others were at a fence meanwhile,
- * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. 0 seconds: no limit. */
-static pmix_status_t fence_within(int seconds)
-{
-    static const struct timespec nap = {.tv_nsec = 10000000};
-    const time_t deadline = time(NULL) + seconds;
-    pmix_info_t timeout;
-    pmix_status_t status;
-    PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    while ((status = PMIx_Fence(NULL, 0, &timeout, 1)) == PMIX_ERR_PARTIAL_SUCCESS) {
-        if (seconds && time(NULL) > deadline)
-            return PMIX_ERR_TIMEOUT;
-        nanosleep(&nap, NULL);
-    }
-    return status;
-}
-
-/* Who has not come. PMIx does not tell who is missing in a fence, so each PE publishes a key before it: those whose key
- * cannot be read have not come. */
+/* Who has not come. PMIx does not tell who is missing in a fence, so each PE publishes a key once it has entered it:
+ * those whose key cannot be read have not come. */
 static struct {
     unsigned number; /* of fences */
     char key[32];
@@ -317,7 +300,7 @@ static struct {
 
 static void publish_presence(void)
 {
-    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = ++fences.number};
+    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = fences.number};
     snprintf(fences.key, sizeof fences.key, "mapshmem-fence-%u", fences.number);
     if (PMIx_Put(PMIX_GLOBAL, fences.key, &value) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS)
         shmemi_debug("PMIx does not publish that this PE has come");
@@ -360,10 +343,67 @@ static void list_missing(char *text, size_t size)
         snprintf(text + length, size - length, n == 1 ? " has not come" : " have not come");
 }
 
+/* The fence under way. Static, because the answer may come after the wait. */
+static struct {
+    sem_t over;
+    pmix_status_t status;
+} fence;
+
+static void on_fence(pmix_status_t status, void *data)
+{
+    (void)data;
+    fence.status = status;
+    sem_post(&fence.over);
+}
+
+/* -1 milliseconds: no limit. */
+static bool await_fence(int milliseconds)
+{
+    struct timespec end;
+    int failed;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += milliseconds / 1000;
+    end.tv_nsec += milliseconds % 1000 * 1000000L;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    do
+        failed = milliseconds < 0 ? sem_wait(&fence.over) : sem_timedwait(&fence.over, &end);
+    while (failed && errno == EINTR);
+    return !failed;
+}
+
+/* The time is kept here and not by PMIX_TIMEOUT: servers observe that only until the last PE of their own node has come,
+ * so a PE that is alone on its node would wait for ever for one of another. */
+static pmix_status_t enter_fence(void)
+{
+    sem_init(&fence.over, 0, 0);
+    pmix_status_t status = PMIx_Fence_nb(NULL, 0, NULL, 0, on_fence, NULL);
+    if (status == PMIX_OPERATION_SUCCEEDED)
+        return PMIX_SUCCESS;
+    if (status != PMIX_SUCCESS)
+        return status;
+    publish_presence();
+    return await_fence(shmemi_init_milliseconds_left()) ? fence.status : PMIX_ERR_TIMEOUT;
+}
+
+/* A process that has just finalised MPI leaves PMIx for a moment and comes back. If others were at a fence meanwhile,
+ * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. */
+static pmix_status_t enter_whole_fence(void)
+{
+    static const struct timespec nap = {.tv_nsec = 10000000};
+    pmix_status_t status;
+    fences.number++;
+    while ((status = enter_fence()) == PMIX_ERR_PARTIAL_SUCCESS) {
+        if (shmemi_init_is_overdue())
+            return PMIX_ERR_TIMEOUT;
+        nanosleep(&nap, NULL);
+    }
+    return status;
+}
+
 static int pmix_fence(void)
 {
-    publish_presence();
-    pmix_status_t status = fence_within(shmemi_init_seconds_left());
+    pmix_status_t status = enter_whole_fence();
     if (status == PMIX_ERR_TIMEOUT) {
         char missing[256] = "";
         if (ask_for_presence())
