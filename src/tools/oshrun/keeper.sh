@@ -8,12 +8,14 @@
 # orders from descriptor 5, whose other end only oshrun has.
 
 # keeping_times: sets how many seconds a launcher has until SIGTERM, and then until SIGKILL. Daemons of Open MPI end
-# their PEs within two seconds, and in another two when mpirun is gone; it does nothing at a SIGTERM while it ends a job.
-# With daemons on other hosts it needs more than three seconds for that even when it does not hang, and the status of the
-# job would be lost. Slurm waits longer before it kills, and its daemons need srun for that.
+# their PEs within two seconds, and those on other hosts at once (see no_delay) if the user does not want it otherwise;
+# they take another two when mpirun is gone; it does nothing at a SIGTERM while it ends a job. Slurm waits longer before
+# it kills, and its daemons need srun for that.
 keeping_times() {
+    local pause
     time_to_end=$((3 + ${npes:-0} / 100)) time_to_die=0
-    local_job || time_to_end=$((time_to_end + 5))
+    pause=$(users_sigkill_timeout)
+    [[ ! $pause =~ ^[1-9][0-9]{0,3}$ ]] || time_to_end=$((time_to_end + 4 * pause))
     case $kind in
         hydra) time_to_die=1 ;;
         slurm) time_to_end=5 time_to_die=40 ;;
@@ -64,7 +66,8 @@ sweep() {
     uid=$(id -u)
     for folder in "${TMPDIR:-/tmp}"/ompi.*."$uid"/pid."$1" "${TMPDIR:-/tmp}"/prte*."$1"."$uid"; do
         [ -O "$folder" ] || continue
-        read -r -d . number 2>/dev/null <"$folder/contact.txt" && rm -rf "${folder%/*}/jf.$((number >> 16))"
+        read -r -d . number 2>/dev/null <"$folder/contact.txt" && [[ $number =~ ^[1-9][0-9]{0,9}$ ]] &&
+            rm -rf "${folder%/*}/jf.$((number >> 16))"
         rm -rf "$folder"
     done
 }

@@ -141,6 +141,27 @@ keepalive() {
         "$option oob_tcp_keepalive_probes 3"
 }
 
+# users_sigkill_timeout: prints the seconds that the user wants the launcher to leave between the signals by which it
+# ends PEs (SIGCONT, SIGTERM, SIGKILL), or nothing
+users_sigkill_timeout() {
+    local i
+    local -a words=("${launcher_args[@]}")
+    [ $verbatim = yes ] && words=("${program[@]}")
+    for ((i = 1; i < ${#words[@]}; i++)); do
+        [ "${words[i - 1]}" != odls_base_sigkill_timeout ] || { echo "${words[i]}"; return; }
+    done
+    echo "${OMPI_MCA_odls_base_sigkill_timeout:-${PRTE_MCA_odls_base_sigkill_timeout:-}}"
+}
+
+# no_delay: prints settings by which daemons end their PEs without pauses between the signals. By itself each daemon takes
+# two seconds, and those on other hosts begin when the one that tells them has done: an end could not be told from a hang.
+no_delay() {
+    local option=--prtemca
+    [ -z "$(users_sigkill_timeout)" ] || return
+    [ "$kind" != ompi4 ] || option=--mca
+    echo "$option odls_base_sigkill_timeout 0"
+}
+
 # openmpi_command: mpirun of Open MPI 4 and 5, prterun
 openmpi_command() {
     local word to
@@ -160,7 +181,7 @@ openmpi_command() {
         [ -z "$to" ] || command+=(--bind-to "$to")
     fi
     # shellcheck disable=SC2207
-    local_job || command+=($(keepalive))
+    local_job || command+=($(keepalive) $(no_delay))
     for word in "${forwarded[@]}"; do
         # given with its value, because some builds of mpirun change the variable while they look for OpenCL devices
         [[ $word != OCL_ICD_* || $word == *=* ]] || word+="=${!word}"
