@@ -147,8 +147,10 @@ int shmemi_node_spread(struct shmemi_team *team, const struct shmemi_symmetric *
 /* ---- between nodes: from the root's leader to the dest of the others ---------------------------------------------
  *
  * Each broadcast has a flag, which says that the data have arrived. Leaders that only send could run ahead of the
- * others, reuse a flag too early, and write into a dest that a program still reads; so all leaders synchronise before
- * every second of several broadcasts in a row. */
+ * others, reuse a flag too early, and write into a dest that a program still reads. So before the second of several
+ * broadcasts in a row all leaders synchronise; and from then on, as long as they are trees from the same root, each
+ * leader tells the one that delivers to it that it has entered, and that one waits for this before it delivers the next.
+ * If the root changes, they synchronise before every second one. */
 
 struct leaders_broadcast {
     struct shmemi_team *team;
@@ -158,6 +160,8 @@ struct leaders_broadcast {
     int root; /* leader */
     _Atomic uint64_t *flag;
     uint64_t number;
+    uint64_t before; /* number of the broadcast before, if who delivers has to wait until the others have entered it */
+    bool confirms;   /* leaders say that they have entered */
     struct shmemi_context context;
 };
 
@@ -175,6 +179,27 @@ static int deliver_with_flag(struct leaders_broadcast *broadcast, int leader, si
                               broadcast->flag, broadcast->number);
 }
 
+static _Atomic uint64_t *entered_at(const struct leaders_broadcast *broadcast, int reach)
+{
+    return &broadcast->team->collective->mine->entered[__builtin_ctz((unsigned)reach)];
+}
+
+/* Tell the leader that delivers to this one, `reach` before it, that this one has entered. */
+static int confirm(struct leaders_broadcast *broadcast, int reach)
+{
+    const int n = broadcast->team->leaders.n, to = (broadcast->team->leaders.me + n - reach) % n;
+    return shmemi_notify(broadcast->team, &broadcast->context, shmemi_leader_world_pe(broadcast->team, to),
+                         entered_at(broadcast, reach), broadcast->number);
+}
+
+static int deliver_in_tree(struct leaders_broadcast *broadcast, int reach)
+{
+    if (broadcast->before)
+        shmemi_await_word(entered_at(broadcast, reach), broadcast->before);
+    return deliver_with_flag(broadcast, (broadcast->team->leaders.me + reach) % broadcast->team->leaders.n, 0,
+                             broadcast->nbytes);
+}
+
 /* Binomial tree: a leader at distance d from the root receives from the one at distance d without d's lowest bit. */
 static int deliver_by_tree(struct leaders_broadcast *broadcast)
 {
@@ -183,11 +208,13 @@ static int deliver_by_tree(struct leaders_broadcast *broadcast)
     int reach = 1, rc = 0;
     while (reach < n && !(distance & reach))
         reach *= 2;
-    if (distance)
+    if (distance && broadcast->confirms)
+        rc = confirm(broadcast, reach);
+    if (distance && !rc)
         shmemi_await_word(broadcast->flag, broadcast->number);
     for (reach /= 2; reach > 0 && !rc; reach /= 2)
         if (distance + reach < n)
-            rc = deliver_with_flag(broadcast, (broadcast->team->leaders.me + reach) % n, 0, broadcast->nbytes);
+            rc = deliver_in_tree(broadcast, reach);
     return rc ? rc : shmemi_complete(&broadcast->context);
 }
 
@@ -224,6 +251,25 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
     return rc ? rc : shmemi_leaders_sync(broadcast->team);
 }
 
+/* All leaders decide alike: they have taken part in the same operations. */
+static int begin(struct leaders_broadcast *broadcast, bool is_tree)
+{
+    struct shmemi_collective_state *state = broadcast->team->collective;
+    const bool continues = is_tree && state->confirmed && state->confirmed == state->leaders_number &&
+                           state->confirmed_root == broadcast->root;
+    const bool synchronises = !continues && state->deliveries >= state->deliveries_most;
+    int rc = continues ? 0 : shmemi_leaders_await_entered(broadcast->team);
+    broadcast->before = continues ? state->confirmed : 0;
+    broadcast->confirms = is_tree && (continues || synchronises);
+    broadcast->flag = &state->mine->delivered[state->deliveries % SHMEMI_FLAGS];
+    if (++state->deliveries == 2 * SHMEMI_FLAGS) /* however many there are */
+        state->deliveries = SHMEMI_FLAGS;
+    broadcast->number = ++state->leaders_number;
+    state->confirmed = broadcast->confirms ? broadcast->number : 0;
+    state->confirmed_root = broadcast->root;
+    return rc;
+}
+
 static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_args *args, int root)
 {
     struct shmemi_collective_state *state = team->collective;
@@ -232,15 +278,12 @@ static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_
                                           .nbytes = args->nbytes,
                                           .have = root == team->my_pe ? &args->source : &args->dest,
                                           .root = shmemi_leader_of_member(team, root)};
-    int rc = shmemi_leaders_await_entered(team);
+    const bool is_tree = shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes) ==
+                         SHMEMI_leaders_broadcast_tree;
+    int rc = begin(&broadcast, is_tree);
     if (rc)
         return rc;
-    broadcast.flag = &state->mine->delivered[state->deliveries++];
-    broadcast.number = ++state->leaders_number;
-    if (shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes) ==
-        SHMEMI_leaders_broadcast_tree)
-        return deliver_by_tree(&broadcast);
-    return deliver_by_scatter(&broadcast);
+    return is_tree ? deliver_by_tree(&broadcast) : deliver_by_scatter(&broadcast);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

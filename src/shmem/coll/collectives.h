@@ -48,6 +48,7 @@ struct shmemi_workspace {
     _Atomic uint64_t reduced[SHMEMI_ROUNDS];
     _Atomic uint64_t collected[SHMEMI_ROUNDS];
     _Atomic uint64_t delivered[SHMEMI_FLAGS];
+    _Atomic uint64_t entered[SHMEMI_ROUNDS]; /* by those to whom this leader delivers in a tree, by distance */
     union {
         SHMEMI_CACHE_ALIGNED char record[2][SHMEMI_ROUNDS][SHMEMI_LEADER_BYTES]; /* of reductions */
         char partial[2 * SHMEMI_ROUNDS * SHMEMI_LEADER_BYTES];                   /* of scans, by members of any node */
@@ -65,6 +66,8 @@ struct shmemi_collective_state {
     unsigned reductions;      /* number of reductions between leaders so far: selects the set of records */
     unsigned deliveries;      /* number of broadcasts between leaders since the leaders last synchronised */
     unsigned deliveries_most; /* how many there may be before they have to synchronise again */
+    uint64_t confirmed;       /* number of the last broadcast, if its leaders have confirmed that they entered it */
+    int confirmed_root;       /* leader from which that came */
     bool may_lag; /* a broadcast over nodes may have left members behind since all of them last synchronised */
     struct shmemi_choices choices;
     int *leader_of_node;             /* the leader on each node of the job, -1 if the team has none there */
