@@ -7,6 +7,8 @@
 #include "base/settings.h"
 
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -16,8 +18,13 @@
  * threads share it, naps must be longer, or those that wait take it from those that have something to do. */
 enum { NAP_NS = 20000, CROWD = 8, NAP_MAX_NS = 5000000 };
 
+/* A time slice of another thread is longer than PAUSE_NS; what the kernel does meanwhile is shorter. */
+enum { PAUSE_NS = 500000, CONTENDED_NS = 100000000 };
+
 static bool are_shared, may_yield;
 static long nap_ns = NAP_NS;
+static atomic_bool are_contended;
+static _Atomic uint64_t contended_until;
 
 bool shmemi_yield_is_harmless(const char *release)
 {
@@ -55,9 +62,46 @@ bool shmemi_cores_are_crowded(void)
     return nap_ns > NAP_NS;
 }
 
-void shmemi_nap(void)
+bool shmemi_cores_are_contended(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+    return atomic_load_explicit(&are_contended, memory_order_relaxed);
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+void shmemi_cores_turn(unsigned turn)
+{
+    static _Thread_local struct {
+        unsigned turn;
+        uint64_t time;
+        bool stayed; /* on its core since then, as far as it knows */
+    } last;
+    const uint64_t time = now();
+    const bool was_contended = shmemi_cores_are_contended();
+    if (was_contended && time > atomic_load_explicit(&contended_until, memory_order_relaxed)) {
+        atomic_store_explicit(&are_contended, false, memory_order_relaxed);
+    } else if (!was_contended && last.stayed && turn == last.turn + 1 && time - last.time > PAUSE_NS) {
+        atomic_store_explicit(&contended_until, time + CONTENDED_NS, memory_order_relaxed);
+        atomic_store_explicit(&are_contended, true, memory_order_relaxed);
+    }
+    last.turn = turn;
+    last.time = time;
+    last.stayed = !shmemi_cores_are_contended();
+}
+
+void shmemi_nap(unsigned turn)
+{
+    enum { NAPS_PER_STEP = 4 };
+    static _Thread_local unsigned last_turn, n_before;
+    n_before = turn == last_turn + 1 ? n_before + 1 : 0;
+    last_turn = turn;
+    const long longer = nap_ns + n_before / NAPS_PER_STEP * (long)NAP_NS;
+    nanosleep(&(struct timespec){.tv_nsec = longer < NAP_MAX_NS ? longer : NAP_MAX_NS}, NULL);
 }
 
 void shmemi_yield(void)
@@ -65,6 +109,6 @@ void shmemi_yield(void)
     static const struct timespec shortest = {.tv_nsec = 1}; /* the kernel adds its timer slack of 50 microseconds */
     if (may_yield)
         sched_yield();
-    else if (are_shared)
+    else if (are_shared || shmemi_cores_are_contended())
         nanosleep(&shortest, NULL);
 }

@@ -18,11 +18,19 @@ bool shmemi_cores_are_shared(void);
 /* Whether there are so many of them for each core that a thread should not even yield it for long. */
 bool shmemi_cores_are_crowded(void);
 
-/* For loops that have waited for long: sleep, 20 microseconds unless cores are crowded. */
-void shmemi_nap(void);
+/* A thread that waits without giving up its core calls this in each turn of its loop, with the number of the turn. If it
+ * did not run for a while between one turn and the next, others want its core, which the library cannot count: other jobs,
+ * other hosts that are the same machine, other programs. Then, for a tenth of a second, cores are contended. */
+void shmemi_cores_turn(unsigned turn);
+bool shmemi_cores_are_contended(void);
+
+/* For loops that have waited for long: sleep, 20 microseconds unless cores are crowded. From turn to turn it sleeps longer,
+ * up to 5 milliseconds, but never long beside the time that the loop has waited: short naps without end are harmful
+ * (doc/performance.md, section 12). */
+void shmemi_nap(unsigned turn);
 
 /* For loops that wait: let another thread have the core, if one may need it. Calls sched_yield; where SHMEM_YIELD
- * forbids that, it sleeps for a short time if cores are shared and does nothing otherwise. */
+ * forbids that, it sleeps for a short time if cores are shared or contended and does nothing otherwise. */
 void shmemi_yield(void);
 
 /* Whether sched_yield is harmless with this release of Linux, such as "6.8.0-52-generic". With 6.18 it is not: a group

@@ -164,7 +164,7 @@ static struct patience patience_here(void)
 {
     if (shmemi_cores_are_crowded())
         return (struct patience){16, 4};
-    if (shmemi_cores_are_shared())
+    if (shmemi_cores_are_shared() || shmemi_cores_are_contended())
         return (struct patience){16, 64};
     if (shmemi_job.n_nodes > 1)
         return (struct patience){50, 1000}; /* a turn takes about a microsecond, since UCX makes system calls */
@@ -206,8 +206,11 @@ void shmemi_progress(unsigned *spins)
     if (turns < patience.spins)
         return;
     watch();
-    if (turns < patience.spins + patience.yields)
-        shmemi_yield();
-    else
-        shmemi_nap();
+    if (turns >= patience.spins + patience.yields) {
+        shmemi_nap(turns);
+        return;
+    }
+    if (!shmemi_cores_are_shared())
+        shmemi_cores_turn(turns);
+    shmemi_yield();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether a waiting thread yields its core, sleeps, or goes on. This program counts the calls of yield and sleep.
+ * Whether a waiting thread yields its core, sleeps, or goes on, and for how long it sleeps. This program counts the calls
+ * of yield and sleep, and the clock shows what it wants.
  */
 #define _GNU_SOURCE
 #include "base/cores.h"
@@ -10,11 +11,14 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 static int yields, sleeps;
+static long slept;
+static uint64_t clock_ns = 1000000000;
 
 int sched_yield(void)
 {
@@ -25,8 +29,16 @@ int sched_yield(void)
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
     (void)left;
-    CHECK(!time->tv_sec && time->tv_nsec < 1000000);
+    CHECK(!time->tv_sec && time->tv_nsec <= 5000000);
+    slept = time->tv_nsec;
     sleeps++;
+    return 0;
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    CHECK(id == CLOCK_MONOTONIC);
+    *time = (struct timespec){(time_t)(clock_ns / 1000000000), (long)(clock_ns % 1000000000)};
     return 0;
 }
 
@@ -53,12 +65,52 @@ static void check_releases(void)
     CHECK(!shmemi_yield_is_harmless(""));
 }
 
+/* A loop's turn after a time. */
+static bool is_contended_after(uint64_t ns, unsigned turn)
+{
+    clock_ns += ns;
+    shmemi_cores_turn(turn);
+    return shmemi_cores_are_contended();
+}
+
+static void check_contention(void)
+{
+    enum { US = 1000, MS = 1000 * US };
+    CHECK(!is_contended_after(0, 50));
+    CHECK(!is_contended_after(100 * US, 51));
+    CHECK(!is_contended_after(900 * MS, 50)); /* another loop */
+    CHECK(is_contended_after(2 * MS, 51));
+    CHECK(is_contended_after(90 * MS, 52));
+    CHECK(!is_contended_after(20 * MS, 53));
+    CHECK(!is_contended_after(100 * US, 54));
+    CHECK(is_contended_after(1 * MS, 55));
+    CHECK(!is_contended_after(101 * MS, 50));
+}
+
+/* From turn to turn longer, up to 5 ms, and short again in the next loop. */
+static void check_naps(void)
+{
+    long total = 0, before = 0;
+    for (unsigned turn = 1000; turn < 4000; turn++) {
+        shmemi_nap(turn);
+        CHECK(slept >= before && (turn < 1008 || slept <= total / 4));
+        before = slept;
+        total += slept;
+    }
+    CHECK(before == 5000000);
+    shmemi_nap(1000);
+    CHECK(slept == 20000);
+}
+
 int main(void)
 {
     struct utsname system;
     CHECK(!uname(&system));
     check_releases();
     CHECK(!shmemi_cores_are_shared());
+
+    check_naps();
+    check_contention();
 
     const int few = 1, many = INT_MAX;
     check(SHMEMI_YIELD_NEVER, few, 0, 0);
