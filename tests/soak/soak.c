@@ -75,6 +75,7 @@ static bool goes_on(double start, double seconds)
 
 static int run_phases(double seconds)
 {
+    enum { BRIEF_SECONDS = 300 };
     int provided;
     CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0 && provided == SHMEM_THREAD_MULTIPLE);
     soak.me = shmem_my_pe();
@@ -84,7 +85,7 @@ static int run_phases(double seconds)
     areas_prepare();
     lanes_prepare();
     together_prepare();
-    watch_start(seconds);
+    watch_start(seconds, seconds < BRIEF_SECONDS);
     for (double start = now(); goes_on(start, seconds); soak.phase++) {
         run_phase();
         watch_look(now() - start);
@@ -122,7 +123,7 @@ static long expected_of_cycle(void)
 
 static int run_cycles(int cycles)
 {
-    watch_start(cycles);
+    watch_start(cycles, false);
     for (int round = 1; round <= cycles; round++) {
         int provided;
         CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0);

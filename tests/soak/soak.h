@@ -119,8 +119,9 @@ void areas_renew(struct random *random);
 
 /* ---- Watch ------------------------------------------------------------------------------------------------------- */
 
-/* How long the run is to be; a sample is taken when one is due, by seconds since the start or by count. */
-void watch_start(double total);
+/* How long the run is to be; a sample is taken when one is due, by seconds since the start or by count. In one that is
+ * too brief, caches still fill after its first third: memory may grow, but not run away. */
+void watch_start(double total, bool is_too_brief);
 void watch_look(double done);
 /* Print this PE's first and last figures and how they grew. False: something grew more than it may, or memory more than
  * that and so many KiB. */

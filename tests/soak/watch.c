@@ -35,6 +35,7 @@ struct sample {
 static struct sample samples[SAMPLES_MAX];
 static int n_samples;
 static double interval;
+static bool is_brief;
 
 /* The number after a word at the start of a line; -1 if there is none. */
 static long field(const char *file, const char *word)
@@ -72,9 +73,10 @@ static long count_entries(const char *folder)
     return n;
 }
 
-void watch_start(double total)
+void watch_start(double total, bool is_too_brief)
 {
     interval = total / SAMPLES;
+    is_brief = is_too_brief;
     n_samples = 0;
 }
 
@@ -140,8 +142,8 @@ bool watch_verdict(const char *unit, long expected)
         const enum quantity quantity = (enum quantity)i;
         const long from = least(quantity, 0), to = least(quantity, WINDOWS - 1), steady = steady_growth(quantity);
         const long allowed = quantities[i].allowed + (quantity < DESCRIPTORS ? expected : 0);
-        const bool is_too_much =
-            quantities[i].allowed != NOT_JUDGED && (steady > allowed || to - from > allowed * TIMES_IN_ALL);
+        const bool is_too_much = quantities[i].allowed != NOT_JUDGED &&
+                                 ((steady > allowed && !is_brief) || to - from > allowed * TIMES_IN_ALL);
         at += snprintf(text + at, sizeof text - (size_t)at, ", %s %ld to %ld (%+ld steady%s)", quantities[i].name, from,
                        to, steady, is_too_much ? ": TOO MUCH" : "");
         is_flat &= !is_too_much;
