@@ -129,7 +129,7 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
 }
 
 /* With the initiator lock held. */
-static int send_store(const struct shmemi_ucx_target *target, struct record *record)
+static ucs_status_t send_store(const struct shmemi_ucx_target *target, struct record *record)
 {
     ucp_request_param_t param = shmemi_ucx_param(record);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
@@ -141,13 +141,13 @@ static int send_store(const struct shmemi_ucx_target *target, struct record *rec
     ucs_status_ptr_t sent = ucp_am_send_nbx(target->endpoint, SHMEMI_UCX_AM_STORE, &record->store,
                                             offsetof(struct store, bytes) + record->store.nbytes, NULL, 0, &param);
     if (sent && !UCS_PTR_IS_ERR(sent))
-        return 0;
+        return UCS_OK;
     record->is_unsent = false;
     if (!sent)
-        return 0;
+        return UCS_OK;
     finish(record, UCS_PTR_STATUS(sent));
     release_if_done(record);
-    return shmemi_ucx_errno(UCS_PTR_STATUS(sent));
+    return UCS_PTR_STATUS(sent);
 }
 
 int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
@@ -166,9 +166,9 @@ int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, cons
     store->region = target->region;
     store->nbytes = (uint32_t)nbytes;
     memcpy(store->bytes, source, nbytes);
-    int rc = send_store(target, record);
+    ucs_status_t status = send_store(target, record);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    return rc;
+    return shmemi_likely(status == UCS_OK) ? 0 : shmemi_ucx_report(status, "a put");
 }
 
 uint64_t shmemi_ucx_stores_issued(void)
