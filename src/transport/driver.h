@@ -3,9 +3,9 @@
  * Drivers: how this PE reaches another PE's memory. The only header through which symmetric memory sees transport.
  *
  * For each (region, PE) the drivers are offered the share in the order of their table, and the first whose attach
- * accepts it serves the view from then on; nothing is tested later (except by cma.c, which says why). Operations return 0 or -errno and log errors
- * themselves. Any thread may call any of them. Every member of struct shmemi_driver is filled in, except for the
- * sub-tables that are called optional here.
+ * accepts it serves the view from then on; nothing is tested later, except by cma.c, which says why. Operations return 0
+ * or -errno and log errors themselves. Any thread may call any of them. Every member of struct shmemi_driver is filled
+ * in, except for the sub-tables that are called optional here.
  */
 #ifndef SHMEMI_DRIVER_H
 #define SHMEMI_DRIVER_H
