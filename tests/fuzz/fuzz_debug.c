@@ -9,6 +9,7 @@
 #include "fuzz.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -216,7 +217,8 @@ static void run_all(char **argv)
     ALWAYS(child >= 0);
     if (!child)
         run_child(argv);
-    ALWAYS(waitpid(child, &status, 0) == child);
+    while (waitpid(child, &status, 0) != child)
+        ALWAYS(errno == EINTR); /* libFuzzer looks at the time */
     take_report(status);
 }
 
