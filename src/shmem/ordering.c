@@ -51,6 +51,8 @@ static __attribute__((noinline)) void complete(struct shmemi_context *context, c
 {
     struct completion_call call = {{.routine = routine, .activity = activity, .describe = describe_completion},
                                    context};
+    if (!shmemi_present_call)
+        shmemi_check_thread(routine, context);
     if (shmemi_present_call && !shmemi_context_has_pending(context))
         return; /* inside another call, and nothing to do */
     shmemi_span_begin(&call.call);
@@ -59,10 +61,16 @@ static __attribute__((noinline)) void complete(struct shmemi_context *context, c
     shmemi_span_end(&call.call);
 }
 
+/* One test for all that is seldom so. */
+static inline bool has_more_to_do(const struct shmemi_context *context)
+{
+    return shmemi_context_has_pending(context) | shmemi_measure.is_on | shmemi_settings.check;
+}
+
 void shmemi_fence(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    if (shmemi_context_has_pending(context) | shmemi_measure.is_on)
+    if (has_more_to_do(context))
         complete(context, "shmem_fence", SHMEMI_AT_FENCE, shmemi_drivers_fence);
 }
 
@@ -70,7 +78,7 @@ void shmemi_quiet(struct shmemi_ctx *ctx)
 {
     struct shmemi_context *context = &ctx->transport;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (shmemi_context_has_pending(context) | shmemi_measure.is_on)
+    if (has_more_to_do(context))
         complete(context, "shmem_quiet", SHMEMI_AT_QUIET, complete_all);
 }
 
@@ -88,33 +96,25 @@ static void quiet_pes(shmem_ctx_t handle, const char *routine, const int *target
 
 SHMEMI_API(void, fence, (void))
 {
-    shmemi_check_thread("shmem_fence", &shmemi_default_ctx.transport);
     shmemi_fence(&shmemi_default_ctx.transport);
 }
 
 SHMEMI_API(void, quiet, (void))
 {
-    shmemi_check_thread("shmem_quiet", &shmemi_default_ctx.transport);
     shmemi_quiet(&shmemi_default_ctx);
 }
 
 /* On SHMEM_CTX_INVALID these do nothing [9.12.1, 9.12.2]; so does pe_quiet, on which the specification is silent. */
 SHMEMI_API(void, ctx_fence, (shmem_ctx_t ctx))
 {
-    if (ctx == SHMEM_CTX_INVALID)
-        return;
-    struct shmemi_context *context = &shmemi_check_ctx(ctx, "shmem_ctx_fence")->transport;
-    shmemi_check_thread("shmem_ctx_fence", context);
-    shmemi_fence(context);
+    if (ctx != SHMEM_CTX_INVALID)
+        shmemi_fence(&shmemi_check_ctx(ctx, "shmem_ctx_fence")->transport);
 }
 
 SHMEMI_API(void, ctx_quiet, (shmem_ctx_t ctx))
 {
-    if (ctx == SHMEM_CTX_INVALID)
-        return;
-    struct shmemi_ctx *found = shmemi_check_ctx(ctx, "shmem_ctx_quiet");
-    shmemi_check_thread("shmem_ctx_quiet", &found->transport);
-    shmemi_quiet(found);
+    if (ctx != SHMEM_CTX_INVALID)
+        shmemi_quiet(shmemi_check_ctx(ctx, "shmem_ctx_quiet"));
 }
 
 SHMEMI_API(void, pe_quiet, (const int *target_pes, size_t npes))
