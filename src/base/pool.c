@@ -17,20 +17,25 @@ static size_t item_size(const struct shmemi_pool *pool)
     return (size_t)1 << pool->shift;
 }
 
+/* Whole steps, so that none reaches into what lies behind the range. */
+static size_t range_size(const struct shmemi_pool *pool)
+{
+    return (pool->most * item_size(pool) + STEP - 1) / STEP * STEP;
+}
+
 static bool open_pool(struct shmemi_pool *pool)
 {
     if (pool->base)
         return true;
     pool->next_free = calloc(pool->most, sizeof *pool->next_free);
     pool->in_use = calloc(pool->most, sizeof *pool->in_use);
-    void *range =
-        mmap(NULL, pool->most * item_size(pool), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *range = mmap(NULL, range_size(pool), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pool->next_free && pool->in_use && range != MAP_FAILED) {
         pool->base = range;
         return true;
     }
     if (range != MAP_FAILED)
-        munmap(range, pool->most * item_size(pool));
+        munmap(range, range_size(pool));
     free(pool->next_free);
     free(pool->in_use);
     return false;
