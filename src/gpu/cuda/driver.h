@@ -66,6 +66,7 @@
     X(cuStreamGetCtx)                                                                                                  \
     X(cuStreamGetPriority)                                                                                             \
     X(cuStreamIsCapturing)                                                                                             \
+    X(cuThreadExchangeStreamCaptureMode)                                                                               \
     X(cuStreamBatchMemOp)                                                                                              \
     X(cuStreamWaitEvent)                                                                                               \
     X(cuEventCreate)                                                                                                   \

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which copies of a program are taken over, and in what order with its other work. The copy itself is that of the
+ * library: gpu/cuda/pageable.c.
+ *
+ * Order: the stream is waited for first, and the copy runs in a stream of the library. That is what CUDA documents for
+ * pageable memory: "a stream sync is performed before the copy is initiated" (synchronous copies), "the driver may
+ * synchronize with the stream" (asynchronous ones, which return when the pageable memory is no longer needed). Threads
+ * and buffers are not held while the stream is busy with something else, and kernels of other threads of the program do
+ * not get between the pieces.
+ */
+#include "tools/oshcopy/takeover.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "gpu/cuda/context.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* How many processes of this job share the node's cores, by launcher: each gets its share of copy threads. */
+static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE",
+                                          "MV2_COMM_WORLD_LOCAL_SIZE"};
+enum { N_LOCAL_SIZES = sizeof local_sizes / sizeof local_sizes[0] };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool is_usable;
+static atomic_bool is_started, is_off;
+static _Thread_local bool is_inside;
+
+/* ---- The library ------------------------------------------------------------------------------------------------- */
+
+static int local_size(void)
+{
+    for (int i = 0; i < N_LOCAL_SIZES; i++) {
+        const char *text = getenv(local_sizes[i]);
+        int size = text ? atoi(text) : 0;
+        if (size > 0)
+            return size;
+    }
+    return 1;
+}
+
+/* Settings of the library apply: SHMEM_COPY_THREADS, SHMEM_COPY_CHUNK. Whatever goes wrong is left to the driver, so
+ * nothing is said about it unless SHMEM_LOG=debug asks. */
+static void start(void)
+{
+    atomic_store(&is_started, true);
+    shmemi_settings_preview();
+    shmemi_log_hold(shmemi_log_level != SHMEMI_LOG_DEBUG);
+    shmemi_memory_node_pes = local_size();
+    is_usable = shmemi_settings.copy_chunk && shmemi_memory_of_type(SHMEMI_MEMTYPE_CUDA) != NULL;
+}
+
+static bool is_ready(void)
+{
+    pthread_once(&once, start);
+    return is_usable && !atomic_load(&is_off) && !shmemi_cuda_is_over;
+}
+
+void shmemi_takeover_forked(void)
+{
+    if (atomic_load(&is_started))
+        atomic_store(&is_off, true);
+}
+
+bool shmemi_is_taking_over(void)
+{
+    return is_inside;
+}
+
+/* ---- What the addresses are -------------------------------------------------------------------------------------- */
+
+static bool is_pageable(uintptr_t address)
+{
+    CUmemorytype type;
+    return shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS;
+}
+
+/* At its beginning and its end, at least; what is page-locked in between is copied as well as the rest. */
+static bool is_pageable_range(uintptr_t address, size_t nbytes)
+{
+    return is_pageable(address) && is_pageable(address + nbytes - 1);
+}
+
+/* Device memory, all of it in one allocation. Managed memory, which may be anywhere, does not count. */
+static bool is_on_gpu(uintptr_t address, size_t nbytes)
+{
+    CUmemorytype type = 0;
+    unsigned managed = 0;
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *values[] = {&type, &managed, &start, &size};
+    CUresult result = shmemi_cuda.cuPointerGetAttributes(4, names, values, address);
+    return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE && !managed && address + nbytes <= start + size;
+}
+
+static bool find_direction(struct shmemi_program_copy *copy)
+{
+    if (copy->direction == SHMEMI_EITHER)
+        copy->direction = is_pageable(copy->source) ? SHMEMI_TO_GPU : SHMEMI_FROM_GPU;
+    bool to_gpu = copy->direction == SHMEMI_TO_GPU;
+    return is_pageable_range(to_gpu ? copy->source : copy->dest, copy->nbytes) &&
+           is_on_gpu(to_gpu ? copy->dest : copy->source, copy->nbytes);
+}
+
+/* ---- The copy ---------------------------------------------------------------------------------------------------- */
+
+static CUstream stream_of(const struct shmemi_program_copy *copy)
+{
+    if (copy->stream)
+        return copy->stream;
+    return copy->per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
+static int find_context(struct shmemi_cuda_context **context_p)
+{
+    CUcontext context = NULL;
+    CUdevice device;
+    if (shmemi_cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
+        shmemi_cuda.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        return -ENODEV;
+    shmemi_cuda_contexts_check(); /* the program may have destroyed this one and made another with the same handle */
+    return shmemi_cuda_context_find(context, device, context_p);
+}
+
+/* An event is recorded, since the legacy default stream waits for other streams only when something is enqueued. */
+static int await_stream(struct shmemi_cuda_context *context, CUstream stream)
+{
+    CUevent event;
+    int rc = shmemi_cuda_event_take(context, &event);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_errno(shmemi_cuda.cuEventRecord(event, stream));
+    if (!rc)
+        rc = shmemi_cuda_errno(shmemi_cuda.cuStreamSynchronize(stream));
+    shmemi_cuda_event_give(context, event);
+    return rc;
+}
+
+static int copy_pageable(const struct shmemi_program_copy *copy, struct shmemi_cuda_context *context)
+{
+    bool to_gpu = copy->direction == SHMEMI_TO_GPU;
+    const struct shmemi_memory *host = &shmemi_memory_host, *gpu = &shmemi_memory_cuda;
+    struct shmemi_place dest = {.memory = to_gpu ? gpu : host, .address = copy->dest};
+    struct shmemi_place source = {.memory = to_gpu ? host : gpu, .address = copy->source};
+    struct shmemi_shape shape = shmemi_shape_linear(copy->nbytes);
+    CUstream stream;
+    int rc = shmemi_cuda_stream(context, &stream);
+    return rc ? rc : shmemi_cuda_copy_pageable(context, stream, &dest, &source, &shape);
+}
+
+static enum shmemi_outcome take(struct shmemi_program_copy *copy)
+{
+    struct shmemi_cuda_context *context;
+    CUstream stream = stream_of(copy);
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!find_direction(copy))
+        return SHMEMI_COPY_OTHER;
+    if (shmemi_cuda.cuStreamIsCapturing(stream, &capture) != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE)
+        return SHMEMI_COPY_CAPTURED;
+    if (find_context(&context) || await_stream(context, stream) || copy_pageable(copy, context))
+        return SHMEMI_COPY_REFUSED;
+    return SHMEMI_COPY_TAKEN;
+}
+
+/* While another stream is captured, this thread may not make the calls that a takeover needs, but may start an
+ * asynchronous copy. It may not make a synchronous one: that fails for us as it would for the driver. */
+static enum shmemi_outcome take_async(struct shmemi_program_copy *copy)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS)
+        return SHMEMI_COPY_REFUSED;
+    enum shmemi_outcome outcome = take(copy);
+    shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+    return outcome;
+}
+
+enum shmemi_outcome shmemi_take_over(struct shmemi_program_copy *copy)
+{
+    enum shmemi_outcome outcome = SHMEMI_COPY_REFUSED;
+    if (is_inside)
+        return outcome;
+    is_inside = true;
+    if (is_ready())
+        outcome = copy->is_async ? take_async(copy) : take(copy);
+    is_inside = false;
+    return outcome;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a stand-in for the CUDA driver tells tests of oshcopy, beside the driver's own functions. Looked up by dlsym.
+ */
+#ifndef OSHCOPY_DRIVER_H
+#define OSHCOPY_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the driver was asked to do since the last clearing. */
+struct fake_counts {
+    unsigned direct; /* copies to or from pageable memory */
+    unsigned pieces; /* copies to or from page-locked memory */
+    void *awaited;   /* the first stream that was synchronised */
+};
+
+struct fake {
+    struct fake_counts counts;
+    int error;           /* result of all copies; 0: they are carried out */
+    bool is_captured;    /* every stream is being captured */
+    void *context;       /* the current context of all threads */
+    unsigned generation; /* page-locked memory of an earlier one is forgotten, as by cudaDeviceReset */
+    unsigned mode_swaps; /* calls of cuThreadExchangeStreamCaptureMode */
+};
+
+enum { FAKE_DEVICES = 2 };
+
+/* The functions "fake" and "fake_managed". */
+typedef struct fake *fake_t(void);
+typedef void *fake_managed_t(size_t nbytes); /* managed memory */
+
+#endif
