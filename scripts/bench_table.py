@@ -17,6 +17,8 @@ TITLES = {
     "Raw (copies/s)": ("rate", "1/s", "raw copy"),
     "Raw overlap(%)": ("overlap", "%", "raw copy"),
     "Naive (us)": ("latency", "us", "naive"),
+    "By hand (us)": ("latency", "us", "by hand"),
+    "Host (us)": ("latency", "us", "host memory"),
 }
 RATES = ("1/s", "MB/s", "%")  # more is better; of all else less
 
@@ -83,6 +85,7 @@ PROGRAMS = (
     Program("osu_oshm_fcollect", "collectives", COLLECTIVE, naive=True),
     Program("osu_oshm_reduce", "collectives", COLLECTIVE, naive=True),
     Program("osu_oshm_alltoall", "collectives", COLLECTIVE, naive=True),
+    Program("gpu_matrix", "matrix", host=(), sides=("D D",), plain=False),
     Program("start_up", "start", host=("",), sides=()),
 )
 SUITES = tuple(dict.fromkeys(program.suite for program in PROGRAMS))
@@ -106,6 +109,8 @@ def case_of(program, memory, pes, quick):
     if program.suite == "start":
         return Case(program, memory, pes, [])
     words = memory.split()
+    if program.suite == "matrix":
+        return Case(program, memory, pes, ["-d", words[0]] + (["--quick"] if quick else []))
     on_device = len(words) == 3
     arguments = ["-d", words[0]] + words[1:] if on_device else words
     if program.sizes:

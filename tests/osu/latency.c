@@ -7,6 +7,7 @@
  * both see the same machine. Percentiles (-f) and validation (-c) are passes of their own and do not touch the average.
  */
 #include "latency.h"
+#include "by_hand.h"
 #include "gather.h"
 #include "osu_report.h"
 #include "shmem_flavour.h"
@@ -99,8 +100,8 @@ static void measure_tails(const struct latency_run *run, struct osu_row *row, lo
 
 static void measure_naive(const struct latency_run *run, struct osu_row *row, long count, long warmup)
 {
-    compare_naive(run->test, run->buffers, row->size, warmup);
-    row->naive = compare_naive(run->test, run->buffers, row->size, count) / crossings(run);
+    by_hand_naive(run->test, run->buffers, row->size, warmup);
+    row->naive = by_hand_naive(run->test, run->buffers, row->size, count) / crossings(run);
     row->less = 100 * (1 - row->latency / row->naive);
 }
 

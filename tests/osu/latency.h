@@ -95,7 +95,4 @@ double compare_raw(const struct latency_test *test, const struct latency_buffers
 /* PE 0: the same with its pageable buffer page-locked meanwhile. */
 double compare_locked(const struct latency_test *test, const struct latency_buffers *buffers, size_t size, long count);
 
-/* PE 0 and PE 1: microseconds per transfer of the way without shmmap; the result is on PE 0. */
-double compare_naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size, long count);
-
 #endif
