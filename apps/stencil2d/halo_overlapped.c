@@ -12,8 +12,8 @@
  *
  * The puts of exchange k need the frame of iteration k - 1 alone, so they run beside the inside of k - 1.
  *
- * In the kernel (CUDA, where the GPUs reach each other): a launch computes frame and inside, with nothing between two
- * launches. The first groups are those of the frame. They wait for the signals of the neighbours themselves, as a rule
+ * In the kernel (CUDA, where the GPUs reach each other, and PEs do not use one in turns): a launch computes frame and
+ * inside, with nothing between two launches. The first groups are those of the frame. They wait for the signals of the neighbours themselves, as a rule
  * for nothing, since those were sent early in the iteration before; when they are done they count themselves in a word.
  * The urgent queue waits for that word and puts the frame, while the rest of the same launch goes on.
  *
@@ -51,7 +51,8 @@ static bool all_can_wait_in_kernel(const struct run *run)
     int *cannot = symmetric_alloc(2 * sizeof(*cannot));
     bool all;
 
-    cannot[0] = run->ops->memtype != OSHM_MEMTYPE_CUDA || run->n_tiles > 1 || !reaches_neighbors(&run->tiles[0]);
+    cannot[0] = run->ops->memtype != OSHM_MEMTYPE_CUDA || run->n_tiles > 1 || !reaches_neighbors(&run->tiles[0]) ||
+                !shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA);
     shmem_int_max_reduce(SHMEM_TEAM_WORLD, &cannot[1], &cannot[0], 1);
     all = cannot[1] == 0;
     shmem_free(cannot);

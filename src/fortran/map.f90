@@ -8,7 +8,8 @@ module mapshmem_map
     use mapshmem_types, only: shmemx_heap_info_t
     implicit none
     private
-    public :: shmmap, shmumap, shmemx_strerror, shmemx_route, shmemx_my_device, shmemx_heap_info
+    public :: shmmap, shmumap, shmemx_strerror, shmemx_route, shmemx_my_device, shmemx_heap_info, &
+        shmemx_kernels_may_wait
 
     ! size: in bytes
     interface shmmap
@@ -45,6 +46,12 @@ module mapshmem_map
             import
             integer(c_int), value :: type
             integer(c_int) :: device
+        end function
+
+        function shmemx_kernels_may_wait(type) result(may) bind(C, name="shmemx_kernels_may_wait")
+            import
+            integer(c_int), value :: type
+            integer(c_int) :: may
         end function
 
         subroutine shmemx_heap_info(info) bind(C, name="shmemx_heap_info")

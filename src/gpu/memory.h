@@ -112,7 +112,7 @@ enum { SHMEMI_DEVICE_OF_OWNER = -2 };
  * with each other, whichever process requests them. Sent between the PEs of a node. */
 struct shmemi_agent {
     int32_t exists;     /* 0: no agent; the owner loads, modifies and stores for all PEs, one operation at a time */
-    uint8_t device[16]; /* the same device in all processes */
+    uint8_t device[16]; /* the same device in all processes, whether it is an agent or not */
 };
 
 /* A stream (CUDA) or queue (OpenCL) of the program, for the length of a call. */
@@ -240,6 +240,9 @@ struct shmemi_stream_commands {
                          const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
     /* Wait until all streams have done what was enqueued. */
     void (*drain)(void);
+    /* May kernels wait for other PEs? Not where several PEs use a device in turns (shmemi_memory_sharers): a kernel
+     * that waits keeps the device until the end of its turn, and the PE that it waits for cannot go on. */
+    bool (*kernels_may_wait)(void);
 };
 
 /* Operations that a kind enqueues in the program's streams. All functions return at once: they do not wait for the
@@ -370,6 +373,9 @@ void shmemi_memory_unpin(void *address, size_t size);
 /* PEs among which the cores and devices of this machine are divided, at least 1, and this one's number. Set at
  * start. */
 extern int shmemi_memory_node_pes, shmemi_memory_node_rank;
+
+/* By type: how many PEs use the device that this PE has mapped memory of, at least 1. Set by shmmap. */
+extern int shmemi_memory_sharers[SHMEMI_MEMTYPES];
 
 /* The place of a local address that is neither symmetric nor known to be host memory. */
 void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);

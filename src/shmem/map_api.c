@@ -65,6 +65,13 @@ SHMEMI_EXPORT const char *shmemx_route(const void *addr, int pe)
     return region->view[pe].driver->name;
 }
 
+SHMEMI_EXPORT int shmemx_kernels_may_wait(int type)
+{
+    shmemi_require_init("shmemx_kernels_may_wait");
+    const struct shmemi_memory *memory = shmemi_memory_of_type(type);
+    return memory && memory->streams && memory->streams->commands && memory->streams->commands->kernels_may_wait();
+}
+
 SHMEMI_EXPORT int shmemx_my_device(int type)
 {
     shmemi_require_init("shmemx_my_device");

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct shmemi_heap *shmemi_heap;
@@ -81,6 +82,42 @@ static int attach_view(struct shmemi_region *region, int pe, const struct shmemi
     return shmemi_view_attach(view, theirs ? &share : NULL);
 }
 
+/* PEs that use the same device as this PE; those of nodes that are played on this machine do not show theirs, so they
+ * count if there are more PEs than devices. */
+static int count_sharers(const struct shmemi_region *region, const struct shmemi_share *mine)
+{
+    const struct shmemi_memory *memory = region->place.memory;
+    const int host = shmemi_job.host_of[shmemi_job.pe], devices = memory->device_count();
+    int sharers = 0, on_host = 0;
+    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
+        const struct shmemi_share *share = share_of(shmemi_job.node_pes[rank], mine);
+        sharers += !memcmp(share->agent.device, mine->agent.device, sizeof mine->agent.device);
+    }
+    for (int pe = 0; pe < shmemi_job.n_pes && shmemi_settings.node_size; pe++)
+        on_host += shmemi_job.host_of[pe] == host;
+    if (devices > 0 && on_host > devices * sharers)
+        sharers = (on_host + devices - 1) / devices;
+    return sharers;
+}
+
+static void note_sharers(const struct shmemi_region *region, const struct shmemi_share *mine)
+{
+    const struct shmemi_memory *memory = region->place.memory;
+    int *known = &shmemi_memory_sharers[memory->type];
+    if (!memory->agents || !memory->streams || !memory->streams->commands)
+        return;
+    int sharers = count_sharers(region, mine);
+    if (sharers <= *known)
+        return;
+    *known = sharers;
+    shmemi_info(
+        "%d PEs share this PE's %s device%s", sharers, memory->title,
+        memory->streams->commands->kernels_may_wait()
+            ? ", beside each other (MPS)"
+            : ": they use it in turns, and kernels that wait for other PEs are avoided; MPS lets them run beside "
+              "each other");
+}
+
 static int attach_views(struct shmemi_region *region, const struct shmemi_share *mine,
                         const struct shmemi_descriptors *received)
 {
@@ -133,6 +170,7 @@ int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *shar
         received = exchange_descriptors(descriptors);
     if (!rc)
         rc = attach_views(region, share, received);
+    note_sharers(region, share);
     close_descriptors(received);
     shmemi_exchange_conclude();
     if (has_mailbox)

@@ -232,6 +232,23 @@ static void print_route_matrix(const char *title, const void *address)
 
 /* ---- What is printed --------------------------------------------------------------------------------------------- */
 
+/* Collective; after a map. */
+static void print_sharers(const struct shmemi_memory *memory)
+{
+    const bool has_streams = memory->streams && memory->streams->commands;
+    int *mine = shmem_malloc(2 * sizeof *mine), *most = shmem_malloc(2 * sizeof *most);
+    mine[0] = shmemi_memory_sharers[memory->type];
+    mine[1] = has_streams && !memory->streams->commands->kernels_may_wait();
+    shmem_int_max_reduce(SHMEM_TEAM_WORLD, most, mine, 2);
+    if (shmem_my_pe() == 0 && most[0] > 1)
+        printf("up to %d PEs share a device: %s\n", most[0],
+               most[1] ? "in turns, so kernels that wait for other PEs are avoided (MPS would let them run beside each "
+                         "other)"
+                       : "beside each other (MPS)");
+    shmem_free(most);
+    shmem_free(mine);
+}
+
 /* shmmap is collective, so the PEs agree first whether each of them has a device. */
 static void print_gpu_matrix(int type)
 {
@@ -247,6 +264,7 @@ static void print_gpu_matrix(int type)
         void *address = shmmap(object, OBJECT_BYTES, type);
         if (address)
             print_route_matrix(title, address);
+        print_sharers(memory);
         shmumap(address);
     } else if (shmem_my_pe() == 0) {
         printf("\n%s: not every PE has a device\n", title);

@@ -174,6 +174,7 @@ int main(void)
         return CHECK_SKIP;
     }
     char *map = on_check(&ops);
+    CHECK(!shmemx_kernels_may_wait(OSHM_MEMTYPE_OPENCL) && !shmemx_kernels_may_wait(0) && !shmemx_kernels_may_wait(99));
     check_events(map);
     check_drain(map);
     if (!is_pocl())

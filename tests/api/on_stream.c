@@ -232,6 +232,7 @@ int main(void)
         return CHECK_SKIP;
     }
     char *map = on_check(&ops);
+    CHECK(shmem_n_pes() > 1 || shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA));
     check_unmapped(map);
     check_graph(map);
     check_other_context(map);

@@ -241,6 +241,11 @@ extern const struct shmemi_streams shmemi_cuda_streams;
 /* take_steps of the table. */
 int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
 
+/* gpu/cuda/mps.c: several processes on one GPU, beside each other (MPS) or in turns. prepare is called before CUDA is
+ * started. */
+void shmemi_cuda_mps_prepare(void);
+bool shmemi_cuda_kernels_may_wait(void);
+
 /* gpu/cuda/turn.c. If reserve fails, turn_begin reports it. */
 void shmemi_cuda_turns_reserve(void);
 void shmemi_cuda_turns_close(void);

@@ -2,7 +2,7 @@
  *
  * Opens the CUDA driver at run time, and translates its errors.
  */
-#include "gpu/cuda/driver.h"
+#include "gpu/cuda/context.h"
 
 #include "base/log.h"
 
@@ -51,6 +51,7 @@ int shmemi_cuda_load(void)
     *(void **)&shmemi_cuda_load_function = dlsym(library, "cuFuncLoad");
     if (!waits_for_exit)
         waits_for_exit = !atexit(note_exit);
+    shmemi_cuda_mps_prepare();
     return 0;
 }
 

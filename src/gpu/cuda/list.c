@@ -402,9 +402,9 @@ static void find_agent(const struct shmemi_place *own, struct shmemi_agent *agen
     const struct shmemi_cuda_context *context = own->object;
     CUuuid uuid;
     *agent_p = (struct shmemi_agent){0};
-    if (!lists_of(own) || CUDA_CALL(cuDeviceGetUuid, &uuid, context->handle))
+    if (CUDA_CALL(cuDeviceGetUuid, &uuid, context->handle))
         return;
-    agent_p->exists = true;
+    agent_p->exists = lists_of(own) != NULL;
     memcpy(agent_p->device, &uuid, sizeof agent_p->device);
 }
 

@@ -4,8 +4,8 @@
  * in which a stream waits until a thread of ours has done something, are in gpu/cuda/turn.c.
  *
  * Words are set and waited for by the driver's operations on streams, which need no kernel: a stream that waits holds
- * neither a multiprocessor nor, on a GPU that several processes share, a slice of its time. A kernel does what these
- * operations cannot.
+ * neither a multiprocessor nor, on a GPU that several processes use in turns, its turn. A kernel does what these
+ * operations cannot; but in turns (gpu/cuda/mps.c) waits of that kind are left to a thread of ours.
  */
 
 #include "gpu/cuda/context.h"
@@ -209,12 +209,28 @@ static bool take_by_operations(const struct shmemi_stream *stream, const struct 
     return result == CUDA_SUCCESS;
 }
 
+static bool has_wait(const struct shmemi_word_steps *steps)
+{
+    for (uint32_t i = 0; i < steps->n; i++)
+        if (steps->word[i].step >= SHMEMI_STEP_UNTIL_EQ)
+            return true;
+    return false;
+}
+
+/* Should another thread wait instead, while the driver's operation holds up the stream? A graph cannot have that. */
+static bool leaves_wait(const struct shmemi_stream *stream, const struct shmemi_word_steps *steps)
+{
+    const struct shmemi_cuda_context *context = stream->object;
+    return has_wait(steps) && context->streams.has_word_operations && !shmemi_cuda_kernels_may_wait() &&
+           !stream_is_recording(stream);
+}
+
 static int take_by_kernel(const struct shmemi_stream *stream, struct shmemi_word_steps *steps)
 {
     struct shmemi_cuda_context *context = stream->object;
     void *arguments[] = {steps};
     CUfunction function;
-    if (!context->streams.has_kernels)
+    if (!context->streams.has_kernels || leaves_wait(stream, steps))
         return -ENOTSUP;
     int rc = shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
     return rc ? rc : shmemi_cuda_launch(function, 1, 1, stream->handle, arguments);
@@ -337,6 +353,7 @@ static const struct shmemi_stream_commands commands = {
     .take_steps = shmemi_cuda_stream_take_steps,
     .copy_and_step = stream_copy_and_step,
     .drain = drain,
+    .kernels_may_wait = shmemi_cuda_kernels_may_wait,
 };
 
 const struct shmemi_streams shmemi_cuda_streams = {
