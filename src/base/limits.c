@@ -23,6 +23,8 @@ static const struct {
     {EAGAIN,
      "; there may be no more processes and threads, or no more addresses for them: raise ulimit -u, pids.max of "
      "the control group, or ulimit -v"},
+    {ENOMEM, "; memory or addresses are used up: raise ulimit -v, or the memory of the control group"},
+    {ETOOMANYREFS, "; too many descriptors of this user are under way: raise the limit of open files (ulimit -n)"},
     {EMFILE, "; raise the limit of open files (ulimit -n)"},
     {ENFILE, "; the machine's table of open files is full (fs.file-max)"},
     {EFBIG, "; raise the limit of file sizes, which counts for shared memory, too (ulimit -f unlimited)"},

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@ static int log_pe = -1;
 static bool is_held;
 static char held_line[LINE_MAX_BYTES];
 static size_t held_length;
+static enum shmemi_log_level held_level;
+static atomic_bool has_error;
 
 void shmemi_log_set_pe(int pe)
 {
@@ -59,18 +62,25 @@ static void write_line(const char *line, size_t length)
 
 void shmemi_log_write(enum shmemi_log_level level, const char *format, ...)
 {
-    (void)level;
     va_list args;
     char line[LINE_MAX_BYTES];
     va_start(args, format);
     size_t length = format_line(line, format, args);
     va_end(args);
+    if (level == SHMEMI_LOG_ERROR)
+        atomic_store(&has_error, true);
     if (!is_held) {
         write_line(line, length);
-    } else if (!held_length) {
+    } else if (!held_length || level < held_level) {
         memcpy(held_line, line, length);
         held_length = length;
+        held_level = level;
     }
+}
+
+bool shmemi_log_has_error(void)
+{
+    return atomic_load(&has_error);
 }
 
 void shmemi_log_release(void)

@@ -23,11 +23,14 @@ extern void (*shmemi_log_last_words)(void);
 /* Set the PE number that messages show; -1 before it is known. */
 void shmemi_log_set_pe(int pe);
 
-/* hold(true): keep the first line instead of writing it and drop the lines that follow; release writes the line that
- * was kept. For errors that PE 0 is likely to report as well: if it ends the job, the other PEs need not repeat them.
- * Fatal errors are always written. */
+/* hold(true): keep a line instead of writing it, the first of the most serious ones, and drop the others; release writes
+ * the line that was kept. For errors that PE 0 is likely to report as well: if it ends the job, the other PEs need not
+ * repeat them. Fatal errors are always written. */
 void shmemi_log_hold(bool hold);
 void shmemi_log_release(void);
+
+/* Whether a line of level error was written or kept since the process began. */
+bool shmemi_log_has_error(void);
 
 void shmemi_log_write(enum shmemi_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -71,6 +71,8 @@ int shmemi_job_open(void)
         rc = -ENOMEM;
     if (!rc)
         rc = shmemi_bootstrap->nodes(node_of);
+    if (!rc)
+        rc = shmemi_key_make(&job->key); /* one that nobody has, until shmemi_job_learn brings that of PE 0 */
     if (rc) {
         shmemi_job_close();
         return rc;

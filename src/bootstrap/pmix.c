@@ -14,6 +14,7 @@
 #include <pmix.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -135,7 +136,7 @@ static int read_job_size(void)
     pmix_status_t status = PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
         return report("reading the job size", status);
-    n_pes = (int)value->data.uint32;
+    n_pes = value->type == PMIX_UINT32 && value->data.uint32 <= INT_MAX ? (int)value->data.uint32 : 0;
     PMIX_VALUE_RELEASE(value);
     return 0;
 }
@@ -178,6 +179,10 @@ static int pmix_open(int *pe_p, int *n_pes_p)
         int rc = read_job_size();
         if (rc)
             return rc;
+    }
+    if (n_pes < 1 || self.rank >= (pmix_rank_t)n_pes) {
+        shmemi_error("PMIx: process %u of a job of %d", self.rank, n_pes);
+        return -EPROTO;
     }
     in_use = true;
     *pe_p = (int)self.rank;

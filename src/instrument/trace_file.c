@@ -84,7 +84,8 @@ static int write_at(struct shmemi_trace_file *file, const char *bytes, size_t si
     return 0;
 }
 
-/* A file that is there already is written over only if it is this user's own, under this name alone. */
+/* A file that is there already is written over, or read as a part, only if it is this user's own, under this name
+ * alone. */
 static bool is_own(int fd)
 {
     struct stat status;
@@ -202,7 +203,7 @@ static int take_part(struct shmemi_trace_file *whole, const char *name, int pe)
     char path[PATH_MAX];
     make_path(path, name, pe);
     int part = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    off_t size = part < 0 ? -1 : lseek(part, 0, SEEK_END);
+    off_t size = part < 0 || !is_own(part) ? -1 : lseek(part, 0, SEEK_END);
     int rc = size < HEAD_BYTES + TAIL_BYTES ? -ENOENT : append_part(whole, part, size);
     if (part >= 0)
         close(part);

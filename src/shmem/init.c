@@ -22,7 +22,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +159,8 @@ static int open_library(void)
 {
     shmemi_steps_begin("launcher");
     int rc = open_parts();
+    if (rc && !shmemi_log_has_error()) /* small things that did not fit into memory say nothing */
+        shmemi_error("shmem_init: %s%s", strerror(-rc), shmemi_remedy(-rc));
     shmemi_steps_end();
     return rc;
 }

@@ -25,8 +25,10 @@
 enum {
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
     BACKLOG = 4096,
-    VISITORS_MAX = 64, /* that have connected and not yet said what they want; further ones wait */
-    EARLIER_BY = 500,  /* milliseconds by which the lowest PE gives up before the others: so it tells who is missing */
+    VISITORS_MAX = 64,  /* that have connected and not yet said what they want; further ones wait */
+    SILENCE_MAX = 1000, /* milliseconds that a visitor may say nothing while others wait for its place */
+    ASK_AGAIN_MAX = 4,  /* times that a PE connects once more because its place was needed */
+    EARLIER_BY = 500,   /* milliseconds by which the lowest PE gives up before the others: so it tells who is missing */
     LAST_WORDS_SECONDS = 5, /* for a PE that cannot start to say why, and to end the job */
 };
 
@@ -86,56 +88,87 @@ struct serving {
     const struct shmemi_descriptors *segment;
     const struct shmemi_handout *handout;
     struct pollfd list[1 + VISITORS_MAX];
+    uint64_t since[1 + VISITORS_MAX]; /* when each has connected, by shmemi_clock */
     nfds_t n;
+    bool is_full;    /* no further visitor fits, into the list or into this process' table of descriptors */
     bool *is_served; /* by node rank */
     int n_left;
 };
 
-static void hand_out(struct serving *serving, int visitor)
+static int milliseconds_to_wait(void)
+{
+    int left = shmemi_init_milliseconds_left();
+    return left < 0 ? -1 : left > EARLIER_BY ? left - EARLIER_BY : 0;
+}
+
+/* A user may have so many descriptors under way between processes, in all jobs together, as a process may open: others
+ * will take theirs. */
+static bool is_passing(int error)
+{
+    return error == EAGAIN || error == ENOBUFS || error == ETOOMANYREFS || error == EINTR;
+}
+
+static bool hand_out(struct serving *serving, int visitor)
 {
     struct answer answer = {shmemi_job.key, *serving->handout};
     struct iovec vector = {&answer, sizeof answer};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
     union shmemi_enclosed enclosed;
     shmemi_socket_enclose(&message, &enclosed, serving->segment, false);
-    if (sendmsg(visitor, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof answer)
-        shmemi_warn("cannot pass the shared memory to a PE of this node: %m");
+    ssize_t sent;
+    while ((sent = sendmsg(visitor, &message, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 && is_passing(errno) &&
+           milliseconds_to_wait())
+        usleep(1000);
+    if (sent < 0 && errno != EPIPE)
+        shmemi_warn("cannot pass the shared memory to a PE of this node: %m%s", shmemi_remedy(errno));
+    return sent == (ssize_t)sizeof answer;
 }
 
-/* The node rank of a visitor who has asked as a PE of this job does, or -1. What it may have enclosed is not received. */
-static int rank_of_visitor(int visitor)
+/* The node rank of one who has asked as a PE of this job does, or -1. */
+static int rank_of_asker(const struct question *question, ssize_t size)
 {
-    struct question question;
-    if (recv(visitor, &question, sizeof question, MSG_DONTWAIT | MSG_TRUNC) != (ssize_t)sizeof question ||
-        !shmemi_key_equals(&question.key, &shmemi_job.key) || question.pe >= (uint32_t)shmemi_job.n_pes)
+    if (size != (ssize_t)sizeof *question || !shmemi_key_equals(&question->key, &shmemi_job.key) ||
+        question->pe >= (uint32_t)shmemi_job.n_pes)
         return -1;
-    return shmemi_job_node_rank_of((int)question.pe);
+    return shmemi_job_node_rank_of((int)question->pe);
 }
 
+/* What a visitor may have enclosed is not received. */
 static void hear(struct serving *serving, int visitor)
 {
-    int rank = rank_of_visitor(visitor);
+    struct question question;
+    ssize_t size = recv(visitor, &question, sizeof question, MSG_DONTWAIT | MSG_TRUNC);
+    if (size <= 0) /* it has gone again */
+        return;
+    int rank = rank_of_asker(&question, size);
     if (rank < 0) {
         shmemi_refuse_stranger("to the socket of this node's shared memory");
-        return;
+    } else if (hand_out(serving, visitor)) {
+        serving->n_left -= !serving->is_served[rank];
+        serving->is_served[rank] = true;
     }
-    hand_out(serving, visitor);
-    serving->n_left -= !serving->is_served[rank];
-    serving->is_served[rank] = true;
+}
+
+/* With some visitors, the place of one of them will be free. With none, only errors of one who has gone again pass. */
+static int fail_to_admit(struct serving *serving)
+{
+    int rc = -errno;
+    serving->is_full = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
+    if (!serving->is_full || serving->n > 1)
+        return 0;
+    shmemi_error("cannot hear the PEs of this node: %m%s", shmemi_remedy(-rc));
+    return rc;
 }
 
 static int admit(struct serving *serving)
 {
     int visitor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    if (visitor < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
-        int rc = -errno;
-        shmemi_error("cannot hear the PEs of this node: %m%s", shmemi_remedy(-rc));
-        return rc;
-    }
-    if (visitor < 0) /* it has gone again */
-        return 0;
+    if (visitor < 0)
+        return fail_to_admit(serving);
     if (shmemi_socket_peer_is_own(visitor)) {
+        serving->since[serving->n] = shmemi_clock();
         serving->list[serving->n++] = (struct pollfd){.fd = visitor, .events = POLLIN};
+        serving->is_full = serving->n > VISITORS_MAX;
     } else {
         shmemi_refuse_stranger("to the socket of this node's shared memory");
         close(visitor);
@@ -143,18 +176,26 @@ static int admit(struct serving *serving)
     return 0;
 }
 
-/* Hear those who have something to say, and keep the others. */
+static bool is_silent(const struct serving *serving, nfds_t i)
+{
+    return serving->is_full && shmemi_clock() - serving->since[i] > SILENCE_MAX * UINT64_C(1000000);
+}
+
+/* Hear those who have something to say, and keep the others as long as there is room. */
 static void hear_all(struct serving *serving)
 {
     nfds_t kept = 1;
     for (nfds_t i = 1; i < serving->n; i++) {
-        if (serving->list[i].revents) {
-            hear(serving, serving->list[i].fd);
-            close(serving->list[i].fd);
-        } else {
+        if (!serving->list[i].revents && !is_silent(serving, i)) {
+            serving->since[kept] = serving->since[i];
             serving->list[kept++] = serving->list[i];
+            continue;
         }
+        if (serving->list[i].revents)
+            hear(serving, serving->list[i].fd);
+        close(serving->list[i].fd);
     }
+    serving->is_full = serving->is_full && kept == serving->n;
     serving->n = kept;
 }
 
@@ -170,26 +211,28 @@ static int report_missing(const bool *is_served)
     return -ETIMEDOUT;
 }
 
-static int milliseconds_to_wait(void)
+/* A turn of the loop. The time counts also while strangers come one after the other. */
+static int serve_some(struct serving *serving)
 {
-    int left = shmemi_init_milliseconds_left();
-    return left < 0 ? -1 : left > EARLIER_BY ? left - EARLIER_BY : 0;
+    int left = milliseconds_to_wait();
+    if (left == 0)
+        return report_missing(serving->is_served);
+    if (serving->is_full && (left < 0 || left > SILENCE_MAX))
+        left = SILENCE_MAX;
+    serving->list[0].fd = serving->is_full ? -1 : listener;
+    serving->list[0].revents = 0;
+    if (poll(serving->list, serving->n, left) < 0)
+        return errno == EINTR ? 0 : -errno;
+    bool has_visitor = serving->list[0].revents;
+    hear_all(serving);
+    return has_visitor ? admit(serving) : 0;
 }
 
 static int serve(struct serving *serving)
 {
     int rc = 0;
-    while (!rc && serving->n_left) {
-        serving->list[0].fd = serving->n <= VISITORS_MAX ? listener : -1;
-        int n_ready = poll(serving->list, serving->n, milliseconds_to_wait());
-        if (!n_ready)
-            return report_missing(serving->is_served);
-        if (n_ready < 0)
-            continue; /* a signal */
-        bool has_visitor = serving->list[0].revents;
-        hear_all(serving);
-        rc = has_visitor ? admit(serving) : 0;
-    }
+    while (!rc && serving->n_left)
+        rc = serve_some(serving);
     return rc;
 }
 
@@ -274,6 +317,16 @@ static int hear_answer(int fd, struct answer *answer, struct shmemi_descriptors 
     return is_whole && taken->count == 1 && shmemi_key_equals(&answer->key, &shmemi_job.key) ? 0 : -EPROTO;
 }
 
+static int visit(uint64_t number, struct answer *answer, struct shmemi_descriptors *taken)
+{
+    int fd = connect_to(number), rc = fd < 0 ? fd : ask(fd);
+    if (!rc)
+        rc = hear_answer(fd, answer, taken);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 static int report(int rc)
 {
     const int leader = shmemi_job.node_pes[0];
@@ -325,12 +378,12 @@ int shmemi_handout_fetch(uint64_t number, const struct shmemi_handout *expected)
         shmemi_error("PE %d, the lowest of this node, could not start", shmemi_job.node_pes[0]);
         return -ECONNREFUSED;
     }
-    int fd = connect_to(number), rc = fd < 0 ? fd : ask(fd);
-    if (!rc)
-        rc = hear_answer(fd, &answer, &taken);
+    int rc = visit(number, &answer, &taken);
+    for (int i = 0; i < ASK_AGAIN_MAX && (rc == -ECONNRESET || rc == -EPIPE); i++) {
+        shmemi_descriptors_close(&taken);
+        rc = visit(number, &answer, &taken);
+    }
     rc = rc ? report(rc) : check(&answer.handout, expected, taken.fd[0]);
-    if (fd >= 0)
-        close(fd);
     if (!rc)
         return taken.fd[0];
     shmemi_descriptors_close(&taken);

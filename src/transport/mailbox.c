@@ -103,7 +103,7 @@ static bool send_more(struct sending *sending, const struct shmemi_mailbox_label
         int rc = is_addressee(sending, labels)
                      ? post(sending->is_refused ? &sending->empty : &sending->envelope, &labels[sending->next])
                      : 0;
-        if (rc == -EAGAIN || rc == -ENOBUFS)
+        if (rc == -EAGAIN || rc == -ENOBUFS || rc == -ETOOMANYREFS) /* others will take theirs */
             return false;
         if (rc)
             shmemi_warn("cannot pass descriptors of GPU memory to PE %d: %s", shmemi_job.node_pes[sending->next],

@@ -33,6 +33,15 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
+/* The PEs of this host, which SHMEM_NODE_SIZE does not split. */
+static int count_host_pes(void)
+{
+    int n = 0;
+    for (int pe = 0; pe < shmemi_job.n_pes; pe++)
+        n += shmemi_job.host_of[pe] == shmemi_job.host_of[shmemi_job.pe];
+    return n;
+}
+
 static int check_memory(size_t heap_size, int n_pes)
 {
     struct shmemi_memory_limit limit;
@@ -43,7 +52,7 @@ static int check_memory(size_t heap_size, int n_pes)
         return 0;
     if (share >> 20 > own >> 20)
         snprintf(remedy, sizeof remedy, "set SHMEM_SYMMETRIC_SIZE to %zum or less", (share >> 20) - (own >> 20));
-    shmemi_error("the symmetric heap does not fit: %d PEs of this node x %zu MiB, but %s has %zu MiB; %s", n_pes,
+    shmemi_error("the symmetric heap does not fit: %d PEs of this host x %zu MiB, but %s has %zu MiB; %s", n_pes,
                  heap_size >> 20, limit.what, limit.bytes >> 20, remedy);
     return -ENOMEM;
 }
@@ -81,7 +90,7 @@ static int make_segment(void)
 
 int shmemi_node_bind(size_t heap_size)
 {
-    int rc = check_memory(heap_size, shmemi_job.node_n_pes);
+    int rc = check_memory(heap_size, count_host_pes());
     if (rc)
         return rc;
     lay_out(heap_size);

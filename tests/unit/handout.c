@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE = 1 << 20, PES = 5, OTHER_USER = 65534 };
+enum { SIZE = 1 << 20, PES = 5, CROWD = 150, OTHER_USER = 65534 };
 
 static const struct shmemi_handout expected = {SIZE, 4096};
 
@@ -171,6 +171,27 @@ static void check_handing_out(void)
     CHECK(count_open() == before);
 }
 
+/* Many who connect and say nothing, which any process of this user can do: they do not keep the places. */
+static void check_crowd(void)
+{
+    uint64_t number;
+    pid_t child[PES];
+    int segment = make_memory(SIZE, true), crowd[CROWD];
+    become(0);
+    CHECK(!shmemi_handout_open(&number));
+    for (int i = 0; i < CROWD; i++)
+        crowd[i] = connect_to(number);
+    for (int pe = 1; pe < PES; pe++)
+        child[pe] = start_pe(pe, number, 0);
+    CHECK(!shmemi_handout_serve(segment, &expected));
+    for (int pe = 1; pe < PES; pe++)
+        end_pe(child[pe]);
+    for (int i = 0; i < CROWD; i++)
+        close(crowd[i]);
+    shmemi_handout_close();
+    close(segment);
+}
+
 /* One answer to whoever connects. */
 static pid_t serve_falsely(int listener, int segment, uint64_t key_change)
 {
@@ -211,7 +232,25 @@ static void check_false_lowest(int wanted, bool is_sealed, uint64_t key_change, 
     close(segment);
 }
 
-/* A PE that never comes; the lowest one gives up in time. */
+/* Strangers without a pause, until they are killed. */
+static pid_t start_flood(uint64_t number)
+{
+    struct sockaddr_un address;
+    socklen_t length = shmemi_socket_address(number, &address);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child)
+        return child;
+    if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER))
+        pause();
+    for (;;) {
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        (void)connect(fd, (struct sockaddr *)&address, length);
+        close(fd);
+    }
+}
+
+/* A PE that never comes; the lowest one gives up in time, although others come all the time. */
 static void check_missing(void)
 {
     uint64_t number;
@@ -220,8 +259,10 @@ static void check_missing(void)
     shmemi_settings.timeout = 2;
     shmemi_init_begins();
     CHECK(!shmemi_handout_open(&number));
-    pid_t child = start_pe(2, number, 0);
+    pid_t child = start_pe(2, number, 0), flood = start_flood(number);
     CHECK(shmemi_handout_serve(segment, &expected) == -ETIMEDOUT);
+    kill(flood, SIGKILL);
+    waitpid(flood, NULL, 0);
     end_pe(child);
     shmemi_handout_close();
     close(segment);
@@ -239,6 +280,7 @@ int main(void)
     shmemi_settings.timeout = 20;
     check_sound();
     check_handing_out();
+    check_crowd();
     CHECK(shmemi_strangers() >= 1);
     check_false_lowest(-EPROTO, true, 1, false);
     check_false_lowest(-EPROTO, false, 0, false);
