@@ -41,6 +41,10 @@
     CHOICE(SHMEMI_STREAM_PUT_ENGINE, "engine")                                                                         \
     CHOICE(SHMEMI_STREAM_PUT_KERNEL, "kernel")
 
+#define SHMEMI_OPENCL_COPY_CHOICES(CHOICE)                                                                             \
+    CHOICE(SHMEMI_OPENCL_COPY_AUTO, "auto")                                                                            \
+    CHOICE(SHMEMI_OPENCL_COPY_QUEUE, "queue")
+
 #define SHMEMI_CHOICE_VALUE(_value, _word) _value,
 
 enum shmemi_log_level { SHMEMI_LOG_CHOICES(SHMEMI_CHOICE_VALUE) };
@@ -49,5 +53,6 @@ enum shmemi_bootstrap_choice { SHMEMI_BOOTSTRAP_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_yield_choice { SHMEMI_YIELD_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_strict_choice { SHMEMI_STRICT_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_stream_put_choice { SHMEMI_STREAM_PUT_CHOICES(SHMEMI_CHOICE_VALUE) };
+enum shmemi_opencl_copy_choice { SHMEMI_OPENCL_COPY_CHOICES(SHMEMI_CHOICE_VALUE) };
 
 #endif

@@ -72,10 +72,11 @@ static char *host_address(const struct shmemi_far_side *far)
 
 bool shmemi_far_takes_directly(const struct shmemi_far_side *far, const void *bytes, size_t nbytes)
 {
-    const struct shmemi_memory *memory = memory_of(far);
+    const struct shmemi_pinning *pinning = memory_of(far)->pinning;
     if (nbytes < SHMEMI_PIPELINE_DIRECT || host_address(far))
         return false;
-    return !memory->pinning || memory->pinning->is_pinned(bytes, nbytes);
+    return !pinning || !pinning->helps(far->view ? &far->view->place : &far->place) ||
+           pinning->is_pinned(bytes, nbytes);
 }
 
 /* ---- Moves to and from places ------------------------------------------------------------------------------------ */

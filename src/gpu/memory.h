@@ -118,8 +118,9 @@ struct shmemi_agent {
 /* A stream (CUDA) or queue (OpenCL) of the program, for the length of a call. */
 struct shmemi_stream {
     const struct shmemi_memory *memory;
-    void *handle; /* CUstream; cl_command_queue */
-    void *object; /* the kind's record of the context */
+    void *handle;     /* CUstream; cl_command_queue */
+    void *object;     /* the kind's record of the context */
+    bool is_in_order; /* an operation of the library can be reached only when all earlier ones in it have ended */
 
     /* Queues only: the events to wait for, and where to put the event of what is enqueued, unless NULL. */
     unsigned n_events;
@@ -223,6 +224,7 @@ struct shmemi_pinning {
     int (*pin)(void *address, size_t size); /* failure is not fatal: copies are only slower */
     void (*unpin)(void *address, size_t size);
     bool (*is_pinned)(const void *address, size_t size); /* is all of it in one pinned range, whoever pinned that? */
+    bool (*helps)(const struct shmemi_place *place);     /* copies of this place? not where the CPU does them */
 };
 
 /* Commands that a stream carries out without a thread of the library. A function returns -ENOTSUP, not logged and with
@@ -257,6 +259,11 @@ struct shmemi_streams {
     int (*turn_begin)(const struct shmemi_stream *stream, void **turn_p);
     int (*turn_state)(void *turn);
     void (*turn_end)(void *turn, int status);
+
+    /* Optional. A turn at which the stream does not stop: it copies GPU memory of the kind to page-locked host memory,
+     * and has reached the turn when that is done. -ENOTSUP, with nothing enqueued, when this stream cannot. */
+    int (*turn_begin_with_copy)(const struct shmemi_stream *stream, void *dest, const struct shmemi_place *source,
+                                size_t nbytes, void **turn_p);
 
     const struct shmemi_stream_commands *commands; /* optional: NULL when turns are all that the kind has */
 };

@@ -259,6 +259,30 @@ static void check_transfers(size_t nbytes)
     free(private);
 }
 
+/* The source of each put changes as soon as the lane goes on, in more puts than the library can hold back at a time. */
+static void check_changing_source(int lane, size_t nbytes, int n)
+{
+    const size_t source = ON_DATA, target = ON_DATA + nbytes;
+    clear();
+    on->wait(lane, words, SHMEM_CMP_EQ, 1);
+    for (int i = 1; i <= n; i++) {
+        on_fill(lane, source, (uint32_t)(i * 1000 + me), nbytes / 4);
+        on->put_signal(lane, map + target + (size_t)(i % 2) * nbytes, map + source, nbytes, heap_words, (uint64_t)i,
+                       SHMEM_SIGNAL_SET, next);
+    }
+    on_fill(lane, source, 0, nbytes / 4);
+    shmem_signal_set(words, 1, next);
+    shmem_signal_wait_until(heap_words, SHMEM_CMP_EQ, (uint64_t)n);
+    for (int i = n - 1; i <= n; i++)
+        for (size_t at = 0; at < nbytes; at += nbytes - 4) {
+            uint32_t found = on_word(target + (size_t)(i % 2) * nbytes + at);
+            CHECK_THAT(found == (uint32_t)(i * 1000 + previous), "put %d of %d: word at %zu of %zu bytes is %u", i, n,
+                       at, nbytes, found);
+        }
+    on_finish(lane);
+    shmem_barrier_all();
+}
+
 /* ---- Barriers ---------------------------------------------------------------------------------------------------- */
 
 /* After the barrier each PE's word is on all PEs; a second one lets all read it before the next round. */
@@ -372,6 +396,8 @@ char *on_check(const struct on_ops *ops)
     STEP(check_transfers(8));
     STEP(check_transfers(4099));
     STEP(check_transfers(1 << 20));
+    STEP(check_changing_source(0, 4096, 30));
+    STEP(check_changing_source(1, 256 << 10, 80));
     STEP(check_barriers(0));
     STEP(check_barriers(1));
     STEP(check_storm());

@@ -4,13 +4,13 @@
  * device, by load and store where that is possible and by queues. Skipped when there is no OpenCL device.
  */
 #include "memory_opencl_box.h"
+#include "memory_opencl_order.h"
 
 #include <malloc.h>
 #include <pthread.h>
 
 enum {
     SKIP = 77,
-    BOX_BYTES = 64 << 10,
     LARGE_BYTES = (10 << 20) + 12345, /* more than two pieces of a copy through the host */
     RANDOM_COPIES = 1500,
     THREADS = 4,
@@ -142,30 +142,6 @@ static void test_degenerate(struct fixture *fixture)
     check_box(&host, NULL);
     close_box(&box);
     close_box(&host);
-}
-
-/* Copies of one thread to one buffer take effect in order, and many may be in progress. */
-static void test_order(struct fixture *fixture)
-{
-    enum { COPIES = 200 };
-    static uint64_t value[COPIES], seen[COPIES];
-    static struct shmemi_event event[2 * COPIES];
-    struct box box;
-    struct shmemi_shape word = shmemi_shape_linear(8);
-    open_box(&box, make_buffer(fixture->context[0], 0, 4096, NULL), 4096);
-    for (int i = 0; i < COPIES; i++) {
-        struct shmemi_place from = shmemi_place_host(&value[i]), to = shmemi_place_host(&seen[i]);
-        struct shmemi_place place = place_in(&box, 64);
-        value[i] = (uint64_t)i * 0x0101010101010101u;
-        CHECK(memory->copy_start(&place, &from, &word, &event[2 * i]) == 0);
-        CHECK(memory->copy_start(&to, &place, &word, &event[2 * i + 1]) == 0);
-    }
-    for (int i = 2 * COPIES - 1; i >= 0; i--)
-        CHECK(memory->event_wait(&event[i]) == 0);
-    CHECK(memcmp(value, seen, sizeof seen) == 0);
-    memcpy(box.model + 64, &value[COPIES - 1], 8);
-    check_box(&box, fixture->queue[0]);
-    close_box(&box);
 }
 
 struct worker {
@@ -333,13 +309,6 @@ static cl_uint references(cl_mem buffer)
     return count;
 }
 
-static cl_uint context_references(cl_context context)
-{
-    cl_uint count = 0;
-    CHECK(cl->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL) == CL_SUCCESS);
-    return count;
-}
-
 /* Release the test's own reference, the last. Wait a little before and after, since an implementation may release a
  * command's objects after it has reported the command as complete. */
 static void release_last(cl_mem buffer, cl_context context, cl_uint context_expected)
@@ -446,7 +415,7 @@ static void test_mixed_order(struct fixture *fixture)
 static bool keep_context(cl_context context, bool direct, struct shmemi_opencl_context **kept_p)
 {
     cl_int status;
-    shmemi_opencl_direct = direct;
+    shmemi_settings.opencl_copy = direct ? SHMEMI_OPENCL_COPY_AUTO : SHMEMI_OPENCL_COPY_QUEUE;
     *kept_p = shmemi_opencl_context_get(context, &status);
     CHECK(*kept_p && (direct || !(*kept_p)->direct));
     return (*kept_p)->direct;
@@ -466,6 +435,8 @@ static void test_all(cl_device_id device, bool first_direct, bool second_direct)
     test_degenerate(&fixture);
     test_order(&fixture);
     test_mixed_order(&fixture);
+    test_directions(&fixture);
+    test_pinned(&fixture);
     test_threads(&fixture);
     test_kernel(&fixture);
     test_refusals(&fixture);

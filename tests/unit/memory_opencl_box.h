@@ -6,8 +6,9 @@
 #ifndef MEMORY_OPENCL_BOX_H
 #define MEMORY_OPENCL_BOX_H
 
+#include "base/settings.h"
 #include "gpu/memory.h"
-#include "gpu/opencl/context.h"
+#include "gpu/opencl/buffer.h"
 #include "gpu/opencl/library.h"
 
 #include <dlfcn.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUB_ORIGIN = 4096, SUB_BYTES = 8192 };
+enum { SUB_ORIGIN = 4096, SUB_BYTES = 8192, BOX_BYTES = 64 << 10 };
 
 #define CHECK(_condition)                                                                                              \
     do {                                                                                                               \

@@ -109,10 +109,17 @@ static int no_pci(int device, char *text, size_t size)
     return -ENODEV;
 }
 
+static bool fake_helps(const struct shmemi_place *place)
+{
+    (void)place;
+    return true;
+}
+
 static const struct shmemi_pinning fake_pinning = {
     .pin = fake_pin,
     .unpin = fake_unpin,
     .is_pinned = fake_is_pinned,
+    .helps = fake_helps,
 };
 
 const struct shmemi_memory fake_memory = {

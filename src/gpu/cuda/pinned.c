@@ -121,8 +121,15 @@ void shmemi_cuda_pinned_close(void)
     pthread_mutex_unlock(&pinned_lock);
 }
 
+static bool helps(const struct shmemi_place *place)
+{
+    (void)place;
+    return true;
+}
+
 const struct shmemi_pinning shmemi_cuda_pinning = {
     .pin = shmemi_cuda_pin,
     .unpin = unpin,
     .is_pinned = shmemi_cuda_is_locked_range,
+    .helps = helps,
 };

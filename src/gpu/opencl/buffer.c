@@ -118,7 +118,8 @@ static int make_record(cl_mem buffer, const struct buffer_info *info, struct shm
     record->root = info->parent ? info->parent : buffer;
     record->origin = info->parent ? info->origin : 0;
     if (record->context->direct)
-        record->storage = shmemi_opencl_map_address(shmemi_opencl_queue(record->context), buffer, info->size);
+        record->storage = shmemi_opencl_map_address(shmemi_opencl_lane(record->context)->queue[SHMEMI_OPENCL_WRITE],
+                                                    buffer, info->size);
     *record_p = record;
     return 0;
 

@@ -31,6 +31,10 @@ int shmemi_opencl_copy_start(const struct shmemi_place *dest, const struct shmem
 int shmemi_opencl_event_test(struct shmemi_event *event);
 int shmemi_opencl_event_wait(struct shmemi_event *event);
 
+/* gpu/opencl/pinned.c */
+extern const struct shmemi_pinning shmemi_opencl_pinning;
+void shmemi_opencl_pinned_close(void);
+
 /* gpu/opencl/queue.c: operations in queues of the program */
 extern const struct shmemi_streams shmemi_opencl_queues;
 

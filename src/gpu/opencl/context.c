@@ -5,49 +5,18 @@
 #include "gpu/opencl/context.h"
 
 #include "base/log.h"
+#include "base/settings.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROOF_BYTES = 4096 };
 
-bool shmemi_opencl_direct = true;
-
 static struct shmemi_opencl *const cl = &shmemi_opencl;
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shmemi_opencl_context *contexts;
-static atomic_uint thread_count;
-static _Thread_local unsigned thread_number; /* from 1; 0: none yet */
-
-cl_command_queue shmemi_opencl_queue(const struct shmemi_opencl_context *context)
-{
-    if (!thread_number)
-        thread_number = atomic_fetch_add(&thread_count, 1) + 1;
-    return context->queue[(thread_number - 1) % SHMEMI_OPENCL_QUEUES];
-}
-
-static void close_queues(struct shmemi_opencl_context *context)
-{
-    for (int i = 0; i < SHMEMI_OPENCL_QUEUES; i++) {
-        if (context->queue[i])
-            cl->clReleaseCommandQueue(context->queue[i]);
-        context->queue[i] = NULL;
-    }
-}
-
-static cl_int open_queues(struct shmemi_opencl_context *context, cl_device_id device)
-{
-    cl_int status = CL_SUCCESS;
-    for (int i = 0; i < SHMEMI_OPENCL_QUEUES && status == CL_SUCCESS; i++)
-        context->queue[i] = cl->clCreateCommandQueue(context->context, device, 0, &status);
-    if (status != CL_SUCCESS)
-        close_queues(context);
-    context->device = device;
-    return status;
-}
 
 static cl_int map_and_unmap(cl_command_queue queue, cl_mem buffer, size_t size, void **address_p)
 {
@@ -88,7 +57,7 @@ static bool is_storage(cl_command_queue queue, cl_mem buffer, char *address)
 static bool prove_direct(const struct shmemi_opencl_context *context, cl_mem_flags flags, void *host)
 {
     cl_int status;
-    cl_command_queue queue = context->queue[0];
+    cl_command_queue queue = context->lane[0].queue[SHMEMI_OPENCL_WRITE];
     cl_mem buffer = cl->clCreateBuffer(context->context, CL_MEM_READ_WRITE | flags, PROOF_BYTES, host, &status);
     if (status != CL_SUCCESS)
         return false;
@@ -113,7 +82,7 @@ static bool is_host_device(cl_device_id device)
  * their memories. User-supplied memory may be badly aligned, so such a buffer is tested, too. */
 static void choose_direct(struct shmemi_opencl_context *context, size_t n_devices)
 {
-    if (!shmemi_opencl_direct || n_devices != 1 || !is_host_device(context->device))
+    if (shmemi_settings.opencl_copy == SHMEMI_OPENCL_COPY_QUEUE || n_devices != 1 || !is_host_device(context->device))
         return;
     char host[PROOF_BYTES + 8] __attribute__((aligned(8)));
     context->direct = prove_direct(context, 0, NULL) && prove_direct(context, CL_MEM_ALLOC_HOST_PTR, NULL) &&
@@ -133,7 +102,8 @@ static cl_int choose_device(struct shmemi_opencl_context *context)
         status = cl->clGetContextInfo(context->context, CL_CONTEXT_DEVICES, nbytes, devices, NULL);
     size_t n_devices = status == CL_SUCCESS ? nbytes / sizeof *devices : 0;
     for (size_t i = 0; i < n_devices; i++) {
-        status = open_queues(context, devices[i]);
+        context->device = devices[i];
+        status = shmemi_opencl_lanes_open(context, devices[i]);
         if (status == CL_SUCCESS)
             break;
     }
@@ -155,10 +125,11 @@ static struct shmemi_opencl_context *make_context(cl_context user, cl_int *statu
     if (*status_p == CL_SUCCESS)
         *status_p = cl->clRetainContext(user);
     if (*status_p != CL_SUCCESS) {
-        close_queues(context);
+        shmemi_opencl_lanes_close(context);
         free(context);
         return NULL;
     }
+    shmemi_opencl_pin_context(context);
     context->next = contexts;
     contexts = context;
     return context;
@@ -187,9 +158,18 @@ void shmemi_opencl_context_put(struct shmemi_opencl_context *context)
         while (*link != context)
             link = &(*link)->next;
         *link = context->next;
-        close_queues(context);
+        shmemi_opencl_unpin_context(context);
+        shmemi_opencl_lanes_close(context);
         cl->clReleaseContext(context->context);
         free(context);
     }
+    pthread_mutex_unlock(&contexts_lock);
+}
+
+void shmemi_opencl_contexts_visit(void (*visit)(struct shmemi_opencl_context *context))
+{
+    pthread_mutex_lock(&contexts_lock);
+    for (struct shmemi_opencl_context *context = contexts; context; context = context->next)
+        visit(context);
     pthread_mutex_unlock(&contexts_lock);
 }

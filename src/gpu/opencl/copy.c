@@ -76,67 +76,119 @@ static void set_origin(size_t origin[3], size_t offset, size_t pitch)
     origin[2] = 0;
 }
 
-/* The direction of a copy between a buffer and host memory. */
-enum direction { WRITE, READ };
+/* A copy in a queue of the library. */
+struct command {
+    enum shmemi_opencl_direction direction;
+    struct shmemi_opencl_lane *lane;
+    cl_command_queue queue;
+    struct shmemi_opencl_extent extent; /* of the buffer that is written or, by the host, read */
+    cl_event before;                    /* to wait for, or NULL */
+};
 
-static cl_int enqueue_bytes(cl_command_queue queue, enum direction direction, const struct end *device, char *host,
-                            size_t nbytes, cl_bool blocking, cl_event *event_p)
+static struct command begin_command(enum shmemi_opencl_direction direction, const struct end *end, size_t pitch,
+                                    const struct shmemi_shape *shape)
 {
-    return direction == WRITE ? cl->clEnqueueWriteBuffer(queue, device->buffer->buffer, blocking, device->offset,
-                                                         nbytes, host, 0, NULL, event_p)
-                              : cl->clEnqueueReadBuffer(queue, device->buffer->buffer, blocking, device->offset, nbytes,
-                                                        host, 0, NULL, event_p);
+    struct command command = {.direction = direction, .lane = shmemi_opencl_lane(end->buffer->context)};
+    size_t begin = end->buffer->origin + end->offset;
+    command.queue = command.lane->queue[direction];
+    command.extent.root = end->buffer->root;
+    command.extent.begin = begin;
+    command.extent.end = begin + (shape->rows - 1) * pitch + shape->width;
+    command.before = shmemi_opencl_lane_before(command.lane, direction, &command.extent);
+    return command;
+}
+
+static cl_uint n_before(const struct command *command)
+{
+    return command->before ? 1 : 0;
+}
+
+static const cl_event *before(const struct command *command)
+{
+    return command->before ? &command->before : NULL;
+}
+
+/* Note what was started, if it goes on after the call, and see that the device begins with it. */
+static cl_int end_command(const struct command *command, cl_int status, const cl_event *event_p)
+{
+    if (command->before)
+        cl->clReleaseEvent(command->before);
+    if (status != CL_SUCCESS || !event_p)
+        return status;
+    shmemi_opencl_lane_note(command->lane, command->direction, &command->extent, *event_p);
+    return cl->clFlush(command->queue);
+}
+
+static cl_int enqueue_bytes(const struct command *command, const struct end *device, char *host, size_t nbytes,
+                            cl_bool blocking, cl_event *event_p)
+{
+    cl_mem buffer = device->buffer->buffer;
+    return command->direction == SHMEMI_OPENCL_WRITE
+               ? cl->clEnqueueWriteBuffer(command->queue, buffer, blocking, device->offset, nbytes, host,
+                                          n_before(command), before(command), event_p)
+               : cl->clEnqueueReadBuffer(command->queue, buffer, blocking, device->offset, nbytes, host,
+                                         n_before(command), before(command), event_p);
 }
 
 /* Row by row, for implementations that refuse a rectangle whose rows cross a multiple of the pitch. The queue is in
  * order, so all rows are done when the last one is. */
-static cl_int enqueue_rows(cl_command_queue queue, enum direction direction, struct end device, size_t device_pitch,
-                           char *host, size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+static cl_int enqueue_rows(const struct command *command, struct end device, size_t device_pitch, char *host,
+                           size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
 {
     cl_int status = CL_SUCCESS;
     for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
         bool is_last = row + 1 == shape->rows;
-        status =
-            enqueue_bytes(queue, direction, &device, host, shape->width, is_last && !event_p, is_last ? event_p : NULL);
+        status = enqueue_bytes(command, &device, host, shape->width, is_last && !event_p, is_last ? event_p : NULL);
         device.offset += device_pitch;
         host += host_pitch;
     }
     if (status != CL_SUCCESS)
-        cl->clFinish(queue);
+        cl->clFinish(command->queue);
     return status;
 }
 
-static int enqueue(enum direction direction, const struct end *device, size_t device_pitch, char *host,
-                   size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+static cl_int enqueue_rectangle(const struct command *command, const struct end *device, size_t device_pitch,
+                                char *host, size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
 {
-    cl_bool blocking = event_p == NULL;
     cl_mem buffer = device->buffer->buffer;
-    cl_command_queue queue = shmemi_opencl_queue(device->buffer->context);
-    if (shape->rows == 1)
-        return shmemi_opencl_check(enqueue_bytes(queue, direction, device, host, shape->width, blocking, event_p),
-                                   direction == WRITE ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer");
+    cl_bool blocking = event_p == NULL;
     size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
     set_origin(origin, device->offset, device_pitch);
-    cl_int status = direction == WRITE
-                        ? cl->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin, region,
-                                                       device_pitch, 0, host_pitch, 0, host, 0, NULL, event_p)
-                        : cl->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin, region,
-                                                      device_pitch, 0, host_pitch, 0, host, 0, NULL, event_p);
-    if (status == CL_INVALID_VALUE)
-        status = enqueue_rows(queue, direction, *device, device_pitch, host, host_pitch, shape, event_p);
-    return shmemi_opencl_check(status, direction == WRITE ? "clEnqueueWriteBufferRect" : "clEnqueueReadBufferRect");
+    return command->direction == SHMEMI_OPENCL_WRITE
+               ? cl->clEnqueueWriteBufferRect(command->queue, buffer, blocking, origin, host_origin, region,
+                                              device_pitch, 0, host_pitch, 0, host, n_before(command), before(command),
+                                              event_p)
+               : cl->clEnqueueReadBufferRect(command->queue, buffer, blocking, origin, host_origin, region,
+                                             device_pitch, 0, host_pitch, 0, host, n_before(command), before(command),
+                                             event_p);
+}
+
+static int enqueue(enum shmemi_opencl_direction direction, const struct end *device, size_t device_pitch, char *host,
+                   size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+{
+    static const char *const calls[][2] = {
+        [SHMEMI_OPENCL_WRITE] = {"clEnqueueWriteBuffer", "clEnqueueWriteBufferRect"},
+        [SHMEMI_OPENCL_READ] = {"clEnqueueReadBuffer", "clEnqueueReadBufferRect"},
+    };
+    struct command command = begin_command(direction, device, device_pitch, shape);
+    cl_int status = shape->rows == 1
+                        ? enqueue_bytes(&command, device, host, shape->width, event_p == NULL, event_p)
+                        : enqueue_rectangle(&command, device, device_pitch, host, host_pitch, shape, event_p);
+    if (status == CL_INVALID_VALUE && shape->rows > 1)
+        status = enqueue_rows(&command, *device, device_pitch, host, host_pitch, shape, event_p);
+    return shmemi_opencl_check(end_command(&command, status, event_p), calls[direction][shape->rows > 1]);
 }
 
 static int enqueue_write(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                          cl_event *event_p)
 {
-    return enqueue(WRITE, dest, shape->dest_pitch, source->pointer, shape->source_pitch, shape, event_p);
+    return enqueue(SHMEMI_OPENCL_WRITE, dest, shape->dest_pitch, source->pointer, shape->source_pitch, shape, event_p);
 }
 
 static int enqueue_read(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                         cl_event *event_p)
 {
-    return enqueue(READ, source, shape->source_pitch, dest->pointer, shape->dest_pitch, shape, event_p);
+    return enqueue(SHMEMI_OPENCL_READ, source, shape->source_pitch, dest->pointer, shape->dest_pitch, shape, event_p);
 }
 
 /* Wait for an event and release it. */
@@ -190,18 +242,27 @@ static bool device_can_copy(const struct end *dest, const struct end *source, co
 }
 
 /* Rectangles between sub-buffers are named in their roots: PoCL 3.1 crashes on sub-buffers in this one command. */
-static cl_int enqueue_copy(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
-                           cl_event *event_p)
+static cl_int enqueue_copy(const struct command *command, const struct end *dest, const struct end *source,
+                           const struct shmemi_shape *shape, cl_event *event_p)
 {
-    cl_command_queue queue = shmemi_opencl_queue(dest->buffer->context);
     cl_mem to = dest->buffer->buffer, from = source->buffer->buffer;
     if (shape->rows == 1)
-        return cl->clEnqueueCopyBuffer(queue, from, to, source->offset, dest->offset, shape->width, 0, NULL, event_p);
+        return cl->clEnqueueCopyBuffer(command->queue, from, to, source->offset, dest->offset, shape->width,
+                                       n_before(command), before(command), event_p);
     size_t from_origin[3], to_origin[3], region[3] = {shape->width, shape->rows, 1};
     set_origin(from_origin, source->buffer->origin + source->offset, shape->source_pitch);
     set_origin(to_origin, dest->buffer->origin + dest->offset, shape->dest_pitch);
-    return cl->clEnqueueCopyBufferRect(queue, source->buffer->root, dest->buffer->root, from_origin, to_origin, region,
-                                       shape->source_pitch, 0, shape->dest_pitch, 0, 0, NULL, event_p);
+    return cl->clEnqueueCopyBufferRect(command->queue, source->buffer->root, dest->buffer->root, from_origin, to_origin,
+                                       region, shape->source_pitch, 0, shape->dest_pitch, 0, n_before(command),
+                                       before(command), event_p);
+}
+
+/* The source is read in the queue of writes, so that only reads of the destination can be in the way. */
+static cl_int start_copy(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
+                         cl_event *event_p)
+{
+    struct command command = begin_command(SHMEMI_OPENCL_WRITE, dest, shape->dest_pitch, shape);
+    return end_command(&command, enqueue_copy(&command, dest, source, shape, event_p), event_p);
 }
 
 /* Some implementations claim that disjoint rectangles of one buffer overlap, or refuse a rectangle whose last row ends
@@ -212,7 +273,7 @@ static int copy_buffers(const struct end *dest, const struct end *source, const 
     cl_event event = NULL;
     cl_int status = CL_MEM_COPY_OVERLAP;
     if (device_can_copy(dest, source, shape))
-        status = enqueue_copy(dest, source, shape, &event);
+        status = start_copy(dest, source, shape, &event);
     if (status == CL_MEM_COPY_OVERLAP || (status == CL_INVALID_VALUE && shape->rows > 1))
         return copy_through_host(dest, source, shape);
     if (status != CL_SUCCESS)
@@ -273,20 +334,11 @@ int shmemi_opencl_copy(const struct shmemi_place *dest, const struct shmemi_plac
     return copy(dest, source, shape, NULL);
 }
 
-/* The queue that copy has used for these places. */
-static cl_command_queue queue_of_places(const struct shmemi_place *dest, const struct shmemi_place *source)
-{
-    const struct shmemi_opencl_buffer *buffer = dest->memory == &shmemi_memory_opencl ? dest->object : source->object;
-    return shmemi_opencl_queue(buffer->context);
-}
-
 int shmemi_opencl_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
                              const struct shmemi_shape *shape, struct shmemi_event *event_p)
 {
     cl_event event = NULL;
     int rc = copy(dest, source, shape, &event);
-    if (!rc && event)
-        rc = shmemi_opencl_check(cl->clFlush(queue_of_places(dest, source)), "clFlush");
     if (rc && event)
         finish_event(event); /* the host memory is the caller's again */
     if (!rc)

@@ -41,8 +41,8 @@
     X(clWaitForEvents)                                                                                                 \
     X(clGetEventInfo)                                                                                                  \
     X(clCreateUserEvent)                                                                                               \
-    X(clSetEventCallback)                                                                                              \
     X(clSetUserEventStatus)                                                                                            \
+    X(clRetainEvent)                                                                                                   \
     X(clReleaseEvent)
 
 #define SHMEMI_OPENCL_FIELD(_name) __typeof__(&_name) _name;

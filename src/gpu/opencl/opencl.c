@@ -101,12 +101,18 @@ static int opencl_amo(const struct shmemi_place *word, const struct shmemi_amo *
     return -ENOTSUP;
 }
 
+static void opencl_close(void)
+{
+    shmemi_opencl_pinned_close();
+    shmemi_opencl_unload();
+}
+
 const struct shmemi_memory shmemi_memory_opencl = {
     .name = "opencl",
     .title = "OpenCL",
     .type = SHMEMI_MEMTYPE_OPENCL,
     .open = shmemi_opencl_load,
-    .close = shmemi_opencl_unload,
+    .close = opencl_close,
     .device_count = shmemi_opencl_device_count,
     .device_pci = opencl_device_pci,
     .device_name = opencl_device_name,
@@ -122,5 +128,6 @@ const struct shmemi_memory shmemi_memory_opencl = {
     .amo = opencl_amo,
     .combine = shmemi_memory_does_not_combine,
     .report_copies = shmemi_memory_reports_nothing,
+    .pinning = &shmemi_opencl_pinning,
     .streams = &shmemi_opencl_queues,
 };

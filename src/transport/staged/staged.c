@@ -187,7 +187,8 @@ static int copy_out(struct shmemi_context *context, void *bytes, const struct sh
     struct shmemi_place dest = shmemi_place_host(bytes);
     struct shmemi_shape dense = *shape;
     dense.dest_pitch = shape->width;
-    int slot = source->memory->pinning ? shmemi_slot_claim(context) : -EAGAIN;
+    const struct shmemi_pinning *pinning = source->memory->pinning;
+    int slot = pinning && pinning->helps(source) ? shmemi_slot_claim(context) : -EAGAIN;
     if (slot < 0)
         return source->memory->copy(&dest, source, &dense);
     dest = shmemi_place_host(shmemi_staging_slot((unsigned)slot));

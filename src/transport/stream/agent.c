@@ -12,6 +12,7 @@
 #include "transport/progress.h"
 #include "instrument/trace.h"
 #include "transport/drivers/table.h"
+#include "transport/stream/outbox.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -34,11 +35,12 @@ static struct {
     pthread_cond_t changed;
     pthread_t thread;
     bool runs, stops;
+    pthread_mutex_t order;             /* of lines: held from the turn's begin until the work is posted */
     struct shmemi_stream_work *posted; /* newest first; taken by the agent */
     unsigned n_posted;                 /* posted and not yet done */
 
     _Atomic(struct sends *) sends; /* to each PE; NULL before the thread is made */
-} agent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} agent = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .order = PTHREAD_MUTEX_INITIALIZER};
 
 static struct sends *sends_of(const struct shmemi_stream_work *work)
 {
@@ -71,7 +73,27 @@ static bool advance(struct shmemi_stream_work *work)
     return true;
 }
 
-/* Advance each work item once, and take those that are done off the list. Returns how many were done. */
+static void free_work(struct shmemi_stream_work *work)
+{
+    if (work->room)
+        shmemi_outbox_give(work->room);
+    free(work);
+}
+
+/* Take the first work item of a line off the list. The next one takes its place. */
+static void remove_first(struct shmemi_stream_work **link)
+{
+    struct shmemi_stream_work *work = *link, *behind = work->behind;
+    *link = work->next;
+    if (behind) {
+        behind->last = work->last;
+        behind->next = work->next;
+        *link = behind;
+    }
+    free_work(work);
+}
+
+/* Advance the first work item of each line, and take those that are done off the list. Returns how many were done. */
 static unsigned advance_all(struct shmemi_stream_work **list)
 {
     unsigned n_done = 0;
@@ -82,14 +104,30 @@ static unsigned advance_all(struct shmemi_stream_work **list)
             link = &work->next;
             continue;
         }
-        *link = work->next;
-        free(work);
+        remove_first(link);
         n_done++;
     }
     return n_done;
 }
 
-/* Move posted work items to the end of the agent's list, oldest first. With the lock held. */
+/* Add a work item to the end of its line, or as a line of its own to the end of the list. A stream that goes on while
+ * the agent sends its data may reach the next operation at once: the line keeps their order. */
+static void add(struct shmemi_stream_work **list, struct shmemi_stream_work *work)
+{
+    struct shmemi_stream_work **link = list;
+    while (*link && (!work->line || (*link)->line != work->line))
+        link = &(*link)->next;
+    work->behind = work->next = NULL;
+    work->last = work;
+    if (*link) {
+        (*link)->last->behind = work;
+        (*link)->last = work;
+    } else {
+        *link = work;
+    }
+}
+
+/* Move posted work items to the agent's list, oldest first. With the lock held. */
 static void take_posted(struct shmemi_stream_work **list)
 {
     struct shmemi_stream_work *oldest = NULL;
@@ -99,9 +137,11 @@ static void take_posted(struct shmemi_stream_work **list)
         work->next = oldest;
         oldest = work;
     }
-    while (*list)
-        list = &(*list)->next;
-    *list = oldest;
+    while (oldest) {
+        struct shmemi_stream_work *work = oldest;
+        oldest = work->next;
+        add(list, work);
+    }
 }
 
 /* Pause while no work item can be advanced. It sleeps rather than yields: a thread of the program that waits for its
@@ -212,6 +252,42 @@ static void hand_over(struct shmemi_stream_work *work)
     pthread_mutex_unlock(&agent.lock);
 }
 
+/* Without room, and where the stream cannot copy, it waits. */
+static int begin_turn(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
+{
+    struct shmemi_stream_transfer *transfer = &work->transfer;
+    int rc = -ENOTSUP;
+    if (work->room)
+        rc = work->kind->turn_begin_with_copy(stream, work->room, &transfer->local, transfer->nbytes, &work->turn);
+    if (!rc)
+        transfer->local = shmemi_place_host(work->room);
+    return rc == -ENOTSUP ? work->kind->turn_begin(stream, &work->turn) : rc;
+}
+
+static int give_up(struct shmemi_stream_work *work, int rc)
+{
+    free_work(work);
+    return rc;
+}
+
+static int enqueue(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
+{
+    int rc = begin_turn(stream, work);
+    if (rc)
+        return give_up(work, rc);
+    hand_over(work);
+    return 0;
+}
+
+/* Threads may share a stream: the line is in the stream's order. */
+static int enqueue_in_line(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
+{
+    pthread_mutex_lock(&agent.order);
+    int rc = enqueue(stream, work);
+    pthread_mutex_unlock(&agent.order);
+    return rc;
+}
+
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work)
 {
     int rc = shmemi_stream_refuse_recording(stream);
@@ -225,16 +301,13 @@ int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct sh
     *copy = *work;
     copy->kind = stream->memory->streams;
     copy->has_come = false;
+    copy->line = stream->is_in_order ? stream->handle : NULL;
     rc = start_once();
     if (!rc && copy->sends)
         atomic_fetch_add(&sends_of(copy)->posted, 1);
-    if (!rc)
-        rc = copy->kind->turn_begin(stream, &copy->turn);
-    if (!rc)
-        hand_over(copy);
-    else
-        free(copy);
-    return rc;
+    if (!rc && copy->line)
+        return enqueue_in_line(stream, copy);
+    return rc ? give_up(copy, rc) : enqueue(stream, copy);
 }
 
 bool shmemi_stream_agent_sends_to(int pe)

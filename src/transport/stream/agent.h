@@ -17,18 +17,22 @@ struct shmemi_stream_work {
     int round;
     bool completes; /* the barrier begins with a quiet */
     bool sends;     /* it transfers data that a later quiet must complete */
+    void *room;     /* in the outbox, to which the stream copies the source of the transfer; NULL: the stream waits */
 
     /* Private to the agent. */
     const struct shmemi_streams *kind;
     void *turn;
     bool has_come;
+    const void *line;                         /* the stream, if it works in order: its work items form a line */
+    struct shmemi_stream_work *behind, *last; /* of the line; last: known to the first of it */
     struct shmemi_stream_work *next;
 };
 
 /* The context of the agent's operations; for advance only. */
 extern struct shmemi_context shmemi_stream_context;
 
-/* Make the stream wait, from here on, until the agent has done the work item, which is copied. */
+/* Make the stream wait, from here on, until the agent has done the work item, which is copied. With room it only copies
+ * the source there; the agent gives the room back. */
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work);
 
 /* Is any posted work item that sends to this PE (or to any) still incomplete? */

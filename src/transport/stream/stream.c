@@ -9,6 +9,7 @@
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
 #include "transport/stream/agent.h"
+#include "transport/stream/outbox.h"
 #include "transport/ucx/ucx.h"
 #include "transport/drivers/table.h"
 
@@ -155,6 +156,17 @@ static int do_quiet(struct shmemi_stream_work *work)
     return shmemi_stream_agent_quiet();
 }
 
+/* Post a work item with a put, which may be empty. If the data go through host memory anyway, the stream need not wait:
+ * it copies them there itself. */
+static int post_put(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
+{
+    const struct shmemi_stream_transfer *put = &work->transfer;
+    if (stream->memory->streams->turn_begin_with_copy && put->nbytes && put->nbytes <= SHMEMI_OUTBOX_LONGEST &&
+        put->local.memory == stream->memory && !put->view->driver->is_direct)
+        work->room = shmemi_outbox_take(stream->memory, put->nbytes);
+    return shmemi_stream_agent_post(stream, work);
+}
+
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put)
@@ -166,8 +178,7 @@ int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_st
         shmemi_measure_enqueued(put->view, put->offset, put->nbytes, begin);
     if (rc != -ENOTSUP)
         return rc;
-    return shmemi_stream_agent_post(stream,
-                                    &(struct shmemi_stream_work){.advance = do_put, .transfer = *put, .sends = true});
+    return post_put(stream, &(struct shmemi_stream_work){.advance = do_put, .transfer = *put, .sends = true});
 }
 
 int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get)
@@ -230,7 +241,7 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
         if (rc != -ENOTSUP)
             return rc;
     }
-    return shmemi_stream_agent_post(stream, &work);
+    return post_put(stream, &work);
 }
 
 int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal)
@@ -272,6 +283,7 @@ void shmemi_streams_close(void)
 {
     shmemi_stream_agent_close();
     shmemi_stream_barriers_close();
+    shmemi_outbox_close();
     for (int type = 0; type < SHMEMI_MEMTYPES; type++)
         atomic_store(&is_used[type], false);
 }
