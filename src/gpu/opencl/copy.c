@@ -10,7 +10,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BOUNCE_BYTES = 4 << 20 }; /* host memory through which a copy goes that the device cannot do alone */
+enum {
+    BOUNCE_BYTES = 4 << 20, /* host memory through which a copy goes that the device cannot do alone */
+    SMALL_BYTES = 16 << 10, /* up to which the driver takes what is written with the command */
+};
 
 /* One end of a copy: host memory, or an offset into a buffer. */
 struct end {
@@ -163,6 +166,35 @@ static cl_int enqueue_rectangle(const struct command *command, const struct end 
                                              event_p);
 }
 
+static cl_int enqueue_shape(const struct command *command, const struct end *device, size_t device_pitch, char *host,
+                            size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+{
+    cl_int status = shape->rows == 1
+                        ? enqueue_bytes(command, device, host, shape->width, event_p == NULL, event_p)
+                        : enqueue_rectangle(command, device, device_pitch, host, host_pitch, shape, event_p);
+    if (status == CL_INVALID_VALUE && shape->rows > 1)
+        status = enqueue_rows(command, *device, device_pitch, host, host_pitch, shape, event_p);
+    return status;
+}
+
+/* Is it quicker to start a copy and to wait for its event than to leave the wait to the call? Measured with NVIDIA's
+ * driver on an H100, up to 64 KiB: 7.3 to 8.2 us instead of 8.6 to 9.6. Not so for pageable memory, where the driver
+ * reads what was started 40 us later. */
+static bool is_quicker_by_event(enum shmemi_opencl_direction direction, const char *host,
+                                const struct shmemi_shape *shape)
+{
+    return shape->rows == 1 && ((direction == SHMEMI_OPENCL_WRITE && shape->width <= SMALL_BYTES) ||
+                                shmemi_opencl_pinning.is_pinned(host, shape->width));
+}
+
+/* Wait for an event and release it. */
+static int finish_event(cl_event event)
+{
+    int rc = shmemi_opencl_check(cl->clWaitForEvents(1, &event), "clWaitForEvents");
+    cl->clReleaseEvent(event);
+    return rc;
+}
+
 static int enqueue(enum shmemi_opencl_direction direction, const struct end *device, size_t device_pitch, char *host,
                    size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
 {
@@ -170,13 +202,12 @@ static int enqueue(enum shmemi_opencl_direction direction, const struct end *dev
         [SHMEMI_OPENCL_WRITE] = {"clEnqueueWriteBuffer", "clEnqueueWriteBufferRect"},
         [SHMEMI_OPENCL_READ] = {"clEnqueueReadBuffer", "clEnqueueReadBufferRect"},
     };
+    cl_event own = NULL;
+    cl_event *started_p = event_p || !is_quicker_by_event(direction, host, shape) ? event_p : &own;
     struct command command = begin_command(direction, device, device_pitch, shape);
-    cl_int status = shape->rows == 1
-                        ? enqueue_bytes(&command, device, host, shape->width, event_p == NULL, event_p)
-                        : enqueue_rectangle(&command, device, device_pitch, host, host_pitch, shape, event_p);
-    if (status == CL_INVALID_VALUE && shape->rows > 1)
-        status = enqueue_rows(&command, *device, device_pitch, host, host_pitch, shape, event_p);
-    return shmemi_opencl_check(end_command(&command, status, event_p), calls[direction][shape->rows > 1]);
+    cl_int status = enqueue_shape(&command, device, device_pitch, host, host_pitch, shape, started_p);
+    int rc = shmemi_opencl_check(end_command(&command, status, event_p), calls[direction][shape->rows > 1]);
+    return own && !rc ? finish_event(own) : rc;
 }
 
 static int enqueue_write(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
@@ -189,14 +220,6 @@ static int enqueue_read(const struct end *dest, const struct end *source, const 
                         cl_event *event_p)
 {
     return enqueue(SHMEMI_OPENCL_READ, source, shape->source_pitch, dest->pointer, shape->dest_pitch, shape, event_p);
-}
-
-/* Wait for an event and release it. */
-static int finish_event(cl_event event)
-{
-    int rc = shmemi_opencl_check(cl->clWaitForEvents(1, &event), "clWaitForEvents");
-    cl->clReleaseEvent(event);
-    return rc;
 }
 
 /* ---- Between two buffers ----------------------------------------------------------------------------------------- */
