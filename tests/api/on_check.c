@@ -283,6 +283,30 @@ static void check_changing_source(int lane, size_t nbytes, int n)
     shmem_barrier_all();
 }
 
+/* A signal comes after the put before it, although the lane goes on as soon as the source has been read. The CPU looks at
+ * the word itself, to see the data no later than it must. */
+static void check_signal_after_put(int lane)
+{
+    enum { PUTS = 400, BLOCK = 4096 };
+    clear();
+    memset(heap_target, 0, PUTS * BLOCK);
+    shmem_barrier_all();
+    for (int i = 1; i <= PUTS; i++) {
+        on_fill(lane, ON_DATA, (uint32_t)(i * 10 + me), BLOCK / 4);
+        on->put(lane, heap_target + (size_t)(i - 1) * BLOCK, map + ON_DATA, BLOCK, next);
+        on->signal_op(lane, heap_words, (uint64_t)i, SHMEM_SIGNAL_SET, next);
+    }
+    for (uint64_t seen = 0, now; seen < PUTS; seen = now) {
+        while ((now = __atomic_load_n(heap_words, __ATOMIC_ACQUIRE)) == seen)
+            continue;
+        const uint32_t *block = (const uint32_t *)(heap_target + (now - 1) * BLOCK);
+        CHECK_THAT(block[BLOCK / 4 - 1] == (uint32_t)now * 10 + (uint32_t)previous, "signal %llu came before its data",
+                   (unsigned long long)now);
+    }
+    on_finish(lane);
+    shmem_barrier_all();
+}
+
 /* ---- Barriers ---------------------------------------------------------------------------------------------------- */
 
 /* After the barrier each PE's word is on all PEs; a second one lets all read it before the next round. */
@@ -396,6 +420,7 @@ char *on_check(const struct on_ops *ops)
     STEP(check_transfers(8));
     STEP(check_transfers(4099));
     STEP(check_transfers(1 << 20));
+    STEP(check_signal_after_put(0));
     STEP(check_changing_source(0, 4096, 30));
     STEP(check_changing_source(1, 256 << 10, 80));
     STEP(check_barriers(0));
