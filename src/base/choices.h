@@ -31,6 +31,10 @@
     CHOICE(SHMEMI_YIELD_NEVER, "0")                                                                                    \
     CHOICE(SHMEMI_YIELD_ALWAYS, "1")
 
+#define SHMEMI_THREAD_CORES_CHOICES(CHOICE)                                                                            \
+    CHOICE(SHMEMI_THREAD_CORES_AUTO, "auto")                                                                           \
+    CHOICE(SHMEMI_THREAD_CORES_BOUND, "bound")
+
 #define SHMEMI_STRICT_CHOICES(CHOICE)                                                                                  \
     CHOICE(SHMEMI_STRICT_NEVER, "0")                                                                                   \
     CHOICE(SHMEMI_STRICT_ALWAYS, "1")                                                                                  \
@@ -51,6 +55,7 @@ enum shmemi_log_level { SHMEMI_LOG_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_gpu_route { SHMEMI_ROUTE_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_bootstrap_choice { SHMEMI_BOOTSTRAP_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_yield_choice { SHMEMI_YIELD_CHOICES(SHMEMI_CHOICE_VALUE) };
+enum shmemi_thread_cores_choice { SHMEMI_THREAD_CORES_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_strict_choice { SHMEMI_STRICT_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_stream_put_choice { SHMEMI_STREAM_PUT_CHOICES(SHMEMI_CHOICE_VALUE) };
 enum shmemi_opencl_copy_choice { SHMEMI_OPENCL_COPY_CHOICES(SHMEMI_CHOICE_VALUE) };

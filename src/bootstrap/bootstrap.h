@@ -20,6 +20,8 @@ struct shmemi_bootstrap {
     int (*nodes)(int *node_of);
     /* The name of a node's host, after nodes. */
     const char *(*host_name)(int node);
+    /* What the launcher has bound this PE to, as a text for shmemi_cpus_from_list; NULL: not known. May be NULL itself. */
+    const char *(*binding)(void);
     /* Publish bytes under a key, for all PEs to get after the next fence. */
     int (*put)(const char *key, const void *value, size_t size);
     int (*fence)(void);

@@ -36,6 +36,18 @@ static int split_nodes(int n_pes, size_t node_size)
     return rc;
 }
 
+static void collect_host(void)
+{
+    struct shmemi_job *job = &shmemi_job;
+    job->host_rank = job->host_n_pes = 0;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        if (host_of[pe] != host_of[job->pe])
+            continue;
+        job->host_rank += pe < job->pe;
+        job->host_n_pes++;
+    }
+}
+
 static void collect_node(void)
 {
     struct shmemi_job *job = &shmemi_job;
@@ -50,6 +62,7 @@ static void collect_node(void)
             job->node_rank = job->node_n_pes;
         node_pes[job->node_n_pes++] = pe;
     }
+    collect_host();
     job->node_pes = node_pes;
     job->leaders = leaders;
     job->node_of = node_of;
@@ -96,6 +109,7 @@ static int n_busy_threads(void)
 int shmemi_job_form_nodes(void)
 {
     shmemi_cores_open(n_busy_threads());
+    shmemi_binding_read(&shmemi_job.binding);
     int rc = shmemi_settings.node_size ? split_nodes(shmemi_job.n_pes, shmemi_settings.node_size) : 0;
     if (!rc)
         collect_node();
@@ -115,7 +129,19 @@ void shmemi_job_close(void)
 struct card {
     struct shmemi_key key; /* of PE 0 only */
     uint64_t socket;
+    uint64_t machine; /* machine_name */
 };
+
+/* Hosts that are made of one machine have the same variable in their environment (scripts/vhosts). 0: there is none. */
+static uint64_t machine_name(void)
+{
+    enum { START = 5381, FACTOR = 33 };
+    const char *text = getenv("MAPSHMEM_MACHINE");
+    uint64_t hash = text && *text ? START : 0;
+    while (text && *text)
+        hash = hash * FACTOR + (unsigned char)*text++;
+    return hash;
+}
 
 /* Each generation of the job has a key, and a name for it of its own: launchers keep what was published. */
 static void card_name(char *name, size_t size)
@@ -123,11 +149,38 @@ static void card_name(char *name, size_t size)
     snprintf(name, size, "mapshmem-job-%u", shmemi_job.generation);
 }
 
+static void binding_name(char *name, size_t size)
+{
+    snprintf(name, size, "mapshmem-binding-%u", shmemi_job.generation);
+}
+
+/* The PEs of a node see each other's bindings in its segment; those of other nodes that are played on this host need
+ * them as well. */
+static int publish_binding(void)
+{
+    char name[64];
+    binding_name(name, sizeof name);
+    return shmemi_settings.node_size
+               ? shmemi_bootstrap->put(name, &shmemi_job.binding.own, sizeof shmemi_job.binding.own)
+               : 0;
+}
+
+int shmemi_job_binding_of(int pe, cpu_set_t *cpus)
+{
+    char name[64];
+    size_t size = sizeof *cpus;
+    binding_name(name, sizeof name);
+    int rc = shmemi_settings.node_size ? shmemi_bootstrap->get(pe, name, cpus, &size) : -ENOENT;
+    return rc || size == sizeof *cpus ? rc : -EPROTO;
+}
+
 int shmemi_job_publish(uint64_t socket, bool has_failed)
 {
     char name[64];
-    struct card card = {.socket = has_failed ? 0 : socket};
+    struct card card = {.socket = has_failed ? 0 : socket, .machine = machine_name()};
     int rc = shmemi_job.pe == 0 ? shmemi_key_make(&shmemi_job.key) : 0;
+    if (!rc && shmemi_job.n_pes > 1 && !has_failed)
+        rc = publish_binding();
     if (rc || shmemi_job.n_pes == 1 || (shmemi_job.pe && shmemi_job.node_rank && !has_failed))
         return rc;
     if (shmemi_job.pe == 0)
@@ -148,14 +201,36 @@ static int read_card(int pe, struct card *card)
     return -EPROTO;
 }
 
+/* Count the PEs of the nodes that are on this machine. */
+static int learn_machine(void)
+{
+    struct shmemi_job *job = &shmemi_job;
+    struct card card;
+    int rc = 0;
+    job->machine_rank = job->host_rank;
+    job->machine_n_pes = job->host_n_pes;
+    if (!machine_name() || job->n_nodes == 1)
+        return 0;
+    job->machine_rank = job->machine_n_pes = 0;
+    for (int node = 0; !rc && node < job->n_nodes; node++) {
+        rc = read_card(leaders[node], &card);
+        for (int pe = 0; !rc && card.machine == machine_name() && pe < job->n_pes; pe++) {
+            job->machine_rank += node_of[pe] == node && pe < job->pe;
+            job->machine_n_pes += node_of[pe] == node;
+        }
+    }
+    return rc;
+}
+
 int shmemi_job_learn(uint64_t *socket_p)
 {
     struct card card;
     const int lowest = shmemi_job.node_pes[0];
     *socket_p = 0;
-    if (shmemi_job.pe == 0)
-        return 0;
-    int rc = read_card(0, &card);
+    int rc = learn_machine();
+    if (rc || shmemi_job.pe == 0)
+        return rc;
+    rc = read_card(0, &card);
     if (rc)
         return rc;
     shmemi_job.key = card.key;

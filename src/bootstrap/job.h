@@ -5,6 +5,7 @@
 #ifndef SHMEMI_JOB_H
 #define SHMEMI_JOB_H
 
+#include "bootstrap/binding.h"
 #include "bootstrap/key.h"
 
 #include <stddef.h>
@@ -17,10 +18,15 @@ struct shmemi_job {
     int n_nodes;
     int node_rank; /* number of this PE among those of its node */
     int node_n_pes;
-    const int *node_pes;   /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
-    const int *leaders;    /* lowest PE of each node, by node number */
-    const int *node_of;    /* node number of each PE */
-    const int *host_of;    /* number of each PE's host, which SHMEM_NODE_SIZE does not split */
+    const int *node_pes; /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
+    const int *leaders;  /* lowest PE of each node, by node number */
+    const int *node_of;  /* node number of each PE */
+    const int *host_of;  /* number of each PE's host, which SHMEM_NODE_SIZE does not split */
+    int host_rank;       /* number of this PE among those of its host */
+    int host_n_pes;
+    int machine_rank; /* the same for the machine, of which several hosts may be made (MAPSHMEM_MACHINE) */
+    int machine_n_pes;
+    struct shmemi_binding binding;
     struct shmemi_key key; /* known to the PEs of this job only: messages carry it */
     unsigned generation;   /* how many times this process has initialised */
 };
@@ -34,10 +40,14 @@ int shmemi_job_form_nodes(void);
 void shmemi_job_close(void);
 
 /* What the PEs tell each other through the launcher. Before its fence the lowest PE of each node publishes the number of
- * the socket that hands out the node's memory, and PE 0 the job's key; a PE that cannot start publishes 0, whichever it
- * is. After the fence each PE learns the key, and the number that the lowest PE of its node has published. */
+ * the socket that hands out the node's memory and the name of its machine, and PE 0 the job's key; a PE that cannot
+ * start publishes 0, whichever it is. After the fence each PE learns the key, and the number that the lowest PE of its
+ * node has published; a PE whose machine has a name, also which of the other nodes are on it. */
 int shmemi_job_publish(uint64_t socket, bool has_failed);
 int shmemi_job_learn(uint64_t *socket_p);
+
+/* What a PE of this host, on another node, is bound to. 0 or -errno. */
+int shmemi_job_binding_of(int pe, cpu_set_t *cpus);
 
 /* The name of the host on which a PE runs. */
 const char *shmemi_job_host_name(int pe);

@@ -283,6 +283,23 @@ static const char *pmix_host_name(int node)
     return hosts.names[node];
 }
 
+/* The launcher's own knowledge, which needs no other PE. */
+static const char *pmix_binding(void)
+{
+    static char text[4096];
+    pmix_info_t at_once;
+    pmix_value_t *value = NULL;
+    bool yes = true;
+    PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    if (PMIx_Get(&self, PMIX_CPUSET, &at_once, 1, &value) != PMIX_SUCCESS)
+        return NULL;
+    const bool is_text = value->type == PMIX_STRING && value->data.string;
+    if (is_text)
+        snprintf(text, sizeof text, "%s", value->data.string);
+    PMIX_VALUE_RELEASE(value);
+    return is_text ? text : NULL;
+}
+
 static int pmix_put(const char *key, const void *bytes, size_t size)
 {
     pmix_value_t value;
@@ -453,6 +470,7 @@ const struct shmemi_bootstrap shmemi_bootstrap_pmix = {
     .close = pmix_close,
     .nodes = pmix_nodes,
     .host_name = pmix_host_name,
+    .binding = pmix_binding,
     .put = pmix_put,
     .fence = pmix_fence,
     .get = pmix_get,

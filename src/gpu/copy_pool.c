@@ -85,7 +85,7 @@ static unsigned choose_threads(const struct shmemi_memory *memory, int device, s
     if (!shmemi_settings.copy_chunk)
         return 0;
     if (device < 0 && memory->device_count() > 0)
-        device = shmemi_placement_device(memory->type, shmemi_memory_node_rank, shmemi_memory_node_pes);
+        device = shmemi_placement_device(memory->type);
     shmemi_placement_copy_cores(memory, device, cores);
     unsigned threads = shmemi_settings.copy_threads ? shmemi_settings.copy_threads : cores->share;
     return threads < SHMEMI_COPY_THREADS_MAX ? threads : SHMEMI_COPY_THREADS_MAX;

@@ -377,9 +377,9 @@ void shmemi_memory_discover(void);
 void shmemi_memory_pin(void *address, size_t size);
 void shmemi_memory_unpin(void *address, size_t size);
 
-/* PEs among which the cores and devices of this machine are divided, at least 1, and this one's number. Set at
- * start. */
-extern int shmemi_memory_node_pes, shmemi_memory_node_rank;
+/* PEs among which the cores and devices of this machine are divided, at least 1, and this one's number: those of all
+ * nodes that are played on it. Set at start. */
+extern int shmemi_memory_machine_pes, shmemi_memory_machine_rank;
 
 /* By type: how many PEs use the device that this PE has mapped memory of, at least 1. Set by shmmap. */
 extern int shmemi_memory_sharers[SHMEMI_MEMTYPES];

@@ -7,6 +7,7 @@
 #include "gpu/placement.h"
 
 #include "gpu/memory.h"
+#include "gpu/thread_cores.h"
 
 #include <hwloc.h>
 #include <hwloc/glibc-sched.h>
@@ -56,33 +57,43 @@ static int load_topology(hwloc_topology_t *topology_p)
     return -1;
 }
 
-static void locate(const struct shmemi_memory *memory, struct device *device, int count)
+int shmemi_placement_choose(const int *first_core, int count, int rank, int n_pes)
+{
+    struct device *device = malloc((size_t)count * sizeof *device);
+    if (!device)
+        return 0;
+    for (int i = 0; i < count; i++)
+        device[i] = (struct device){i, first_core[i]};
+    qsort(device, (size_t)count, sizeof *device, by_core);
+    const int index = device[(long)rank * count / n_pes].index;
+    free(device);
+    return index;
+}
+
+static void locate(const struct shmemi_memory *memory, int *first_core, int count)
 {
     hwloc_topology_t topology;
     for (int i = 0; i < count; i++)
-        device[i] = (struct device){i, INT_MAX};
+        first_core[i] = INT_MAX;
     if (load_topology(&topology))
         return;
     for (int i = 0; i < count; i++)
-        device[i].first_core = first_core_near(topology, memory, i);
+        first_core[i] = first_core_near(topology, memory, i);
     hwloc_topology_destroy(topology);
-    qsort(device, (size_t)count, sizeof *device, by_core);
 }
 
-int shmemi_placement_device(int type, int node_rank, int node_n_pes)
+int shmemi_placement_device(int type)
 {
     const struct shmemi_memory *memory = shmemi_memory_of_type(type);
     int count = memory ? memory->device_count() : 0;
-    if (count <= 0)
+    if (count <= 1)
+        return count == 1 ? 0 : -1;
+    int *first_core = malloc((size_t)count * sizeof *first_core);
+    if (!first_core)
         return -1;
-    if (count == 1)
-        return 0;
-    struct device *device = malloc((size_t)count * sizeof *device);
-    if (!device)
-        return -1;
-    locate(memory, device, count);
-    int index = device[(long)node_rank * count / node_n_pes].index;
-    free(device);
+    locate(memory, first_core, count);
+    int index = shmemi_placement_choose(first_core, count, shmemi_memory_machine_rank, shmemi_memory_machine_pes);
+    free(first_core);
     return index;
 }
 
@@ -98,13 +109,17 @@ static int cores_in(hwloc_topology_t topology, hwloc_const_cpuset_t cpus)
     return count > 0 ? count : hwloc_bitmap_weight(cpus);
 }
 
-/* The processors that the threads may use: those allowed, but not outside of a binding to several cores. */
+/* Cores that no PE has; where they are fewer than useful, or unknown, those of the PE as well. Nothing breaks out of
+ * what this process is confined to. */
 static void usable_cpus(hwloc_topology_t topology, hwloc_cpuset_t cpus)
 {
     hwloc_cpuset_t bound = hwloc_bitmap_alloc();
-    hwloc_bitmap_copy(cpus, hwloc_topology_get_allowed_cpuset(topology));
-    if (bound && !hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) && cores_in(topology, bound) > 1)
-        hwloc_bitmap_and(cpus, cpus, bound);
+    if (shmemi_threads_are_apart())
+        hwloc_cpuset_from_glibc_sched_affinity(topology, cpus, &shmemi_thread_cores.free,
+                                               sizeof shmemi_thread_cores.free);
+    hwloc_bitmap_and(cpus, cpus, hwloc_topology_get_allowed_cpuset(topology));
+    if (bound && !hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) && cores_in(topology, cpus) < THREADS_USEFUL)
+        hwloc_bitmap_or(cpus, cpus, bound);
     hwloc_bitmap_free(bound);
 }
 
@@ -114,7 +129,8 @@ static void choose_cores(hwloc_topology_t topology, hwloc_const_cpuset_t near, s
     if (!cpus)
         return;
     usable_cpus(topology, cpus);
-    int all = cores_in(topology, hwloc_topology_get_allowed_cpuset(topology)) / shmemi_memory_node_pes;
+    hwloc_const_cpuset_t shared = shmemi_threads_are_apart() ? cpus : hwloc_topology_get_allowed_cpuset(topology);
+    int all = cores_in(topology, shared) / shmemi_memory_machine_pes;
     if (near && hwloc_bitmap_intersects(cpus, near))
         hwloc_bitmap_and(cpus, cpus, near);
     int share = cores_in(topology, cpus) < all ? cores_in(topology, cpus) : all;

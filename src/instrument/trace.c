@@ -200,6 +200,18 @@ void shmemi_trace_span(const char *name, const char *category, uint64_t begin, u
     end_record();
 }
 
+void shmemi_trace_label(const char *label)
+{
+    if (!atomic_load_explicit(&trace.is_open, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&trace.lock);
+    begin_event("M", "process_labels", 0);
+    put_text(",\"args\":{\"labels\":\"");
+    put_text(label);
+    put_text("\"}}");
+    end_record();
+}
+
 static void put_request_end(const struct shmemi_trace_transfer *request, const char *phase, uint64_t number,
                             uint64_t at)
 {

@@ -40,6 +40,9 @@ void shmemi_trace_rest(void);
 /* Name this thread. `name` is not copied and must stay valid. */
 void shmemi_trace_name_thread(const char *name);
 
+/* Something about this PE that viewers show beside its name: at most 300 bytes, without quotes and backslashes. */
+void shmemi_trace_label(const char *label);
+
 void shmemi_trace_transfer(const struct shmemi_trace_transfer *transfer);
 void shmemi_trace_served(const struct shmemi_trace_transfer *request);
 void shmemi_trace_span(const char *name, const char *category, uint64_t begin, uint64_t end);

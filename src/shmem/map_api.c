@@ -75,5 +75,5 @@ SHMEMI_EXPORT int shmemx_kernels_may_wait(int type)
 SHMEMI_EXPORT int shmemx_my_device(int type)
 {
     shmemi_require_init("shmemx_my_device");
-    return shmemi_placement_device(type, shmemi_job.node_rank, shmemi_job.node_n_pes);
+    return shmemi_placement_device(type);
 }

@@ -55,8 +55,8 @@ const char *shmemx_strerror(void);
  * "naive", "local"), or NULL if addr is not symmetric. */
 const char *shmemx_route(const void *addr, int pe);
 
-/* Index of the device that this PE should use: the PEs of a node are spread over its devices, nearest first. For
- * OSHM_MEMTYPE_CUDA it is a CUDA ordinal; for OSHM_MEMTYPE_OPENCL an index into the devices of all platforms in the
+/* Index of the device that this PE should use: the PEs of a machine, whatever nodes SHMEM_NODE_SIZE makes of them, are
+ * spread over its devices, nearest first. For OSHM_MEMTYPE_CUDA it is a CUDA ordinal; for OSHM_MEMTYPE_OPENCL an index into the devices of all platforms in the
  * order in which OpenCL lists them, GPUs only if there are any. -1 if there is no device. */
 int shmemx_my_device(int type);
 

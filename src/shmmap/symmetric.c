@@ -254,8 +254,8 @@ static int agree_on_window(void)
 
 int shmemi_symmetric_open(void)
 {
-    shmemi_memory_node_pes = shmemi_job.node_n_pes;
-    shmemi_memory_node_rank = shmemi_job.node_rank;
+    shmemi_memory_machine_pes = shmemi_job.machine_n_pes;
+    shmemi_memory_machine_rank = shmemi_job.machine_rank;
     shmemi_memory_discover();
     int rc = open_heap();
     if (rc)

@@ -10,6 +10,7 @@
 #include "shmem/shmemx.h"
 #include "transport/drivers/table.h"
 #include "transport/routes.h"
+#include "transport/threads.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,10 +21,11 @@
 
 enum { OBJECT_BYTES = 4096, FIRST_GPU_TYPE = SHMEMI_MEMTYPE_HOST + 1 };
 
-static const char usage[] = "usage: oshinfo [--settings | --settings-page | --routes | --version]\n"
+static const char usage[] = "usage: oshinfo [--settings | --settings-page | --routes | --threads | --version]\n"
                             "  --settings       only the settings\n"
                             "  --settings-page  the settings as a page in Markdown, doc/settings.md\n"
-                            "  --routes         only the routes between the PEs; run it under oshrun -n N\n";
+                            "  --routes         only the routes between the PEs; run it under oshrun -n N\n"
+                            "  --threads        only where the PEs and the library's threads run, under oshrun -n N\n";
 
 static void print_version(void)
 {
@@ -65,6 +67,32 @@ static void print_table(void)
     }
     printf("\n");
     fflush(stdout);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+/* Collective; PE 0 prints. */
+static void print_threads(void)
+{
+    enum { LINE_BYTES = 320, PES_MAX = 16 };
+    char line[LINE_BYTES];
+    char *mine = shmem_malloc(LINE_BYTES);
+    if (!mine)
+        return;
+    shmemi_threads_describe(mine, LINE_BYTES);
+    shmem_barrier_all();
+    if (shmem_my_pe() == 0) {
+        printf("\nthe library's threads:\n");
+        for (int pe = 0; pe < shmem_n_pes() && pe < PES_MAX; pe++) {
+            shmem_getmem(line, mine, LINE_BYTES, pe);
+            printf("%6d %s\n", pe, line);
+        }
+        if (shmem_n_pes() > PES_MAX)
+            printf("  and %d other PEs\n", shmem_n_pes() - PES_MAX);
+        fflush(stdout);
+    }
+    shmem_barrier_all();
+    shmem_free(mine);
 }
 
 /* ---- Tables of routes -------------------------------------------------------------------------------------------- */
@@ -299,7 +327,8 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     const bool all = !*what, routes = !strcmp(what, "--routes"), settings = !strcmp(what, "--settings");
     const bool page = !strcmp(what, "--settings-page"), version = !strcmp(what, "--version");
-    if (argc > 2 || !(all || routes || settings || page || version)) {
+    const bool threads = !strcmp(what, "--threads");
+    if (argc > 2 || !(all || routes || settings || page || threads || version)) {
         fputs(usage, stderr);
         return strcmp(what, "--help") ? 2 : 0;
     }
@@ -317,6 +346,8 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     shmem_barrier_all();
+    if (all || threads)
+        print_threads();
     if (all || routes)
         print_routes();
     shmem_finalize();

@@ -64,8 +64,9 @@ static void lay_out(size_t heap_size)
     node->heap_size = heap_size;
     size_t sets = shmemi_job.n_nodes > 1 ? 2 : 1;
     node->staging_size = sets * shmemi_settings.staging_slots * round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
-    node->staging_offset = round_up(
-        sizeof(struct shmemi_node_header) + n * (sizeof(struct shmemi_control) + SHMEMI_RECORD_BYTES), PAGE_ALIGNMENT);
+    node->staging_offset = round_up(sizeof(struct shmemi_node_header) +
+                                        n * (sizeof(struct shmemi_control) + SHMEMI_RECORD_BYTES + sizeof(cpu_set_t)),
+                                    PAGE_ALIGNMENT);
     node->heap_offset = round_up(node->staging_offset + n * node->staging_size, HEAP_ALIGNMENT);
     node->size = node->heap_offset + n * heap_size;
 }
@@ -161,6 +162,7 @@ int shmemi_node_join(uint64_t handout)
     if (is_lowest)
         prepare_header();
     prepare_control(shmemi_node_control(shmemi_job.node_rank));
+    *shmemi_node_binding(shmemi_job.node_rank) = shmemi_job.binding.own;
     shmemi_staging.chunk = round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
     shmemi_staging.slots = (unsigned)shmemi_settings.staging_slots;
     shmemi_staging.memory = shmemi_node_staging(shmemi_job.node_rank);

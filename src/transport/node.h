@@ -101,6 +101,12 @@ static inline char *shmemi_node_record(int node_rank)
     return (char *)shmemi_node_control(shmemi_job.node_n_pes) + (size_t)node_rank * SHMEMI_RECORD_BYTES;
 }
 
+/* What each PE is bound to; side by side for the same reason. There once the node was joined. */
+static inline cpu_set_t *shmemi_node_binding(int node_rank)
+{
+    return (cpu_set_t *)(void *)shmemi_node_record(shmemi_job.node_n_pes) + node_rank;
+}
+
 static inline char *shmemi_node_staging(int node_rank)
 {
     return (char *)shmemi_node.header + shmemi_node.staging_offset + (size_t)node_rank * shmemi_node.staging_size;

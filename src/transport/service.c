@@ -9,10 +9,11 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "instrument/trace.h"
+#include "gpu/thread_cores.h"
 #include "transport/doorbell.h"
 #include "transport/node.h"
 #include "transport/progress.h"
+#include "transport/threads.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -96,11 +97,21 @@ static void adopt(void)
     place.memory->addresses->make_current(&place);
 }
 
+/* Something is under way of which nothing tells the end. On the core of its PE, the thread must not spin meanwhile. */
+static void look_again_soon(void)
+{
+    static const struct timespec shortest = {.tv_nsec = 1}; /* the kernel adds its timer slack of 50 microseconds */
+    if (shmemi_threads_are_guests())
+        nanosleep(&shortest, NULL);
+    else
+        shmemi_yield();
+}
+
 static void *service_main(void *argument)
 {
     (void)argument;
     unsigned idle = 0, rounds = 0;
-    shmemi_trace_name_thread("service thread");
+    shmemi_threads_enter("service thread", "shmem-service");
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         adopt();
         unsigned done = shmemi_work(SHMEMI_TURN_OF_SERVICE);
@@ -108,8 +119,10 @@ static void *service_main(void *argument)
             shmemi_workers_sweep(); /* a busy thread never gets to the sweep after the sleep */
         if (done) {
             idle = 0;
-        } else if (++idle < IDLE_ROUNDS_BEFORE_SLEEP || shmemi_workers_sleep_ms() == 0) {
+        } else if (++idle < IDLE_ROUNDS_BEFORE_SLEEP) {
             shmemi_yield();
+        } else if (shmemi_workers_sleep_ms() == 0) {
+            look_again_soon();
         } else {
             sleep_until_event();
             shmemi_workers_sweep();

@@ -49,7 +49,7 @@ SHMEMI_EXPORT shmemx_deep_space_t shmemx_deep_space_create(const shmemx_deep_spa
         .is_asynchronous = attr->asynchronous,
     };
     if (!config.buffer && config.device == -1)
-        config.device = shmemi_placement_device(config.memory_type, shmemi_job.node_rank, shmemi_job.node_n_pes);
+        config.device = shmemi_placement_device(config.memory_type);
     return shmemi_space_open(&config, &space) ? NULL : (shmemx_deep_space_t)space;
 }
 

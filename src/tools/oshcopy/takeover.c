@@ -9,11 +9,13 @@
  * and buffers are not held while the stream is busy with something else, and kernels of other threads of the program do
  * not get between the pieces.
  */
+#define _GNU_SOURCE
 #include "tools/oshcopy/takeover.h"
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "gpu/cuda/context.h"
+#include "gpu/thread_cores.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,7 +41,21 @@ static int local_size(void)
         if (size > 0)
             return size;
     }
-    return 1;
+    return 0;
+}
+
+/* A process on one core under a launcher: it is the launcher that has bound it, and copies need more cores. Which of them
+ * other processes of the job have is not known. */
+static void leave_the_core(void)
+{
+    enum { CPUS_OF_A_CORE = 2 };
+    cpu_set_t bound;
+    if (!local_size() || shmemi_settings.thread_cores == SHMEMI_THREAD_CORES_BOUND ||
+        sched_getaffinity(0, sizeof bound, &bound) || CPU_COUNT(&bound) > CPUS_OF_A_CORE)
+        return;
+    shmemi_thread_cores.place = SHMEMI_THREADS_CLOSE;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        CPU_SET(cpu, &shmemi_thread_cores.free);
 }
 
 /* Settings of the library apply: SHMEM_COPY_THREADS, SHMEM_COPY_CHUNK. Whatever goes wrong is left to the driver, so
@@ -49,7 +65,8 @@ static void start(void)
     atomic_store(&is_started, true);
     shmemi_settings_preview();
     shmemi_log_hold(shmemi_log_level != SHMEMI_LOG_DEBUG);
-    shmemi_memory_node_pes = local_size();
+    shmemi_memory_machine_pes = local_size() ? local_size() : 1;
+    leave_the_core();
     is_usable = shmemi_settings.copy_chunk && shmemi_memory_of_type(SHMEMI_MEMTYPE_CUDA) != NULL;
 }
 

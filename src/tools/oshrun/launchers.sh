@@ -208,7 +208,18 @@ hydra_command() {
     if ! given '-bind-to*' '--bind-to*' '-map-by*' '--map-by*'; then
         to=$(binding)
         [ -z "$to" ] || command+=(-bind-to "${to%:*}")
+        tell_binding "${to%:*}"
     fi
+}
+
+# tell_binding TYPE: Hydra does not tell a PE that it has bound it. The PE must not take what a program such as taskset
+# does for it.
+tell_binding() {
+    unset MAPSHMEM_BOUND_TO
+    case ${program[0]##*/} in
+        taskset | numactl | hwloc-bind | chrt | sh | bash) ;;
+        *) [ "$1" != core ] || export MAPSHMEM_BOUND_TO=core ;;
+    esac
 }
 
 # direct_command: one PE, no launcher

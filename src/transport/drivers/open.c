@@ -11,6 +11,7 @@
 #include "transport/service.h"
 #include "transport/staged/owner.h"
 #include "transport/staged/slots.h"
+#include "transport/threads.h"
 #include "transport/ucx/ucx.h"
 
 #include <stddef.h>
@@ -48,6 +49,7 @@ int shmemi_transport_start(const struct shmemi_resolver *resolver)
     shmemi_slots_open();
     shmemi_arrivals_open(resolver);
     use_workers();
+    shmemi_threads_place();
     return shmemi_job.n_pes > 1 ? shmemi_service_start() : 0;
 }
 

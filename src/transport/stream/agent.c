@@ -9,14 +9,14 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
+#include "gpu/thread_cores.h"
 #include "transport/progress.h"
-#include "instrument/trace.h"
+#include "transport/threads.h"
 #include "transport/drivers/table.h"
 #include "transport/stream/outbox.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ static void take_posted(struct shmemi_stream_work **list)
 static void take_nap(unsigned *turns)
 {
     enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
-    const unsigned spins = shmemi_cores_are_shared() ? SPINS_ON_SHARED_CORES : SPINS;
+    const unsigned spins = shmemi_cores_are_shared() || shmemi_threads_are_guests() ? SPINS_ON_SHARED_CORES : SPINS;
     if (shmemi_work(SHMEMI_TURN_OF_WAITER)) {
         *turns = 0;
         return;
@@ -163,7 +163,7 @@ static void *agent_main(void *argument)
     struct shmemi_stream_work *list = NULL;
     unsigned turns = 0;
     (void)argument;
-    shmemi_trace_name_thread("stream agent");
+    shmemi_threads_enter("stream agent", "shmem-agent");
     pthread_mutex_lock(&agent.lock);
     while (!agent.stops) {
         take_posted(&list);
@@ -186,18 +186,6 @@ static void *agent_main(void *argument)
     return NULL;
 }
 
-/* If the launcher has bound the PE to a single core, the program's thread spins there while it waits for the stream, so
- * the agent may run on others. The kernel leaves out cores that the PE may not use at all. */
-static void use_any_core(pthread_attr_t *attributes)
-{
-    enum { CPUS_OF_A_CORE = 2 };
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) || CPU_COUNT(&cpus) > CPUS_OF_A_CORE)
-        return;
-    memset(&cpus, 0xff, sizeof cpus);
-    pthread_attr_setaffinity_np(attributes, sizeof cpus, &cpus);
-}
-
 static int make_sends(void)
 {
     struct sends *sends = calloc((size_t)shmemi_job.n_pes, sizeof *sends);
@@ -213,17 +201,11 @@ static int make_sends(void)
 static int start(void)
 {
     sigset_t all, before;
-    pthread_attr_t attributes;
     agent.stops = false;
-    pthread_attr_init(&attributes);
-    use_any_core(&attributes);
     sigfillset(&all); /* signals are handled by the program's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = shmemi_thread_create(&agent.thread, &attributes, agent_main, NULL);
-    if (rc == EINVAL) /* the PE may use none of these cores */
-        rc = shmemi_thread_create(&agent.thread, NULL, agent_main, NULL);
+    int rc = shmemi_thread_create(&agent.thread, NULL, agent_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
     if (rc)
         shmemi_error("the thread for operations in streams cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
     agent.runs = !rc;
