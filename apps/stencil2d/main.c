@@ -20,16 +20,14 @@ struct session {
     bool failed;
 };
 
-/* Tile i of this PE uses device I + i, counting on from the first after the last. I is the user's choice; else the
- * library's proposal or, with several tiles per PE, the device after those of the PEs before it on this node. */
+/* Tile i of this PE uses device I + i, counting on from the first after the last. I is the user's choice, else the
+ * library's proposal, which spreads the PEs of a machine over its devices. */
 static int first_device(const struct session *s)
 {
     int proposed;
 
     if (s->opt.device_index >= 0)
         return s->opt.device_index;
-    if (s->opt.gpus_per_pe > 1)
-        return shmem_team_my_pe(SHMEM_TEAM_SHARED) * s->opt.gpus_per_pe;
     proposed = shmemx_my_device(s->ops->memtype);
     return proposed < 0 ? 0 : proposed; /* device_open says what is wrong, if anything */
 }
