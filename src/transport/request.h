@@ -83,6 +83,7 @@ struct shmemi_arrival {
     void *payload; /* host memory: dense data of a PUT (u.data when inline), room for the answer of a GET or AMO */
     void (*settle)(struct shmemi_arrival *arrival, int status); /* status: 0 or -errno */
     void *link;                                                 /* private to the link */
+    bool is_followed;                                           /* the link has more requests, which come next */
     /* private to transport/staged/owner.c */
     struct shmemi_event event;
     struct shmemi_arrival *next;

@@ -7,30 +7,56 @@
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 
-/* Two FIFO queues of a get: requests sent but not answered, and copies from slots to dest under way. */
+#include <errno.h>
+#include <string.h>
+
+/* A get under way. A piece is first a request that has not been answered, then a copy from its slot to dest. Answers are
+ * taken in the order in which they come: over the network, one may overtake another. */
 struct asking {
+    struct shmemi_context *context;
+    const struct shmemi_view *view;
+    size_t offset;
     const struct shmemi_place *dest;
     const struct shmemi_shape *shape; /* of the whole */
-    struct {
+    struct shmemi_cutter cutter;
+    size_t most; /* bytes of a piece */
+    struct shmemi_piece next;
+    bool has_next; /* a piece is left to be asked for: next */
+    struct request {
         struct shmemi_piece piece;
         unsigned slot;
     } request[SHMEMI_STAGING_SLOTS_MAX];
-    unsigned head, count;
+    unsigned requests;
     struct {
         struct shmemi_event event;
         unsigned slot;
-    } landing[SHMEMI_STAGED_LOOKAHEAD];
+    } landing[SHMEMI_STAGED_LOOKAHEAD]; /* a ring, oldest first */
     unsigned first, landings;
+    int rc; /* the first error: nothing more is asked for */
 };
 
-static int finish_landing(struct asking *asking)
+static void note(struct asking *asking, int rc)
 {
+    if (!asking->rc)
+        asking->rc = rc;
+    if (rc)
+        asking->has_next = false;
+}
+
+/* Has the oldest copy to dest completed? Then free its slot. */
+static bool finish_landing(struct asking *asking)
+{
+    if (!asking->landings)
+        return false;
     struct shmemi_event *event = &asking->landing[asking->first].event;
-    int rc = event->memory->event_wait(event);
+    int rc = event->memory->event_test(event);
+    if (rc == -EAGAIN)
+        return false;
     shmemi_slot_free(asking->landing[asking->first].slot);
     asking->first = (asking->first + 1) % SHMEMI_STAGED_LOOKAHEAD;
     asking->landings--;
-    return rc;
+    note(asking, rc);
+    return true;
 }
 
 static int land(struct asking *asking, const struct shmemi_piece *piece, unsigned slot)
@@ -49,56 +75,78 @@ static int land(struct asking *asking, const struct shmemi_piece *piece, unsigne
     return 0;
 }
 
-/* Wait for the oldest answer and start to copy it to its destination. */
-static int take_oldest(const struct shmemi_view *view, struct asking *asking)
+/* Take a request that has been answered, the oldest first, off the list. */
+static bool take_answered(struct asking *asking, struct request *request_p)
 {
-    const struct shmemi_piece *piece = &asking->request[asking->head].piece;
-    unsigned slot = asking->request[asking->head].slot;
-    asking->head = (asking->head + 1) % SHMEMI_STAGING_SLOTS_MAX;
-    asking->count--;
-    int rc = shmemi_staged_wait(view, slot);
-    if (rc)
-        return rc;
-    if (asking->landings == SHMEMI_STAGED_LOOKAHEAD)
-        rc = finish_landing(asking);
-    int rc_land = land(asking, piece, slot);
-    return rc ? rc : rc_land;
+    unsigned i = 0;
+    while (i < asking->requests && !shmemi_slot_is_answered(asking->request[i].slot))
+        i++;
+    if (i == asking->requests)
+        return false;
+    *request_p = asking->request[i];
+    asking->requests--;
+    memmove(&asking->request[i], &asking->request[i + 1], (asking->requests - i) * sizeof asking->request[0]);
+    return true;
 }
 
-/* Claim a slot: its number, or -errno. While none is free, copy answers to their destination, which frees slots. */
-static int claim_for_answer(struct shmemi_context *context, const struct shmemi_view *view, struct asking *asking)
+/* Has an answer come, and may another copy begin? Then start to copy it to dest. */
+static bool land_next(struct asking *asking)
 {
-    unsigned spins = 0;
-    int slot = -1, rc = 0;
-    while (!rc && (slot = shmemi_slot_claim(context)) < 0) {
-        if (asking->landings)
-            rc = finish_landing(asking);
-        else if (asking->count)
-            rc = take_oldest(view, asking);
-        else
-            shmemi_progress(&spins);
-    }
-    return rc ? rc : slot;
+    struct request request;
+    if (asking->landings == SHMEMI_STAGED_LOOKAHEAD || !take_answered(asking, &request))
+        return false;
+    int rc = shmemi_staged_wait(asking->view, request.slot); /* does not wait: tells whether the owner has failed */
+    note(asking, rc ? rc : land(asking, &request.piece, request.slot));
+    return true;
 }
 
-static int ask_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_piece *piece, struct asking *asking)
+static int ask(struct asking *asking, unsigned slot)
 {
-    int rc = claim_for_answer(context, view, asking);
-    if (rc < 0)
-        return rc;
-    unsigned slot = (unsigned)rc;
-    struct shmemi_request request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_GET, offset, piece, asking->shape->source_pitch, slot);
-    rc = shmemi_staged_send(view, &request);
+    struct shmemi_request request = shmemi_staged_request(asking->view, SHMEMI_REQUEST_GET, asking->offset,
+                                                          &asking->next, asking->shape->source_pitch, slot);
+    int rc = shmemi_staged_send(asking->view, &request);
     if (rc) {
         shmemi_slot_free(slot);
         return rc;
     }
-    unsigned last = (asking->head + asking->count++) % SHMEMI_STAGING_SLOTS_MAX;
-    asking->request[last].piece = *piece;
-    asking->request[last].slot = slot;
+    asking->request[asking->requests++] = (struct request){asking->next, slot};
     return 0;
+}
+
+/* Is a slot free for the next piece? Then ask for it. */
+static bool ask_next(struct asking *asking)
+{
+    bool may_ask = asking->has_next && asking->requests + asking->landings < shmemi_staging.slots;
+    int slot = may_ask ? shmemi_slot_claim(asking->context) : -EAGAIN;
+    if (slot < 0)
+        return false;
+    int rc = ask(asking, (unsigned)slot);
+    asking->has_next = shmemi_cut(&asking->cutter, asking->most, &asking->next);
+    note(asking, rc);
+    return true;
+}
+
+static int get_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most)
+{
+    unsigned spins = 0;
+    struct asking asking = {
+        .context = context,
+        .view = view,
+        .offset = offset,
+        .dest = dest,
+        .shape = shape,
+        .cutter = {.width = shape->width, .rows = shape->rows},
+        .most = most,
+    };
+    asking.has_next = shmemi_cut(&asking.cutter, most, &asking.next);
+    while (asking.has_next || asking.requests || asking.landings) {
+        bool has_finished = finish_landing(&asking), has_landed = land_next(&asking), has_asked = ask_next(&asking);
+        if (has_finished || has_landed || has_asked)
+            spins = 0;
+        shmemi_progress(&spins);
+    }
+    return asking.rc;
 }
 
 /* The whole get fits one slot: one request, one blocking copy. */
@@ -126,19 +174,8 @@ static int get_whole(struct shmemi_context *context, const struct shmemi_view *v
 int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                 const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most)
 {
-    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
-    struct asking asking = {.dest = dest, .shape = shape};
-    struct shmemi_piece piece;
-    int rc = 0;
-    if (shape->width * shape->rows <= most)
-        return get_whole(context, view, offset, dest, shape);
-    while (!rc && shmemi_cut(&cutter, most, &piece))
-        rc = ask_piece(context, view, offset, &piece, &asking);
-    while (asking.count || asking.landings) {
-        int rc_take = asking.count ? take_oldest(view, &asking) : finish_landing(&asking);
-        rc = rc ? rc : rc_take;
-    }
-    return rc;
+    return shape->width * shape->rows <= most ? get_whole(context, view, offset, dest, shape)
+                                              : get_pieces(context, view, offset, dest, shape, most);
 }
 
 int shmemi_staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

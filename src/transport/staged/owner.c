@@ -126,7 +126,8 @@ static unsigned poll_copies(void)
 /* Is this a short copy with none under way before it? Then an event would take longer than the copy. */
 static bool is_done_at_once(const struct shmemi_arrival *arrival)
 {
-    return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !n_copies() && !shmemi_ring_has_work();
+    return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !n_copies() && !arrival->is_followed &&
+           !shmemi_ring_has_work();
 }
 
 /* Copy the arrival's data; event.memory stays NULL when the copy is already complete. */

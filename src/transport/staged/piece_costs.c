@@ -10,6 +10,7 @@
 #include "bootstrap/job.h"
 #include "transport/request.h"
 #include "transport/staged/slots.h"
+#include "transport/staged/staged.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,9 +21,10 @@ enum {
     SAMPLES = 3,
     BYTES_MOST = 1 << 20, /* limits on the size of a measured copy */
     BYTES_LEAST = 64 << 10,
-    PARTS = 8,        /* into which a copy is cut to measure the cost per piece */
-    WORDS = 4,        /* words fetched to measure a link; the first may have to wake the owner */
-    LONG = 256 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
+    PARTS = 8,       /* into which a copy is cut to measure the cost per piece */
+    WORDS = 4,       /* words fetched to measure a link; the first may have to wake the owner */
+    BURST = 8,       /* words fetched at a time */
+    LONG = 32 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
 };
 
 /* Guesses until they are measured: PCIe, a queue in shared memory, TCP. */
@@ -133,18 +135,29 @@ void shmemi_piece_costs_measure(const struct shmemi_place *place, size_t size)
 
 /* ---- Links ------------------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds of the quickest fetch of a word of the peer's heap. */
-static double time_word(const struct shmemi_view *probe)
+/* Nanoseconds of `n` fetches of a word of the peer's heap, all under way at once; negative when one failed. */
+static double time_fetches(const struct shmemi_view *probe, unsigned n)
+{
+    struct shmemi_context context = {0};
+    struct shmemi_amo fetch = {.op = SHMEMI_AMO_FETCH, .size = sizeof(uint64_t)};
+    uint64_t word[BURST];
+    unsigned spins = 0;
+    int rc = 0;
+    double begin = now();
+    for (unsigned i = 0; i < n && !rc; i++)
+        rc = shmemi_staged_amo_nbi(&context, probe, 0, &fetch, &word[i]);
+    while (shmemi_slots_poll(&context))
+        shmemi_progress(&spins);
+    return rc || atomic_load(&context.request_failed) ? -1 : now() - begin;
+}
+
+static double time_words(const struct shmemi_view *probe, unsigned n)
 {
     double least = -1;
     for (int i = 0; i < WORDS; i++) {
-        struct shmemi_context context = {0};
-        struct shmemi_amo fetch = {.op = SHMEMI_AMO_FETCH, .size = sizeof(uint64_t)};
-        uint64_t word;
-        double begin = now();
-        if (shmemi_driver_staged.amo(&context, probe, 0, &fetch, &word))
+        double time = time_fetches(probe, n);
+        if (time < 0)
             return -1;
-        double time = now() - begin;
         least = least < 0 || time < least ? time : least;
     }
     return least;
@@ -156,8 +169,9 @@ static double time_block(const struct shmemi_view *probe, void *block)
     for (int i = 0; i < SAMPLES; i++) {
         struct shmemi_context context = {0};
         struct shmemi_place dest = shmemi_place_host(block);
+        struct shmemi_shape shape = shmemi_shape_linear(BYTES_LEAST);
         double begin = now();
-        if (shmemi_driver_staged.get(&context, probe, 0, &dest, BYTES_LEAST))
+        if (shmemi_staged_get_in_pieces(&context, probe, 0, &dest, &shape, shmemi_staging.chunk))
             return -1;
         double time = now() - begin;
         least = least < 0 || time < least ? time : least;
@@ -165,20 +179,39 @@ static double time_block(const struct shmemi_view *probe, void *block)
     return least;
 }
 
-/* Requests overlap, each travelling one way only, so one costs half a round trip. Inside a node no bytes move. */
+/* Inside a node no bytes move, and one request costs half a round trip. */
+static void measure_ring(struct shmemi_stage *stage_p, double word)
+{
+    stage_p->per_piece = word / 2;
+}
+
+/* What pieces cost that follow each other closely is far less than a round trip. A long one takes two more messages than
+ * a word: it is announced, and fetched when there is room for it. */
+static void measure_network(struct shmemi_stage *stage_p, const struct shmemi_view *probe, double word)
+{
+    enum { LEAST = 500 };
+    void *block = malloc(BYTES_LEAST);
+    double burst = time_words(probe, BURST), bytes = block ? time_block(probe, block) : 0;
+    free(block);
+    if (burst < 0 || bytes < 0)
+        return;
+    double each = 2 * (burst - word) / (BURST - 1);
+    stage_p->per_piece = each < LEAST ? LEAST : each;
+    if (bytes > word)
+        stage_p->per_byte = (bytes - word) / BYTES_LEAST;
+}
+
 static void measure_link(struct link_costs *costs, const struct shmemi_view *view)
 {
     struct shmemi_view probe = {.region = SHMEMI_REGION_HEAP, .pe = view->pe, .link = view->link};
-    bool moves_bytes = costs == &network_costs;
-    void *block = moves_bytes ? malloc(BYTES_LEAST) : NULL;
-    double word = time_word(&probe), bytes = block ? time_block(&probe, block) : 0;
-    free(block);
+    double word = time_words(&probe, 1);
     costs->measured = costs->guess;
-    if (word < 0 || bytes < 0)
+    if (word < 0)
         return;
-    costs->measured.per_piece = word / 2;
-    if (bytes > word)
-        costs->measured.per_byte = (bytes - word) / BYTES_LEAST;
+    if (costs == &network_costs)
+        measure_network(&costs->measured, &probe, word);
+    else
+        measure_ring(&costs->measured, word);
     shmemi_info("staging: requests to PE %d cost %.1f us and %.2f ns a byte", view->pe,
                 costs->measured.per_piece / 1000, costs->measured.per_byte);
 }

@@ -93,6 +93,7 @@ static void receive(const struct shmemi_request *request)
     arrival->request = *request;
     arrival->settle = ring_settle;
     arrival->link = NULL;
+    arrival->is_followed = false; /* the ring tells (shmemi_ring_has_work) */
     arrival->payload = payload_of(arrival);
     shmemi_arrival_accept(arrival);
 }

@@ -16,7 +16,8 @@ enum custody {
     HELD,    /* by the thread that has claimed it */
     LOADING, /* left with its request, which is sent when the event is complete */
     LEFT,    /* left with its request, which has been or is being sent */
-    TAKEN,   /* by a thread that copies the answer to its destination */
+    TAKEN,   /* by a thread that starts to copy the answer to its destination, or frees the slot */
+    LANDING, /* the answer is being copied to its destination: the event tells when it is there */
 };
 
 struct slot {
@@ -25,8 +26,8 @@ struct slot {
     enum custody custody;
     struct shmemi_place dest; /* of the answer; dest.memory is NULL when none is expected */
     struct shmemi_shape shape;
+    struct shmemi_event event; /* LOADING and LANDING */
     /* LOADING: */
-    struct shmemi_event event;
     struct shmemi_request request;
     const struct shmemi_link *link;
     int pe;
@@ -86,19 +87,38 @@ static bool is_finished(unsigned slot)
     return origin.slot[slot].custody == LEFT && (state == SHMEMI_SLOT_DONE || state == SHMEMI_SLOT_FAILED);
 }
 
-/* Copy the answer to its destination. The slot is TAKEN; its context cannot go away, since quiet waits for the slot. */
+/* The slot is TAKEN; its context cannot go away, since quiet waits for the slot. */
+static void end_use(unsigned slot, bool failed)
+{
+    if (failed)
+        atomic_store_explicit(&origin.slot[slot].context->request_failed, true, memory_order_relaxed);
+    shmemi_slot_free(slot);
+}
+
+static void set_custody(unsigned slot, enum custody custody)
+{
+    pthread_mutex_lock(&origin.lock);
+    origin.slot[slot].custody = custody;
+    pthread_mutex_unlock(&origin.lock);
+}
+
+/* Start to copy the answer to its destination. The slot is TAKEN. */
 static void take_answer(unsigned slot)
 {
     struct slot *mine = &origin.slot[slot];
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
     bool failed = state_of(slot) == SHMEMI_SLOT_FAILED;
-    if (!failed && mine->dest.memory)
-        failed = shmemi_memory_copy(&mine->dest, &staging, &mine->shape);
-    if (failed)
-        atomic_store_explicit(&mine->context->request_failed, true, memory_order_relaxed);
-    shmemi_slot_free(slot);
+    if (failed || !mine->dest.memory) {
+        end_use(slot, failed);
+        return;
+    }
+    if (mine->dest.memory->copy_start(&mine->dest, &staging, &mine->shape, &mine->event))
+        end_use(slot, true);
+    else
+        set_custody(slot, LANDING);
 }
 
+/* Is the request finished? Then begin with its answer. */
 static bool try_take(unsigned slot)
 {
     pthread_mutex_lock(&origin.lock);
@@ -109,6 +129,32 @@ static bool try_take(unsigned slot)
     if (finished)
         take_answer(slot);
     return finished;
+}
+
+/* Has the answer been copied to its destination? Then free the slot. */
+static bool try_end(unsigned slot)
+{
+    struct slot *mine = &origin.slot[slot];
+    pthread_mutex_lock(&origin.lock);
+    bool is_landing = mine->custody == LANDING && state_of(slot) != SHMEMI_SLOT_FREE;
+    int rc = is_landing ? mine->event.memory->event_test(&mine->event) : -EAGAIN;
+    if (rc != -EAGAIN)
+        mine->custody = TAKEN;
+    pthread_mutex_unlock(&origin.lock);
+    if (rc != -EAGAIN)
+        end_use(slot, rc);
+    return rc != -EAGAIN;
+}
+
+/* Copies are started before any is waited for. Returns whether there was anything to do. */
+static bool take_and_end_all(void)
+{
+    bool found = false;
+    for (unsigned i = 0; i < shmemi_staging.slots; i++)
+        found |= try_take(i);
+    for (unsigned i = 0; i < shmemi_staging.slots; i++)
+        found |= try_end(i);
+    return found;
 }
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------- */
@@ -134,14 +180,18 @@ int shmemi_slot_claim(struct shmemi_context *context)
     int slot = find_free(context);
     if (slot >= 0)
         return slot;
-    for (unsigned i = 0; i < shmemi_staging.slots; i++)
-        try_take(i);
+    take_and_end_all();
     return find_free(context);
 }
 
 void shmemi_slot_free(unsigned slot)
 {
     set_state(slot, SHMEMI_SLOT_FREE);
+}
+
+bool shmemi_slot_is_answered(unsigned slot)
+{
+    return state_of(slot) != SHMEMI_SLOT_BUSY;
 }
 
 int shmemi_slot_wait(unsigned slot)
@@ -333,8 +383,9 @@ static bool is_at_work(const struct shmemi_context *context, unsigned number)
 int shmemi_slots_poll(struct shmemi_context *context)
 {
     int rc = 0;
+    take_and_end_all();
     for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
-        if (is_at_work(context, slot) && !try_take(slot))
+        if (is_at_work(context, slot))
             rc = -EAGAIN;
     return rc;
 }
@@ -346,7 +397,7 @@ int shmemi_slots_complete(struct shmemi_context *context)
     for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
         unsigned spins = 0;
         while (uses[slot] && !is_over(slot, uses[slot]))
-            if (!try_take(slot))
+            if (!take_and_end_all())
                 shmemi_progress(&spins);
     }
     int rc = complete_slotless();

@@ -4,8 +4,8 @@
  * holds them, what they wait for, and when they are complete.
  *
  * A thread holds the slot that it has claimed. It frees the slot itself, or leaves it with the request: then the thread
- * that finds the request finished - in the context's quiet, or in need of a slot - copies the answer to its destination
- * and frees the slot.
+ * that finds the request finished - in the context's quiet, or in need of a slot - starts to copy the answer to its
+ * destination, and one that finds the copy complete frees the slot.
  */
 #ifndef SHMEMI_SLOTS_H
 #define SHMEMI_SLOTS_H
@@ -24,6 +24,8 @@ void shmemi_slot_free(unsigned slot);
 /* Wait until the owner has answered. 0: the answer lies in the slot, which the caller frees; -EIO: the owner has
  * failed, the slot is free again. */
 int shmemi_slot_wait(unsigned slot);
+/* Has the owner answered, so that shmemi_slot_wait returns at once? */
+bool shmemi_slot_is_answered(unsigned slot);
 
 /* Leave a slot with its request, before that is sent. dest is where rows of the answer go; NULL when none is expected.
  * If the request cannot be sent, the slot is the caller's again. */

@@ -5,7 +5,9 @@
  *
  * A transfer is cut into pieces that fit a staging slot (pieces.h chooses their size). During a put, the owner
  * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
- * many requests under way as there are slots, and copies answers to their destination while it waits for the next.
+ * many requests under way as there are slots; the owner copies later pieces from the source while piece k travels, and
+ * the origin copies piece k-1 to its destination. The thread that transfers waits for nothing in particular: in each
+ * turn it goes on with whatever can go on, and makes progress, which may be what moves the bytes.
  */
 #include "base/copy_bytes.h"
 #include "base/log.h"
@@ -93,43 +95,52 @@ int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct sh
 
 /* ---- put --------------------------------------------------------------------------------------------------------- */
 
-/* Pieces that are being copied into their slots, oldest first. */
+/* A put under way. A piece is first copied into its slot, then sent; the owner frees the slot. */
 struct loading {
+    struct shmemi_context *context;
+    const struct shmemi_view *view;
+    size_t offset;
+    const struct shmemi_place *source;
+    const struct shmemi_shape *whole;
+    struct shmemi_cutter cutter;
+    size_t most; /* bytes of a piece */
+    struct shmemi_piece next;
+    bool has_next; /* a piece is left to be copied: next */
     struct {
         struct shmemi_event event;
         struct shmemi_request request;
-    } piece[LOOKAHEAD];
+    } piece[LOOKAHEAD]; /* a ring, oldest first */
     unsigned head, count;
+    int rc; /* the first error: nothing more is copied */
 };
 
-/* Wait for the oldest piece's copy and send it off. */
-static int send_oldest(const struct shmemi_view *view, struct loading *loading)
+static void note(struct loading *loading, int rc)
 {
-    struct shmemi_event *event = &loading->piece[loading->head].event;
-    struct shmemi_request *request = &loading->piece[loading->head].request;
-    loading->head = (loading->head + 1) % LOOKAHEAD;
-    loading->count--;
-    int rc = event->memory->event_wait(event);
-    shmemi_slot_leave(request->slot, NULL, NULL);
-    if (!rc)
-        rc = shmemi_staged_send(view, request);
+    if (!loading->rc)
+        loading->rc = rc;
     if (rc)
-        shmemi_slot_free(request->slot);
-    return rc;
+        loading->has_next = false;
 }
 
-/* Claim a slot: its number, or -errno. While none is free, send pieces that are copied: the owner frees their slots. */
-static int claim_slot(struct shmemi_context *context, const struct shmemi_view *view, struct loading *loading)
+/* Has the oldest piece been copied into its slot? Then send it. */
+static bool send_loaded(struct loading *loading)
 {
-    unsigned spins = 0;
-    int slot = -1, rc = 0;
-    while (!rc && (slot = shmemi_slot_claim(context)) < 0) {
-        if (loading->count)
-            rc = send_oldest(view, loading);
-        else
-            shmemi_progress(&spins);
-    }
-    return rc ? rc : slot;
+    if (!loading->count)
+        return false;
+    struct shmemi_event *event = &loading->piece[loading->head].event;
+    struct shmemi_request *request = &loading->piece[loading->head].request;
+    int rc = event->memory->event_test(event);
+    if (rc == -EAGAIN)
+        return false;
+    loading->head = (loading->head + 1) % LOOKAHEAD;
+    loading->count--;
+    shmemi_slot_leave(request->slot, NULL, NULL);
+    if (!rc)
+        rc = shmemi_staged_send(loading->view, request);
+    if (rc)
+        shmemi_slot_free(request->slot);
+    note(loading, rc);
+    return true;
 }
 
 /* Start to copy a piece into a slot. */
@@ -145,29 +156,29 @@ static int start_load(unsigned slot, const struct shmemi_place *source, const st
     return rc;
 }
 
-static int load_piece(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct shmemi_shape *whole,
-                      const struct shmemi_piece *piece, struct loading *loading)
+static int load(struct loading *loading, unsigned slot)
 {
-    int rc = claim_slot(context, view, loading);
-    if (rc < 0)
-        return rc;
-    unsigned slot = (unsigned)rc;
-    if (loading->count == LOOKAHEAD) {
-        rc = send_oldest(view, loading);
-        if (rc) {
-            shmemi_slot_free(slot);
-            return rc;
-        }
-    }
     unsigned last = (loading->head + loading->count) % LOOKAHEAD;
-    rc = start_load(slot, source, whole, piece, &loading->piece[last].event);
+    int rc = start_load(slot, loading->source, loading->whole, &loading->next, &loading->piece[last].event);
     if (rc)
         return rc;
-    loading->piece[last].request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
+    loading->piece[last].request = shmemi_staged_request(loading->view, SHMEMI_REQUEST_PUT, loading->offset,
+                                                         &loading->next, loading->whole->dest_pitch, slot);
     loading->count++;
     return 0;
+}
+
+/* Is a slot free, and may another copy begin? Then start to copy the next piece. */
+static bool load_next(struct loading *loading)
+{
+    bool may_load = loading->has_next && loading->count < LOOKAHEAD;
+    int slot = may_load ? shmemi_slot_claim(loading->context) : -EAGAIN;
+    if (slot < 0)
+        return false;
+    int rc = load(loading, (unsigned)slot);
+    loading->has_next = shmemi_cut(&loading->cutter, loading->most, &loading->next);
+    note(loading, rc);
+    return true;
 }
 
 /* Send a request that needs no slot. */
@@ -234,17 +245,24 @@ static int put_whole(struct shmemi_context *context, const struct shmemi_view *v
 static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
 {
-    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
-    struct loading loading = {.count = 0};
-    struct shmemi_piece piece;
-    int rc = 0;
-    while (!rc && shmemi_cut(&cutter, most, &piece))
-        rc = load_piece(context, view, offset, source, shape, &piece, &loading);
-    while (loading.count) {
-        int rc_send = send_oldest(view, &loading);
-        rc = rc ? rc : rc_send;
+    unsigned spins = 0;
+    struct loading loading = {
+        .context = context,
+        .view = view,
+        .offset = offset,
+        .source = source,
+        .whole = shape,
+        .cutter = {.width = shape->width, .rows = shape->rows},
+        .most = most,
+    };
+    loading.has_next = shmemi_cut(&loading.cutter, most, &loading.next);
+    while (loading.has_next || loading.count) {
+        bool has_sent = send_loaded(&loading), has_loaded = load_next(&loading);
+        if (has_sent || has_loaded)
+            spins = 0;
+        shmemi_progress(&spins);
     }
-    return rc;
+    return loading.rc;
 }
 
 static bool fits_inline(const struct shmemi_shape *shape)

@@ -18,6 +18,9 @@
 
 /* Eager payloads of this size or more are copied into a receive slot, because slots are page-locked for the GPU. */
 enum { SLOT_THRESHOLD = 4 << 10 };
+/* After so many bytes of requests, the network goes on before the next are looked at: a kind of memory may copy on the
+ * spot, and what has been copied should travel meanwhile. */
+enum { DELIVER_MOST = 64 << 10 };
 
 struct list {
     struct incoming *first, **end;
@@ -45,6 +48,7 @@ static struct {
     struct list waiting; /* for a receive slot */
     unsigned *free_slots, n_free_slots;
     bool has_slots;
+    atomic_bool is_left; /* ready is not empty, although there was room; atomic: other threads read it */
     struct shmemi_ucx_receiving receiving;
 } owner;
 
@@ -212,6 +216,7 @@ static void finish_receive(struct incoming *incoming, ucs_status_t status)
     }
     owner.receiving.count--;
     owner.receiving.bytes -= incoming->size;
+    shmemi_ucx.service_has_piece = true;
     append(&owner.ready, incoming);
 }
 
@@ -256,9 +261,12 @@ static void serve_waiting(void)
 unsigned shmemi_ucx_request_deliver(void)
 {
     unsigned delivered = 0;
+    size_t bytes = 0;
     serve_waiting();
-    while (owner.ready.first && shmemi_arrivals_have_room()) {
+    while (owner.ready.first && bytes < DELIVER_MOST && shmemi_arrivals_have_room()) {
         struct incoming *incoming = remove_first(&owner.ready);
+        bytes += incoming->size;
+        incoming->arrival.is_followed = owner.ready.first || owner.waiting.first;
         if (incoming->refusal)
             settle(&incoming->arrival, incoming->refusal);
         else
@@ -266,7 +274,13 @@ unsigned shmemi_ucx_request_deliver(void)
         delivered++;
         serve_waiting();
     }
+    atomic_store_explicit(&owner.is_left, owner.ready.first && shmemi_arrivals_have_room(), memory_order_relaxed);
     return delivered;
+}
+
+bool shmemi_ucx_request_is_left(void)
+{
+    return atomic_load_explicit(&owner.is_left, memory_order_relaxed);
 }
 
 /* ---- Answering --------------------------------------------------------------------------------------------------- */

@@ -62,6 +62,8 @@ struct shmemi_ucx {
     struct shmemi_count operations; /* those that only a flush completes */
     struct shmemi_count fences;     /* settled: a flush has followed */
     atomic_bool stores_lag;         /* UCX's operations may overtake those of store.c */
+    bool service_has_piece;         /* a piece of a transfer has come in this turn; under the worker's lock */
+    bool initiator_has_piece;
 };
 
 extern struct shmemi_ucx shmemi_ucx;
@@ -315,8 +317,11 @@ void shmemi_ucx_name_staging(ucp_request_param_t *param);
 void shmemi_ucx_prepare_staging(void); /* registers the slots, once */
 void shmemi_ucx_staging_close(void);
 
-/* Hand the requests that have arrived to shmemi_arrival_accept; service lock held, outside of UCX's callbacks. */
+/* Hand requests that have arrived to shmemi_arrival_accept, up to the first long ones; service lock held, outside of UCX's
+ * callbacks. */
 unsigned shmemi_ucx_request_deliver(void);
+/* Are there requests that could be handed over, but have not been? Any thread. */
+bool shmemi_ucx_request_is_left(void);
 /* Requests that wait for their answers. */
 unsigned shmemi_ucx_request_pending(void);
 /* gdr.c: do the settings and the kernel's modules allow the driver gdr to be used? */

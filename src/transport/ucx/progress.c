@@ -12,10 +12,13 @@ enum { BURST = 16 }; /* calls of UCX's progress under one lock, as long as there
 
 static bool service_is_inside; /* a thread is in progress of the service worker; under its lock */
 
-static unsigned progress_burst(ucp_worker_h worker)
+/* A burst ends where a piece of a transfer has come: UCX itself may move the bytes of the next one here (tcp, shared
+ * memory), and the copy of this one to its destination should begin before. */
+static unsigned progress_burst(ucp_worker_h worker, bool *has_piece_p)
 {
     unsigned total = 0, events;
-    for (int i = 0; i < BURST && (events = ucp_worker_progress(worker)); i++)
+    *has_piece_p = false;
+    for (int i = 0; i < BURST && !*has_piece_p && (events = ucp_worker_progress(worker)); i++)
         total += events;
     return total;
 }
@@ -26,7 +29,7 @@ unsigned shmemi_ucx_progress(void)
         return 0;
     if (pthread_mutex_trylock(&shmemi_ucx.initiator_lock))
         return 0;
-    unsigned events = progress_burst(shmemi_ucx.initiator);
+    unsigned events = progress_burst(shmemi_ucx.initiator, &shmemi_ucx.initiator_has_piece);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return events;
 }
@@ -45,7 +48,7 @@ unsigned shmemi_ucx_service_progress(void)
         return 0;
     if (!service_is_inside) {
         service_is_inside = true;
-        events = progress_burst(shmemi_ucx.service);
+        events = progress_burst(shmemi_ucx.service, &shmemi_ucx.service_has_piece);
         events += shmemi_ucx_request_deliver();
         service_is_inside = false;
     }
@@ -79,6 +82,12 @@ static bool has_pending(void)
            (!shmemi_count_is_settled(operations, shmemi_count_issued(operations)) || shmemi_ucx_request_pending());
 }
 
+/* A waiting thread may have left requests that have arrived. */
+static int service_sleep_ms(void)
+{
+    return shmemi_ucx_request_is_left() ? 0 : -1;
+}
+
 /* ---- The workers of transport/progress.h ------------------------------------------------------------------------- */
 
 static const struct shmemi_wakeup wakeup = {.fd = event_fd, .arm = arm};
@@ -90,7 +99,7 @@ const struct shmemi_worker shmemi_worker_network_service = {
     .work = &shmemi_work_is_unknown,
     .has_work = shmemi_has_work_always,
     .advance = shmemi_ucx_service_progress,
-    .sleep_ms = shmemi_sleep_until_woken,
+    .sleep_ms = service_sleep_ms,
     .sweep = shmemi_sweep_nothing,
     .wakeup = &wakeup,
 };

@@ -230,6 +230,7 @@ static void finish_data(struct expectation *expectation, bool is_failed)
 {
     origin.receiving.count--;
     origin.receiving.bytes -= expectation->size;
+    shmemi_ucx.initiator_has_piece = true;
     settle_own(slot_of(expectation), is_failed);
 }
 
@@ -319,6 +320,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
         return receive_data(&origin.slot[answer.slot], data);
     if (length)
         memcpy(shmemi_staging_slot(answer.slot), data, length);
+    shmemi_ucx.initiator_has_piece |= length > 0;
     settle_own(answer.slot, answer.status != 0);
     return UCS_OK;
 }
