@@ -63,6 +63,9 @@ struct shmemi_request {
             uint32_t op, size; /* struct shmemi_amo */
             uint64_t operand, compare;
         } amo;
+        struct {
+            uint32_t is_eager; /* a wish: an answer that is not announced first, since there is room for it */
+        } get;
     } u;
 };
 

@@ -27,6 +27,10 @@ enum {
     LONG = 32 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
 };
 
+/* The longest piece between nodes. Larger ones cost less, but little less, and a network that is not RDMA sends pieces of
+ * this size at once. */
+enum { NETWORK_MOST = 512 << 10 };
+
 /* Guesses until they are measured: PCIe, a queue in shared memory, TCP. */
 static struct shmemi_stage copy_costs[SHMEMI_MEMTYPES] = {
     [SHMEMI_MEMTYPE_HOST] = {200, 0.1},
@@ -246,7 +250,8 @@ size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_m
     if (in_node)
         return choose_in_node(&link, copy_costs[mine->type], copy_costs[theirs->type], nbytes);
     const struct shmemi_stage way[] = {copy_costs[mine->type], link, copy_costs[theirs->type]};
-    return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, shmemi_staging.chunk);
+    const size_t most = shmemi_staging.chunk < NETWORK_MOST ? shmemi_staging.chunk : NETWORK_MOST;
+    return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, most);
 }
 
 size_t shmemi_piece_choose_bounce(const struct shmemi_memory *mine, size_t nbytes)

@@ -295,6 +295,11 @@ static void on_answered(void *request, ucs_status_t status, void *user_data)
     release(incoming);
 }
 
+static bool is_eager(const struct shmemi_request *request, size_t size)
+{
+    return request->type == SHMEMI_REQUEST_GET && request->u.get.is_eager && size <= SHMEMI_UCX_EAGER_ANSWER;
+}
+
 /* Sends the header {slot, status} and, when a GET or AMO has succeeded, the data. */
 static void send_answer(struct incoming *incoming, int status)
 {
@@ -309,6 +314,10 @@ static void send_answer(struct incoming *incoming, int status)
     incoming->answer.slot = request->slot;
     if (has_data && incoming->slot != SHMEMI_SLOT_NONE)
         shmemi_ucx_name_staging(&param);
+    if (has_data && is_eager(request, incoming->size)) {
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = UCP_AM_SEND_FLAG_EAGER;
+    }
     ucs_status_ptr_t sent =
         ucp_am_send_nbx(incoming->reply, SHMEMI_UCX_AM_ANSWER, &incoming->answer, sizeof incoming->answer,
                         has_data ? incoming->arrival.payload : NULL, has_data ? incoming->size : 0, &param);

@@ -64,6 +64,7 @@ struct shmemi_ucx {
     atomic_bool stores_lag;         /* UCX's operations may overtake those of store.c */
     bool service_has_piece;         /* a piece of a transfer has come in this turn; under the worker's lock */
     bool initiator_has_piece;
+    bool chooses_rendezvous; /* the user has not set UCX_RNDV_THRESH */
 };
 
 extern struct shmemi_ucx shmemi_ucx;
@@ -292,6 +293,10 @@ static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *rec
 {
     return receiving->count < SHMEMI_UCX_RECEIVING_MIN || receiving->bytes + size <= SHMEMI_UCX_RECEIVING_BYTES;
 }
+
+/* Where there is no RDMA, an announcement and its answer take longer than to copy so much: it is sent at once. An owner
+ * has to keep payloads that come so; the origin of a get has a slot for the answer. */
+enum { SHMEMI_UCX_EAGER_PAYLOAD = 256 << 10, SHMEMI_UCX_EAGER_ANSWER = 512 << 10 };
 
 /* How a message that is not of this job came, for shmemi_refuse_stranger. It has no effect and gets no answer. */
 #define SHMEMI_UCX_WAY "over the network"

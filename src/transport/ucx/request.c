@@ -11,8 +11,9 @@
  * network's own. Requests may overtake each other.
  *
  * Credits. An origin may have as many requests with a payload under way as it has slots, and UNANSWERED_MAX without;
- * this bounds the memory that owners need for it. Payloads from UCX_RNDV_THRESH on stay with the origin until they get
- * a receive slot; these are given in the order of arrival, so no origin waits for ever.
+ * this bounds the memory that owners need for it. Long payloads (SHMEMI_UCX_EAGER_PAYLOAD, with RDMA UCX_RNDV_THRESH)
+ * stay with the origin until they get a receive slot; these are given in the order of arrival, so no origin waits for
+ * ever.
  */
 #include "transport/request.h"
 
@@ -39,6 +40,9 @@ struct expectation {
     struct expectation *next; /* in the list of such answers */
 };
 
+/* How payloads go to a PE and come from it. UCX has chosen its transports when the first answer comes. */
+enum { UNKNOWN, ANNOUNCED, AT_ONCE };
+
 /* A request on its way. */
 struct outgoing {
     struct outgoing *next;
@@ -49,6 +53,7 @@ struct outgoing {
 static struct {
     struct expectation *slot; /* shmemi_staging.slots entries */
     uint32_t *slotless;       /* unanswered requests without a slot, by PE and set */
+    uint8_t *payloads;        /* how they go, by PE */
     struct outgoing *unused;
     struct shmemi_ucx_batch sends;
     struct expectation *first, **end; /* answers to be received, in the order of arrival */
@@ -148,13 +153,18 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
     shmemi_ucx_batch_done(&origin.sends, status);
 }
 
-static ucs_status_ptr_t start_send(ucp_ep_h endpoint, struct outgoing *outgoing)
+static ucs_status_ptr_t start_send(int pe, ucp_ep_h endpoint, struct outgoing *outgoing)
 {
-    const struct shmemi_request *request = &outgoing->request;
+    struct shmemi_request *request = &outgoing->request;
     size_t size = shmemi_ucx_request_payload(request);
+    bool is_eager = origin.payloads[pe] == AT_ONCE;
     ucp_request_param_t param = shmemi_ucx_param(outgoing);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_REPLY;
+    if (is_eager && size && size <= SHMEMI_UCX_EAGER_PAYLOAD)
+        param.flags |= UCP_AM_SEND_FLAG_EAGER;
+    if (request->type == SHMEMI_REQUEST_GET)
+        request->u.get.is_eager = is_eager;
     param.cb.send = on_sent;
     if (size)
         shmemi_ucx_name_staging(&param);
@@ -170,7 +180,7 @@ static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *r
     struct outgoing *outgoing = take_outgoing();
     outgoing->request = *request;
     expect((uint32_t)pe, request);
-    ucs_status_ptr_t sent = start_send(endpoint, outgoing);
+    ucs_status_ptr_t sent = start_send(pe, endpoint, outgoing);
     if (!sent || UCS_PTR_IS_ERR(sent))
         free_outgoing(outgoing);
     int rc = shmemi_ucx_batch_add(&origin.sends, sent, "sending a request");
@@ -294,6 +304,16 @@ static void refuse_data_of(uint32_t pe)
     origin.end = link;
 }
 
+static void choose_payloads(uint32_t pe)
+{
+    ucp_ep_h endpoint;
+    if (origin.payloads[pe] != UNKNOWN || shmemi_ucx_endpoint((int)pe, &endpoint))
+        return;
+    enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(endpoint);
+    bool has_none = rdma == SHMEMI_UCX_NO_RDMA || rdma == SHMEMI_UCX_MAPPED;
+    origin.payloads[pe] = has_none && shmemi_ucx.chooses_rendezvous ? AT_ONCE : ANNOUNCED;
+}
+
 /* Inside progress of the initiator worker. */
 static ucs_status_t on_answer(void *user_data, const void *header, size_t header_length, void *data, size_t length,
                               const ucp_am_recv_param_t *param)
@@ -310,6 +330,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
         shmemi_error("dropped an answer from the network that nobody waits for");
         return UCS_OK;
     }
+    choose_payloads(answer.owner);
     size_t size = shmemi_is_slotless(answer.slot) || answer.status ? 0 : origin.slot[answer.slot].size;
     if (length != size) {
         shmemi_error("PE %u answered a request for %zu bytes with %zu", answer.owner, size, length);
@@ -361,7 +382,8 @@ int shmemi_ucx_request_open(void)
     origin.end = &origin.first;
     origin.receiving = (struct shmemi_ucx_receiving){0};
     origin.slotless = calloc((size_t)shmemi_job.n_pes * SHMEMI_SLOTLESS_SETS, sizeof *origin.slotless);
-    if (!origin.slotless) {
+    origin.payloads = calloc((size_t)shmemi_job.n_pes, sizeof *origin.payloads);
+    if (!origin.slotless || !origin.payloads) {
         shmemi_error("out of memory for the requests to %d PEs", shmemi_job.n_pes);
         return -ENOMEM;
     }
@@ -380,7 +402,9 @@ void shmemi_ucx_request_close(void)
     shmemi_ucx_staging_close();
     free(origin.slot);
     free(origin.slotless);
+    free(origin.payloads);
     origin.slot = NULL;
     origin.slotless = NULL;
+    origin.payloads = NULL;
     atomic_store(&origin.unanswered, 0);
 }

@@ -144,19 +144,21 @@ void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch)
  * only while UCX is opened, so that other users of UCX in this process do not see them.
  * TCP_PUT_ENABLE: with UCX's own put over tcp a put is locally complete only when the target has made progress.
  * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead.
- * RNDV_THRESH: longer messages wait at their origin for a staging slot and reach it without further copies.
+ * RNDV_THRESH: longer messages wait at their origin for a staging slot and reach it without further copies. Where there
+ * is no RDMA, request.c and arrival.c send larger ones at once.
  * TLS: no shared memory with old releases (shared_memory_keeps_order). No GPU memory either, unless gdr may need it: UCX
  * would otherwise use the GPU's driver for host memory too (to page-lock it, for one), and the driver waits for streams
  * that wait for this very transfer.
  * ATOMIC_MODE: the PEs of a node use the CPU's atomic operations on the same words; a network adapter's would not be
  * atomic with those. */
-enum { DEFAULT_TLS };
+enum { DEFAULT_TLS, DEFAULT_RNDV_THRESH };
 static struct {
     const char *name, *value; /* NULL: UCX's own default */
     bool is_ours;
 } defaults[] = {
-    [DEFAULT_TLS] = {"UCX_TLS", NULL, false}, {"UCX_TCP_PUT_ENABLE", "n", false}, {"UCX_TCP_TX_SEG_SIZE", "64k", false},
-    {"UCX_TCP_RX_SEG_SIZE", "128k", false},   {"UCX_RNDV_THRESH", "32k", false},  {"UCX_ATOMIC_MODE", "cpu", false},
+    [DEFAULT_TLS] = {"UCX_TLS", NULL, false}, [DEFAULT_RNDV_THRESH] = {"UCX_RNDV_THRESH", "32k", false},
+    {"UCX_TCP_PUT_ENABLE", "n", false},       {"UCX_TCP_TX_SEG_SIZE", "64k", false},
+    {"UCX_TCP_RX_SEG_SIZE", "128k", false},   {"UCX_ATOMIC_MODE", "cpu", false},
 };
 enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
@@ -188,6 +190,7 @@ static void set_defaults(void)
         if (defaults[i].is_ours && defaults[i].value)
             setenv(defaults[i].name, defaults[i].value, 0);
     }
+    shmemi_ucx.chooses_rendezvous = defaults[DEFAULT_RNDV_THRESH].is_ours;
 }
 
 static void unset_defaults(void)
