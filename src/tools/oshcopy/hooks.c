@@ -28,7 +28,7 @@ enum {
     FIRST_PER_THREAD = 7000,       /* versions of CUDA that changed what a name stands for */
     FIRST_64_BIT = 3020,
     FIRST_GET_PROC_ADDRESS_V2 = 12000,
-    DEFAULT_MIN = 4 << 20, /* for less, the driver is done before the copy threads are awake */
+    DEFAULT_MIN = 8 << 20, /* with less, the threads gain little to the GPU: they are awake when the driver is done */
 };
 
 typedef int copy_sync_t(uintptr_t dest, uintptr_t source, size_t nbytes);

@@ -17,6 +17,7 @@ static const char *const outcomes[SHMEMI_OUTCOMES] = {
     [SHMEMI_COPY_SMALL] = "small",
     [SHMEMI_COPY_OTHER] = "not between pageable memory and a GPU",
     [SHMEMI_COPY_CAPTURED] = "captured",
+    [SHMEMI_COPY_EARLY] = "early: the copy threads are being made",
     [SHMEMI_COPY_REFUSED] = "refused",
 };
 
@@ -101,9 +102,10 @@ void shmemi_report_close(void)
     dprintf(STDERR_FILENO,
             "oshcopy: %s, process %d: taken over: %lu copies to the GPU (%.1f MiB, %.1f GB/s), %lu from it (%.1f MiB, "
             "%.1f GB/s); left to the driver: %lu small, %lu not between pageable memory and a GPU, %lu captured, %lu "
-            "refused\n",
+            "early, %lu refused\n",
             program_invocation_short_name, (int)getpid(), report.taken[SHMEMI_TO_GPU].copies,
             report.taken[SHMEMI_TO_GPU].bytes / 1048576, rate(SHMEMI_TO_GPU), report.taken[SHMEMI_FROM_GPU].copies,
             report.taken[SHMEMI_FROM_GPU].bytes / 1048576, rate(SHMEMI_FROM_GPU), report.count[SHMEMI_COPY_SMALL],
-            report.count[SHMEMI_COPY_OTHER], report.count[SHMEMI_COPY_CAPTURED], report.count[SHMEMI_COPY_REFUSED]);
+            report.count[SHMEMI_COPY_OTHER], report.count[SHMEMI_COPY_CAPTURED], report.count[SHMEMI_COPY_EARLY],
+            report.count[SHMEMI_COPY_REFUSED]);
 }

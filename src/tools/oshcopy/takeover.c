@@ -14,12 +14,15 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "gpu/copy_pool.h"
 #include "gpu/cuda/context.h"
 #include "gpu/thread_cores.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How many processes of this job share the node's cores, by launcher: each gets its share of copy threads. */
 static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE",
@@ -30,6 +33,12 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_usable;
 static atomic_bool is_started, is_off;
 static _Thread_local bool is_inside;
+
+static struct {
+    _Atomic(enum {UNMADE, BEING_MADE, MADE, USELESS}) state;
+    pthread_t maker;
+    int device; /* near which the threads are to run */
+} pool;
 
 /* ---- The library ------------------------------------------------------------------------------------------------- */
 
@@ -85,6 +94,69 @@ void shmemi_takeover_forked(void)
 bool shmemi_is_taking_over(void)
 {
     return is_inside;
+}
+
+/* ---- The copy threads --------------------------------------------------------------------------------------------
+ * To make them takes longer than many a copy: up to 70 ms, most of it for the topology of the machine. A thread does that
+ * while the driver makes the first copies. It uses no context, which the program could destroy meanwhile; so the first
+ * copy that is taken over locks the buffers' pages. */
+
+static int make_pool(void)
+{
+    static struct shmemi_memory memory; /* CUDA memory that is not page-locked; the pool may remember it */
+    const struct shmemi_copy_pool *made;
+    memory = shmemi_memory_cuda;
+    memory.type = SHMEMI_MEMTYPE_HOST;
+    memory.pinning = NULL;
+    int rc = shmemi_copy_pool_take(&memory, pool.device, SHMEMI_POOL_FOR_COPIES, &made);
+    if (rc)
+        return rc;
+    memset(made->buffers, 0, made->n_buffers * made->buffer_size); /* pages that exist are locked faster */
+    shmemi_copy_pool_give();
+    return 0;
+}
+
+static void *run_maker(void *unused)
+{
+    is_inside = true;
+    atomic_store(&pool.state, make_pool() ? USELESS : MADE);
+    return unused;
+}
+
+/* Before the driver's own end, since this has been registered after it was opened. */
+static void await_maker(void)
+{
+    if (!atomic_load(&is_off))
+        pthread_join(pool.maker, NULL);
+}
+
+/* It blocks all signals, which are for the threads of the program. */
+static bool start_maker(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool has_started = !pthread_create(&pool.maker, NULL, run_maker, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (has_started)
+        atexit(await_maker);
+    return has_started;
+}
+
+/* TAKEN when there is a pool. */
+static enum shmemi_outcome find_pool(void)
+{
+    CUdevice device;
+    int unmade = UNMADE, state = atomic_load(&pool.state);
+    if (state == MADE)
+        return SHMEMI_COPY_TAKEN;
+    if (state == UNMADE && shmemi_cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+        atomic_compare_exchange_strong(&pool.state, &unmade, BEING_MADE)) {
+        pool.device = device;
+        if (!start_maker())
+            atomic_store(&pool.state, USELESS);
+    }
+    return state == USELESS ? SHMEMI_COPY_REFUSED : SHMEMI_COPY_EARLY;
 }
 
 /* ---- What the addresses are -------------------------------------------------------------------------------------- */
@@ -179,14 +251,17 @@ static enum shmemi_outcome take(struct shmemi_program_copy *copy)
         return SHMEMI_COPY_OTHER;
     if (shmemi_cuda.cuStreamIsCapturing(stream, &capture) != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE)
         return SHMEMI_COPY_CAPTURED;
+    enum shmemi_outcome outcome = find_pool();
+    if (outcome != SHMEMI_COPY_TAKEN)
+        return outcome;
     if (find_context(&context) || await_stream(context, stream) || copy_pageable(copy, context))
         return SHMEMI_COPY_REFUSED;
     return SHMEMI_COPY_TAKEN;
 }
 
-/* While another stream is captured, this thread may not make the calls that a takeover needs, but may start an
- * asynchronous copy. It may not make a synchronous one: that fails for us as it would for the driver. */
-static enum shmemi_outcome take_async(struct shmemi_program_copy *copy)
+/* While another stream is captured, this thread may copy, but may not make all of the calls that a takeover needs: they
+ * would fail, and spoil the capture. */
+static enum shmemi_outcome take_beside_captures(struct shmemi_program_copy *copy)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS)
@@ -203,7 +278,7 @@ enum shmemi_outcome shmemi_take_over(struct shmemi_program_copy *copy)
         return outcome;
     is_inside = true;
     if (is_ready())
-        outcome = copy->is_async ? take_async(copy) : take(copy);
+        outcome = take_beside_captures(copy);
     is_inside = false;
     return outcome;
 }

@@ -18,6 +18,7 @@ enum shmemi_outcome {
     SHMEMI_COPY_SMALL,
     SHMEMI_COPY_OTHER,    /* not between pageable host memory and memory of a GPU */
     SHMEMI_COPY_CAPTURED, /* its stream is being captured into a graph */
+    SHMEMI_COPY_EARLY,    /* the copy threads are still being made */
     SHMEMI_COPY_REFUSED,  /* no threads, no page-locked buffers, or an error, which the driver will report */
     SHMEMI_OUTCOMES
 };
