@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void copy_rows(char *dest, const ch
     }
 }
 
-static void copy_rect(char *dest, const char *source, const struct shmemi_shape *shape)
+static void copy_plane(char *dest, const char *source, const struct shmemi_shape *shape)
 {
     switch (shape->width) {
     case 1:
@@ -118,6 +118,17 @@ static void copy_rect(char *dest, const char *source, const struct shmemi_shape 
     default:
         copy_rows(dest, source, shape->width, shape);
     }
+}
+
+static void copy_rect(char *dest, const char *source, const struct shmemi_shape *shape)
+{
+    if (!shape->layer) {
+        copy_plane(dest, source, shape);
+        return;
+    }
+    const struct shmemi_shape layer = shmemi_shape_some(shape, 1);
+    for (size_t i = 0; i < shmemi_shape_layers(shape); i++)
+        copy_plane(dest + i * shmemi_shape_dest_layer(shape), source + i * shmemi_shape_source_layer(shape), &layer);
 }
 
 static int host_copy(const struct shmemi_place *dest, const struct shmemi_place *source,

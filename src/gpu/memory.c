@@ -144,6 +144,14 @@ void shmemi_memory_unpin(void *address, size_t size)
             gpu_kinds[i]->pinning->unpin(address, size);
 }
 
+bool shmemi_memory_is_pinned(const void *address, size_t size)
+{
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->pinning && gpu_kinds[i]->pinning->is_pinned(address, size))
+            return true;
+    return false;
+}
+
 /* ---- Between two kinds of GPU memory -----------------------------------------------------------------------------
  * Such copies go through two buffers of page-locked host memory: one is filled while the other is emptied. Small copies
  * are cut into small pieces, since with few pieces little overlaps. */
@@ -208,8 +216,8 @@ static int wait_event(struct shmemi_event *event)
     return rc;
 }
 
-static int copy_through_host(const struct shmemi_place *dest, const struct shmemi_place *source,
-                             const struct shmemi_shape *shape)
+static int copy_plane_through_host(const struct shmemi_place *dest, const struct shmemi_place *source,
+                                   const struct shmemi_shape *shape)
 {
     struct shmemi_event emptied[N_BUFFERS] = {0};
     struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
@@ -231,6 +239,19 @@ static int copy_through_host(const struct shmemi_place *dest, const struct shmem
     return rc;
 }
 
+/* Layer by layer: pieces know no layers. */
+static int copy_through_host(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape)
+{
+    const struct shmemi_shape part = shape->layer ? shmemi_shape_some(shape, 1) : *shape;
+    int rc = 0;
+    for (size_t left = shmemi_shape_layers(shape); left && !rc; left--) {
+        rc = copy_plane_through_host(&dest, &source, &part);
+        dest.address += shmemi_shape_dest_layer(shape);
+        source.address += shmemi_shape_source_layer(shape);
+    }
+    return rc;
+}
+
 int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                        const struct shmemi_shape *shape)
 {
@@ -243,7 +264,7 @@ int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_plac
     pthread_mutex_lock(&buffers_lock);
     int rc = open_buffers();
     if (!rc)
-        rc = copy_through_host(dest, source, shape);
+        rc = copy_through_host(*dest, *source, shape);
     pthread_mutex_unlock(&buffers_lock);
     return rc;
 }

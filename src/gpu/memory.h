@@ -376,6 +376,8 @@ void shmemi_memory_discover(void);
  * have page-locked this range already. */
 void shmemi_memory_pin(void *address, size_t size);
 void shmemi_memory_unpin(void *address, size_t size);
+/* Is all of it page-locked for a kind that is in use, whoever has done that? */
+bool shmemi_memory_is_pinned(const void *address, size_t size);
 
 /* PEs among which the cores and devices of this machine are divided, at least 1, and this one's number: those of all
  * nodes that are played on it. Set at start. */

@@ -8,15 +8,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* rows of width bytes; rows start every pitch bytes. One row is a contiguous copy (pitches are then ignored). */
+/* rows of width bytes; rows start every pitch bytes. One row is a contiguous copy (pitches are then ignored).
+ *
+ * Rows may form layers, those of a box: after every `layer` rows another `gap` bytes are skipped. layer is 0, and so are
+ * the gaps, where there are none; otherwise there are at least two whole layers of at least two rows. */
 struct shmemi_shape {
     size_t width;
-    size_t rows;
+    size_t rows; /* of all layers together */
     size_t dest_pitch;
     size_t source_pitch;
+    size_t layer;
+    size_t dest_gap;
+    size_t source_gap;
 };
 
-/* Part of a shape: some whole rows, or a part of one row. */
+/* Part of a shape without layers: some whole rows, or a part of one row. */
 struct shmemi_piece {
     size_t row, column; /* where it begins */
     size_t width, rows;
@@ -44,12 +50,14 @@ static inline size_t shmemi_piece_offset(const struct shmemi_piece *piece, size_
 /* The shape of the copy of a piece into a buffer that holds its rows without gaps, and out of it (unpack). */
 static inline struct shmemi_shape shmemi_shape_pack(const struct shmemi_piece *piece, size_t source_pitch)
 {
-    return (struct shmemi_shape){piece->width, piece->rows, piece->width, source_pitch};
+    return (struct shmemi_shape){
+        .width = piece->width, .rows = piece->rows, .dest_pitch = piece->width, .source_pitch = source_pitch};
 }
 
 static inline struct shmemi_shape shmemi_shape_unpack(const struct shmemi_piece *piece, size_t dest_pitch)
 {
-    return (struct shmemi_shape){piece->width, piece->rows, dest_pitch, piece->width};
+    return (struct shmemi_shape){
+        .width = piece->width, .rows = piece->rows, .dest_pitch = dest_pitch, .source_pitch = piece->width};
 }
 
 static inline struct shmemi_shape shmemi_shape_linear(size_t nbytes)
@@ -60,7 +68,44 @@ static inline struct shmemi_shape shmemi_shape_linear(size_t nbytes)
 /* Are the rows contiguous on both sides, so that they can be copied as one? */
 static inline bool shmemi_shape_is_dense(const struct shmemi_shape *shape)
 {
-    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width);
+    return shape->rows == 1 || (shape->dest_pitch == shape->width && shape->source_pitch == shape->width &&
+                                !(shape->dest_gap | shape->source_gap));
 }
+
+/* Number of layers: 1 where the rows form none. */
+static inline size_t shmemi_shape_layers(const struct shmemi_shape *shape)
+{
+    return shape->layer ? shape->rows / shape->layer : 1;
+}
+
+/* Bytes from one layer to the next, of a shape that has layers. */
+static inline size_t shmemi_shape_dest_layer(const struct shmemi_shape *shape)
+{
+    return shape->layer * shape->dest_pitch + shape->dest_gap;
+}
+
+static inline size_t shmemi_shape_source_layer(const struct shmemi_shape *shape)
+{
+    return shape->layer * shape->source_pitch + shape->source_gap;
+}
+
+/* A box of layers, rows and width bytes; the steps are bytes from row to row and from layer to layer, a layer's at least
+ * as long as its rows together. The shape has layers only if its rows cannot be described without. */
+struct shmemi_steps {
+    size_t row, layer;
+};
+struct shmemi_shape shmemi_shape_box(size_t width, size_t rows, size_t layers, struct shmemi_steps dest,
+                                     struct shmemi_steps source);
+
+/* `layers` neighbouring layers of a shape that has more. */
+struct shmemi_shape shmemi_shape_some(const struct shmemi_shape *shape, size_t layers);
+
+/* The same rows to or from memory that holds them without gaps. */
+struct shmemi_shape shmemi_shape_dense_dest(const struct shmemi_shape *shape);
+struct shmemi_shape shmemi_shape_dense_source(const struct shmemi_shape *shape);
+
+/* Bytes from the start of the first row to the end of the last, on the side with this pitch and gap; SIZE_MAX on
+ * overflow. There is a row. */
+size_t shmemi_shape_extent(const struct shmemi_shape *shape, size_t pitch, size_t gap);
 
 #endif

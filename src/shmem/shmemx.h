@@ -75,7 +75,8 @@ int shmemx_kernels_may_wait(int type);
  *
  * Returns 0, or logs the cause and returns a negative errno value: -EINVAL for NULL, size 0, GPU memory and mapped
  * addresses; -EEXIST if the range overlaps a prepared one without being the same; -ENOMEM. The same range may be
- * prepared several times, and then needs as many releases. shmem_finalize releases what is left.
+ * prepared several times, and then needs as many releases. shmem_finalize releases what is left. shmemx_prepared tells
+ * what of it succeeded.
  *
  * Local: no other PE takes part. The memory must stay allocated until it is released, and transfers from and to it must
  * be complete by then (shmem_quiet).
@@ -84,6 +85,48 @@ int shmemx_kernels_may_wait(int type);
 int shmemx_prepare(void *ptr, size_t size);
 /* Undo one shmemx_prepare of the range that begins at ptr. Returns 0, or -EINVAL if no such range is prepared. */
 int shmemx_release(void *ptr);
+
+/* What has become of size bytes at ptr, as a sum of these; 0 for memory that was never prepared. Local. */
+#define SHMEMX_MEMORY_PREPARED 1 /* all of it lies in one prepared range */
+#define SHMEMX_MEMORY_LOCKED 2   /* it is page-locked for CUDA; so it is, too, if the program has done that itself */
+#define SHMEMX_MEMORY_REGISTERED                                                                                       \
+    4 /* the network has registered the range; never in a job of one node, where no
+                                    * transfer between PEs needs it */
+int shmemx_prepared(const void *ptr, size_t size);
+
+/* ---- Boxes: parts of arrays of three dimensions ---------------------------------------------------------------------
+ *
+ * A box has layers, a layer has rows, a row is width contiguous bytes. The pitches are the bytes from the start of a row
+ * to that of the next one, and from the start of a layer to that of the next one; so the arrays that dest and source lie
+ * in may have different extents. A row pitch is at least width, a layer pitch at least rows * row pitch; pitches are
+ * ignored where there is only one row or layer. dest and source point to the first byte of the box on their sides, in
+ * any memory that shmem_putmem or shmem_getmem accepts there. If an extent is 0 nothing happens.
+ *
+ * A column of tiles of a grid [nz][ny][nx] of doubles with a border all around, one tile to the right:
+ *
+ *     shmemx_box_t face = {.width = sizeof(double), .rows = ny, .layers = nz,
+ *                          .dest_row_pitch = row, .dest_layer_pitch = layer,       // row = (nx + 2) * sizeof(double)
+ *                          .source_row_pitch = row, .source_layer_pitch = layer};  // layer = (ny + 2) * row
+ *     shmemx_put_box_nbi(&grid[1][1][0], &grid[1][1][nx], &face, right);
+ *
+ * put_box returns when the source may be used again, get_box when the data have arrived; the nbi forms are complete
+ * after shmem_quiet, as are those of shmem_putmem and shmem_getmem, and order is that of these. Errors end the job.
+ *
+ * Source: cuMemcpy3D and clEnqueueCopyBufferRect, made one-sided. */
+typedef struct {
+    size_t width, rows, layers;
+    size_t dest_row_pitch, dest_layer_pitch;
+    size_t source_row_pitch, source_layer_pitch;
+} shmemx_box_t;
+
+void shmemx_put_box(void *dest, const void *source, const shmemx_box_t *box, int pe);
+void shmemx_get_box(void *dest, const void *source, const shmemx_box_t *box, int pe);
+void shmemx_put_box_nbi(void *dest, const void *source, const shmemx_box_t *box, int pe);
+void shmemx_get_box_nbi(void *dest, const void *source, const shmemx_box_t *box, int pe);
+void shmemx_ctx_put_box(shmem_ctx_t ctx, void *dest, const void *source, const shmemx_box_t *box, int pe);
+void shmemx_ctx_get_box(shmem_ctx_t ctx, void *dest, const void *source, const shmemx_box_t *box, int pe);
+void shmemx_ctx_put_box_nbi(shmem_ctx_t ctx, void *dest, const void *source, const shmemx_box_t *box, int pe);
+void shmemx_ctx_get_box_nbi(shmem_ctx_t ctx, void *dest, const void *source, const shmemx_box_t *box, int pe);
 
 /* State of this PE's symmetric heap, in bytes. Local. */
 typedef struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Strided [9.6.1.3, 9.6.1.7] and block-strided [9.6.1.4, 9.6.1.8] transfers.
+ * Strided [9.6.1.3, 9.6.1.7] and block-strided [9.6.1.4, 9.6.1.8] transfers, and those of boxes, which are an extension.
  */
 #include "shmem/check/check.h"
+#include "shmem/shmemx.h"
 
 /* Blocks of elements of size bytes. */
 struct strides {
@@ -25,13 +26,55 @@ static struct shmemi_shape shape_of(const char *routine, const struct strides *s
     };
 }
 
-/* Bytes from the start of the first row to the end of the last; SIZE_MAX, which no region holds, on overflow. */
-static size_t extent(const struct shmemi_shape *shape, size_t pitch)
+enum form { PUT, GET, PUT_NBI, GET_NBI };
+
+static void transfer_dense(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                           size_t nbytes, int pe, enum form form)
 {
-    size_t bytes;
-    if (__builtin_mul_overflow(shape->rows - 1, pitch, &bytes) || __builtin_add_overflow(bytes, shape->width, &bytes))
-        return SIZE_MAX;
-    return bytes;
+    void (*const transfers[])(struct shmemi_context *, const char *, void *, const void *, size_t, int) = {
+        [PUT] = shmemi_put,
+        [GET] = shmemi_get,
+        [PUT_NBI] = shmemi_put_nbi,
+        [GET_NBI] = shmemi_get_nbi,
+    };
+    transfers[form](context, routine, dest, source, nbytes, pe);
+}
+
+static int transfer_by_driver(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *mine, const struct shmemi_shape *shape, enum form form)
+{
+    const struct shmemi_driver *driver = view->driver;
+    switch (form) {
+    case PUT:
+        return driver->put_strided(context, view, offset, mine, shape);
+    case GET:
+        return driver->get_strided(context, view, offset, mine, shape);
+    case PUT_NBI:
+        return driver->put_strided_nbi(context, view, offset, mine, shape);
+    default:
+        return driver->get_strided_nbi(context, view, offset, mine, shape);
+    }
+}
+
+static void transfer_shape(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                           const struct shmemi_shape *shape, int pe, enum form form)
+{
+    const bool is_put = form == PUT || form == PUT_NBI;
+    if (shmemi_shape_is_dense(shape)) {
+        transfer_dense(context, routine, dest, source, shmemi_bytes_of(shape->rows, shape->width), pe, form);
+        return;
+    }
+    const size_t dest_bytes = shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap);
+    const size_t source_bytes = shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap);
+    size_t offset;
+    const struct shmemi_view *view = is_put ? shmemi_reach(routine, dest, dest_bytes, pe, &offset)
+                                            : shmemi_reach(routine, source, source_bytes, pe, &offset);
+    struct shmemi_place place = shmemi_local_place(routine, is_put ? source : dest, is_put ? source_bytes : dest_bytes);
+    shmemi_check_thread(routine, context);
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape->width * shape->rows);
+    shmemi_call_begin(&call.call);
+    shmemi_require(transfer_by_driver(context, view, offset, &place, shape, form));
+    shmemi_call_end(&call.call);
 }
 
 static void transfer(struct shmemi_context *context, const char *routine, void *dest, const void *source,
@@ -40,22 +83,7 @@ static void transfer(struct shmemi_context *context, const char *routine, void *
     if (strides.nelems == 0 || strides.block == 0)
         return;
     const struct shmemi_shape shape = shape_of(routine, &strides);
-    if (shmemi_shape_is_dense(&shape)) {
-        (is_put ? shmemi_put : shmemi_get)(context, routine, dest, source, shmemi_bytes_of(shape.rows, shape.width),
-                                           pe);
-        return;
-    }
-    const size_t dest_bytes = extent(&shape, shape.dest_pitch), source_bytes = extent(&shape, shape.source_pitch);
-    size_t offset;
-    const struct shmemi_view *view = is_put ? shmemi_reach(routine, dest, dest_bytes, pe, &offset)
-                                            : shmemi_reach(routine, source, source_bytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(routine, is_put ? source : dest, is_put ? source_bytes : dest_bytes);
-    shmemi_check_thread(routine, context);
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape.width * shape.rows);
-    shmemi_call_begin(&call.call);
-    shmemi_require(is_put ? view->driver->put_strided(context, view, offset, &place, &shape)
-                          : view->driver->get_strided(context, view, offset, &place, &shape));
-    shmemi_call_end(&call.call);
+    transfer_shape(context, routine, dest, source, &shape, pe, is_put ? PUT : GET);
 }
 
 /* clang-format off */
@@ -95,3 +123,48 @@ static void transfer(struct shmemi_context *context, const char *routine, void *
 
 SHMEMI_FOR_RMA_TYPES(DEFINE_TYPE, )
 SHMEMI_FOR_SIZES(DEFINE_SIZE, )
+
+/* ---- Boxes --------------------------------------------------------------------------------------------------- */
+
+static void require_steps(const char *routine, const char *side, const struct shmemi_steps *steps,
+                          const shmemx_box_t *box)
+{
+    const size_t layer = box->rows > 1 ? shmemi_bytes_of(box->rows, steps->row) : box->width;
+    if (box->rows > 1 && steps->row < box->width)
+        shmemi_fatal("%s: rows of %zu bytes cannot begin every %zu bytes in %s", routine, box->width, steps->row, side);
+    if (box->layers > 1 && steps->layer < layer)
+        shmemi_fatal("%s: layers of %zu rows, %zu bytes in all, cannot begin every %zu bytes in %s", routine, box->rows,
+                     layer, steps->layer, side);
+}
+
+static void transfer_box(struct shmemi_context *context, const char *routine, void *dest, const void *source,
+                         const shmemx_box_t *box, int pe, enum form form)
+{
+    shmemi_require_pointer(routine, "box", box);
+    if (!box->width || !box->rows || !box->layers)
+        return;
+    const struct shmemi_steps to = {box->dest_row_pitch, box->dest_layer_pitch};
+    const struct shmemi_steps from = {box->source_row_pitch, box->source_layer_pitch};
+    require_steps(routine, "dest", &to, box);
+    require_steps(routine, "source", &from, box);
+    if (shmemi_bytes_of(shmemi_bytes_of(box->rows, box->layers), box->width) == SIZE_MAX)
+        shmemi_fatal("%s: %zu layers of %zu rows of %zu bytes are more than memory can hold", routine, box->layers,
+                     box->rows, box->width);
+    const struct shmemi_shape shape = shmemi_shape_box(box->width, box->rows, box->layers, to, from);
+    transfer_shape(context, routine, dest, source, &shape, pe, form);
+}
+
+/* clang-format off */
+#define DEFINE_BOX(NAME, FORM)                                                                                         \
+    SHMEMI_EXPORT void shmemx_##NAME(void *dest, const void *source, const shmemx_box_t *box, int pe)                  \
+    { transfer_box(&shmemi_default_ctx.transport, "shmemx_" #NAME, dest, source, box, pe, FORM); }                         \
+    SHMEMI_EXPORT void shmemx_ctx_##NAME(shmem_ctx_t ctx, void *dest, const void *source, const shmemx_box_t *box,     \
+                                         int pe)                                                                       \
+    { transfer_box(shmemi_context_of(ctx), "shmemx_ctx_" #NAME, dest, source, box,                                         \
+               shmemi_world_pe(ctx, "shmemx_ctx_" #NAME, pe), FORM); }
+/* clang-format on */
+
+DEFINE_BOX(put_box, PUT)
+DEFINE_BOX(get_box, GET)
+DEFINE_BOX(put_box_nbi, PUT_NBI)
+DEFINE_BOX(get_box_nbi, GET_NBI)

@@ -142,15 +142,17 @@ struct shmemi_driver {
     int (*get_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
                    size_t nbytes);
 
-    /* Rows with a pitch on either side; blocking as put and get are. In the shape, dest is the peer's side for a
-     * put, and this PE's side for a get. */
+    /* Rows with a pitch on either side, with layers or without; blocking as put and get are. In the shape, dest is the
+     * peer's side for a put, and this PE's side for a get. The nonblocking forms complete at quiet: until then the
+     * program leaves the source, or dest, alone. */
     int (*put_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                        const struct shmemi_place *source, const struct shmemi_shape *shape);
     int (*get_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                        const struct shmemi_place *dest, const struct shmemi_shape *shape);
-    /* The program leaves the source unchanged until quiet. */
     int (*put_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                            const struct shmemi_place *source, const struct shmemi_shape *shape);
+    int (*get_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                           const struct shmemi_place *dest, const struct shmemi_shape *shape);
 
     /* fetch_p is NULL when the old value is not wanted; such an operation may still be under way on return. */
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,

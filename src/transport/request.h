@@ -57,6 +57,7 @@ struct shmemi_request {
     uint8_t type;    /* enum shmemi_request_type */
     uint8_t inline_size;
     uint64_t pitch;
+    uint64_t layer, gap; /* as in struct shmemi_shape: 0 unless the rows form layers */
     union {
         uint8_t data[SHMEMI_INLINE_MAX];
         struct {

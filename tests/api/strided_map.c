@@ -5,11 +5,11 @@
  * the destination is compared, so that a changed byte between the rows is found.
  */
 #include "check.h"
-#include "map_check.h"
+#include "memories.h"
 
 #include <shmemx.h>
 
-enum { AREA = 256 << 10, SHAPES = 12, KINDS_MOST = 8 };
+enum { AREA = MEMORIES_AREA, SHAPES = 12 };
 
 typedef void (*blocks_func_t)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,
                               size_t nblocks, int pe);
@@ -25,15 +25,6 @@ static const struct form {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-/* How calls name a memory, and the buffer behind it. */
-struct memory {
-    const char *name;
-    char *address;
-    void *object;
-    struct device *device;
-};
-
-static _Alignas(16) char static_area[AREA], other_static_area[AREA];
 static char *found, *expected, *source_model;
 static unsigned long random_state;
 
@@ -126,7 +117,7 @@ static void check_dest(const char *verb, const struct shape *shape, const struct
                        const struct memory *source)
 {
     size_t i = 0;
-    device_read(dest->device, found, dest->object, 0, AREA);
+    memories_read(dest, found);
     while (i < AREA && found[i] == expected[i])
         i++;
     CHECK_THAT(
@@ -136,17 +127,11 @@ static void check_dest(const char *verb, const struct shape *shape, const struct
         shape->source_stride, shape->dest_at, shape->source_at, i);
 }
 
-static void fill_memory(const struct memory *memory, unsigned seed)
-{
-    check_fill(found, AREA, seed);
-    device_write(memory->device, memory->object, 0, found, AREA);
-}
-
 static void check_put(const struct shape *shape, const struct memory *remote, const struct memory *local, int round)
 {
     const int me = shmem_my_pe();
-    fill_memory(remote, 100 + (unsigned)me);
-    fill_memory(local, (unsigned)me);
+    memories_fill(remote, 100 + (unsigned)me);
+    memories_fill(local, (unsigned)me);
     shmem_barrier_all();
     put(shape, remote->address, local->address, check_target(round));
     shmem_barrier_all();
@@ -157,40 +142,13 @@ static void check_put(const struct shape *shape, const struct memory *remote, co
 static void check_get(const struct shape *shape, const struct memory *remote, const struct memory *local, int round)
 {
     const int me = shmem_my_pe();
-    fill_memory(local, 100 + (unsigned)me);
-    fill_memory(remote, (unsigned)me);
+    memories_fill(local, 100 + (unsigned)me);
+    memories_fill(remote, (unsigned)me);
     shmem_barrier_all();
     get(shape, local->address, remote->address, check_target(round));
     make_expected(shape, me, check_target(round));
     check_dest("get", shape, local, remote);
     shmem_barrier_all();
-}
-
-/* ---- Memories ---------------------------------------------------------------------------------------------------- */
-
-struct memories {
-    struct memory memory[KINDS_MOST];
-    int n;
-};
-
-static void add_host(struct memories *memories, const char *name, char *address)
-{
-    memories->memory[memories->n++] =
-        (struct memory){.name = name, .address = address, .object = address, .device = &device_host};
-}
-
-static void add_mapped(struct memories *memories, struct device *device)
-{
-    struct memory memory = {.name = device->ops->name, .object = device_alloc(device, AREA), .device = device};
-    memory.address = shmmap(memory.object, AREA, device->ops->memtype);
-    CHECK_THAT(memory.address, "shmmap: %s", shmemx_strerror());
-    memories->memory[memories->n++] = memory;
-}
-
-static void add_unmapped(struct memories *memories, struct device *device)
-{
-    void *buffer = device_alloc(device, AREA);
-    memories->memory[memories->n++] = (struct memory){"unmapped device memory", buffer, buffer, device};
 }
 
 static void check_all(const struct memories *remotes, const struct memories *locals)
@@ -204,46 +162,14 @@ static void check_all(const struct memories *remotes, const struct memories *loc
             }
 }
 
-static void discard(const struct memories *memories)
-{
-    for (int i = 0; i < memories->n; i++) {
-        const struct memory *memory = &memories->memory[i];
-        if (memory->device == &device_host)
-            continue;
-        if (memory->address != memory->object)
-            shmumap(memory->address);
-        device_free(memory->device, memory->object);
-    }
-}
-
 int main(void)
 {
-    static const struct device_ops *const kinds[] = {&device_opencl_ops, &device_cuda_ops};
-    struct memories remotes = {.n = 0}, locals = {.n = 0};
-    char *private_area = check_malloc(AREA);
+    struct memories remotes, locals;
     found = check_malloc(AREA), expected = check_malloc(AREA), source_model = check_malloc(AREA);
     shmem_init();
-    char *heap = check_shmem_malloc(AREA), *other_heap = check_shmem_malloc(AREA);
-    add_host(&remotes, "heap", heap);
-    add_host(&remotes, "static data", static_area);
-    add_host(&locals, "heap", other_heap);
-    add_host(&locals, "static data", other_static_area);
-    add_host(&locals, "private memory", private_area);
-    for (int i = 0; i < 2; i++) {
-        struct device *device = map_open_device(kinds[i]);
-        if (!device)
-            continue;
-        add_mapped(&remotes, device);
-        add_mapped(&locals, device);
-        if (kinds[i]->local_pointer)
-            add_unmapped(&locals, device);
-    }
+    memories_open(&remotes, &locals);
     check_all(&remotes, &locals);
-    shmem_barrier_all();
-    discard(&remotes);
-    discard(&locals);
-    shmem_free(other_heap);
-    shmem_free(heap);
-    free(private_area), free(found), free(expected), free(source_model);
+    memories_close(&remotes, &locals);
+    free(found), free(expected), free(source_model);
     return check_end();
 }

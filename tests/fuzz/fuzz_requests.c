@@ -12,6 +12,7 @@
 #include "transport/service.h"
 #include "transport/staged/owner.h"
 #include "network.h"
+#include "request_rows.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -84,12 +85,11 @@ static void allow_rows(const struct shmemi_request *request)
 {
     uint64_t reach;
     if (request->region >= REGIONS || !request->rows || request->rows > CHUNK || request->width > CHUNK ||
-        __builtin_mul_overflow((uint64_t)(request->rows - 1), request->pitch, &reach) ||
-        __builtin_add_overflow(reach, request->width, &reach) || reach > region_size[request->region] ||
+        !find_reach(request, region_size[request->region], &reach) ||
         request->offset > region_size[request->region] - reach)
         return;
     for (uint64_t row = 0; row < request->rows; row++)
-        allow(request->region, request->offset + row * request->pitch, request->width);
+        allow(request->region, request->offset + row_at(request, row), request->width);
 }
 
 struct record {
@@ -260,6 +260,7 @@ static struct shmemi_request make_request(struct fuzz_input *input, uint32_t ori
         request.rows = (uint32_t)(1 + fuzz_below(input, 64));
         request.width = fuzz_below(input, 40);
         request.pitch = request.width + fuzz_byte(input);
+        make_layers(&request);
     }
     request.slot = (uint16_t)fuzz_below(input, SLOTS + 1);
     if (fuzz_byte(input) >= 192)

@@ -186,11 +186,18 @@ static struct shmemi_shape random_shape(void)
     case 0:
         return shmemi_shape_linear((size_t)rand() % (BOX / 2));
     case 1:
-        return (struct shmemi_shape){width, 1 + rand() % 100, width, width};
+        return (struct shmemi_shape){
+            .width = width, .rows = 1 + rand() % 100, .dest_pitch = width, .source_pitch = width};
     case 2: /* source rows may overlap */
-        return (struct shmemi_shape){width, 1 + rand() % 20, width + rand() % 9, 1 + rand() % width};
+        return (struct shmemi_shape){.width = width,
+                                     .rows = 1 + rand() % 20,
+                                     .dest_pitch = width + rand() % 9,
+                                     .source_pitch = 1 + rand() % width};
     default:
-        return (struct shmemi_shape){width, 1 + rand() % 100, width + rand() % 3000, width + rand() % 3000};
+        return (struct shmemi_shape){.width = width,
+                                     .rows = 1 + rand() % 100,
+                                     .dest_pitch = width + rand() % 3000,
+                                     .source_pitch = width + rand() % 3000};
     }
 }
 
@@ -251,7 +258,7 @@ static void check_far_rows(void)
     size_t pitch = (size_t)2200 << 20;
     char *far = mmap(NULL, pitch + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     struct shmemi_place dest = {memory, NULL, user_alloc(4096)}, source = shmemi_place_host(far);
-    struct shmemi_shape shape = {8, 2, 16, pitch};
+    struct shmemi_shape shape = {.width = 8, .rows = 2, .dest_pitch = 16, .source_pitch = pitch};
     char back[24];
     if (far == MAP_FAILED)
         return;
@@ -288,7 +295,7 @@ static void check_events(void)
     CUdeviceptr x = user_alloc(64), y = user_alloc(64);
     struct shmemi_allocation object_x, object_y;
     struct shmemi_event event;
-    struct shmemi_shape none = {0, 1, 0, 0};
+    struct shmemi_shape none = {.width = 0, .rows = 1, .dest_pitch = 0, .source_pitch = 0};
     char reason[160];
     CHECK(!open_object(x, 64, &object_x, reason) && !open_object(y, 64, &object_y, reason));
     check_order(&object_x.place, &object_y.place);

@@ -78,7 +78,11 @@ static void check_sizes(struct room *room)
 static void check_rows(struct room *room, size_t width, size_t rows, size_t gap)
 {
     struct shmemi_place out = shmemi_place_host(room->host), in = shmemi_place_host(room->back);
-    struct shmemi_shape to_gpu = {width, rows, width + 3 * gap, width + gap}, to_host = to_gpu;
+    struct shmemi_shape to_gpu = {.width = width,
+                                  .rows = rows,
+                                  .dest_pitch = width + 3 * gap,
+                                  .source_pitch = width + gap},
+                        to_host = to_gpu;
     to_host.dest_pitch = width + 2 * gap;
     to_host.source_pitch = to_gpu.dest_pitch;
     fill(room->host, (width + gap) * rows, (unsigned)width);

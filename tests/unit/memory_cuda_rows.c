@@ -141,11 +141,11 @@ static void check_width(const struct pair *pair, size_t width, size_t rows)
 {
     const size_t up = 16 - width % 16;
     const struct layout layouts[] = {
-        {0, 0, {width, rows, width, width + 7}},
-        {3, 0, {width, rows, width + 5, width}},
-        {1, 2, {width, rows, width + 1, width + 3}},
-        {8, 16, {width, rows, 2 * width, 5 * width}},
-        {16, 32, {width, rows, width + up, width + up + 16}},
+        {0, 0, {.width = width, .rows = rows, .dest_pitch = width, .source_pitch = width + 7}},
+        {3, 0, {.width = width, .rows = rows, .dest_pitch = width + 5, .source_pitch = width}},
+        {1, 2, {.width = width, .rows = rows, .dest_pitch = width + 1, .source_pitch = width + 3}},
+        {8, 16, {.width = width, .rows = rows, .dest_pitch = 2 * width, .source_pitch = 5 * width}},
+        {16, 32, {.width = width, .rows = rows, .dest_pitch = width + up, .source_pitch = width + up + 16}},
     };
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
         check_layout(pair, &layouts[i]);
@@ -165,7 +165,8 @@ static void check_widths(const struct pair *pair)
 /* Rows in more pages than suits the copy engines. */
 static void check_far_apart(const struct pair *pair)
 {
-    const struct layout few = {8, 24, {8, 17, 1 << 20, 1 << 20}}, odd = {7, 5, {3, 600, 29989, 29501}};
+    const struct layout few = {8, 24, {.width = 8, .rows = 17, .dest_pitch = 1 << 20, .source_pitch = 1 << 20}},
+                        odd = {7, 5, {.width = 3, .rows = 600, .dest_pitch = 29989, .source_pitch = 29501}};
     check_layout(pair, &few);
     check_layout(pair, &odd);
 }
@@ -174,14 +175,17 @@ static void check_far_apart(const struct pair *pair)
 static void check_overlapping_source(const struct pair *pair)
 {
     for (size_t unit = 1; unit <= 32; unit *= 2)
-        check_layout(pair, &(struct layout){unit, 2 * unit, {3 * unit, 40, 5 * unit, unit}});
+        check_layout(
+            pair, &(struct layout){
+                      unit, 2 * unit, {.width = 3 * unit, .rows = 40, .dest_pitch = 5 * unit, .source_pitch = unit}});
 }
 
 /* ---- What the kernel leaves to the driver ------------------------------------------------------------------------ */
 
 static void check_refusals(const struct pair *pair)
 {
-    const struct shmemi_shape apart = {4, 3000, 8, 8}, overlapping = {4, 3000, 3, 8};
+    const struct shmemi_shape apart = {.width = 4, .rows = 3000, .dest_pitch = 8, .source_pitch = 8},
+                              overlapping = {.width = 4, .rows = 3000, .dest_pitch = 3, .source_pitch = 8};
     struct shmemi_place unknown = pair->source, host = shmemi_place_host(found);
     unknown.object = NULL;
     CHECK(shmemi_cuda_rows_copy(&pair->dest, &unknown, &apart) == -ENOTSUP);
@@ -194,7 +198,7 @@ static void check_refusals(const struct pair *pair)
 /* When all lists are in use, only its stream shows the end of a kernel. */
 static void check_without_lists(const struct pair *pair)
 {
-    const struct layout layout = {4, 8, {4, 5000, 12, 20}};
+    const struct layout layout = {4, 8, {.width = 4, .rows = 5000, .dest_pitch = 12, .source_pitch = 20}};
     struct shmemi_list *taken[SPARE_LISTS];
     int n = 0;
     while (n < SPARE_LISTS && (taken[n] = shmemi_cuda_list_take(&pair->dest)))
@@ -264,7 +268,8 @@ static void print_times(const struct pair *pair, size_t most)
         for (int p = 0; p < 4; p++)
             for (int r = 0; r < 10; r++) {
                 size_t pitch = pitches[p] ? pitches[p] : 2 * widths[w];
-                struct shmemi_shape shape = {widths[w], rows[r], pitch, pitch};
+                struct shmemi_shape shape = {
+                    .width = widths[w], .rows = rows[r], .dest_pitch = pitch, .source_pitch = pitch};
                 if (pitch * rows[r] > most)
                     continue;
                 printf("# %zu rows of %zu bytes, pitch %zu: %.1f %.1f %.1f %.1f\n", rows[r], widths[w], pitch,
@@ -278,7 +283,7 @@ static void print_busy_times(const struct pair *pair)
     static const size_t rows[] = {64, 512, 1024, 4096, 16384};
     printf("# %s, busy, us: 2-D copy, kernel in a stream of the program, kernel\n", pair->name);
     for (int r = 0; r < 5; r++) {
-        struct shmemi_shape shape = {8, rows[r], 32 << 10, 32 << 10};
+        struct shmemi_shape shape = {.width = 8, .rows = rows[r], .dest_pitch = 32 << 10, .source_pitch = 32 << 10};
         printf("# %zu rows of 8 bytes, pitch %zu: %.1f %.1f %.1f\n", rows[r], shape.dest_pitch,
                time_of(rectangle, pair, &shape), time_of(kernel_in_ordinary_stream, pair, &shape),
                time_of(shmemi_cuda_rows_copy, pair, &shape));
@@ -297,7 +302,8 @@ static void print_host_times(const struct shmemi_place *device)
     printf("# page-locked host memory, dense there, us: to the device as the library copies and by the kernel, from it "
            "by both\n");
     for (int r = 0; r < 4; r++) {
-        struct shmemi_shape to = {8, rows[r], 64, 8}, from = {8, rows[r], 8, 64};
+        struct shmemi_shape to = {.width = 8, .rows = rows[r], .dest_pitch = 64, .source_pitch = 8},
+                            from = {.width = 8, .rows = rows[r], .dest_pitch = 8, .source_pitch = 64};
         printf("# %zu rows of 8 bytes: %.1f %.1f %.1f %.1f\n", rows[r], time_of(copy, &in, &to),
                time_of(shmemi_cuda_rows_copy, &in_mapped, &to), time_of(copy, &out, &from),
                time_of(shmemi_cuda_rows_copy, &out_mapped, &from));

@@ -206,7 +206,7 @@ static void check_host_shape(size_t width, size_t rows, size_t dest_pitch, size_
 {
     enum { ROOM = 1 << 16 };
     static char source[ROOM], dest[ROOM], wanted[ROOM];
-    struct shmemi_shape shape = {width, rows, dest_pitch, source_pitch};
+    struct shmemi_shape shape = {.width = width, .rows = rows, .dest_pitch = dest_pitch, .source_pitch = source_pitch};
     struct shmemi_place to = shmemi_place_host(dest + 1), from = shmemi_place_host(source + 3);
     struct shmemi_event event;
     fill_pattern(source, ROOM, 1);
@@ -301,15 +301,15 @@ static void check_between(struct fake *to, const struct shmemi_memory *to_memory
 }
 
 static const struct shmemi_shape shapes[] = {
-    {1, 1, 0, 0},
-    {0, 1, 0, 0},
-    {8, 0, 8, 8},
-    {300 << 10, 1, 0, 0},
-    {(23 << 20) + 77, 1, 0, 0},
-    {8, 4096, 32, 4096},
-    {1000, 7000, 1000, 3000},
-    {(6 << 20) + 1, 2, 9 << 20, 7 << 20}, /* rows larger than a buffer */
-    {(1 << 20) + 3, 10, 2 << 20, (1 << 20) + 3},
+    {.width = 1, .rows = 1, .dest_pitch = 0, .source_pitch = 0},
+    {.width = 0, .rows = 1, .dest_pitch = 0, .source_pitch = 0},
+    {.width = 8, .rows = 0, .dest_pitch = 8, .source_pitch = 8},
+    {.width = 300 << 10, .rows = 1, .dest_pitch = 0, .source_pitch = 0},
+    {.width = (23 << 20) + 77, .rows = 1, .dest_pitch = 0, .source_pitch = 0},
+    {.width = 8, .rows = 4096, .dest_pitch = 32, .source_pitch = 4096},
+    {.width = 1000, .rows = 7000, .dest_pitch = 1000, .source_pitch = 3000},
+    {.width = (6 << 20) + 1, .rows = 2, .dest_pitch = 9 << 20, .source_pitch = 7 << 20}, /* rows larger than a buffer */
+    {.width = (1 << 20) + 3, .rows = 10, .dest_pitch = 2 << 20, .source_pitch = (1 << 20) + 3},
 };
 
 static void check_copies(void)
@@ -318,7 +318,8 @@ static void check_copies(void)
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         check_between(&cuda, &shmemi_memory_cuda, &opencl, &shmemi_memory_opencl, &shapes[i]);
         check_between(&opencl, &shmemi_memory_opencl, &cuda, &shmemi_memory_cuda, &shapes[i]);
-        check_between(&cuda, &shmemi_memory_cuda, &cuda, &shmemi_memory_cuda, &(struct shmemi_shape){4, 1, 0, 0});
+        check_between(&cuda, &shmemi_memory_cuda, &cuda, &shmemi_memory_cuda,
+                      &(struct shmemi_shape){.width = 4, .rows = 1, .dest_pitch = 0, .source_pitch = 0});
     }
     CHECK(cuda.n_pinned == 1); /* the buffers, once */
 }

@@ -41,6 +41,17 @@ static struct shmemi_request good_rows(void)
     return request;
 }
 
+/* Two layers of two rows. */
+static struct shmemi_request good_layers(void)
+{
+    struct shmemi_request request = good_put();
+    request.rows = 4;
+    request.width = request.pitch = CHUNK / 4;
+    request.layer = 2;
+    request.gap = 100;
+    return request;
+}
+
 #define PASSES(_request) CHECK(shmemi_request_check(&(_request)) == 0)
 #define CAUGHT(_make, _field, _value)                                                                                  \
     do {                                                                                                               \
@@ -88,6 +99,23 @@ static void check_extent(void)
     CAUGHT(good_rows, pitch, UINT64_MAX);
 }
 
+static void check_layers(void)
+{
+    struct shmemi_request request = good_layers();
+    PASSES(request);
+    request.gap = 0;
+    PASSES(request);
+    CAUGHT(good_rows, gap, 1); /* between which layers? */
+    CAUGHT(good_layers, layer, 1);
+    CAUGHT(good_layers, layer, 3);
+    CAUGHT(good_layers, layer, 4);
+    CAUGHT(good_layers, layer, UINT64_MAX);
+    CAUGHT(good_layers, rows, 3);
+    CAUGHT(good_layers, gap, UINT64_MAX);
+    CAUGHT(good_layers, gap, UINT64_MAX - CHUNK);
+    CAUGHT(good_layers, offset, UINT64_MAX - CHUNK - 99);
+}
+
 static void check_slot(void)
 {
     CAUGHT(good_put, slot, SLOTS);
@@ -121,6 +149,7 @@ int main(void)
     check_good();
     check_identity();
     check_extent();
+    check_layers();
     check_slot();
     check_amo();
     return 0;

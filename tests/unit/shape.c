@@ -6,6 +6,7 @@
 #include "gpu/shape.h"
 #include "unit.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { PEER_GAP = 3, MY_GAP = 5, ROOM = 4096, PIECES_MAX = 512 };
@@ -100,15 +101,83 @@ static void check_density(void)
 {
     struct shmemi_shape linear = shmemi_shape_linear(10);
     CHECK(linear.width == 10 && linear.rows == 1 && shmemi_shape_is_dense(&linear));
-    CHECK(shmemi_shape_is_dense(&(struct shmemi_shape){8, 1, 3, 500}));
-    CHECK(shmemi_shape_is_dense(&(struct shmemi_shape){8, 5, 8, 8}));
-    CHECK(!shmemi_shape_is_dense(&(struct shmemi_shape){8, 2, 9, 8}));
-    CHECK(!shmemi_shape_is_dense(&(struct shmemi_shape){8, 2, 8, 7}));
+    CHECK(shmemi_shape_is_dense(&(struct shmemi_shape){.width = 8, .rows = 1, .dest_pitch = 3, .source_pitch = 500}));
+    CHECK(shmemi_shape_is_dense(&(struct shmemi_shape){.width = 8, .rows = 5, .dest_pitch = 8, .source_pitch = 8}));
+    CHECK(!shmemi_shape_is_dense(&(struct shmemi_shape){.width = 8, .rows = 2, .dest_pitch = 9, .source_pitch = 8}));
+    CHECK(!shmemi_shape_is_dense(&(struct shmemi_shape){.width = 8, .rows = 2, .dest_pitch = 8, .source_pitch = 7}));
+}
+
+/* Mark the bytes of a shape on its dest side. */
+static void mark_shape(unsigned char *bytes, const struct shmemi_shape *shape)
+{
+    for (size_t row = 0; row < shape->rows; row++) {
+        size_t layer = shape->layer ? row / shape->layer : 0;
+        for (size_t i = 0; i < shape->width; i++)
+            bytes[row * shape->dest_pitch + layer * shape->dest_gap + i]++;
+    }
+}
+
+static void mark_box(unsigned char *bytes, size_t width, size_t rows, size_t layers, struct shmemi_steps steps)
+{
+    for (size_t layer = 0; layer < layers; layer++)
+        for (size_t row = 0; row < rows; row++)
+            for (size_t i = 0; i < width; i++)
+                bytes[layer * steps.layer + row * steps.row + i]++;
+}
+
+/* The shape of a box covers its bytes, and has layers only where it needs them. */
+static void check_box(size_t width, size_t rows, size_t layers, struct shmemi_steps dest, struct shmemi_steps source)
+{
+    static unsigned char wanted[ROOM], found[ROOM];
+    const struct shmemi_shape shape = shmemi_shape_box(width, rows, layers, dest, source);
+    memset(wanted, 0, sizeof wanted), memset(found, 0, sizeof found);
+    mark_box(wanted, width, rows, layers, dest);
+    mark_shape(found, &shape);
+    CHECK(!memcmp(wanted, found, sizeof wanted));
+    CHECK(shape.width * shape.rows == width * rows * layers);
+    CHECK(shmemi_shape_extent(&shape, shape.dest_pitch, shape.dest_gap) ==
+          (layers - 1) * dest.layer + (rows - 1) * dest.row + width);
+    const bool is_plain = layers == 1 || rows == 1 || (dest.row == width && source.row == width) ||
+                          (dest.layer == rows * dest.row && source.layer == rows * source.row);
+    CHECK((shape.layer == 0) == is_plain && (shape.layer == 0 || shape.layer == rows));
+    if (shape.layer)
+        CHECK(shmemi_shape_dest_layer(&shape) == dest.layer && shmemi_shape_source_layer(&shape) == source.layer);
+}
+
+static void check_boxes(void)
+{
+    for (size_t width = 1; width <= 4; width++)
+        for (size_t rows = 1; rows <= 4; rows++)
+            for (size_t layers = 1; layers <= 4; layers++)
+                for (size_t kind = 0; kind < 16; kind++) {
+                    const struct shmemi_steps dest = {width + kind % 2, rows * (width + kind % 2) + kind / 2 % 2 * 3};
+                    const struct shmemi_steps source = {width + kind / 4 % 2, rows * (width + kind / 4 % 2) + kind / 8};
+                    check_box(width, rows, layers, dest, source);
+                }
+}
+
+static void check_layers(void)
+{
+    const struct shmemi_shape box =
+        shmemi_shape_box(8, 3, 5, (struct shmemi_steps){10, 40}, (struct shmemi_steps){8, 100});
+    struct shmemi_shape some = shmemi_shape_some(&box, 2), one = shmemi_shape_some(&box, 1);
+    CHECK(shmemi_shape_layers(&box) == 5 && shmemi_shape_layers(&some) == 2 && shmemi_shape_layers(&one) == 1);
+    CHECK(some.rows == 6 && some.layer == 3 && some.dest_gap == 10 && some.source_gap == 76);
+    CHECK(one.rows == 3 && one.layer == 0 && one.dest_gap == 0 && one.source_gap == 0);
+    some = shmemi_shape_dense_dest(&box);
+    CHECK(some.dest_pitch == 8 && some.dest_gap == 0 && some.source_gap == 76 && some.layer == 3);
+    some = shmemi_shape_dense_source(&box);
+    CHECK(some.source_pitch == 8 && some.source_gap == 0 && some.dest_gap == 10 && some.layer == 3);
+    CHECK(!shmemi_shape_is_dense(&some));
+    CHECK(shmemi_shape_extent(&box, SIZE_MAX / 2, 0) == SIZE_MAX &&
+          shmemi_shape_extent(&box, 10, SIZE_MAX) == SIZE_MAX);
 }
 
 int main(void)
 {
     check_density();
+    check_boxes();
+    check_layers();
     check_cut(100, 1, 7);
     check_cut(100, 1, 100);
     check_cut(10, 20, 35);

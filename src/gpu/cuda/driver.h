@@ -81,6 +81,7 @@
     X(cuMemcpyDtoDAsync)                                                                                               \
     X(cuMemcpyPeerAsync)                                                                                               \
     X(cuMemcpy2DAsync)                                                                                                 \
+    X(cuMemcpy3DAsync)                                                                                                 \
     X(cuMemcpy3DPeerAsync)                                                                                             \
     X(cuIpcGetMemHandle)                                                                                               \
     X(cuIpcOpenMemHandle)                                                                                              \

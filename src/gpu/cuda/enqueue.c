@@ -87,6 +87,36 @@ static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place 
     return shmemi_cuda_check(result, "cuMemcpy2DAsync(&rect, stream)");
 }
 
+/* Rows of the whole box from one layer to the next, as the driver counts them. */
+static size_t height_of(const struct shmemi_shape *shape, size_t pitch, size_t gap)
+{
+    return shape->layer ? shape->layer + gap / pitch : shape->rows;
+}
+
+static int copy_box(const struct shmemi_place *dest, const struct shmemi_place *source,
+                    const struct shmemi_shape *shape, CUstream stream)
+{
+    CUDA_MEMCPY3D box = {
+        .srcMemoryType = type_for_rect(source),
+        .srcHost = (const void *)source->address,
+        .srcDevice = source->address,
+        .srcPitch = shape->source_pitch,
+        .srcHeight = height_of(shape, shape->source_pitch, shape->source_gap),
+        .dstMemoryType = type_for_rect(dest),
+        .dstHost = (void *)dest->address,
+        .dstDevice = dest->address,
+        .dstPitch = shape->dest_pitch,
+        .dstHeight = height_of(shape, shape->dest_pitch, shape->dest_gap),
+        .WidthInBytes = shape->width,
+        .Height = shape->layer,
+        .Depth = shmemi_shape_layers(shape),
+    };
+    CUresult result = shmemi_cuda.cuMemcpy3DAsync(&box, stream);
+    if (result == CUDA_ERROR_INVALID_VALUE && (!shmemi_place_is_cuda(dest) || !shmemi_place_is_cuda(source)))
+        return -ENOTSUP; /* host memory that is page-locked in part */
+    return shmemi_cuda_check(result, "cuMemcpy3DAsync(&box, stream)");
+}
+
 static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi_place *source,
                             const struct shmemi_shape *shape, CUstream stream)
 {
@@ -95,15 +125,15 @@ static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi
         .srcDevice = source->address,
         .srcContext = ((const struct shmemi_cuda_context *)source->object)->context,
         .srcPitch = shape->source_pitch,
-        .srcHeight = shape->rows,
+        .srcHeight = height_of(shape, shape->source_pitch, shape->source_gap),
         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
         .dstDevice = dest->address,
         .dstContext = ((const struct shmemi_cuda_context *)dest->object)->context,
         .dstPitch = shape->dest_pitch,
-        .dstHeight = shape->rows,
+        .dstHeight = height_of(shape, shape->dest_pitch, shape->dest_gap),
         .WidthInBytes = shape->width,
-        .Height = shape->rows,
-        .Depth = 1,
+        .Height = shape->layer ? shape->layer : shape->rows,
+        .Depth = shmemi_shape_layers(shape),
     };
     return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
 }
@@ -112,6 +142,36 @@ static inline bool is_rect(const struct shmemi_shape *shape)
 {
     return shape->dest_pitch >= shape->width && shape->source_pitch >= shape->width && shape->dest_pitch <= PITCH_MAX &&
            shape->source_pitch <= PITCH_MAX;
+}
+
+/* Does the driver copy these layers at once? It counts from layer to layer in rows. */
+static inline bool is_box(const struct shmemi_shape *shape)
+{
+    return is_rect(shape) && shape->dest_gap % shape->dest_pitch == 0 && shape->source_gap % shape->source_pitch == 0;
+}
+
+static int copy_layers(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
+                       CUstream stream)
+{
+    const struct shmemi_shape layer = shmemi_shape_some(shape, 1);
+    int rc = 0;
+    for (size_t left = shmemi_shape_layers(shape); left && !rc; left--) {
+        rc = shmemi_cuda_enqueue(&dest, &source, &layer, stream);
+        dest.address += shmemi_shape_dest_layer(shape);
+        source.address += shmemi_shape_source_layer(shape);
+    }
+    return rc;
+}
+
+/* All layers at once if the driver can, otherwise one by one. */
+static int enqueue_layers(const struct shmemi_place *dest, const struct shmemi_place *source,
+                          const struct shmemi_shape *shape, CUstream stream)
+{
+    int rc = -ENOTSUP;
+    if (is_box(shape))
+        rc = shmemi_cuda_crosses_contexts(dest, source) ? copy_rect_across(dest, source, shape, stream)
+                                                        : copy_box(dest, source, shape, stream);
+    return rc == -ENOTSUP ? copy_layers(*dest, *source, shape, stream) : rc;
 }
 
 bool shmemi_cuda_is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -131,6 +191,8 @@ int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_pla
         if (rc != -ENOTSUP)
             return rc;
     }
+    if (shape->layer)
+        return enqueue_layers(dest, source, shape, stream);
     if (!is_rect(shape))
         return copy_rows(*dest, *source, shape, stream);
     if (shmemi_cuda_crosses_contexts(dest, source))

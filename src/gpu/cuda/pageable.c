@@ -83,12 +83,14 @@ static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued
     return rc;
 }
 
-/* Shorter rows, and rows that overlap, are left to the driver. */
+/* Shorter rows, rows that overlap, and boxes are left to the driver. */
 enum { ROW_MIN = 4096 };
 
 static bool is_for_threads(const struct shmemi_place *host, size_t pitch, const struct shmemi_shape *shape)
 {
     bool has_rows = shape->rows > 1;
+    if (shape->layer)
+        return false;
     if (has_rows && (shape->width < ROW_MIN || shape->dest_pitch < shape->width || shape->source_pitch < shape->width))
         return false;
     return host->memory == &shmemi_memory_host && shmemi_settings.copy_chunk &&

@@ -23,11 +23,18 @@ static bool are_in_many_pages(size_t rows, size_t pitch)
     return rows > ROWS_FOR_ENGINES && pitch > (size_t)PAGES_FOR_ENGINES * PAGE / rows;
 }
 
+/* Bytes from row to row, on average. */
+static size_t mean_pitch(const struct shmemi_shape *shape, size_t pitch, size_t gap)
+{
+    return shape->layer ? pitch + gap / shape->layer : pitch;
+}
+
 bool shmemi_cuda_rows_pay(const struct shmemi_shape *shape)
 {
     return shape->width <= WIDTH_FOR_KERNEL &&
-           (shape->rows >= ROWS_FOR_KERNEL || are_in_many_pages(shape->rows, shape->dest_pitch) ||
-            are_in_many_pages(shape->rows, shape->source_pitch));
+           (shape->rows >= ROWS_FOR_KERNEL ||
+            are_in_many_pages(shape->rows, mean_pitch(shape, shape->dest_pitch, shape->dest_gap)) ||
+            are_in_many_pages(shape->rows, mean_pitch(shape, shape->source_pitch, shape->source_gap)));
 }
 
 static int describe(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -40,11 +47,16 @@ static int describe(const struct shmemi_place *dest, const struct shmemi_place *
         .rows = shape->rows,
         .dest_pitch = shape->dest_pitch,
         .source_pitch = shape->source_pitch,
+        .layer = shape->layer,
+        .dest_gap = shape->dest_gap,
+        .source_gap = shape->source_gap,
         .unit = UNIT_MAX,
     };
     if (!dest->object || dest->object != source->object || shape->dest_pitch < shape->width)
         return -ENOTSUP;
-    while ((copy.dest | copy.source | copy.width | copy.dest_pitch | copy.source_pitch) % copy.unit)
+    while (
+        (copy.dest | copy.source | copy.width | copy.dest_pitch | copy.source_pitch | copy.dest_gap | copy.source_gap) %
+        copy.unit)
         copy.unit /= 2;
     *copy_p = copy;
     return 0;

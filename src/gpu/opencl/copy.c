@@ -65,18 +65,49 @@ static void copy_row(char *dest, const char *source, size_t width)
 
 static void copy_rows(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
 {
-    for (size_t row = 0; row < shape->rows; row++)
-        copy_row(dest->pointer + row * shape->dest_pitch, source->pointer + row * shape->source_pitch, shape->width);
+    const size_t layers = shmemi_shape_layers(shape), rows = shape->rows / layers;
+    for (size_t layer = 0; layer < layers; layer++) {
+        char *to = dest->pointer + layer * shmemi_shape_dest_layer(shape);
+        const char *from = source->pointer + layer * shmemi_shape_source_layer(shape);
+        for (size_t row = 0; row < rows; row++)
+            copy_row(to + row * shape->dest_pitch, from + row * shape->source_pitch, shape->width);
+    }
 }
 
 /* ---- Between a buffer and host memory ---------------------------------------------------------------------------- */
 
-/* Row and column of an offset, in the form of OpenCL's commands for rectangles. */
-static void set_origin(size_t origin[3], size_t offset, size_t pitch)
+/* Bytes from row to row and from layer to layer on one side, as OpenCL's commands for boxes want them: slice is 0 where
+ * there are no layers. extent: from the first byte to the last. */
+struct steps {
+    size_t pitch, slice, extent;
+};
+
+static struct steps dest_steps(const struct shmemi_shape *shape)
 {
-    origin[0] = offset % pitch;
-    origin[1] = offset / pitch;
-    origin[2] = 0;
+    return (struct steps){shape->dest_pitch, shape->layer ? shmemi_shape_dest_layer(shape) : 0,
+                          shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap)};
+}
+
+static struct steps source_steps(const struct shmemi_shape *shape)
+{
+    return (struct steps){shape->source_pitch, shape->layer ? shmemi_shape_source_layer(shape) : 0,
+                          shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap)};
+}
+
+/* Column, row and layer of an offset. */
+static void set_origin(size_t origin[3], size_t offset, const struct steps *steps)
+{
+    const size_t in_layer = steps->slice ? offset % steps->slice : offset;
+    origin[0] = in_layer % steps->pitch;
+    origin[1] = in_layer / steps->pitch;
+    origin[2] = steps->slice ? offset / steps->slice : 0;
+}
+
+static void set_region(size_t region[3], const struct shmemi_shape *shape)
+{
+    region[0] = shape->width;
+    region[1] = shape->layer ? shape->layer : shape->rows;
+    region[2] = shmemi_shape_layers(shape);
 }
 
 /* A copy in a queue of the library. */
@@ -88,15 +119,15 @@ struct command {
     cl_event before;                    /* to wait for, or NULL */
 };
 
-static struct command begin_command(enum shmemi_opencl_direction direction, const struct end *end, size_t pitch,
-                                    const struct shmemi_shape *shape)
+static struct command begin_command(enum shmemi_opencl_direction direction, const struct end *end,
+                                    const struct steps *steps)
 {
     struct command command = {.direction = direction, .lane = shmemi_opencl_lane(end->buffer->context)};
     size_t begin = end->buffer->origin + end->offset;
     command.queue = command.lane->queue[direction];
     command.extent.root = end->buffer->root;
     command.extent.begin = begin;
-    command.extent.end = begin + (shape->rows - 1) * pitch + shape->width;
+    command.extent.end = begin + steps->extent;
     command.before = shmemi_opencl_lane_before(command.lane, direction, &command.extent);
     return command;
 }
@@ -133,47 +164,56 @@ static cl_int enqueue_bytes(const struct command *command, const struct end *dev
                                          n_before(command), before(command), event_p);
 }
 
-/* Row by row, for implementations that refuse a rectangle whose rows cross a multiple of the pitch. The queue is in
- * order, so all rows are done when the last one is. */
-static cl_int enqueue_rows(const struct command *command, struct end device, size_t device_pitch, char *host,
-                           size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+/* Bytes from the first row to another one. */
+static size_t row_offset(size_t row, const struct steps *steps, const struct shmemi_shape *shape)
+{
+    return shape->layer ? row / shape->layer * steps->slice + row % shape->layer * steps->pitch : row * steps->pitch;
+}
+
+/* Row by row, for implementations that refuse a box whose rows cross a multiple of the pitch. The queue is in order, so
+ * all rows are done when the last one is. */
+static cl_int enqueue_rows(const struct command *command, const struct end *device, const struct steps *device_steps,
+                           char *host, const struct steps *host_steps, const struct shmemi_shape *shape,
+                           cl_event *event_p)
 {
     cl_int status = CL_SUCCESS;
     for (size_t row = 0; row < shape->rows && status == CL_SUCCESS; row++) {
-        bool is_last = row + 1 == shape->rows;
-        status = enqueue_bytes(command, &device, host, shape->width, is_last && !event_p, is_last ? event_p : NULL);
-        device.offset += device_pitch;
-        host += host_pitch;
+        const bool is_last = row + 1 == shape->rows;
+        const struct end there = advance(device, row_offset(row, device_steps, shape));
+        status = enqueue_bytes(command, &there, host + row_offset(row, host_steps, shape), shape->width,
+                               is_last && !event_p, is_last ? event_p : NULL);
     }
     if (status != CL_SUCCESS)
         cl->clFinish(command->queue);
     return status;
 }
 
-static cl_int enqueue_rectangle(const struct command *command, const struct end *device, size_t device_pitch,
-                                char *host, size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+static cl_int enqueue_box(const struct command *command, const struct end *device, const struct steps *device_steps,
+                          char *host, const struct steps *host_steps, const struct shmemi_shape *shape,
+                          cl_event *event_p)
 {
     cl_mem buffer = device->buffer->buffer;
     cl_bool blocking = event_p == NULL;
-    size_t origin[3], host_origin[3] = {0}, region[3] = {shape->width, shape->rows, 1};
-    set_origin(origin, device->offset, device_pitch);
+    size_t origin[3], host_origin[3] = {0}, region[3];
+    set_origin(origin, device->offset, device_steps);
+    set_region(region, shape);
     return command->direction == SHMEMI_OPENCL_WRITE
                ? cl->clEnqueueWriteBufferRect(command->queue, buffer, blocking, origin, host_origin, region,
-                                              device_pitch, 0, host_pitch, 0, host, n_before(command), before(command),
-                                              event_p)
+                                              device_steps->pitch, device_steps->slice, host_steps->pitch,
+                                              host_steps->slice, host, n_before(command), before(command), event_p)
                : cl->clEnqueueReadBufferRect(command->queue, buffer, blocking, origin, host_origin, region,
-                                             device_pitch, 0, host_pitch, 0, host, n_before(command), before(command),
-                                             event_p);
+                                             device_steps->pitch, device_steps->slice, host_steps->pitch,
+                                             host_steps->slice, host, n_before(command), before(command), event_p);
 }
 
-static cl_int enqueue_shape(const struct command *command, const struct end *device, size_t device_pitch, char *host,
-                            size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+static cl_int enqueue_shape(const struct command *command, const struct end *device, const struct steps *device_steps,
+                            char *host, const struct steps *host_steps, const struct shmemi_shape *shape,
+                            cl_event *event_p)
 {
-    cl_int status = shape->rows == 1
-                        ? enqueue_bytes(command, device, host, shape->width, event_p == NULL, event_p)
-                        : enqueue_rectangle(command, device, device_pitch, host, host_pitch, shape, event_p);
+    cl_int status = shape->rows == 1 ? enqueue_bytes(command, device, host, shape->width, event_p == NULL, event_p)
+                                     : enqueue_box(command, device, device_steps, host, host_steps, shape, event_p);
     if (status == CL_INVALID_VALUE && shape->rows > 1)
-        status = enqueue_rows(command, *device, device_pitch, host, host_pitch, shape, event_p);
+        status = enqueue_rows(command, device, device_steps, host, host_steps, shape, event_p);
     return status;
 }
 
@@ -195,8 +235,8 @@ static int finish_event(cl_event event)
     return rc;
 }
 
-static int enqueue(enum shmemi_opencl_direction direction, const struct end *device, size_t device_pitch, char *host,
-                   size_t host_pitch, const struct shmemi_shape *shape, cl_event *event_p)
+static int enqueue(enum shmemi_opencl_direction direction, const struct end *device, struct steps device_steps,
+                   char *host, struct steps host_steps, const struct shmemi_shape *shape, cl_event *event_p)
 {
     static const char *const calls[][2] = {
         [SHMEMI_OPENCL_WRITE] = {"clEnqueueWriteBuffer", "clEnqueueWriteBufferRect"},
@@ -204,8 +244,8 @@ static int enqueue(enum shmemi_opencl_direction direction, const struct end *dev
     };
     cl_event own = NULL;
     cl_event *started_p = event_p || !is_quicker_by_event(direction, host, shape) ? event_p : &own;
-    struct command command = begin_command(direction, device, device_pitch, shape);
-    cl_int status = enqueue_shape(&command, device, device_pitch, host, host_pitch, shape, started_p);
+    struct command command = begin_command(direction, device, &device_steps);
+    cl_int status = enqueue_shape(&command, device, &device_steps, host, &host_steps, shape, started_p);
     int rc = shmemi_opencl_check(end_command(&command, status, event_p), calls[direction][shape->rows > 1]);
     return own && !rc ? finish_event(own) : rc;
 }
@@ -213,13 +253,13 @@ static int enqueue(enum shmemi_opencl_direction direction, const struct end *dev
 static int enqueue_write(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                          cl_event *event_p)
 {
-    return enqueue(SHMEMI_OPENCL_WRITE, dest, shape->dest_pitch, source->pointer, shape->source_pitch, shape, event_p);
+    return enqueue(SHMEMI_OPENCL_WRITE, dest, dest_steps(shape), source->pointer, source_steps(shape), shape, event_p);
 }
 
 static int enqueue_read(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                         cl_event *event_p)
 {
-    return enqueue(SHMEMI_OPENCL_READ, source, shape->source_pitch, dest->pointer, shape->dest_pitch, shape, event_p);
+    return enqueue(SHMEMI_OPENCL_READ, source, source_steps(shape), dest->pointer, dest_steps(shape), shape, event_p);
 }
 
 /* ---- Between two buffers ----------------------------------------------------------------------------------------- */
@@ -259,9 +299,9 @@ static bool device_can_copy(const struct end *dest, const struct end *source, co
     if (dest->buffer->root != source->buffer->root)
         return true;
     size_t to = dest->buffer->origin + dest->offset, from = source->buffer->origin + source->offset;
-    size_t to_end = to + (shape->rows - 1) * shape->dest_pitch + shape->width;
-    size_t from_end = from + (shape->rows - 1) * shape->source_pitch + shape->width;
-    return (to_end <= from || from_end <= to) && (shape->rows == 1 || shape->dest_pitch == shape->source_pitch);
+    const struct steps to_steps = dest_steps(shape), from_steps = source_steps(shape);
+    const bool same_steps = to_steps.pitch == from_steps.pitch && to_steps.slice == from_steps.slice;
+    return (to + to_steps.extent <= from || from + from_steps.extent <= to) && (shape->rows == 1 || same_steps);
 }
 
 /* Rectangles between sub-buffers are named in their roots: PoCL 3.1 crashes on sub-buffers in this one command. */
@@ -272,20 +312,39 @@ static cl_int enqueue_copy(const struct command *command, const struct end *dest
     if (shape->rows == 1)
         return cl->clEnqueueCopyBuffer(command->queue, from, to, source->offset, dest->offset, shape->width,
                                        n_before(command), before(command), event_p);
-    size_t from_origin[3], to_origin[3], region[3] = {shape->width, shape->rows, 1};
-    set_origin(from_origin, source->buffer->origin + source->offset, shape->source_pitch);
-    set_origin(to_origin, dest->buffer->origin + dest->offset, shape->dest_pitch);
+    const struct steps from_steps = source_steps(shape), to_steps = dest_steps(shape);
+    size_t from_origin[3], to_origin[3], region[3];
+    set_origin(from_origin, source->buffer->origin + source->offset, &from_steps);
+    set_origin(to_origin, dest->buffer->origin + dest->offset, &to_steps);
+    set_region(region, shape);
     return cl->clEnqueueCopyBufferRect(command->queue, source->buffer->root, dest->buffer->root, from_origin, to_origin,
-                                       region, shape->source_pitch, 0, shape->dest_pitch, 0, n_before(command),
-                                       before(command), event_p);
+                                       region, from_steps.pitch, from_steps.slice, to_steps.pitch, to_steps.slice,
+                                       n_before(command), before(command), event_p);
 }
 
 /* The source is read in the queue of writes, so that only reads of the destination can be in the way. */
 static cl_int start_copy(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                          cl_event *event_p)
 {
-    struct command command = begin_command(SHMEMI_OPENCL_WRITE, dest, shape->dest_pitch, shape);
+    const struct steps steps = dest_steps(shape);
+    struct command command = begin_command(SHMEMI_OPENCL_WRITE, dest, &steps);
     return end_command(&command, enqueue_copy(&command, dest, source, shape, event_p), event_p);
+}
+
+static int copy_ends(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
+                     cl_event *event_p);
+
+/* Layer by layer, where a device does not copy the whole; complete on return. */
+static int copy_layers(const struct end *dest, const struct end *source, const struct shmemi_shape *shape)
+{
+    const struct shmemi_shape one = shmemi_shape_some(shape, 1);
+    int rc = 0;
+    for (size_t i = 0; i < shmemi_shape_layers(shape) && !rc; i++) {
+        const struct end to = advance(dest, i * shmemi_shape_dest_layer(shape));
+        const struct end from = advance(source, i * shmemi_shape_source_layer(shape));
+        rc = copy_ends(&to, &from, &one, NULL);
+    }
+    return rc;
 }
 
 /* Some implementations claim that disjoint rectangles of one buffer overlap, or refuse a rectangle whose last row ends
@@ -298,7 +357,7 @@ static int copy_buffers(const struct end *dest, const struct end *source, const 
     if (device_can_copy(dest, source, shape))
         status = start_copy(dest, source, shape, &event);
     if (status == CL_MEM_COPY_OVERLAP || (status == CL_INVALID_VALUE && shape->rows > 1))
-        return copy_through_host(dest, source, shape);
+        return shape->layer ? copy_layers(dest, source, shape) : copy_through_host(dest, source, shape);
     if (status != CL_SUCCESS)
         return shmemi_opencl_check(status, shape->rows == 1 ? "clEnqueueCopyBuffer" : "clEnqueueCopyBufferRect");
     if (!event_p)
@@ -309,9 +368,17 @@ static int copy_buffers(const struct end *dest, const struct end *source, const 
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
+/* Are the layers a box for OpenCL, which counts from layer to layer in rows? */
+static bool is_box(const struct shmemi_shape *shape)
+{
+    return shape->dest_gap % shape->dest_pitch == 0 && shape->source_gap % shape->source_pitch == 0;
+}
+
 static int copy_ends(const struct end *dest, const struct end *source, const struct shmemi_shape *shape,
                      cl_event *event_p)
 {
+    if (shape->layer && !is_box(shape))
+        return copy_layers(dest, source, shape);
     if (dest->pointer)
         return enqueue_read(dest, source, shape, event_p);
     if (source->pointer)

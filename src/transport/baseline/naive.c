@@ -5,6 +5,7 @@
  */
 #include "base/settings.h"
 #include "transport/driver.h"
+#include "transport/layers.h"
 #include "transport/staged/staged.h"
 
 #include <errno.h>
@@ -21,18 +22,20 @@ static int naive_attach(struct shmemi_view *view, const struct shmemi_share *sha
 static int naive_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
+    if (shape->layer)
+        return shmemi_by_layers(naive_put_strided, true, context, view, offset, source, shape, 0);
     char *copy = malloc(shape->width * shape->rows);
     if (!copy)
         return -ENOMEM;
     struct shmemi_place out = shmemi_place_host(copy);
-    struct shmemi_shape dense = *shape;
-    dense.dest_pitch = shape->width;
+    const struct shmemi_shape dense = shmemi_shape_dense_dest(shape);
     int rc = shmemi_memory_copy(&out, source, &dense);
     struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
     struct shmemi_piece piece;
     while (!rc && shmemi_cut(&cutter, shmemi_staging.chunk, &piece)) {
         struct shmemi_place from = shmemi_place_host(copy + shmemi_piece_offset(&piece, shape->width));
-        struct shmemi_shape part = {piece.width, piece.rows, shape->dest_pitch, shape->width};
+        struct shmemi_shape part = shmemi_shape_pack(&piece, shape->width);
+        part.dest_pitch = shape->dest_pitch;
         rc = shmemi_staged_put_in_pieces(context, view, offset + shmemi_piece_offset(&piece, shape->dest_pitch), &from,
                                          &part, shmemi_staging.chunk);
         if (!rc)
@@ -53,6 +56,8 @@ static int naive_put(struct shmemi_context *context, const struct shmemi_view *v
 static int naive_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
+    if (shape->layer)
+        return shmemi_by_layers(naive_get_strided, false, context, view, offset, dest, shape, 0);
     char *copy = malloc(shape->width * shape->rows);
     if (!copy)
         return -ENOMEM;
@@ -61,13 +66,13 @@ static int naive_get_strided(struct shmemi_context *context, const struct shmemi
     int rc = 0;
     while (!rc && shmemi_cut(&cutter, shmemi_staging.chunk, &piece)) {
         struct shmemi_place to = shmemi_place_host(copy + shmemi_piece_offset(&piece, shape->width));
-        struct shmemi_shape part = {piece.width, piece.rows, shape->width, shape->source_pitch};
+        struct shmemi_shape part = shmemi_shape_pack(&piece, shape->source_pitch);
+        part.dest_pitch = shape->width;
         rc = shmemi_staged_get_in_pieces(context, view, offset + shmemi_piece_offset(&piece, shape->source_pitch), &to,
                                          &part, shmemi_staging.chunk);
     }
     struct shmemi_place in = shmemi_place_host(copy);
-    struct shmemi_shape dense = *shape;
-    dense.source_pitch = shape->width;
+    const struct shmemi_shape dense = shmemi_shape_dense_source(shape);
     if (!rc)
         rc = shmemi_memory_copy(dest, &in, &dense);
     free(copy);
@@ -92,6 +97,7 @@ const struct shmemi_driver shmemi_driver_naive = {
     .put_strided = naive_put_strided,
     .put_strided_nbi = naive_put_strided,
     .get_strided = naive_get_strided,
+    .get_strided_nbi = naive_get_strided,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
 };

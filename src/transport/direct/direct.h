@@ -30,6 +30,8 @@ int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct s
                                   const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape);
+int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
 extern const struct shmemi_collecting shmemi_direct_collecting;
 
 /* transport/direct/direct.c */
@@ -43,6 +45,7 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
     .copies_itself = true, .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,       \
     .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
     .put_strided_nbi = shmemi_direct_put_strided_nbi, .get_strided = shmemi_direct_get_strided,                        \
-    .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi, .collecting = &shmemi_direct_collecting
+    .get_strided_nbi = shmemi_direct_get_strided_nbi, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi,      \
+    .collecting = &shmemi_direct_collecting
 
 #endif

@@ -270,6 +270,14 @@ int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmem
     return copy_now(context, dest, &source, shape);
 }
 
+int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    struct shmemi_place source = shmemi_view_place(view, offset);
+    int rc = shmemi_direct_list_flush(context);
+    return rc ? rc : start(context, dest, &source, shape);
+}
+
 /* ---- Completion -------------------------------------------------------------------------------------------------- */
 
 static int quiet(struct shmemi_context *context)

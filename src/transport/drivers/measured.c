@@ -61,6 +61,8 @@ MEASURE(put_strided_nbi, IPUT, shape->width * shape->rows,
         (const struct shmemi_place *source, const struct shmemi_shape *shape), (source, shape))
 MEASURE(get_strided, IGET, shape->width * shape->rows,
         (const struct shmemi_place *dest, const struct shmemi_shape *shape), (dest, shape))
+MEASURE(get_strided_nbi, IGET, shape->width * shape->rows,
+        (const struct shmemi_place *dest, const struct shmemi_shape *shape), (dest, shape))
 MEASURE(amo, AMO, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
 MEASURE(amo_nbi, AMO_NBI, amo->size, (const struct shmemi_amo *amo, void *fetch_p), (amo, fetch_p))
 
@@ -102,6 +104,7 @@ const struct shmemi_driver *shmemi_measured_driver(const struct shmemi_driver *r
     face->put_strided = measure_put_strided;
     face->put_strided_nbi = measure_put_strided_nbi;
     face->get_strided = measure_get_strided;
+    face->get_strided_nbi = measure_get_strided_nbi;
     face->amo = measure_amo;
     face->amo_nbi = measure_amo_nbi;
     face->collecting = real->collecting ? &measured_collecting : NULL;

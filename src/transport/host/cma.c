@@ -15,6 +15,7 @@
 #include "base/likely.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
+#include "transport/layers.h"
 #include "transport/staged/staged.h"
 
 #include <errno.h>
@@ -168,7 +169,8 @@ static int transfer(const struct direction *direction, const struct shmemi_view 
 static bool is_torn(const struct shmemi_view *view, size_t offset, size_t peer_pitch, const struct shmemi_shape *shape)
 {
     const struct cma_peer *peer = view->data;
-    const uint64_t alignment = (peer->address + offset) | shape->width | (shape->rows > 1 ? peer_pitch : 0);
+    const uint64_t alignment = (peer->address + offset) | shape->width | (shape->rows > 1 ? peer_pitch : 0) |
+                               shape->dest_gap | shape->source_gap;
     return alignment % sizeof(uint64_t) && shape->width > 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX;
 }
 
@@ -193,6 +195,8 @@ static int cma_put_strided(struct shmemi_context *context, const struct shmemi_v
 {
     if (source->memory != &shmemi_memory_host || is_torn(view, offset, shape->dest_pitch, shape) || !is_open(view))
         return shmemi_driver_staged.put_strided(context, view, offset, source, shape);
+    if (shape->layer)
+        return shmemi_by_layers(cma_put_strided, true, context, view, offset, source, shape, 0);
     return transfer(&directions[WRITE], view, offset, source, shape->source_pitch, shape->dest_pitch, shape);
 }
 
@@ -205,6 +209,8 @@ static int cma_get_strided(struct shmemi_context *context, const struct shmemi_v
         return get_words(view, offset, (void *)dest->address, shape->width);
     if (is_torn(view, offset, shape->source_pitch, shape))
         return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
+    if (shape->layer)
+        return shmemi_by_layers(cma_get_strided, false, context, view, offset, dest, shape, 0);
     return transfer(&directions[READ], view, offset, dest, shape->dest_pitch, shape->source_pitch, shape);
 }
 
@@ -230,6 +236,14 @@ static int cma_get_nbi(struct shmemi_context *context, const struct shmemi_view 
     return cma_get(context, view, offset, dest, nbytes);
 }
 
+static int cma_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                               const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    if (dest->memory != &shmemi_memory_host)
+        return shmemi_driver_staged.get_strided_nbi(context, view, offset, dest, shape);
+    return cma_get_strided(context, view, offset, dest, shape);
+}
+
 const struct shmemi_driver shmemi_driver_cma = {
     .name = "cma",
     .attach = cma_attach,
@@ -241,6 +255,7 @@ const struct shmemi_driver shmemi_driver_cma = {
     .put_strided = cma_put_strided,
     .put_strided_nbi = cma_put_strided,
     .get_strided = cma_get_strided,
+    .get_strided_nbi = cma_get_strided_nbi,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
 };

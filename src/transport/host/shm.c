@@ -105,6 +105,7 @@ const struct shmemi_driver shmemi_driver_shm = {
     .put_strided = shm_put_strided,
     .put_strided_nbi = shm_put_strided,
     .get_strided = shm_get_strided,
+    .get_strided_nbi = shm_get_strided,
     .amo = shm_amo,
     .amo_nbi = shm_amo,
 };

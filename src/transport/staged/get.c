@@ -2,6 +2,7 @@
  *
  * Gets of the driver "staged": requests that name empty slots, and copies of the answers to their destination.
  */
+#include "transport/layers.h"
 #include "transport/node.h"
 #include "transport/staged/pieces.h"
 #include "transport/staged/slots.h"
@@ -153,13 +154,10 @@ static int get_pieces(struct shmemi_context *context, const struct shmemi_view *
 static int get_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                      const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
     unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
-    struct shmemi_request request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_GET, offset, &piece, shape->source_pitch, slot);
-    struct shmemi_shape dense = *shape;
-    dense.source_pitch = shape->width;
+    struct shmemi_request request = shmemi_staged_request_whole(view, SHMEMI_REQUEST_GET, offset, shape, slot);
+    const struct shmemi_shape dense = shmemi_shape_dense_source(shape);
     int rc = shmemi_staged_send(view, &request);
     if (!rc) {
         rc = shmemi_staged_wait(view, slot);
@@ -178,10 +176,44 @@ int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shm
                                               : get_pieces(context, view, offset, dest, shape, most);
 }
 
+/* Ask for rows that fit a slot; quiet, or who needs the slot, copies the answer to its destination. A single layer, or
+ * rows without layers, that do not fit are fetched now. */
+static int ask_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                         const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    if (shape->width * shape->rows > shmemi_staging.chunk)
+        return shmemi_staged_get_in_pieces(context, view, offset, dest, shape, shmemi_staging.chunk);
+    const struct shmemi_shape dense = shmemi_shape_dense_source(shape);
+    const struct shmemi_request request =
+        shmemi_staged_request_whole(view, SHMEMI_REQUEST_GET, offset, shape, shmemi_staged_await_slot(context));
+    return shmemi_staged_send_and_leave(view, &request, dest, &dense);
+}
+
+int shmemi_staged_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    size_t most = shmemi_piece_choose(view, dest->memory, shape->width * shape->rows);
+    int rc = shape->layer ? shmemi_by_layers(ask_and_leave, false, context, view, offset, dest, shape, most)
+                          : ask_and_leave(context, view, offset, dest, shape);
+    shmemi_staged_note_pending(context);
+    return rc;
+}
+
+/* Layers are asked for all at once, as far as there are slots, and then awaited. */
+static int get_layers(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *dest, const struct shmemi_shape *shape)
+{
+    int rc = shmemi_staged_get_strided_nbi(context, view, offset, dest, shape);
+    int waited = shmemi_completion_staged.quiet(context);
+    return rc ? rc : waited;
+}
+
 int shmemi_staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
-    size_t most = shmemi_piece_choose(view, dest->memory, shape->width * shape->rows);
+    size_t nbytes = shape->width * shape->rows, most = shmemi_piece_choose(view, dest->memory, nbytes);
+    if (shape->layer && nbytes > most)
+        return get_layers(context, view, offset, dest, shape);
     return shmemi_staged_get_in_pieces(context, view, offset, dest, shape, most);
 }
 

@@ -36,6 +36,36 @@ void shmemi_arrivals_open(const struct shmemi_resolver *resolver)
     shmemi_owner_resolver = resolver;
 }
 
+/* The rows in the owner's copy, and the payload without gaps: dest is the owner's side for a put. */
+static struct shmemi_shape shape_of(const struct shmemi_request *request)
+{
+    const bool is_get = request->type == SHMEMI_REQUEST_GET;
+    return (struct shmemi_shape){
+        .width = request->width,
+        .rows = request->rows,
+        .dest_pitch = is_get ? request->width : request->pitch,
+        .source_pitch = is_get ? request->pitch : request->width,
+        .layer = request->layer,
+        .dest_gap = is_get ? 0 : request->gap,
+        .source_gap = is_get ? request->gap : 0,
+    };
+}
+
+/* Bytes from the first to the last in the owner's copy; SIZE_MAX on overflow. */
+static uint64_t reach(const struct shmemi_request *request)
+{
+    const struct shmemi_shape shape = shape_of(request);
+    return shmemi_shape_extent(&shape, request->pitch, request->gap);
+}
+
+/* Whole layers, at least two, of at least two rows; or none. */
+static bool has_good_layers(const struct shmemi_request *request)
+{
+    if (!request->layer)
+        return !request->gap;
+    return request->layer > 1 && request->rows > request->layer && request->rows % request->layer == 0;
+}
+
 int shmemi_request_check(const struct shmemi_request *request)
 {
     uint64_t payload, end;
@@ -43,12 +73,11 @@ int shmemi_request_check(const struct shmemi_request *request)
         return -EINVAL;
     if (request->type < SHMEMI_REQUEST_PUT || request->type > SHMEMI_REQUEST_SCATTER)
         return -EINVAL;
-    if (request->rows == 0 || (request->rows > 1 && request->pitch < request->width))
+    if (request->rows == 0 || (request->rows > 1 && request->pitch < request->width) || !has_good_layers(request))
         return -EINVAL;
     if (__builtin_mul_overflow((uint64_t)request->rows, request->width, &payload) || payload > shmemi_staging.chunk)
         return -EINVAL;
-    if (__builtin_mul_overflow((uint64_t)(request->rows - 1), request->pitch, &end) ||
-        __builtin_add_overflow(end, request->width, &end) || __builtin_add_overflow(end, request->offset, &end))
+    if (reach(request) == SIZE_MAX || __builtin_add_overflow(reach(request), request->offset, &end))
         return -EINVAL;
     if (request->type == SHMEMI_REQUEST_SCATTER && request->rows != 1)
         return -EINVAL;
@@ -137,12 +166,7 @@ static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place 
     struct shmemi_place payload = shmemi_place_host(arrival->payload);
     bool is_put = request->type == SHMEMI_REQUEST_PUT;
     const struct shmemi_place *dest = is_put ? mine : &payload, *source = is_put ? &payload : mine;
-    struct shmemi_shape shape = {
-        .width = request->width,
-        .rows = request->rows,
-        .dest_pitch = is_put ? request->pitch : request->width,
-        .source_pitch = is_put ? request->width : request->pitch,
-    };
+    const struct shmemi_shape shape = shape_of(request);
     arrival->event = (struct shmemi_event){0};
     if (is_done_at_once(arrival))
         return mine->memory->copy(dest, source, &shape);
@@ -206,11 +230,6 @@ static int apply_amo(struct shmemi_arrival *arrival, const struct shmemi_place *
     if (!rc && !shmemi_is_slotless(request->slot))
         memcpy(arrival->payload, &old, amo.size);
     return rc;
-}
-
-static uint64_t reach(const struct shmemi_request *request)
-{
-    return (request->rows - 1) * request->pitch + request->width;
 }
 
 void shmemi_arrival_accept(struct shmemi_arrival *arrival)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "transport/staged/batch.h"
 #include "transport/driver.h"
+#include "transport/layers.h"
 #include "bootstrap/job.h"
 #include "transport/staged/pieces.h"
 #include "transport/request.h"
@@ -62,6 +63,18 @@ struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum
         .slot = (uint16_t)slot,
         .type = (uint8_t)type,
     };
+}
+
+struct shmemi_request shmemi_staged_request_whole(const struct shmemi_view *view, enum shmemi_request_type type,
+                                                  size_t offset, const struct shmemi_shape *shape, unsigned slot)
+{
+    const bool is_put = type == SHMEMI_REQUEST_PUT;
+    const struct shmemi_piece all = {.width = shape->width, .rows = shape->rows};
+    struct shmemi_request request =
+        shmemi_staged_request(view, type, offset, &all, is_put ? shape->dest_pitch : shape->source_pitch, slot);
+    request.layer = shape->layer;
+    request.gap = is_put ? shape->dest_gap : shape->source_gap;
+    return request;
 }
 
 void shmemi_staged_note_pending(struct shmemi_context *context)
@@ -196,8 +209,7 @@ static int copy_out(struct shmemi_context *context, void *bytes, const struct sh
                     const struct shmemi_shape *shape)
 {
     struct shmemi_place dest = shmemi_place_host(bytes);
-    struct shmemi_shape dense = *shape;
-    dense.dest_pitch = shape->width;
+    const struct shmemi_shape dense = shmemi_shape_dense_dest(shape);
     const struct shmemi_pinning *pinning = source->memory->pinning;
     int slot = pinning && pinning->helps(source) ? shmemi_slot_claim(context) : -EAGAIN;
     if (slot < 0)
@@ -213,9 +225,8 @@ static int copy_out(struct shmemi_context *context, void *bytes, const struct sh
 static int put_inline(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
     struct shmemi_request request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, SHMEMI_SLOT_NONE);
+        shmemi_staged_request_whole(view, SHMEMI_REQUEST_PUT, offset, shape, SHMEMI_SLOT_NONE);
     int rc = copy_out(context, request.u.data, source, shape);
     if (rc)
         return rc;
@@ -227,18 +238,15 @@ static int put_inline(struct shmemi_context *context, const struct shmemi_view *
 static int put_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                      const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    struct shmemi_piece piece = {.width = shape->width, .rows = shape->rows};
     unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
-    struct shmemi_shape dense = *shape;
-    dense.dest_pitch = shape->width;
+    const struct shmemi_shape dense = shmemi_shape_dense_dest(shape);
     int rc = source->memory->copy(&staging, source, &dense);
     if (rc) {
         shmemi_slot_free(slot);
         return rc;
     }
-    struct shmemi_request request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, &piece, shape->dest_pitch, slot);
+    struct shmemi_request request = shmemi_staged_request_whole(view, SHMEMI_REQUEST_PUT, offset, shape, slot);
     return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
 }
 
@@ -284,12 +292,22 @@ int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shm
     return rc;
 }
 
+/* Layers of a box that fit a slot, or a single one. */
+static int put_layers(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    const size_t nbytes = shape->width * shape->rows, chunk = shmemi_staging.chunk;
+    const size_t most = nbytes <= chunk ? chunk : shmemi_piece_choose(view, source->memory, nbytes);
+    return shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
+}
+
 /* Returns when the source has been copied to slots; quiet waits for the owner's part. */
 static int staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
-    return shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
+    return shape->layer ? shmemi_by_layers(put_layers, true, context, view, offset, source, shape, most)
+                        : shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
 }
 
 int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
@@ -425,6 +443,7 @@ const struct shmemi_driver shmemi_driver_staged = {
     .put_strided = staged_put_strided,
     .put_strided_nbi = staged_put_strided,
     .get_strided = shmemi_staged_get_strided,
+    .get_strided_nbi = shmemi_staged_get_strided_nbi,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
 };

@@ -21,6 +21,9 @@ int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shm
 struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum shmemi_request_type type,
                                             size_t offset, const struct shmemi_piece *piece, size_t peer_pitch,
                                             unsigned slot);
+/* A request for all rows of a transfer. */
+struct shmemi_request shmemi_staged_request_whole(const struct shmemi_view *view, enum shmemi_request_type type,
+                                                  size_t offset, const struct shmemi_shape *shape, unsigned slot);
 int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request);
 /* Send a request. Its answer, if any, is copied to its place by quiet, or by a thread that needs the slot. */
 int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
@@ -44,5 +47,7 @@ int shmemi_staged_get_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *dest, size_t nbytes);
 int shmemi_staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, const struct shmemi_shape *shape);
+int shmemi_staged_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
 
 #endif

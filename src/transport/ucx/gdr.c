@@ -140,6 +140,7 @@ const struct shmemi_driver shmemi_driver_gdr = {
     .put_strided = shmemi_ucx_put_strided,
     .put_strided_nbi = shmemi_ucx_put_strided,
     .get_strided = shmemi_ucx_get_strided,
+    .get_strided_nbi = shmemi_ucx_get_strided,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
     .exposing = &gdr_exposing,

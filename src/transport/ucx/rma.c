@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "transport/staged/batch.h"
 #include "bootstrap/job.h"
+#include "transport/layers.h"
 #include "transport/prepared.h"
 #include "transport/service.h"
 #include "transport/ucx/internal.h"
@@ -235,15 +236,22 @@ static int transfer_directly(enum shmemi_ucx_direction direction, struct shmemi_
     if (!is_put && is_small(mine, shape->width * shape->rows))
         return get_small(context, target, offset, mine, shape);
     struct shmemi_ucx_batch batch = {0};
+    const size_t dest_layer = shmemi_shape_dest_layer(shape), source_layer = shmemi_shape_source_layer(shape);
     struct shmemi_ucx_rows rows = {
         .width = shape->width,
-        .rows = shape->rows,
+        .rows = shape->layer ? shape->layer : shape->rows,
         .offset = offset,
         .peer_pitch = is_put ? shape->dest_pitch : shape->source_pitch,
         .memory = local_end(mine),
         .memory_pitch = is_put ? shape->source_pitch : shape->dest_pitch,
     };
-    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(direction, context, target, &rows, &batch), &batch);
+    int rc = 0;
+    for (size_t left = shmemi_shape_layers(shape); left && !rc; left--) {
+        rc = shmemi_ucx_start_rows(direction, context, target, &rows, &batch);
+        rows.offset += is_put ? dest_layer : source_layer;
+        rows.memory.address += is_put ? source_layer : dest_layer;
+    }
+    rc = shmemi_ucx_finish(rc, &batch);
     if (is_put)
         shmemi_ucx_note_pending(context);
     return rc;
@@ -278,6 +286,9 @@ static int transfer(enum shmemi_ucx_direction direction, struct shmemi_context *
                                            : shmemi_driver_staged.get_strided(context, view, offset, mine, shape);
     if (rc)
         return rc;
+    if (shape->layer && !is_reached(view, mine))
+        return shmemi_by_layers(direction == SHMEMI_UCX_PUT ? shmemi_ucx_put_strided : shmemi_ucx_get_strided,
+                                direction == SHMEMI_UCX_PUT, context, view, offset, mine, shape, 0);
     return is_reached(view, mine) ? transfer_directly(direction, context, target, offset, mine, shape)
                                   : shmemi_ucx_bounce(direction, context, target, offset, mine, shape);
 }
@@ -425,6 +436,7 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .put_strided = shmemi_ucx_put_strided,
     .put_strided_nbi = shmemi_ucx_put_strided,
     .get_strided = shmemi_ucx_get_strided,
+    .get_strided_nbi = shmemi_ucx_get_strided,
     .amo = shmemi_ucx_amo,
     .amo_nbi = shmemi_ucx_amo_nbi,
     .exposing = &shmemi_ucx_exposing,

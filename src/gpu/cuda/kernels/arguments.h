@@ -42,11 +42,12 @@ struct shmemi_list_run {
 };
 
 /* Arguments of copy_rows, as in struct shmemi_shape; rows of dest must not overlap. unit, a power of two up to 16,
- * divides both addresses, both pitches and the width. */
+ * divides both addresses, both pitches and gaps, and the width. */
 struct shmemi_row_copy {
     uint64_t dest, source;
     uint64_t width, rows;
     uint64_t dest_pitch, source_pitch;
+    uint64_t layer, dest_gap, source_gap;
     struct shmemi_kernel_end end;
     uint32_t unit;
 };

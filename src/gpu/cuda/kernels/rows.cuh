@@ -10,8 +10,9 @@ template <typename Unit> static __device__ void copy_rows(const struct shmemi_ro
     const uint64_t threads = (uint64_t)gridDim.x * blockDim.x;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
         const uint64_t row = each == 1 ? i : i / each, column = (i - row * each) * sizeof(Unit);
-        *(Unit *)(copy.dest + row * copy.dest_pitch + column) =
-            *(const Unit *)(copy.source + row * copy.source_pitch + column);
+        const uint64_t layer = copy.layer ? row / copy.layer : 0;
+        *(Unit *)(copy.dest + row * copy.dest_pitch + layer * copy.dest_gap + column) =
+            *(const Unit *)(copy.source + row * copy.source_pitch + layer * copy.source_gap + column);
     }
 }
 
