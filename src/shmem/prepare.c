@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_prepare and shmemx_release: check the range, then let the transport prepare it.
+ * shmemx_prepare, shmemx_release and shmemx_prepared: check the range, then let the transport prepare it.
  */
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
@@ -52,6 +52,16 @@ SHMEMI_EXPORT int shmemx_prepare(void *ptr, size_t size)
         return shmemi_prepare(ptr, size, class_of(ptr, size) == MEMORY_HEAP);
     shmemi_error("shmemx_prepare: %p + %zu bytes: %s", ptr, size, wrong);
     return -EINVAL;
+}
+
+SHMEMI_EXPORT int shmemx_prepared(const void *ptr, size_t size)
+{
+    shmemi_require_init("shmemx_prepared");
+    if (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr)
+        return 0;
+    const struct shmemi_prepared_state state = shmemi_prepared_state(ptr, size);
+    return (state.is_prepared ? SHMEMX_MEMORY_PREPARED : 0) | (state.is_locked ? SHMEMX_MEMORY_LOCKED : 0) |
+           (state.is_registered ? SHMEMX_MEMORY_REGISTERED : 0);
 }
 
 SHMEMI_EXPORT int shmemx_release(void *ptr)

@@ -166,17 +166,31 @@ void shmemi_prepared_close(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* The range that holds all of these bytes, or NULL. With the lock held. */
+static const struct range *range_around(const void *address, size_t nbytes)
+{
+    size_t next = position(address);
+    const struct range *range = next ? &ranges[next - 1] : NULL;
+    size_t offset = range ? (uintptr_t)address - (uintptr_t)range->start : 0;
+    return range && offset <= range->size && nbytes <= range->size - offset ? range : NULL;
+}
+
 void *shmemi_prepared_find(const void *address, size_t nbytes)
 {
-    void *handle = NULL;
     pthread_mutex_lock(&lock);
-    size_t next = position(address);
-    if (next) {
-        const struct range *range = &ranges[next - 1];
-        size_t offset = (uintptr_t)address - (uintptr_t)range->start;
-        if (offset <= range->size && nbytes <= range->size - offset)
-            handle = range->handle;
-    }
+    const struct range *range = range_around(address, nbytes);
+    void *handle = range ? range->handle : NULL;
     pthread_mutex_unlock(&lock);
     return handle;
+}
+
+struct shmemi_prepared_state shmemi_prepared_state(const void *address, size_t size)
+{
+    struct shmemi_prepared_state state = {.is_locked = shmemi_memory_is_pinned(address, size)};
+    pthread_mutex_lock(&lock);
+    const struct range *range = range_around(address, size);
+    state.is_prepared = range != NULL;
+    state.is_registered = range && (range->is_ready ? network != NULL : range->handle != NULL);
+    pthread_mutex_unlock(&lock);
+    return state;
 }

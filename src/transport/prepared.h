@@ -27,6 +27,13 @@ int shmemi_prepare(void *address, size_t size, bool is_ready);
 /* -EINVAL, logged, when no prepared range begins at address. */
 int shmemi_release(void *address);
 
+/* What has become of a range. is_prepared: all of it lies in one prepared range; is_registered: the network has made that
+ * ready; is_locked: it is page-locked for a GPU, by whomever. */
+struct shmemi_prepared_state {
+    bool is_prepared, is_locked, is_registered;
+};
+struct shmemi_prepared_state shmemi_prepared_state(const void *address, size_t size);
+
 /* A kind of GPU memory is in use from now on: page-lock what has been prepared before. */
 void shmemi_prepared_pin(void);
 /* Release everything; no transfer is under way, network and GPU kinds are still open. */

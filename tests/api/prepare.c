@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shmemx_prepare and shmemx_release: counting, ranges that overlap or cannot be prepared, transfers from and to
+ * shmemx_prepare, shmemx_release and shmemx_prepared: counting, ranges that overlap or cannot be prepared, transfers from and to
  * prepared memory to every PE, many ranges, several threads, and ranges that are left to shmem_finalize.
  */
 #include "check.h"
@@ -90,6 +90,31 @@ static void check_overlaps(char *memory)
         CHECK(shmemx_release(memory + i * PART) == 0);
     CHECK(shmemx_prepare(memory, AREA) == 0); /* refusals have no effect */
     CHECK(shmemx_release(memory) == 0);
+}
+
+/* In a job of several nodes some node has fewer PEs than the job. */
+static bool has_network(void)
+{
+    return shmem_team_n_pes(SHMEM_TEAM_SHARED) < shmem_n_pes();
+}
+
+/* What the query says of a range, of parts of it, and of what is not prepared. */
+static void check_state(char *memory, char *heap)
+{
+    const int network = has_network() ? SHMEMX_MEMORY_REGISTERED : 0;
+    CHECK(shmemx_prepared(memory, PART) == 0 && shmemx_prepared(NULL, 8) == 0 && shmemx_prepared(memory, 0) == 0);
+    CHECK(shmemx_prepared(memory, SIZE_MAX) == 0);
+    CHECK(shmemx_prepare(memory + 64, PART) == 0);
+    const int state = shmemx_prepared(memory + 64, PART);
+    CHECK((state & ~SHMEMX_MEMORY_LOCKED) == (SHMEMX_MEMORY_PREPARED | network));
+    CHECK(shmemx_prepared(memory + 64, 1) == state && shmemx_prepared(memory + 63 + PART, 1) == state);
+    CHECK(!(shmemx_prepared(memory + 63, 2) & SHMEMX_MEMORY_PREPARED));
+    CHECK(!(shmemx_prepared(memory + 63 + PART, 2) & SHMEMX_MEMORY_PREPARED));
+    CHECK(shmemx_release(memory + 64) == 0);
+    CHECK(shmemx_prepared(memory + 64, PART) == 0);
+    CHECK(shmemx_prepare(heap, PART) == 0);
+    CHECK((shmemx_prepared(heap, PART) & ~SHMEMX_MEMORY_LOCKED) == (SHMEMX_MEMORY_PREPARED | network));
+    CHECK(shmemx_release(heap) == 0);
 }
 
 static void check_refusals(char *memory, char *heap)
@@ -212,6 +237,7 @@ int main(void)
     char *heap = check_shmem_malloc(AREA), *memory = check_malloc(AREA);
     check_counting(memory);
     check_counting(static_local);
+    check_state(memory, heap);
     check_overlaps(memory);
     check_refusals(memory, heap);
     check_transfers(heap, memory);
