@@ -127,8 +127,14 @@ static const struct exchange *exchange_of(const struct session *s, enum variant 
     };
     enum sync sync = s->opt.sync;
 
+    static const struct exchange *const others[VARIANTS] = {
+        [OVERLAPPED] = &exchange_overlapped,
+        [STRIDED] = &exchange_strided,
+        [NAIVE] = &exchange_naive,
+    };
+
     if (variant != MAPPED)
-        return variant == NAIVE ? &exchange_naive : &exchange_overlapped;
+        return others[variant];
     if (sync == AS_DEVICE_LIKES)
         sync = s->ops == &device_cuda_ops ? IN_QUEUE : BY_SIGNALS;
     return mapped[sync];

@@ -81,9 +81,10 @@ static const char help_text[] =
     "      --weights C,N,D   of the cell, its four direct and its four diagonal neighbours (0.25,0.15,0.05)\n"
     "      --halo-value X    of the fixed border around the matrix (0)\n"
     "      --seed N          of the initial matrix (71594)\n"
-    "      --variant mapped|overlapped|naive|all\n"
+    "      --variant mapped|overlapped|strided|naive|all\n"
     "                        mapped: exchange between mapped GPU buffers, then compute; overlapped: both at the\n"
-    "                        same time; naive: through host memory by hand (mapped)\n"
+    "                        same time; strided: as mapped, columns by strided puts instead of packing; naive:\n"
+    "                        through host memory by hand; all: all but strided (mapped)\n"
     "      --naive, --both   the same as --variant naive; mapped and naive\n"
     "      --sync signal|barrier|queue\n"
     "                        order the mapped exchange by the host's signals, by barriers or in the device's queue;\n"
@@ -207,12 +208,13 @@ static bool parse_sync(const char *text, struct options *opt)
 
 static bool parse_variant(const char *text, struct options *opt)
 {
-    static const char *const names[] = {[MAPPED] = "mapped", [OVERLAPPED] = "overlapped", [NAIVE] = "naive"};
+    static const char *const names[] = {
+        [MAPPED] = "mapped", [OVERLAPPED] = "overlapped", [STRIDED] = "strided", [NAIVE] = "naive"};
     bool all = strcmp(text, "all") == 0;
     bool known = all;
 
     for (int v = 0; v < VARIANTS; v++) {
-        bool is_meant = all || strcmp(text, names[v]) == 0;
+        bool is_meant = (all && v != STRIDED) || strcmp(text, names[v]) == 0;
 
         opt->variant[v] = opt->variant[v] || is_meant;
         known = known || is_meant;
@@ -323,7 +325,7 @@ void options_parse(int argc, char **argv, struct options *opt)
         }
         return;
     }
-    if (!opt->variant[OVERLAPPED] && !opt->variant[NAIVE])
+    if (!opt->variant[OVERLAPPED] && !opt->variant[STRIDED] && !opt->variant[NAIVE])
         opt->variant[MAPPED] = true;
     if (optind < argc)
         snprintf(opt->error, sizeof(opt->error), "unexpected argument %s", argv[optind]);

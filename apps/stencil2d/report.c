@@ -16,13 +16,13 @@
 
 static const char *route(const struct local_tile *t, int direction)
 {
-    const char *name;
+    const char *name, *mapped = t->mapped_messages ? t->mapped_messages : t->mapped_buf[0];
 
     if (!has_neighbor(&t->shape, direction))
         return "-";
-    if (!t->mapped_messages)
+    if (!mapped)
         return "host";
-    name = shmemx_route(t->mapped_messages, t->shape.neighbor[direction].pe);
+    name = shmemx_route(mapped, t->shape.neighbor[direction].pe);
     return name ? name : "none";
 }
 

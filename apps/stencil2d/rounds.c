@@ -136,6 +136,15 @@ void compute_inside(const struct run *run, const struct local_tile *t, struct qu
     launch(run, t, queue, &plan);
 }
 
+void compute_unframed(const struct run *run, const struct local_tile *t, int i, int n)
+{
+    struct launch_plan plan = empty_plan(run);
+
+    set_bounds(run, &t->shape, i, n, &plan);
+    plan.inside = plan.outer;
+    launch(run, t, t->queue, &plan);
+}
+
 void compute_whole(const struct run *run, const struct local_tile *t)
 {
     struct launch_plan plan = empty_plan(run);

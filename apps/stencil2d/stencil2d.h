@@ -28,7 +28,7 @@
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */
 
-enum variant { MAPPED, OVERLAPPED, NAIVE, VARIANTS };
+enum variant { MAPPED, OVERLAPPED, STRIDED, NAIVE, VARIANTS };
 
 /* What orders the exchange of the mapped and overlapped variants; by default what is fastest on the device. */
 enum sync { AS_DEVICE_LIKES, BY_SIGNALS, BY_BARRIERS, IN_QUEUE };
@@ -134,7 +134,8 @@ struct local_tile {
     struct buffer *buf[2];   /* the matrix before and after an iteration, in turns                 */
     struct buffer *messages; /* areas, then words                                                  */
     uint64_t frames_done;    /* what that word will be when all launches so far are done           */
-    char *mapped_messages;   /* the symmetric address of messages; NULL in the naive variant       */
+    char *mapped_messages;   /* the symmetric address of messages; NULL in the naive and strided variants */
+    char *mapped_buf[2];     /* those of buf, in the strided variant                               */
 };
 
 /* How halos are exchanged. All functions are collective. step sends what the last iteration has written for the
@@ -191,12 +192,13 @@ void tiles_set_initial(struct run *run);
 void tiles_finish(const struct run *run); /* waits for all work in their queues */
 void tiles_close(struct run *run);
 
-/* ---- Halo exchange (halo_mapped.c, halo_overlapped.c, halo_naive.c) ---------------------------------------------- */
+/* ---- Halo exchange (halo_mapped.c, halo_overlapped.c, halo_strided.c, halo_naive.c) ------------------------------ */
 
 extern const struct exchange exchange_mapped_signal;  /* puts between mapped buffers, ordered by signals  */
 extern const struct exchange exchange_mapped_barrier; /* the same, ordered by barriers                    */
 extern const struct exchange exchange_mapped_queue;   /* the same in the device's queue, but for the wait */
 extern const struct exchange exchange_overlapped;     /* in another queue, while the device computes      */
+extern const struct exchange exchange_strided;        /* between mapped matrices, without messages        */
 extern const struct exchange exchange_naive;          /* through host memory, by hand                     */
 
 /* What the mapped variants share. */
@@ -223,7 +225,8 @@ void compute(const struct run *run, const struct local_tile *t, int i, int n);
 void compute_and_wait(const struct run *run, struct local_tile *t, int i, int n);
 void compute_frame(const struct run *run, const struct local_tile *t, struct queue *queue, int i, int n);
 void compute_inside(const struct run *run, const struct local_tile *t, struct queue *queue, int i, int n);
-void compute_whole(const struct run *run, const struct local_tile *t); /* without a frame */
+void compute_unframed(const struct run *run, const struct local_tile *t, int i, int n); /* the halo is in the matrix */
+void compute_whole(const struct run *run, const struct local_tile *t);                  /* without a frame */
 
 /* ---- Kernels (kernels.c) ----------------------------------------------------------------------------------------- */
 

@@ -115,6 +115,7 @@ void tiles_open(struct run *run)
     for (int i = 0; i < run->n_tiles; i++) {
         struct local_tile *t = &run->tiles[i];
 
+        t->mapped_messages = t->mapped_buf[0] = t->mapped_buf[1] = NULL;
         for (int b = 0; b < 2; b++)
             t->buf[b] = run->ops->alloc(t->dev, run->grid.elements * run->real->size);
         t->messages = run->ops->alloc(t->dev, messages_bytes(run));
