@@ -18,6 +18,7 @@
 !   c_f_pointer, results of shmem_malloc and shmmap. Only transfers may access the target of a pointer from shmmap.
 ! - Variables that other PEs or a nonblocking transfer change should have the attribute TARGET, ASYNCHRONOUS or
 !   VOLATILE. (The arguments here have TARGET, so that gfortran knows that their address is kept.)
+! - Deep copy takes objects, images, types and spaces as type(c_ptr); streams, queues and events are type(c_ptr), too.
 ! - Not provided: SHPALLOC, SHPDEALLC and SHPCLMOVE of 1.4, which need Cray pointers, and reductions of REAL(16).
 
 module mapshmem
@@ -31,6 +32,8 @@ module mapshmem
     use mapshmem_collectives
     use mapshmem_active_set
     use mapshmem_map
+    use mapshmem_stream
+    use mapshmem_deep
     implicit none
     public
 end module

@@ -36,31 +36,9 @@ module forest
 
     type(difficult), target :: a_difficult_one
 
-    type, bind(C) :: deep_info
-        integer(c_size_t) :: size, nobjects, nelems
-        integer(c_intptr_t) :: root
-        integer(c_int) :: has_offsets
-    end type
-
     interface
         integer(c_int) function forest_register() bind(C)
             import
-        end function
-        type(c_ptr) function shmemx_type_find(name) bind(C)
-            import
-            character(kind=c_char), intent(in) :: name(*)
-        end function
-        integer(c_ptrdiff_t) function shmemx_put_deep(dest, capacity, source, type, nelems, pe) bind(C)
-            import
-            type(c_ptr), value :: dest, source, type
-            integer(c_size_t), value :: capacity, nelems
-            integer(c_int), value :: pe
-        end function
-        integer(c_int) function shmemx_deep_info(image, type, info, pe) bind(C)
-            import
-            type(c_ptr), value :: image, type
-            type(deep_info), intent(out) :: info
-            integer(c_int), value :: pe
         end function
     end interface
 end module
@@ -73,15 +51,17 @@ program plant
     type(tree), target :: root, child
     type(tree), pointer :: found
     type(c_ptr) :: image, type
-    type(deep_info) :: info
+    type(shmemx_deep_info_t) :: info
     integer :: me, last, i
     integer(8), target :: table(2, 3)
+    integer(8), save, target :: arrived = 0
 
     call shmem_init()
     me = shmem_my_pe()
     last = shmem_n_pes() - 1
     call expect(forest_register() == 0, "register")
-    type = shmemx_type_find("tree" // c_null_char)
+    type = shmemx_type_find("tree")
+    call expect(.not. c_associated(shmemx_type_find("shrub")), "unknown type")
     image = shmem_malloc(int(capacity, c_size_t))
     table = reshape([(int(i, 8), i = 1, 6)], [2, 3])
     call grow(root, 1)
@@ -91,6 +71,7 @@ program plant
     root%shared => table
     if (me == 0) call expect(shmemx_put_deep(image, int(capacity, c_size_t), c_loc(root), type, 1_c_size_t, last) > 0, &
         "put_deep")
+    if (me == 0) call expect(shmemx_put_deep_nbi(image, capacity, c_loc(root), type, 1, last) > 0, "put_deep_nbi")
     call shmem_barrier_all()
     if (me == last) then
         call expect(shmemx_deep_info(image, type, info, me) == 0, "deep_info")
@@ -102,10 +83,45 @@ program plant
         call expect(.not. associated(found%left%shared), "no array")
     end if
     call shmem_barrier_all()
+    call fetch()
+    call announce()
+    call shmem_barrier_all()
     call shmem_free(image)
     call shmem_finalize()
 
 contains
+
+    ! The image back into the objects that it was made from, and into new ones.
+    subroutine fetch()
+        type(c_ptr) :: objects
+        type(tree), pointer :: copy
+        integer(8) :: n
+        if (me /= 0) return
+        root%values = 0
+        root%name = repeat("?", len(root%name))
+        child%leaves(2)%weights = 0
+        call expect(shmemx_get_deep(c_loc(root), image, type, 1, last) > 0, "get_deep")
+        call look_at(root, 1)
+        call look_at(child, 2)
+        objects = shmemx_get_deep_new(image, type, n, last)
+        call expect(c_associated(objects) .and. n == 1, "get_deep_new")
+        call c_f_pointer(objects, copy)
+        call look_at(copy, 1)
+        call look_at(copy%left, 2)
+        call expect(.not. associated(copy%left, child) .and. associated(copy%left%parent, copy), "new links")
+        call shmemx_deep_free(objects)
+        call expect(shmemx_type_hash(type) /= 0, "hash")
+    end subroutine
+
+    subroutine announce()
+        if (me == 0) call expect(shmemx_put_deep_signal(image, capacity, c_loc(child), type, 1, arrived, 7_8, &
+            SHMEM_SIGNAL_SET, last) > 0, "put_deep_signal")
+        if (me /= last) return
+        call expect(shmem_signal_wait_until(arrived, SHMEM_CMP_EQ, 7_8) == 7, "signal")
+        call expect(shmemx_deep_info(image, type, info, me) == 0 .and. info%nelems == 1, "deep_info after the signal")
+        call c_f_pointer(transfer(info%root, c_null_ptr), found)
+        call look_at(found, 2)
+    end subroutine
 
     subroutine grow(object, seed)
         type(tree), intent(inout) :: object
