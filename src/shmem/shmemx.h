@@ -86,12 +86,15 @@ int shmemx_prepare(void *ptr, size_t size);
 /* Undo one shmemx_prepare of the range that begins at ptr. Returns 0, or -EINVAL if no such range is prepared. */
 int shmemx_release(void *ptr);
 
-/* What has become of size bytes at ptr, as a sum of these; 0 for memory that was never prepared. Local. */
-#define SHMEMX_MEMORY_PREPARED 1 /* all of it lies in one prepared range */
-#define SHMEMX_MEMORY_LOCKED 2   /* it is page-locked for CUDA; so it is, too, if the program has done that itself */
-#define SHMEMX_MEMORY_REGISTERED                                                                                       \
-    4 /* the network has registered the range; never in a job of one node, where no
-                                    * transfer between PEs needs it */
+/* What has become of size bytes at ptr, as a sum of these; 0 for memory that was never prepared. Local.
+ *
+ *   PREPARED     all of it lies in one prepared range
+ *   LOCKED       it is page-locked for a GPU; this holds, too, if the program has done that itself
+ *   REGISTERED   the network has registered the range; never in a job of one node, where no transfer between PEs needs
+ *                it */
+#define SHMEMX_MEMORY_PREPARED 1
+#define SHMEMX_MEMORY_LOCKED 2
+#define SHMEMX_MEMORY_REGISTERED 4
 int shmemx_prepared(const void *ptr, size_t size);
 
 /* ---- Boxes: parts of arrays of three dimensions ---------------------------------------------------------------------
