@@ -136,9 +136,11 @@ struct box {
 static void model_copy(const struct box *dest, size_t to, const struct box *source, size_t from,
                        const struct shmemi_shape *shape)
 {
-    for (size_t row = 0; row < shape->rows; row++)
-        memmove(dest->model + to + row * shape->dest_pitch, source->model + from + row * shape->source_pitch,
-                shape->width);
+    for (size_t row = 0; row < shape->rows; row++) {
+        const size_t layer = shape->layer ? row / shape->layer : 0;
+        memmove(dest->model + to + row * shape->dest_pitch + layer * shape->dest_gap,
+                source->model + from + row * shape->source_pitch + layer * shape->source_gap, shape->width);
+    }
 }
 
 static void load_box(const struct box *box, unsigned seed)
@@ -178,11 +180,25 @@ static int run_copy(struct shmemi_place dest, struct shmemi_place source, const 
     return rc;
 }
 
+/* Layers that are whole rows apart, as the driver wants them, or not. */
+static struct shmemi_shape random_layers(size_t width)
+{
+    struct shmemi_shape shape = {
+        .width = width, .dest_pitch = width + rand() % 50, .source_pitch = width + rand() % 50};
+    shape.layer = 2 + rand() % 4;
+    shape.rows = shape.layer * (2 + rand() % 4);
+    shape.dest_gap = rand() % 3 ? rand() % 4 * shape.dest_pitch : (size_t)rand() % 100;
+    shape.source_gap = rand() % 3 ? rand() % 4 * shape.source_pitch : (size_t)rand() % 100;
+    return shape;
+}
+
 static struct shmemi_shape random_shape(void)
 {
     static const size_t widths[] = {1, 3, 8, 64, 100, 1024};
     size_t width = widths[rand() % 6];
-    switch (rand() % 4) {
+    switch (rand() % 5) {
+    case 4:
+        return random_layers(width);
     case 0:
         return shmemi_shape_linear((size_t)rand() % (BOX / 2));
     case 1:

@@ -17,6 +17,15 @@ enum {
     REOPENS = 1000,
 };
 
+/* Layers that are whole rows apart, as OpenCL wants them, or not. */
+static void add_layers(struct shmemi_shape *shape)
+{
+    shape->layer = 2 + (size_t)rand() % 3;
+    shape->rows = shape->layer * (2 + (size_t)rand() % 3);
+    shape->dest_gap = rand() % 3 ? (size_t)rand() % 4 * shape->dest_pitch : (size_t)rand() % 100;
+    shape->source_gap = rand() % 3 ? (size_t)rand() % 4 * shape->source_pitch : (size_t)rand() % 100;
+}
+
 static struct shmemi_shape random_shape(void)
 {
     static const size_t widths[] = {1, 3, 4, 7, 8, 8, 16, 64, 100, 256, 1000};
@@ -26,6 +35,8 @@ static struct shmemi_shape random_shape(void)
     shape.rows = 1 + (size_t)rand() % 16;
     shape.dest_pitch = shape.width + (rand() % 2 ? (size_t)rand() % 200 : 0);
     shape.source_pitch = shape.width + (rand() % 2 ? (size_t)rand() % 200 : 0);
+    if (rand() % 3 == 0)
+        add_layers(&shape);
     return shape;
 }
 
@@ -57,7 +68,8 @@ static void test_random(struct fixture *fixture)
     for (int i = 0; i < RANDOM_COPIES; i++) {
         int d = rand() % BOXES, s = rand() % BOXES;
         struct shmemi_shape shape = random_shape();
-        size_t to_length = extent(&shape, shape.dest_pitch), from_length = extent(&shape, shape.source_pitch);
+        size_t to_length = extent(&shape, shape.dest_pitch, shape.dest_gap);
+        size_t from_length = extent(&shape, shape.source_pitch, shape.source_gap);
         if (to_length > box[d].size || from_length > box[s].size || (d == HOST && s == HOST))
             continue;
         size_t to = random_offset(box[d].size, to_length), from = random_offset(box[s].size, from_length);

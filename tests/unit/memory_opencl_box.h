@@ -162,9 +162,10 @@ static struct shmemi_place place_in(const struct box *box, size_t offset)
     return place;
 }
 
-static size_t extent(const struct shmemi_shape *shape, size_t pitch)
+static size_t extent(const struct shmemi_shape *shape, size_t pitch, size_t gap)
 {
-    return (shape->rows - 1) * pitch + shape->width;
+    const size_t layers = shape->layer ? shape->rows / shape->layer : 1;
+    return (shape->rows - 1) * pitch + (layers - 1) * gap + shape->width;
 }
 
 /* The contents, read by the test's own queue. */
@@ -180,15 +181,22 @@ static void check_box(const struct box *box, cl_command_queue queue)
     free(seen);
 }
 
+static size_t row_at(const struct shmemi_shape *shape, size_t row, size_t pitch, size_t gap)
+{
+    return row * pitch + (shape->layer ? row / shape->layer * gap : 0);
+}
+
 static void copy_in_model(const struct box *dest, size_t to, const struct box *source, size_t from,
                           const struct shmemi_shape *shape)
 {
     unsigned char *rows = malloc(shape->rows * shape->width);
     CHECK(rows);
     for (size_t i = 0; i < shape->rows; i++)
-        memcpy(rows + i * shape->width, source->model + from + i * shape->source_pitch, shape->width);
+        memcpy(rows + i * shape->width, source->model + from + row_at(shape, i, shape->source_pitch, shape->source_gap),
+               shape->width);
     for (size_t i = 0; i < shape->rows; i++)
-        memcpy(dest->model + to + i * shape->dest_pitch, rows + i * shape->width, shape->width);
+        memcpy(dest->model + to + row_at(shape, i, shape->dest_pitch, shape->dest_gap), rows + i * shape->width,
+               shape->width);
     free(rows);
 }
 
