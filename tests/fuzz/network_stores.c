@@ -28,11 +28,17 @@ void network_store(struct fuzz_input *input, void (*allow)(uint32_t region, uint
     store.origin = (uint32_t)fuzz_below(input, PEERS + 1);
     store.region = (uint32_t)fuzz_below(input, 4);
     store.record = fuzz_byte(input);
+    store.update = fuzz_byte(input) % 4;
+    store.signal_region = (uint32_t)fuzz_below(input, 4);
+    store.signal_offset = fuzz_byte(input) < 240 ? 8 * fuzz_below(input, 525) : fuzz_number(input);
+    store.signal_value = fuzz_byte(input);
     store.nbytes = (uint32_t)fuzz_below(input, SHMEMI_UCX_STORE_MAX + 1);
     size_t size = spoil(input, &store, offsetof(struct store, bytes) + store.nbytes);
     if (size > sizeof store)
         size = sizeof store;
     allow(store.region, store.offset, store.nbytes);
+    if (store.update)
+        allow(store.signal_region, store.signal_offset, sizeof store.signal_value);
     char *exact = fuzz_memory(size);
     memcpy(exact, &store, size);
     size_t extra = fuzz_byte(input) == 255 ? 8 : 0;
@@ -67,7 +73,8 @@ void network_stores(struct fuzz_input *input)
     if (fuzz_byte(input) & 1)
         answer_store(input);
     else
-        (void)shmemi_ucx_store(&targets[i], fuzz_byte(input), bytes, fuzz_below(input, sizeof bytes + 1), &batches[i]);
+        (void)shmemi_ucx_store(&targets[i], fuzz_byte(input), bytes, fuzz_below(input, sizeof bytes + 1), NULL,
+                               &batches[i]);
 }
 
 void network_check_stores(void)

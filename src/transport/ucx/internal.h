@@ -235,9 +235,10 @@ int shmemi_ucx_flush(void);
 enum { SHMEMI_UCX_STORE_MAX = SHMEMI_WHOLE_WORDS_MAX };
 
 /* Put up to SHMEMI_UCX_STORE_MAX bytes of host memory; complete locally on return, and at the peer when the batch is. It
- * keeps its order with UCX's operations on the same peer as if it were one of them. */
+ * keeps its order with UCX's operations on the same peer as if it were one of them. signal, unless NULL: a word of the
+ * peer's heap or static data that is set, or added to, after the bytes. */
 int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
-                     struct shmemi_ucx_batch *batch);
+                     const struct shmemi_word_update *signal, struct shmemi_ucx_batch *batch);
 /* How many puts there have been, of all contexts; and whether those of a batch among the first so many are answered. They
  * are answered in any order, so the counters of a batch to which other threads add do not tell. */
 uint64_t shmemi_ucx_stores_issued(void);

@@ -86,7 +86,7 @@ int shmemi_ucx_start(enum shmemi_ucx_direction direction, struct shmemi_context 
                      size_t nbytes, struct shmemi_ucx_batch *batch)
 {
     if (direction == SHMEMI_UCX_PUT && target->stores && nbytes <= SHMEMI_UCX_STORE_MAX)
-        return shmemi_ucx_store(target, offset, local.address, nbytes, &context->network);
+        return shmemi_ucx_store(target, offset, local.address, nbytes, NULL, &context->network);
     ucp_request_param_t param;
     const uint64_t peer = target->address + offset;
     transfer_param(batch, &local, nbytes, &param);
@@ -425,6 +425,35 @@ static int ucx_poll(struct shmemi_context *context)
     return is_complete(&context->network) ? 0 : -EAGAIN;
 }
 
+/* ---- Put with signal --------------------------------------------------------------------------------------------- */
+
+/* Single transfers are not collected. */
+static int refuse(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                  const struct shmemi_place *mine, size_t nbytes)
+{
+    (void)context, (void)view, (void)offset, (void)mine, (void)nbytes;
+    return -EAGAIN;
+}
+
+/* A small one is a single message where small puts are messages. */
+static int put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                      bool is_blocking)
+{
+    (void)is_blocking; /* the bytes are copied at once */
+    const struct shmemi_ucx_target *target;
+    if (source->memory != &shmemi_memory_host || nbytes > SHMEMI_UCX_STORE_MAX)
+        return -ENOTSUP;
+    int rc = shmemi_ucx_target_of(view, &target);
+    if (rc || !target->stores)
+        return rc ? rc : -ENOTSUP;
+    rc = shmemi_ucx_store(target, offset, (const void *)source->address, nbytes, signal, &context->network);
+    shmemi_ucx_note_pending(context);
+    return rc;
+}
+
+static const struct shmemi_collecting collecting = {.put = refuse, .get = refuse, .put_signal = put_signal};
+
 const struct shmemi_driver shmemi_driver_ucx = {
     .name = "ucx",
     .attach = ucx_attach,
@@ -440,6 +469,7 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .amo = shmemi_ucx_amo,
     .amo_nbi = shmemi_ucx_amo_nbi,
     .exposing = &shmemi_ucx_exposing,
+    .collecting = &collecting,
 };
 
 const struct shmemi_completion shmemi_completion_ucx = {

@@ -2,9 +2,10 @@
  *
  * Small puts over networks without RDMA. UCX emulates puts there: the owner's UCX copies the bytes with memcpy, which may
  * store a word twice (base/copy_bytes.h). So small puts are messages of our own, and the owner copies their bytes itself.
+ * The signal of a small put with signal is in the same message.
  *
  *      origin (initiator worker)                     owner (service worker)
- *      STORE {region, offset, bytes, record}    -->  copies the bytes, at once
+ *      STORE {region, offset, bytes, record}    -->  copies the bytes, at once, then updates the signal
  *      counts the record's batch as completed   <--  STORED {record, status}
  *
  * The messages take the endpoint's lane for active messages, as UCX's emulated puts and atomic operations do, and like
@@ -21,10 +22,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What follows the bytes of a put with signal. */
+enum update { NO_SIGNAL, SET_SIGNAL, ADD_SIGNAL };
+
 /* The header of a message, which has no data beside it. */
 struct store {
     struct shmemi_key job_key;
     uint64_t offset;
+    uint64_t signal_offset, signal_value;
+    uint32_t signal_region;
+    uint32_t update; /* enum update */
     uint32_t origin, region;
     uint32_t record; /* number of the origin's record */
     uint32_t nbytes;
@@ -150,8 +157,19 @@ static ucs_status_t send_store(const struct shmemi_ucx_target *target, struct re
     return UCS_PTR_STATUS(sent);
 }
 
+static void add_signal(struct store *store, const struct shmemi_word_update *signal)
+{
+    store->update = NO_SIGNAL;
+    if (!signal)
+        return;
+    store->update = signal->amo.op == SHMEMI_AMO_SET ? SET_SIGNAL : ADD_SIGNAL;
+    store->signal_region = signal->view->region;
+    store->signal_offset = signal->offset;
+    store->signal_value = signal->amo.operand;
+}
+
 int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, const void *source, size_t nbytes,
-                     struct shmemi_ucx_batch *batch)
+                     const struct shmemi_word_update *signal, struct shmemi_ucx_batch *batch)
 {
     if (shmemi_ucx_peer_is_lost(target->pe))
         shmemi_ucx_end_lost(target->pe);
@@ -165,6 +183,7 @@ int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, cons
     store->origin = (uint32_t)shmemi_job.pe;
     store->region = target->region;
     store->nbytes = (uint32_t)nbytes;
+    add_signal(store, signal);
     memcpy(store->bytes, source, nbytes);
     ucs_status_t status = send_store(target, record);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
@@ -263,20 +282,43 @@ static void answer(const struct store *store, int status, ucp_ep_h reply)
         free_answer(outgoing);
 }
 
+/* The memory that a message names; NULL, logged, when this PE does not have it. */
+static char *find(const struct store *store, uint32_t region, uint64_t offset, size_t nbytes)
+{
+    char *memory = shmemi_ucx_exposed(region, offset, nbytes);
+    if (!memory)
+        shmemi_error("PE %u wrote %zu bytes at offset %llu of region %u, which this PE does not have", store->origin,
+                     nbytes, (unsigned long long)offset, region);
+    return memory;
+}
+
+/* Signals are updated as the node's PEs do it, by the CPU. */
+static int update_signal(const struct store *store, uint64_t address)
+{
+    const struct shmemi_place place = shmemi_place_host((void *)(uintptr_t)address);
+    const struct shmemi_amo amo = {
+        .op = store->update == SET_SIGNAL ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
+        .size = sizeof store->signal_value,
+        .operand = store->signal_value,
+    };
+    uint64_t old;
+    return shmemi_memory_host.amo(&place, &amo, &old);
+}
+
 /* What came before, through UCX, must be visible before these bytes are. */
 static int carry_out(const struct store *store, const char *bytes)
 {
-    char *dest = shmemi_ucx_exposed(store->region, store->offset, store->nbytes);
-    if (!dest) {
-        shmemi_error("PE %u wrote %u bytes at offset %llu of region %u, which this PE does not have", store->origin,
-                     store->nbytes, (unsigned long long)store->offset, store->region);
+    char *dest = find(store, store->region, store->offset, store->nbytes), *signal = NULL;
+    if (dest && store->update)
+        signal = find(store, store->signal_region, store->signal_offset, sizeof store->signal_value);
+    if (!dest || (store->update && (!signal || (uintptr_t)signal % sizeof store->signal_value)))
         return -EINVAL;
-    }
     atomic_thread_fence(memory_order_release);
     shmemi_access_for_peer_begin();
     shmemi_copy_bytes(dest, bytes, store->nbytes);
+    int rc = signal ? update_signal(store, (uintptr_t)signal) : 0;
     shmemi_access_for_peer_end();
-    return 0;
+    return rc;
 }
 
 /* Inside progress of the service worker. */
@@ -293,7 +335,8 @@ static ucs_status_t on_store(void *user_data, const void *header, size_t header_
         return UCS_OK;
     }
     if (store.origin >= (uint32_t)shmemi_job.n_pes || length || store.nbytes > SHMEMI_UCX_STORE_MAX ||
-        header_length != fixed + store.nbytes || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
+        store.update > ADD_SIGNAL || header_length != fixed + store.nbytes ||
+        !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
         shmemi_error("dropped a damaged put from the network");
         return UCS_OK;
     }
