@@ -129,6 +129,21 @@ double by_hand_exchange(struct by_hand *hand, const struct by_hand_call *call, l
     return repeat(hand, call, count, exchange_round);
 }
 
+void by_hand_send(struct osu_memory *memory, struct osu_memory *stage, size_t size, uint64_t *signal, uint64_t value,
+                  int pe)
+{
+    plain_read(memory->device, stage->address, memory->object, 0, size);
+    shmem_putmem(stage->address, stage->address, size, pe);
+    shmem_fence();
+    shmem_uint64_atomic_set(signal, value, pe);
+}
+
+void by_hand_receive(struct osu_memory *memory, struct osu_memory *stage, size_t size, uint64_t *signal, uint64_t value)
+{
+    shmem_uint64_wait_until(signal, SHMEM_CMP_GE, value);
+    plain_write(memory->device, memory->object, 0, stage->address, size);
+}
+
 /* ---- With barriers -------------------------------------------------------------------------------------------------
  * The source's owner copies to host memory, one host transfer, a barrier, and the destination's owner copies in. The
  * time is that of one such sequence from end to end: for a put, what PE 0 does up to and including the barrier, plus

@@ -37,6 +37,13 @@ double by_hand_get(struct by_hand *hand, const struct by_hand_call *call, long c
 /* From PE 0's near to PE 1's far and back, from PE 1's near to PE 0's far; each way until the receiver has it. */
 double by_hand_exchange(struct by_hand *hand, const struct by_hand_call *call, long count);
 
+/* The two ends of one put with signal: from the memory by way of the stage, and to it. The signal is a word of both
+ * PEs, which is set to the value, or awaited until it is at least that. */
+void by_hand_send(struct osu_memory *memory, struct osu_memory *stage, size_t size, uint64_t *signal, uint64_t value,
+                  int pe);
+void by_hand_receive(struct osu_memory *memory, struct osu_memory *stage, size_t size, uint64_t *signal,
+                     uint64_t value);
+
 /* PE 0 and PE 1: microseconds per transfer of the naive way; the result is on PE 0. */
 double by_hand_naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size, long count);
 

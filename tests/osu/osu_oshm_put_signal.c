@@ -9,6 +9,7 @@
  * put with signal between host buffers, a wait, copy in.
  */
 #include "latency.h"
+#include "by_hand.h"
 #include "gather.h"
 #include "osu_report.h"
 #include "shmem_flavour.h"
@@ -119,18 +120,6 @@ static double raw(const struct latency_test *test, const struct latency_buffers 
     return now_us() - start;
 }
 
-static void naive_send(struct osu_memory *memory, struct osu_memory *stage, size_t size, int pe)
-{
-    plain_read(memory->device, stage->address, memory->object, 0, size);
-    shmem_putmem_signal(stage->address, stage->address, size, signal_word, number, SHMEM_SIGNAL_SET, pe);
-}
-
-static void naive_receive(struct osu_memory *memory, struct osu_memory *stage, size_t size)
-{
-    shmem_signal_wait_until(signal_word, SHMEM_CMP_GE, number);
-    plain_write(memory->device, memory->object, 0, stage->address, size);
-}
-
 /* The naive way there and back, all of which PE 0 times. */
 static double naive(const struct latency_test *test, struct latency_buffers *buffers, size_t size)
 {
@@ -138,12 +127,12 @@ static double naive(const struct latency_test *test, struct latency_buffers *buf
     (void)test;
     number++;
     if (shmem_my_pe() == 1) {
-        naive_receive(&buffers->remote, &buffers->stage, size);
-        naive_send(&buffers->remote, &buffers->stage, size, 0);
+        by_hand_receive(&buffers->remote, &buffers->stage, size, signal_word, number);
+        by_hand_send(&buffers->remote, &buffers->stage, size, signal_word, number, 0);
         return 0;
     }
-    naive_send(&buffers->local, &buffers->stage, size, 1);
-    naive_receive(&buffers->local, &buffers->stage, size);
+    by_hand_send(&buffers->local, &buffers->stage, size, signal_word, number, 1);
+    by_hand_receive(&buffers->local, &buffers->stage, size, signal_word, number);
     return now_us() - start;
 }
 
