@@ -45,11 +45,38 @@ static int list(cl_device_id *ids)
     return n > 0 || !opencl_load() ? n : list_type(CL_DEVICE_TYPE_ALL, ids);
 }
 
+/* Under MPS NVIDIA's driver lists its devices, but refuses contexts. */
+static bool has_contexts(cl_device_id id)
+{
+    static cl_device_id refused;
+    cl_context context;
+    cl_int rc;
+
+    if (!getenv("CUDA_MPS_PIPE_DIRECTORY"))
+        return true;
+    if (refused == id)
+        return false;
+    context = cl.clCreateContext(NULL, 1, &id, NULL, NULL, &rc);
+    if (rc == CL_SUCCESS)
+        opencl_check(cl.clReleaseContext(context), "clReleaseContext");
+    else
+        refused = id;
+    return rc == CL_SUCCESS;
+}
+
+/* Those that can be used. */
+static int list_usable(cl_device_id *ids)
+{
+    int n = list(ids);
+
+    return n > 0 && has_contexts(ids[0]) ? n : 0;
+}
+
 static int count(void)
 {
     cl_device_id ids[MAX_DEVICES];
 
-    return list(ids);
+    return list_usable(ids);
 }
 
 static void open_context(struct opencl_device *dev)
@@ -71,7 +98,7 @@ static struct device *open_device(int index, const struct kernel_code *code)
     struct opencl_device *dev;
     cl_device_id ids[MAX_DEVICES];
 
-    if (index < 0 || index >= list(ids))
+    if (index < 0 || index >= list_usable(ids))
         return NULL;
     dev = host_alloc(sizeof(*dev));
     *dev = (struct opencl_device){{&device_opencl_ops}, open_devices, code ? code->opencl : NULL, .id = ids[index]};
@@ -204,7 +231,9 @@ static size_t free_bytes(const struct device *dev)
 
 const struct device_ops device_opencl_ops = {
     .name = "opencl",
-    .absent = "no OpenCL device on this machine: install the driver of the GPU, or PoCL to run on the CPU",
+    .absent =
+        "no OpenCL device on this machine: install the driver of the GPU, or PoCL to run on the CPU; NVIDIA's cannot "
+        "be used under MPS",
     .memtype = DEVICE_TYPE_OPENCL,
     .local_pointer = false,
     .count = count,

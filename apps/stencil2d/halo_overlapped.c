@@ -12,10 +12,13 @@
  *
  * The puts of exchange k need the frame of iteration k - 1 alone, so they run beside the inside of k - 1.
  *
+ * Where PEs use a GPU in turns, both queues are one.
+ *
  * In the kernel (CUDA, where the GPUs reach each other, and PEs do not use one in turns): a launch computes frame and
- * inside, with nothing between two launches. The first groups are those of the frame. They wait for the signals of the neighbours themselves, as a rule
- * for nothing, since those were sent early in the iteration before; when they are done they count themselves in a word.
- * The urgent queue waits for that word and puts the frame, while the rest of the same launch goes on.
+ * inside, with nothing between two launches. The first groups are those of the frame. They wait for the signals of the
+ * neighbours themselves, as a rule for nothing, since those were sent early in the iteration before; when they are done
+ * they count themselves in a word. The urgent queue waits for that word and puts the frame, while the rest of the same
+ * launch goes on.
  *
  * With several neighbours, some of the puts are in further queues, which wait for the same, so that one message does
  * not wait for another.
@@ -59,10 +62,26 @@ static bool all_can_wait_in_kernel(const struct run *run)
     return all;
 }
 
+/* Do PEs use this PE's GPU in turns? Then other PEs compute meanwhile, and there is nothing to overlap; but queues of
+ * different priority that wait for each other keep the GPU until the turn ends. */
+static bool takes_turns(const struct run *run)
+{
+    return run->ops->memtype == OSHM_MEMTYPE_CUDA && !shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA);
+}
+
+/* The urgent one, as that of the mapped variant is. */
+static void use_one_queue(const struct run *run, struct local_tile *t)
+{
+    run->ops->gpu.queue_close(t->queue);
+    t->queue = t->urgent;
+}
+
 static void open_overlapped(struct run *run)
 {
     open_mapped(run);
     run->waits_in_kernel = run->opt->sync != IN_QUEUE && all_can_wait_in_kernel(run);
+    for (int t = 0; t < run->n_tiles && takes_turns(run); t++)
+        use_one_queue(run, &run->tiles[t]);
 }
 
 /* ---- In the kernel ----------------------------------------------------------------------------------------------- */
@@ -79,10 +98,16 @@ static void put_when_done(const struct run *run, const struct local_tile *t)
 
 /* ---- In queues --------------------------------------------------------------------------------------------------- */
 
+static void follow(const struct run *run, struct queue *queue, struct queue *earlier)
+{
+    if (queue != earlier)
+        run->ops->gpu.follow(queue, earlier);
+}
+
 /* The last iteration's frames are what the insides of the next one wait for, not the puts that come after them. */
 static void put_behind_frame(const struct run *run, const struct local_tile *t)
 {
-    run->ops->gpu.follow(t->queue, t->urgent);
+    follow(run, t->queue, t->urgent);
     put_behind(run, t, t->urgent);
 }
 
@@ -90,9 +115,9 @@ static void put_behind_frame(const struct run *run, const struct local_tile *t)
 static void compute_in_queues(const struct run *run, const struct local_tile *t, int i, int n)
 {
     if (i > 0 && has_frame(i - 1, n))
-        run->ops->gpu.follow(t->queue, t->urgent);
+        follow(run, t->queue, t->urgent);
     if (has_frame(i, n)) {
-        run->ops->gpu.follow(t->urgent, t->queue);
+        follow(run, t->urgent, t->queue);
         compute_frame(run, t, t->urgent, i, n);
     }
     compute_inside(run, t, t->queue, i, n);

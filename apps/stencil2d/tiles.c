@@ -144,7 +144,7 @@ void tiles_close(struct run *run)
 
         while (t->n_beside > 0)
             run->ops->gpu.queue_close(t->beside[--t->n_beside]);
-        if (t->urgent)
+        if (t->urgent && t->urgent != t->queue)
             run->ops->gpu.queue_close(t->urgent);
         run->ops->gpu.queue_close(t->queue);
         run->ops->free(t->dev, t->messages);

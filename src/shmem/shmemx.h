@@ -63,7 +63,8 @@ int shmemx_my_device(int type);
 /* May kernels of this PE wait for what other PEs do? 0 where several PEs use this PE's device in turns, as they do
  * without NVIDIA's MPS: a kernel that waits would keep the device until its turn ends, and the PE that it waits for could
  * not go on. 0 also for OpenCL, and where there is no such memory. shmmap finds it out, so call this after the first map.
- * Waits in streams (shmemx_signal_wait_until_on_stream) may be used everywhere. */
+ * Waits in streams (shmemx_signal_wait_until_on_stream) may be used everywhere; but on a device that is used in turns no
+ * stream of another priority should wait for such a stream. */
 int shmemx_kernels_may_wait(int type);
 
 /* Prepare host memory that many transfers will use: it is page-locked for CUDA and registered with the network, so that
