@@ -225,6 +225,7 @@ struct shmemi_pinning {
     void (*unpin)(void *address, size_t size);
     bool (*is_pinned)(const void *address, size_t size); /* is all of it in one pinned range, whoever pinned that? */
     bool (*helps)(const struct shmemi_place *place);     /* copies of this place? not where the CPU does them */
+    bool is_independent; /* pin does not wait for streams, which may be waiting for the caller */
 };
 
 /* Commands that a stream carries out without a thread of the library. A function returns -ENOTSUP, not logged and with

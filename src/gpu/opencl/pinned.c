@@ -165,4 +165,5 @@ const struct shmemi_pinning shmemi_opencl_pinning = {
     .unpin = unpin,
     .is_pinned = is_pinned,
     .helps = helps,
+    .is_independent = true,
 };

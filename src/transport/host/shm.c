@@ -10,6 +10,8 @@
 
 #include <errno.h>
 
+enum { WORTH_LOCKING = 32 << 10 }; /* bytes of a copy */
+
 /* Other PEs' heaps are mapped with the node segment. This PE's own memory needs no mapping, whatever the region. */
 static int shm_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
@@ -40,6 +42,18 @@ static struct shmemi_place place_at(const struct shmemi_view *view, size_t offse
     return shmemi_place_host(address_at(view, offset));
 }
 
+/* Page-lock the heap of another PE for a device that copies much to or from it, when that happens first. A heap that
+ * the device does not know is copied at a fraction of the speed, so that two copies by hand would take less time. */
+static void lock_heap(const struct shmemi_view *view, const struct shmemi_place *local, size_t nbytes)
+{
+    const struct shmemi_pinning *pinning = local->memory->pinning;
+    char *heap = (char *)view->place.address;
+    if (nbytes < WORTH_LOCKING || view->region != SHMEMI_REGION_HEAP || !pinning || !pinning->is_independent ||
+        !pinning->helps(local) || pinning->is_pinned(heap, view->size))
+        return;
+    pinning->pin(heap, view->size);
+}
+
 static int shm_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
@@ -50,6 +64,7 @@ static int shm_put(struct shmemi_context *context, const struct shmemi_view *vie
     }
     struct shmemi_place dest = place_at(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    lock_heap(view, source, nbytes);
     return shmemi_memory_copy(&dest, source, &shape);
 }
 
@@ -63,6 +78,7 @@ static int shm_get(struct shmemi_context *context, const struct shmemi_view *vie
     }
     struct shmemi_place source = place_at(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    lock_heap(view, dest, nbytes);
     return shmemi_memory_copy(dest, &source, &shape);
 }
 
@@ -71,6 +87,7 @@ static int shm_put_strided(struct shmemi_context *context, const struct shmemi_v
 {
     (void)context;
     struct shmemi_place dest = place_at(view, offset);
+    lock_heap(view, source, shape->width * shape->rows);
     return shmemi_memory_copy(&dest, source, shape);
 }
 
@@ -79,6 +96,7 @@ static int shm_get_strided(struct shmemi_context *context, const struct shmemi_v
 {
     (void)context;
     struct shmemi_place source = place_at(view, offset);
+    lock_heap(view, dest, shape->width * shape->rows);
     return shmemi_memory_copy(dest, &source, shape);
 }
 
