@@ -56,6 +56,16 @@ static inline bool shmemi_list_has_room(const struct shmemi_list *list, size_t n
            nbytes + SHMEMI_LIST_ALIGNMENT <= list->bytes_capacity - list->n_bytes;
 }
 
+/* The device has read the entries of the list's last use, so that this core has to get their cache lines back before it
+ * can write there. It asks for them some entries ahead: the program's next operations then do not wait for them. */
+static inline __attribute__((always_inline)) struct shmemi_list_entry *shmemi_list_add(struct shmemi_list *list)
+{
+    enum { AHEAD = 16 };
+    struct shmemi_list_entry *entry = &list->entries[list->n++];
+    __builtin_prefetch(entry + AHEAD, 1);
+    return entry;
+}
+
 /* Functions that add entries require room for them. The bytes get the same alignment modulo 16 as the other side, so
  * that they are copied in long words. */
 static inline uint32_t shmemi_list_reserve(struct shmemi_list *list, uintptr_t other_side, size_t nbytes)
@@ -74,7 +84,7 @@ static inline void shmemi_list_deliver_to(struct shmemi_list *list, void *dest, 
 static inline __attribute__((always_inline)) void shmemi_list_copy(struct shmemi_list *list, uintptr_t dest,
                                                                    uintptr_t source, size_t nbytes)
 {
-    struct shmemi_list_entry *entry = &list->entries[list->n++];
+    struct shmemi_list_entry *entry = shmemi_list_add(list);
     entry->dest = dest;
     entry->source = source;
     entry->nbytes = (uint16_t)nbytes;
@@ -85,7 +95,7 @@ static inline __attribute__((always_inline)) void shmemi_list_copy(struct shmemi
 /* Add a store of up to 8 bytes, which the entry itself holds. */
 static inline void shmemi_list_store(struct shmemi_list *list, uintptr_t dest, const void *source, size_t nbytes)
 {
-    struct shmemi_list_entry *entry = &list->entries[list->n++];
+    struct shmemi_list_entry *entry = shmemi_list_add(list);
     entry->dest = dest;
     entry->nbytes = (uint16_t)nbytes;
     entry->op = SHMEMI_ENTRY_STORE;
@@ -131,7 +141,7 @@ static inline struct shmemi_list_entry shmemi_list_amo_entry(uintptr_t word, con
 static inline void shmemi_list_amo(struct shmemi_list *list, uintptr_t word, const struct shmemi_amo *amo,
                                    void *fetch_p)
 {
-    struct shmemi_list_entry *entry = &list->entries[list->n++];
+    struct shmemi_list_entry *entry = shmemi_list_add(list);
     *entry = shmemi_list_amo_entry(word, amo);
     if (!fetch_p)
         return;

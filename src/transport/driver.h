@@ -10,6 +10,7 @@
 #ifndef SHMEMI_DRIVER_H
 #define SHMEMI_DRIVER_H
 
+#include "base/biased_lock.h"
 #include "gpu/memory.h"
 
 #include "transport/mailbox.h"
@@ -70,14 +71,14 @@ struct shmemi_context {
         int failed; /* first error, reported at the next quiet */
     } copies;       /* direct: nonblocking copies; under the lock of transport/direct/transfers.c */
     struct {
-        atomic_bool is_locked;
+        struct shmemi_biased_lock lock;
         atomic_bool is_patient;              /* start lists only when they are full, as the program has requested */
         struct shmemi_list *collecting;      /* not yet started; NULL: none */
         struct shmemi_list *oldest, *newest; /* started */
         uint64_t started, finished;
         uint32_t patience;      /* operations to collect before starting a list while none runs; grows with each */
         int failed;             /* first error, reported at the next quiet */
-    } lists;                    /* direct: small operations; all but is_patient under is_locked (direct/list.c) */
+    } lists;                    /* direct: small operations; all but is_patient under the lock (direct/list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
     struct shmemi_batch *batch; /* staged: gathers small puts (transport/staged/batch.h); NULL: none */
 };

@@ -5,8 +5,6 @@
 #include "transport/direct/list.h"
 
 #include "base/likely.h"
-#include "base/cores.h"
-
 #include "base/settings.h"
 #include "gpu/list.h"
 #include "transport/service.h"
@@ -22,22 +20,21 @@ enum {
 
 /* ---- A context's lists, locked ----------------------------------------------------------------------------------- */
 
-static bool try_lock(struct shmemi_context *context)
+/* The lock is held for a few instructions, or for the launch of a kernel. Besides the thread that uses the context, others
+ * take it only to start lists that wait. */
+static inline bool try_lock(struct shmemi_context *context)
 {
-    return !atomic_exchange_explicit(&context->lists.is_locked, true, memory_order_acquire);
+    return shmemi_biased_try_lock(&context->lists.lock);
 }
 
-/* The lock is held for a few instructions, or for the launch of a kernel. */
 static inline void lock(struct shmemi_context *context)
 {
-    for (unsigned spins = 1; !try_lock(context); spins++)
-        if (spins % 1024 == 0)
-            shmemi_yield();
+    shmemi_biased_lock(&context->lists.lock);
 }
 
 static inline void unlock(struct shmemi_context *context)
 {
-    atomic_store_explicit(&context->lists.is_locked, false, memory_order_release);
+    shmemi_biased_unlock(&context->lists.lock);
 }
 
 static void note_failure(struct shmemi_context *context, int rc)
