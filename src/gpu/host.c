@@ -62,10 +62,10 @@ const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *alloca
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
 /* An address that no other kind owns is host memory. */
-static bool host_owns(const void *address)
+static enum shmemi_claim host_claim(const void *address)
 {
     (void)address;
-    return true;
+    return SHMEMI_CLAIM_OWN;
 }
 
 static void host_adopt(struct shmemi_place *place)
@@ -79,7 +79,7 @@ static void host_make_current(const struct shmemi_place *place)
 }
 
 static const struct shmemi_addresses host_addresses = {
-    .owns = host_owns,
+    .claim = host_claim,
     .adopt = host_adopt,
     .make_current = host_make_current,
 };

@@ -6,6 +6,7 @@
 #include "gpu/memory.h"
 
 #include "base/log.h"
+#include "base/plain.h"
 #include "gpu/copy_pool.h"
 
 #include <errno.h>
@@ -109,23 +110,30 @@ void shmemi_memory_discover(void)
     for (int i = 0; i < N_GPU_KINDS; i++)
         if (gpu_kinds[i]->addresses && open_kind(i))
             shmemi_memory_probe = true;
+    if (shmemi_memory_probe && shmemi_plain_open())
+        shmemi_debug("other libraries call another mmap: the GPU's driver is asked about each private pointer");
 }
 
-void shmemi_memory_find(const void *address, struct shmemi_place *place_p)
+enum shmemi_claim shmemi_memory_find(const void *address, struct shmemi_place *place_p)
 {
+    enum shmemi_claim most = SHMEMI_CLAIM_NONE;
     *place_p = shmemi_place_host(address);
-    for (int i = 0; i < N_GPU_KINDS; i++) {
-        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->addresses && gpu_kinds[i]->addresses->owns(address)) {
+    for (int i = 0; i < N_GPU_KINDS && most != SHMEMI_CLAIM_OWN; i++) {
+        if (state_of(i) != KIND_OPEN || !gpu_kinds[i]->addresses)
+            continue;
+        enum shmemi_claim claim = gpu_kinds[i]->addresses->claim(address);
+        if (claim == SHMEMI_CLAIM_OWN)
             place_p->memory = gpu_kinds[i];
-            return;
-        }
+        most = claim > most ? claim : most;
     }
+    return most;
 }
 
-void shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
+enum shmemi_claim shmemi_memory_locate(const void *address, struct shmemi_place *place_p)
 {
-    shmemi_memory_find(address, place_p);
+    enum shmemi_claim claim = shmemi_memory_find(address, place_p);
     place_p->memory->addresses->adopt(place_p);
+    return claim;
 }
 
 /* ---- Page-locked host memory ------------------------------------------------------------------------------------- */
@@ -271,6 +279,7 @@ int shmemi_memory_copy(const struct shmemi_place *dest, const struct shmemi_plac
 
 void shmemi_memory_close(void)
 {
+    shmemi_plain_close();
     close_buffers();
     shmemi_copy_pool_close();
     for (int i = 0; i < N_GPU_KINDS; i++) {

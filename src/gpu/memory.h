@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Kinds of memory: host, cuda, opencl. The rest of the library sees GPUs through this header. Beside it, other folders
- * may include list.h, copy_pool.h, placement.h, processor.h and arithmetic.h of src/gpu, which know no vendor, and what
- * these include; nothing of src/gpu/cuda and src/gpu/opencl.
+ * may include list.h, copy_pool.h, placement.h, processor.h and arithmetic.h of src/gpu, which know no vendor, and
+ * what these include; nothing of src/gpu/cuda and src/gpu/opencl.
  *
  * A kind knows its own memory: whether a local address belongs to it, how to copy to and from host memory and within
  * the kind, how another process of the node can open an allocation. All functions may be called by several threads at
@@ -148,11 +148,16 @@ struct shmemi_word {
  *      channels         many small copies to one object in a row; the caller waits for all of them
  */
 
+/* What a kind says of a local address that is not of a mapped object. */
+enum shmemi_claim {
+    SHMEMI_CLAIM_NONE,   /* it knows nothing of it, or the process has not used the kind */
+    SHMEMI_CLAIM_LOCKED, /* host memory that it has allocated or page-locked */
+    SHMEMI_CLAIM_OWN,    /* memory of the kind */
+};
+
 /* The kind's memory has addresses that a program can pass where the library expects a pointer. */
 struct shmemi_addresses {
-    /* Is this local address, which is not of a mapped object, memory of the kind? Fast; false when the process has not
-     * used the kind. */
-    bool (*owns)(const void *address);
+    enum shmemi_claim (*claim)(const void *address); /* fast */
 
     /* Prepare the place of such an address for a transfer: fill in its object, and wait until synchronous calls of the
      * program that write there (cudaMemset) have taken effect. */
@@ -387,11 +392,12 @@ extern int shmemi_memory_machine_pes, shmemi_memory_machine_rank;
 /* By type: how many PEs use the device that this PE has mapped memory of, at least 1. Set by shmmap. */
 extern int shmemi_memory_sharers[SHMEMI_MEMTYPES];
 
-/* The place of a local address that is neither symmetric nor known to be host memory. */
-void shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
+/* The place of a local address that is neither symmetric nor known to be host memory, and the most that any kind says
+ * of the address. */
+enum shmemi_claim shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
 /* The same for operations that are enqueued in a stream, without waiting for synchronous calls of the program: these
  * may wait for the stream. */
-void shmemi_memory_find(const void *address, struct shmemi_place *place_p);
+enum shmemi_claim shmemi_memory_find(const void *address, struct shmemi_place *place_p);
 
 /* Copy between any two places, of any kinds, and return when the data is in place. Between two GPU kinds it goes
  * through host memory in pieces. */

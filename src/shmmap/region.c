@@ -276,7 +276,7 @@ static void find_stack(void)
 }
 
 /* Whether the address must be host memory: static data, this thread's stack, or the memory of small mallocs. This saves
- * a call of the GPU's driver, which takes about 400 ns to answer no. */
+ * a call of the GPU's driver. */
 static bool is_certainly_host(uintptr_t address)
 {
     if (address - shmemi_window.static_base < shmemi_window.static_size)
@@ -288,14 +288,25 @@ static bool is_certainly_host(uintptr_t address)
     return address >= shmemi_window.static_base && address < (uintptr_t)sbrk(0);
 }
 
+/* Where private memory lies. The page of an address that no kind of GPU memory knows is remembered, unless the program
+ * uses no byte there: such a pointer may be left over from memory that a GPU will have again. */
+static void place_of_private(const void *address, size_t nbytes, struct shmemi_place *place_p)
+{
+    enum shmemi_claim claim = SHMEMI_CLAIM_NONE;
+    uint64_t changes = shmemi_plain_changes();
+    if (is_certainly_host((uintptr_t)address))
+        *place_p = shmemi_place_host(address);
+    else
+        claim = shmemi_memory_locate(address, place_p);
+    if (claim == SHMEMI_CLAIM_NONE && nbytes)
+        shmemi_plain_remember(address, changes);
+}
+
 int shmemi_place_of(const void *address, size_t nbytes, struct shmemi_place *place_p)
 {
     uintptr_t window_offset = (uintptr_t)address - shmemi_window.base;
     if (window_offset >= shmemi_window.span) {
-        if (is_certainly_host((uintptr_t)address))
-            *place_p = shmemi_place_host(address);
-        else
-            shmemi_memory_locate(address, place_p);
+        place_of_private(address, nbytes, place_p);
         return 0;
     }
     const struct shmemi_region *region = shmemi_region_of(address);

@@ -16,6 +16,7 @@
 
 #include "base/likely.h"
 #include "base/log.h"
+#include "base/plain.h"
 #include "gpu/memory.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
@@ -115,11 +116,11 @@ static inline __attribute__((always_inline)) bool shmemi_is_in_heap(const void *
 }
 
 /* Whether a local argument of a put or get is certainly host memory that the program may use: in its part of the heap,
- * or outside of the window, neither NULL nor GPU memory. */
+ * or outside of the window, neither NULL nor GPU memory. With a GPU: if its page is remembered (base/plain.h). */
 static inline __attribute__((always_inline)) bool shmemi_is_host(const void *address, size_t nbytes)
 {
     if ((uintptr_t)address - shmemi_window.base >= shmemi_window.span)
-        return (uintptr_t)address >= shmemi_window.host_floor;
+        return (uintptr_t)address >= shmemi_window.host_floor || shmemi_is_plain(address);
     return shmemi_is_in_heap(address, nbytes);
 }
 
@@ -129,7 +130,7 @@ static inline __attribute__((always_inline)) bool shmemi_is_host_short(const voi
     if (shmemi_likely((uintptr_t)address - shmemi_window.user_base < shmemi_window.user_short_size))
         return true;
     return (uintptr_t)address - shmemi_window.base >= shmemi_window.span &&
-           (uintptr_t)address >= shmemi_window.host_floor;
+           ((uintptr_t)address >= shmemi_window.host_floor || shmemi_is_plain(address));
 }
 
 /* Where a local argument lies. -EFAULT, logged, when the address is in the window but in no region, or when nbytes run

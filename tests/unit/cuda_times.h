@@ -63,7 +63,7 @@ static inline void time_owns(const char *what, const void *address)
     int n_owned = 0;
     double start = now_us();
     for (int i = 0; i < N; i++)
-        n_owned += memory->addresses->owns(address);
+        n_owned += owns(address);
     printf("# owns(%s): %.1f ns (%s)\n", what, (now_us() - start) * 1e3 / N, n_owned ? "yes" : "no");
 }
 

@@ -59,6 +59,11 @@ static struct {
 static const struct shmemi_memory *const memory = &shmemi_memory_cuda;
 static char host_a[BOX] __attribute__((unused)), host_b[BOX] __attribute__((unused));
 
+static inline bool owns(const void *address)
+{
+    return memory->addresses->claim(address) == SHMEMI_CLAIM_OWN;
+}
+
 static inline void load_user_functions(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY);

@@ -25,10 +25,10 @@ static bool fails(void)
     return device.calls_left >= 0 && device.calls_left-- == 0;
 }
 
-static bool device_owns(const void *address)
+static enum shmemi_claim device_claim(const void *address)
 {
     (void)address;
-    return false;
+    return SHMEMI_CLAIM_NONE;
 }
 
 static int device_allocate(int ordinal, size_t size, void **object_p)
@@ -171,7 +171,7 @@ static void use_channels(bool with)
     kind.channels = with ? &channels : NULL;
 }
 
-static const struct shmemi_addresses device_addresses = {.owns = device_owns};
+static const struct shmemi_addresses device_addresses = {.claim = device_claim};
 
 static struct shmemi_memory kind = {
     .name = "fake",

@@ -22,7 +22,7 @@ static void check_before_start(void)
 {
     struct shmemi_allocation allocation;
     char reason[160];
-    CHECK(!memory->addresses->owns(&allocation) && !memory->addresses->owns((void *)0x7f0000000000));
+    CHECK(!owns(&allocation) && !owns((void *)0x7f0000000000));
     CHECK(open_object(0x7f0000000000, 8, &allocation, reason) == -EINVAL);
     CHECK(strstr(reason, "not started"));
 }
@@ -31,7 +31,7 @@ static void check_class(CUdeviceptr pointer, size_t size, enum shmemi_memory_cla
 {
     struct shmemi_allocation whole, inner, refused = {0};
     char reason[160];
-    CHECK(memory->addresses->owns((void *)pointer) && memory->addresses->owns((void *)(pointer + size - 1)));
+    CHECK(owns((void *)pointer) && owns((void *)(pointer + size - 1)));
     if (open_object(pointer, size, &whole, reason)) {
         CHECK(!"the whole object is accepted");
         fprintf(stderr, "  %s: %s\n", shmemi_memory_class_name(class), reason);
@@ -54,7 +54,7 @@ static void check_refused(void *pointer, const char *why)
 {
     struct shmemi_allocation allocation;
     char reason[160] = "";
-    CHECK(!memory->addresses->owns(pointer));
+    CHECK(!owns(pointer));
     CHECK(memory->open_object(pointer, 8, &allocation, reason, sizeof reason) == -EINVAL);
     CHECK(strstr(reason, why));
 }
@@ -85,7 +85,7 @@ static void check_classes(void)
     }
     USE(user.cuMemFreeHost(locked));
     USE(cuda.cuMemFree(plain));
-    CHECK(!memory->addresses->owns((void *)plain));
+    CHECK(!owns((void *)plain));
     USE(cuda.cuMemFree(small));
     free(heap);
 }
@@ -335,7 +335,7 @@ static void *copy_without_context(void *argument)
         CHECK(!memcmp(host_a, host_b, BOX));
     }
     USE(shmemi_cuda.cuCtxGetCurrent(&current));
-    CHECK(!current && memory->addresses->owns((void *)x->address));
+    CHECK(!current && owns((void *)x->address));
     return NULL;
 }
 
@@ -393,7 +393,7 @@ static void check_pin(void)
     void *theirs = NULL;
     CHECK(!memory->pinning->pin(shared, BOX) && is_locked(shared) && is_locked(shared + BOX - 1));
     CHECK(!memory->pinning->pin(shared, BOX)); /* again: nothing to do */
-    CHECK(!memory->addresses->owns(shared));
+    CHECK(!owns(shared));
     memory->pinning->unpin(shared, BOX);
     CHECK(!is_locked(shared));
     memory->pinning->unpin(shared, BOX);
@@ -418,7 +418,7 @@ static void after_shutdown(void)
     shmemi_log_level = SHMEMI_LOG_ERROR;
     if (!left_over.memory)
         return;
-    bool is_owned = memory->addresses->owns((void *)left_over.address);
+    bool is_owned = owns((void *)left_over.address);
     int rc = memory->copy(&host, &left_over, &shape);
     memory->pinning->pin(host_b, BOX);
     memory->pinning->unpin(host_b, BOX);
@@ -440,7 +440,7 @@ static void check_reopen(void)
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
     USE(user.cuDevicePrimaryCtxReset(0));
     memory->close();
-    CHECK(!memory->addresses->owns((void *)x));
+    CHECK(!owns((void *)x));
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
     USE(cuda.cuCtxSetCurrent(primary));
     x = user_alloc(BOX);

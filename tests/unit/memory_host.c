@@ -122,9 +122,10 @@ static void opencl_close(void)
     opencl.is_open = false;
 }
 
-static bool cuda_owns(const void *address)
+static enum shmemi_claim cuda_claim(const void *address)
 {
-    return cuda.is_used && (uintptr_t)address - cuda.base < FAKE_BYTES;
+    bool is_own = cuda.is_used && (uintptr_t)address - cuda.base < FAKE_BYTES;
+    return is_own ? SHMEMI_CLAIM_OWN : SHMEMI_CLAIM_NONE;
 }
 
 static void cuda_adopt(struct shmemi_place *place)
@@ -158,7 +159,7 @@ static void cuda_unpin(void *address, size_t size)
     cuda.n_pinned--;
 }
 
-static const struct shmemi_addresses cuda_addresses = {.owns = cuda_owns, .adopt = cuda_adopt};
+static const struct shmemi_addresses cuda_addresses = {.claim = cuda_claim, .adopt = cuda_adopt};
 static const struct shmemi_pinning cuda_pinning = {.pin = cuda_pin, .unpin = cuda_unpin};
 
 const struct shmemi_memory shmemi_memory_cuda = {
@@ -256,7 +257,7 @@ static void check_absent(void)
     CHECK(!shmemi_memory_probe && cuda.n_opened == 1 && opencl.n_opened == 0);
     CHECK(!shmemi_memory_of_type(OSHM_MEMTYPE_CUDA) && cuda.n_opened == 1);
     CHECK(!shmemi_memory_of_type(0) && !shmemi_memory_of_type(77));
-    shmemi_memory_locate(&place, &place);
+    CHECK(shmemi_memory_locate(&place, &place) == SHMEMI_CLAIM_NONE);
     CHECK(place.memory == &shmemi_memory_host && place.address == (uintptr_t)&place);
     shmemi_memory_close();
     cuda.is_present = true;
@@ -271,7 +272,7 @@ static void check_present(void)
     shmemi_memory_locate(device_pointer, &place);
     CHECK(place.memory == &shmemi_memory_host);
     cuda.is_used = true;
-    shmemi_memory_locate(device_pointer, &place);
+    CHECK(shmemi_memory_locate(device_pointer, &place) == SHMEMI_CLAIM_OWN);
     CHECK(place.memory == &shmemi_memory_cuda && !place.object && place.address == cuda.base + 100);
     CHECK(cuda.n_adopted == 1);
     shmemi_memory_find(device_pointer, &place);

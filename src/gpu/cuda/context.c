@@ -9,9 +9,13 @@
 #include "gpu/cuda/context.h"
 
 #include "base/log.h"
+#include "base/plain.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { FIRST_EVENTS = 16 };
 
@@ -154,6 +158,38 @@ static int make_witness(struct shmemi_cuda_context *record)
     return rc;
 }
 
+/* Does it show in the table of host memory (base/plain.h) when the driver maps something? A page is remembered and then
+ * unmapped, unseen; its address is the driver's next. */
+static bool sees_driver(void)
+{
+    enum { BYTES = 2 << 20 };
+    CUdeviceptr got;
+    char *room = (char *)syscall(SYS_mmap, NULL, 2 * BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return false;
+    const char *page = (char *)(((uintptr_t)room + BYTES - 1) & ~(uintptr_t)(BYTES - 1));
+    shmemi_plain_remember(page, shmemi_plain_changes());
+    bool was_plain = shmemi_is_plain(page);
+    syscall(SYS_munmap, room, 2 * BYTES);
+    if (shmemi_cuda.cuMemAddressReserve(&got, BYTES, 0, (CUdeviceptr)page, 0) != CUDA_SUCCESS)
+        return false;
+    shmemi_cuda.cuMemAddressFree(got, BYTES);
+    return was_plain && got == (CUdeviceptr)page && !shmemi_is_plain(page);
+}
+
+/* Other threads may map memory just then, or get the address: try again. */
+static void check_sight(void)
+{
+    enum { ATTEMPTS = 8 };
+    int i = 0;
+    while (i < ATTEMPTS && !sees_driver())
+        i++;
+    if (i < ATTEMPTS)
+        return;
+    shmemi_debug("what CUDA's driver maps is not seen: it is asked about each private pointer");
+    shmemi_plain_close();
+}
+
 static int create_handles(struct shmemi_cuda_context *record)
 {
     bool pushed;
@@ -165,6 +201,7 @@ static int create_handles(struct shmemi_cuda_context *record)
         rc = CUDA_CALL(cuEventCreate, &record->free_event[record->n_free_events], CU_EVENT_DISABLE_TIMING);
         record->n_free_events += !rc;
     }
+    check_sight();
     shmemi_cuda_leave(pushed);
     return rc;
 }

@@ -22,15 +22,18 @@ static bool is_managed(CUdeviceptr address)
     return result == CUDA_SUCCESS && managed;
 }
 
-/* Every error means no: CUDA does not know the address, has not been started, or has been shut down. */
-static bool cuda_owns(const void *address)
+/* Every error means that CUDA does not know the address, has not been started, or has been shut down. Where the driver
+ * can tell of any host memory (HMM, coherent systems) it still calls this unregistered, which is type 0. */
+static enum shmemi_claim cuda_claim(const void *address)
 {
     CUmemorytype type = 0;
     CUdeviceptr pointer = (CUdeviceptr)address;
     if (shmemi_cuda_is_over ||
         shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS)
-        return false;
-    return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED || is_managed(pointer);
+        return SHMEMI_CLAIM_NONE;
+    if (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED || is_managed(pointer))
+        return SHMEMI_CLAIM_OWN;
+    return type ? SHMEMI_CLAIM_LOCKED : SHMEMI_CLAIM_NONE;
 }
 
 /* ---- Order with the program's own synchronous calls ---------------------------------------------------------------
@@ -357,7 +360,7 @@ static void cuda_close(void)
 }
 
 static const struct shmemi_addresses cuda_addresses = {
-    .owns = cuda_owns,
+    .claim = cuda_claim,
     .adopt = cuda_adopt,
     .make_current = cuda_make_current,
 };
