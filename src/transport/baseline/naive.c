@@ -5,7 +5,7 @@
  */
 #include "base/settings.h"
 #include "transport/driver.h"
-#include "transport/layers.h"
+#include "transport/staged/layers.h"
 #include "transport/staged/staged.h"
 
 #include <errno.h>

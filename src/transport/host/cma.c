@@ -15,7 +15,7 @@
 #include "base/likely.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "transport/layers.h"
+#include "transport/staged/layers.h"
 #include "transport/staged/staged.h"
 
 #include <errno.h>

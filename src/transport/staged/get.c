@@ -2,7 +2,7 @@
  *
  * Gets of the driver "staged": requests that name empty slots, and copies of the answers to their destination.
  */
-#include "transport/layers.h"
+#include "transport/staged/layers.h"
 #include "transport/node.h"
 #include "transport/staged/pieces.h"
 #include "transport/staged/slots.h"

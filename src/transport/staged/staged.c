@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "transport/staged/batch.h"
 #include "transport/driver.h"
-#include "transport/layers.h"
+#include "transport/staged/layers.h"
 #include "bootstrap/job.h"
 #include "transport/staged/pieces.h"
 #include "transport/request.h"

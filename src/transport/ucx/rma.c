@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "transport/staged/batch.h"
 #include "bootstrap/job.h"
-#include "transport/layers.h"
+#include "transport/staged/layers.h"
 #include "transport/prepared.h"
 #include "transport/service.h"
 #include "transport/ucx/internal.h"

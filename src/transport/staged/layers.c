@@ -2,7 +2,7 @@
  *
  * Boxes in parts of a few layers.
  */
-#include "transport/layers.h"
+#include "transport/staged/layers.h"
 
 int shmemi_by_layers(shmemi_strided_t move, bool is_put, struct shmemi_context *context, const struct shmemi_view *view,
                      size_t offset, const struct shmemi_place *mine, const struct shmemi_shape *shape, size_t most)
