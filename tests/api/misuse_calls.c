@@ -18,6 +18,7 @@ enum outcome { ENDS, REFUSES, SUCCEEDS };
 static long psync[SHMEM_SYNC_SIZE], word_lock_object;
 static long *good, *end, *of_library, *outside, *on_stack, *word_lock = &word_lock_object;
 static long *const is_missing = NULL;
+static const shmemx_box_t box = {8, 2, 2, 16, 64, 16, 64};
 static uint64_t *word;
 static size_t indices[4];
 static int pes[2];
