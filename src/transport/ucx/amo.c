@@ -111,6 +111,12 @@ static void on_posted(void *request, ucs_status_t status, void *user_data)
     shmemi_ucx_batch_done(batch, status);
 }
 
+/* Where UCX uses shared memory (UCX_TLS), a flush may not wait for posted operations, but their answers tell. */
+static bool flush_may_miss(void)
+{
+    return atomic_load_explicit(&shmemi_ucx.stores_lag, memory_order_relaxed);
+}
+
 /* Start an operation that quiet waits for. */
 static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
                        const struct shmemi_amo *amo, void *fetch_p)
@@ -125,7 +131,7 @@ static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_t
     word->size = amo->size;
     param.cb.send = on_posted;
     param.user_data = word;
-    bool fetches = fetch_p || atomics[amo->op].always_fetches;
+    bool fetches = fetch_p || atomics[amo->op].always_fetches || flush_may_miss();
     ucs_status_ptr_t request = start_atomic(target, offset, amo, word, fetches, &param);
     if (!request)
         finish_word(word);

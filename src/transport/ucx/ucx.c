@@ -146,48 +146,32 @@ void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch)
  * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead.
  * RNDV_THRESH: longer messages wait at their origin for a staging slot and reach it without further copies. Where there
  * is no RDMA, request.c and arrival.c send larger ones at once.
- * TLS: no shared memory with old releases (shared_memory_keeps_order). No GPU memory either, unless gdr may need it: UCX
- * would otherwise use the GPU's driver for host memory too (to page-lock it, for one), and the driver waits for streams
- * that wait for this very transfer.
+ * TLS: no shared memory, which this library uses itself. Between nodes that are one machine (SHMEM_NODE_SIZE,
+ * containers) UCX would use it, but there its messages can overtake those that wait for room, and a flush does not wait
+ * for these (seen with 1.13, 1.15 and 1.22: an atomic operation arrives after the barrier; amo.c guards those of users
+ * who set UCX_TLS). No GPU memory either, unless gdr may need it: UCX would otherwise use the GPU's driver for host
+ * memory too (to page-lock it, for one), and the driver waits for streams that wait for this very transfer.
  * ATOMIC_MODE: the PEs of a node use the CPU's atomic operations on the same words; a network adapter's would not be
  * atomic with those. */
 enum { DEFAULT_TLS, DEFAULT_RNDV_THRESH };
+static const char TLS_WITHOUT_CUDA[] = "^shm,cuda";
 static struct {
-    const char *name, *value; /* NULL: UCX's own default */
+    const char *name, *value;
     bool is_ours;
 } defaults[] = {
-    [DEFAULT_TLS] = {"UCX_TLS", NULL, false}, [DEFAULT_RNDV_THRESH] = {"UCX_RNDV_THRESH", "32k", false},
-    {"UCX_TCP_PUT_ENABLE", "n", false},       {"UCX_TCP_TX_SEG_SIZE", "64k", false},
-    {"UCX_TCP_RX_SEG_SIZE", "128k", false},   {"UCX_ATOMIC_MODE", "cpu", false},
+    [DEFAULT_TLS] = {"UCX_TLS", "^shm", false}, [DEFAULT_RNDV_THRESH] = {"UCX_RNDV_THRESH", "32k", false},
+    {"UCX_TCP_PUT_ENABLE", "n", false},         {"UCX_TCP_TX_SEG_SIZE", "64k", false},
+    {"UCX_TCP_RX_SEG_SIZE", "128k", false},     {"UCX_ATOMIC_MODE", "cpu", false},
 };
 enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
-
-/* UCX uses shared memory between nodes that are one machine (SHMEM_NODE_SIZE, containers). There posted atomic operations
- * can arrive after the flush that should have completed them, and so after a barrier: seen with 1.13 and 1.15. That the
- * first release here does not do so is measured only (doc/architecture.md, section 11). */
-static bool shared_memory_keeps_order(void)
-{
-    enum { MAJOR = 1, MINOR = 22 };
-    unsigned major, minor, release;
-    ucp_get_version(&major, &minor, &release);
-    return major > MAJOR || (major == MAJOR && minor >= MINOR);
-}
-
-static const char *default_tls(bool with_cuda)
-{
-    if (shared_memory_keeps_order())
-        return with_cuda ? NULL : "^cuda";
-    return with_cuda ? "^shm" : "^shm,cuda";
-}
 
 /* UCX warns about variables that it does not use, such as tcp's when there is no tcp. It must not warn about these. */
 static void set_defaults(void)
 {
     ucs_global_opts_set_value("WARN_UNUSED_ENV_VARS", "n");
-    defaults[DEFAULT_TLS].value = default_tls(true);
     for (int i = 0; i < N_DEFAULTS; i++) {
         defaults[i].is_ours = !getenv(defaults[i].name);
-        if (defaults[i].is_ours && defaults[i].value)
+        if (defaults[i].is_ours)
             setenv(defaults[i].name, defaults[i].value, 0);
     }
     shmemi_ucx.chooses_rendezvous = defaults[DEFAULT_RNDV_THRESH].is_ours;
@@ -233,7 +217,7 @@ static int open_context(void)
     if (rc || !defaults[DEFAULT_TLS].is_ours || shmemi_gdr_is_wanted() || !shmemi_ucx_supports(UCS_MEMORY_TYPE_CUDA))
         return rc;
     ucp_cleanup(shmemi_ucx.context);
-    setenv(defaults[DEFAULT_TLS].name, default_tls(false), 1);
+    setenv(defaults[DEFAULT_TLS].name, TLS_WITHOUT_CUDA, 1);
     return init_context();
 }
 
