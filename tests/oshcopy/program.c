@@ -254,7 +254,9 @@ static void check_contexts(void)
     copy_there_and_back(NULL);
     driver->context = context;
     driver->generation++;
+    clear();
     copy_there_and_back(NULL);
+    CHECK(driver->counts.direct == (is_taken ? 0 : 10));
 }
 
 static void check_child(void)

@@ -83,6 +83,13 @@ static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued
     return rc;
 }
 
+/* With the context in which the buffers were page-locked (cudaDeviceReset) the locks have gone, too. */
+static void lock_again(const struct shmemi_copy_pool *pool)
+{
+    if (!shmemi_cuda_is_locked(pool->buffers))
+        shmemi_cuda_pin(pool->buffers, pool->n_buffers * pool->buffer_size);
+}
+
 /* Shorter rows, rows that overlap, and boxes are left to the driver. */
 enum { ROW_MIN = 4096 };
 
@@ -130,6 +137,7 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
     int rc = shmemi_copy_pool_take(&shmemi_memory_cuda, context->device, SHMEMI_POOL_FOR_COPIES, &transfer.pool);
     if (rc)
         return -ENOTSUP;
+    lock_again(transfer.pool);
     rc = copy_by_threads(&transfer, &copy);
     shmemi_copy_pool_give();
     return rc;
