@@ -7,7 +7,8 @@
  * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
  * many requests under way as there are slots; the owner copies later pieces from the source while piece k travels, and
  * the origin copies piece k-1 to its destination. The thread that transfers waits for nothing in particular: in each
- * turn it goes on with whatever can go on, and makes progress, which may be what moves the bytes.
+ * turn it goes on with whatever can go on. It makes progress, which may be what moves the bytes: a get in each turn, a
+ * put when it has nothing to copy or to send, since the bytes are moved by the owner, or by the service thread.
  */
 #include "base/copy_bytes.h"
 #include "base/log.h"
@@ -268,7 +269,8 @@ static int put_pieces(struct shmemi_context *context, const struct shmemi_view *
         bool has_sent = send_loaded(&loading), has_loaded = load_next(&loading);
         if (has_sent || has_loaded)
             spins = 0;
-        shmemi_progress(&spins);
+        else
+            shmemi_progress(&spins);
     }
     return loading.rc;
 }
