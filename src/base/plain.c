@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base/plain.h"
 
+#include "base/log.h"
 #include "base/sanitizer.h"
 
 #include <dlfcn.h>
@@ -17,6 +18,7 @@
 _Atomic uintptr_t shmemi_plain_pages[SHMEMI_PLAIN_PAGES];
 
 static atomic_bool is_open;
+static _Atomic uint64_t calls; /* of mmap, as far as they come here */
 static _Atomic uint64_t changes;
 
 /* ---- mmap for all libraries of the process ----------------------------------------------------------------------- */
@@ -30,6 +32,7 @@ static void *note_mapped(void *mapped, size_t length)
 
 static void *map(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
+    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     return note_mapped((void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset), length);
 }
 
@@ -48,6 +51,17 @@ void *mmap(void *address, size_t length, int protection, int flags, int fd, off_
 void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset) SEEN(map);
 void *mremap(void *old, size_t old_length, size_t length, int flags, ...) SEEN(remap);
 #endif
+
+/* Do calls of mmap still come here? Other libraries (UCX, Open MPI) may take mmap over later than this one was loaded, by
+ * changes of its code or of the tables through which all libraries call it. */
+static bool is_called(void)
+{
+    const int saved_errno = errno;
+    const uint64_t before = atomic_load(&calls);
+    mmap(NULL, 0, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* maps nothing */
+    errno = saved_errno;
+    return atomic_load(&calls) != before;
+}
 
 /* A library finds a symbol where this look-up finds it. */
 int shmemi_plain_open(void)
@@ -84,6 +98,11 @@ void shmemi_plain_remember(const void *address, uint64_t before)
     _Atomic uintptr_t *slot = slot_of((uintptr_t)address / SHMEMI_PLAIN_PAGE);
     if ((uintptr_t)address < SHMEMI_PLAIN_PAGE || !atomic_load(&is_open) || atomic_load(&changes) != before)
         return;
+    if (!is_called()) {
+        shmemi_debug("another library has taken mmap over: GPU drivers are asked about each private pointer");
+        shmemi_plain_close();
+        return;
+    }
     atomic_store(slot, (uintptr_t)address | (SHMEMI_PLAIN_PAGE - 1));
     if (!atomic_load(&is_open) || atomic_load(&changes) != before)
         atomic_store(slot, 0);

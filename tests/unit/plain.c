@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PAGE = SHMEMI_PLAIN_PAGE, TABLE = SHMEMI_PLAIN_PAGES * PAGE, GRANULE = 1 << SHMEMI_GRANULE_SHIFT };
@@ -272,6 +273,47 @@ static void check_threads(void)
     munmap(a, PAGE);
 }
 
+/* ---- Another library takes mmap over ----------------------------------------------------------------------------- */
+
+#ifdef __x86_64__
+static void *other_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+}
+
+/* The beginning of mmap becomes a jump, as by UCX and Open MPI. */
+static bool take_over(void)
+{
+    struct {
+        uint8_t move[2], to[8], jump[2];
+    } code = {{0x48, 0xb8}, {0}, {0xff, 0xe0}}; /* mov rax, to; jmp rax */
+    void *target = (void *)other_mmap;
+    char *place = dlsym(RTLD_DEFAULT, "mmap"), *page = place - (uintptr_t)place % PAGE;
+    memcpy(code.to, &target, sizeof target);
+    if (mprotect(page, 2 * (size_t)PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+        return false;
+    memcpy(place, &code, sizeof code);
+    return true;
+}
+#else
+static bool take_over(void)
+{
+    return false;
+}
+#endif
+
+static void check_taken_over(void)
+{
+    char *page = pages(2);
+    CHECK(!shmemi_plain_open());
+    remember(page);
+    CHECK(shmemi_is_plain(page));
+    if (!take_over())
+        return;
+    remember(page + PAGE);
+    CHECK(!shmemi_is_plain(page) && !shmemi_is_plain(page + PAGE));
+}
+
 int main(void)
 {
     remember((char *)0x7f0000000000);
@@ -295,5 +337,6 @@ int main(void)
     shmemi_memory_close();
     CHECK(!shmemi_is_plain(page));
     shmemi_window_close();
+    check_taken_over();
     return 0;
 }
