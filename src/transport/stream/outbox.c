@@ -21,7 +21,7 @@ static struct {
     pthread_mutex_t lock;
     char *ring;
     const struct shmemi_memory *memory; /* for which it is page-locked */
-    uint64_t begin, end;                /* of what is in use; they only grow */
+    uint64_t begin, end;                /* of what is in use: they grow until nothing is */
 } outbox = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct header *header_at(uint64_t position)
@@ -76,6 +76,8 @@ void shmemi_outbox_give(void *room)
     ((struct header *)room - 1)->is_free = true;
     while (outbox.begin < outbox.end && header_at(outbox.begin)->is_free)
         outbox.begin += header_at(outbox.begin)->length;
+    if (outbox.begin == outbox.end)
+        outbox.begin = outbox.end = 0; /* so that few pages are touched where little is under way */
     pthread_mutex_unlock(&outbox.lock);
 }
 
