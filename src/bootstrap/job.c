@@ -17,7 +17,8 @@
 struct shmemi_job shmemi_job;
 
 static int *node_of, *node_pes, *leaders;
-static int *host_of; /* number of each PE's host: its node before SHMEM_NODE_SIZE splits that */
+static int *node_rank_of; /* by PE: its position among those of this node, or -1; NULL: their numbers are consecutive */
+static int *host_of;      /* number of each PE's host: its node before SHMEM_NODE_SIZE splits that */
 
 /* Split every node into nodes of SHMEM_NODE_SIZE consecutive PEs of it. */
 static int split_nodes(int n_pes, size_t node_size)
@@ -68,6 +69,31 @@ static void collect_node(void)
     job->node_of = node_of;
 }
 
+/* Where PEs were dealt out to the nodes in turns, a table tells which of them are here. */
+static int tabulate_ranks(void)
+{
+    const struct shmemi_job *job = &shmemi_job;
+    node_rank_of = malloc((size_t)job->n_pes * sizeof *node_rank_of);
+    if (!node_rank_of)
+        return -ENOMEM;
+    for (int pe = 0; pe < job->n_pes; pe++)
+        node_rank_of[pe] = -1;
+    for (int rank = 0; rank < job->node_n_pes; rank++)
+        node_rank_of[job->node_pes[rank]] = rank;
+    return 0;
+}
+
+int shmemi_job_index_node(void)
+{
+    struct shmemi_job *job = &shmemi_job;
+    const int last = job->node_pes[job->node_n_pes - 1];
+    free(node_rank_of);
+    node_rank_of = NULL;
+    job->node_first = job->node_pes[0];
+    job->node_consecutive = last - job->node_first == job->node_n_pes - 1 ? (unsigned)job->node_n_pes : 0;
+    return job->node_consecutive ? 0 : tabulate_ranks();
+}
+
 int shmemi_job_open(void)
 {
     struct shmemi_job *job = &shmemi_job;
@@ -111,9 +137,10 @@ int shmemi_job_form_nodes(void)
     shmemi_cores_open(n_busy_threads());
     shmemi_binding_read(&shmemi_job.binding);
     int rc = shmemi_settings.node_size ? split_nodes(shmemi_job.n_pes, shmemi_settings.node_size) : 0;
-    if (!rc)
-        collect_node();
-    return rc;
+    if (rc)
+        return rc;
+    collect_node();
+    return shmemi_job_index_node();
 }
 
 void shmemi_job_close(void)
@@ -122,7 +149,8 @@ void shmemi_job_close(void)
     free(node_pes);
     free(leaders);
     free(host_of);
-    node_of = node_pes = leaders = host_of = NULL;
+    free(node_rank_of);
+    node_of = node_pes = leaders = host_of = node_rank_of = NULL;
     shmemi_bootstrap_close();
 }
 
@@ -265,16 +293,8 @@ void shmemi_job_list_host(int pe, char *text, size_t size)
 
 int shmemi_job_node_rank_of(int pe)
 {
-    const struct shmemi_job *job = &shmemi_job;
-    if (job->node_of[pe] != job->node)
-        return -1;
-    int low = 0, high = job->node_n_pes - 1;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (job->node_pes[middle] < pe)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (node_rank_of)
+        return node_rank_of[pe];
+    const unsigned rank = (unsigned)(pe - shmemi_job.node_first);
+    return rank < shmemi_job.node_consecutive ? (int)rank : -1;
 }

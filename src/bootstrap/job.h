@@ -18,11 +18,13 @@ struct shmemi_job {
     int n_nodes;
     int node_rank; /* number of this PE among those of its node */
     int node_n_pes;
-    const int *node_pes; /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
-    const int *leaders;  /* lowest PE of each node, by node number */
-    const int *node_of;  /* node number of each PE */
-    const int *host_of;  /* number of each PE's host, which SHMEM_NODE_SIZE does not split */
-    int host_rank;       /* number of this PE among those of its host */
+    int node_first;            /* lowest PE of this node */
+    unsigned node_consecutive; /* node_n_pes if the PEs of this node have consecutive numbers, or 0 */
+    const int *node_pes;       /* PE numbers of this node, ascending: node_pes[node_rank] == pe */
+    const int *leaders;        /* lowest PE of each node, by node number */
+    const int *node_of;        /* node number of each PE */
+    const int *host_of;        /* number of each PE's host, which SHMEM_NODE_SIZE does not split */
+    int host_rank;             /* number of this PE among those of its host */
     int host_n_pes;
     int machine_rank; /* the same for the machine, of which several hosts may be made (MAPSHMEM_MACHINE) */
     int machine_n_pes;
@@ -57,6 +59,9 @@ void shmemi_job_list_host(int pe, char *text, size_t size);
 
 /* Position of a PE among those of this node, or -1 when it is on another node. */
 int shmemi_job_node_rank_of(int pe);
+
+/* Make the PEs that node_pes lists quick to find, for shmemi_job_node_rank_of: part of form_nodes. -ENOMEM. */
+int shmemi_job_index_node(void);
 
 /* Numbers of the regions that every job has; mapped objects follow. The same on every PE. */
 enum {

@@ -420,10 +420,8 @@ SHMEMI_API(int, addr_accessible, (const void *addr, int pe))
 void *shmemi_ptr(const void *dest, int pe)
 {
     const struct shmemi_region *region = shmemi_region_of(dest);
-    if (!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes)
-        return NULL;
-    const struct shmemi_view *view = &region->view[pe];
-    if (!view->driver->is_direct || !view->place.memory->addresses)
+    const struct shmemi_view *view = region ? shmemi_region_near_view(region, pe) : NULL;
+    if (!view || !view->driver->is_direct || !view->place.memory->addresses)
         return NULL;
     return (void *)(view->place.address + (size_t)((const char *)dest - region->base));
 }

@@ -12,6 +12,7 @@
 #include "base/settings.h"
 #include "shmem.h"
 #include "shmmap/region.h"
+#include "shmmap/views.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
 #include "instrument/measure.h"
@@ -112,7 +113,7 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
     if (shmemi_unlikely(shmemi_settings.check))
         shmemi_check_block(routine, "", address, nbytes);
     *offset_p = offset;
-    return &region->view[pe];
+    return shmemi_region_view(region, pe);
 }
 
 /* Where the peer's copy of a symmetric object lies in this process. NULL if it is not mapped as host memory or an
@@ -120,10 +121,11 @@ static inline const struct shmemi_view *shmemi_reach(const char *routine, const 
 static inline __attribute__((always_inline)) char *shmemi_mapped_address(const void *address, size_t nbytes, int pe)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
-    if (shmemi_unlikely(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes))
+    const struct shmemi_view *view = shmemi_likely(region != NULL) ? shmemi_region_near_view(region, pe) : NULL;
+    if (shmemi_unlikely(!view))
         return NULL;
     size_t offset = (size_t)((const char *)address - region->base);
-    char *mapped = region->view[pe].mapped;
+    char *mapped = view->mapped;
     return shmemi_likely(mapped && shmemi_region_holds(region, offset, nbytes)) ? mapped + offset : NULL;
 }
 
@@ -134,14 +136,16 @@ static inline bool shmemi_is_outside(const void *address)
            (uintptr_t)address >= SHMEMI_FIRST_PAGE_BYTES;
 }
 
-/* The same for at most SHMEMI_SHORT_BYTES, in fewer instructions. NULL at the end of a region, too. */
+/* The same for at most SHMEMI_SHORT_BYTES, in fewer instructions and without a call. NULL at the end of a region, too, and
+ * where the PEs of a node do not have consecutive numbers. */
 static inline __attribute__((always_inline)) char *shmemi_mapped_short(const void *address, int pe)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
-    if (shmemi_unlikely(!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes))
+    unsigned rank = (unsigned)pe - (unsigned)shmemi_job.node_first;
+    if (shmemi_unlikely(!region || rank >= shmemi_job.node_consecutive))
         return NULL;
     size_t offset = (size_t)((const char *)address - region->base);
-    char *mapped = region->view[pe].mapped;
+    char *mapped = region->near[rank].mapped;
     return shmemi_likely(mapped && offset < region->short_size) ? mapped + offset : NULL;
 }
 

@@ -62,7 +62,7 @@ SHMEMI_EXPORT const char *shmemx_route(const void *addr, int pe)
     const struct shmemi_region *region = shmemi_region_of(addr);
     if (!region || (unsigned)pe >= (unsigned)shmemi_job.n_pes)
         return NULL;
-    return region->view[pe].driver->name;
+    return shmemi_region_view(region, pe)->driver->name;
 }
 
 SHMEMI_EXPORT int shmemx_kernels_may_wait(int type)

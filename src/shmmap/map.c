@@ -125,9 +125,9 @@ static uint64_t signature(const struct attempt *attempt)
 /* Whether this PE has mapped the copy of each PE of its node to an address of its own. */
 static bool reaches_directly(const struct shmemi_region *region)
 {
-    bool direct = region->view;
-    for (int pe = 0; pe < shmemi_job.n_pes && direct; pe++)
-        direct = shmemi_job_node_rank_of(pe) < 0 || region->view[pe].driver->is_direct;
+    bool direct = region->near;
+    for (int rank = 0; rank < shmemi_job.node_n_pes && direct; rank++)
+        direct = region->near[rank].driver->is_direct;
     return direct;
 }
 
@@ -261,7 +261,7 @@ static void attach(struct attempt *attempt)
 static void detach(struct shmemi_region *region)
 {
     shmemi_drivers_hide(region->id);
-    shmemi_region_detach(region);
+    shmemi_views_close(region);
     shmemi_node_barrier();
 }
 

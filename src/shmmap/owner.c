@@ -38,7 +38,7 @@ static int fetch(const struct shmemi_region *region, int pe, struct entry *entry
 {
     struct shmemi_context context = {0};
     struct shmemi_place place = shmemi_place_host(entry);
-    const struct shmemi_view *view = &shmemi_heap_region.view[pe];
+    const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, pe);
     struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
     shmemi_call_begin(&call);
     int rc = view->driver->get(&context, view, offset_of(region), &place, sizeof *entry);
@@ -48,7 +48,7 @@ static int fetch(const struct shmemi_region *region, int pe, struct entry *entry
 
 int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
 {
-    _Atomic uint64_t *known = &region->owner_base[pe];
+    _Atomic uint64_t *known = shmemi_region_owner_base(region, pe);
     struct entry entry;
     *base_p = atomic_load_explicit(known, memory_order_relaxed);
     if (*base_p != SHMEMI_OWNER_BASE_UNKNOWN)

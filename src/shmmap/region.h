@@ -33,6 +33,8 @@ enum {
     SHMEMI_SHORT_BYTES = 64 << 10,     /* at most, of transfers whose ranges are checked in the quickest way */
 };
 
+struct shmemi_far_views;
+
 struct shmemi_region {
     uint32_t id;
     char *base; /* symmetric address on this PE */
@@ -41,8 +43,11 @@ struct shmemi_region {
     struct shmemi_place place;           /* of base, for local copies from and to it */
     struct shmemi_allocation allocation; /* mapped objects */
     bool is_reached_directly;            /* every PE has mapped all copies of its node */
-    struct shmemi_view *view;            /* one per PE; this PE's own included */
-    _Atomic uint64_t *owner_base;        /* one per PE: its address of its own copy, once it was needed (owner.h) */
+
+    /* Private to views.c: */
+    struct shmemi_view *near;               /* of the PEs of this node, by node rank; this PE's own included */
+    _Atomic uint64_t *owner_base;           /* their addresses of their own copies, once they were needed (owner.c) */
+    _Atomic(struct shmemi_far_views *) far; /* of PEs of other nodes, once they were needed */
 };
 
 struct shmemi_window {

@@ -42,12 +42,9 @@ static int resolve(uint32_t id, uint64_t offset, uint64_t nbytes, struct shmemi_
     return 0;
 }
 
-static const struct shmemi_share *share_of(int pe, const struct shmemi_share *mine)
+static const struct shmemi_share *share_of(int rank, const struct shmemi_share *mine)
 {
-    if (pe == shmemi_job.pe)
-        return mine;
-    int rank = shmemi_job_node_rank_of(pe);
-    return rank < 0 ? NULL : shmemi_exchange_record(rank);
+    return rank == shmemi_job.node_rank ? mine : shmemi_exchange_record(rank);
 }
 
 /* Note that the descriptors are missing, without which the handle of the memory cannot be opened. */
@@ -59,27 +56,22 @@ static void note_missing(struct shmemi_share *share, int pe)
 }
 
 /* descriptors: those that came with the share of that PE, or NULL. */
-static int attach_view(struct shmemi_region *region, int pe, const struct shmemi_share *mine,
+static int attach_view(struct shmemi_region *region, int rank, const struct shmemi_share *mine,
                        const struct shmemi_descriptors *descriptors)
 {
-    struct shmemi_view *view = &region->view[pe];
-    struct shmemi_share share;
-    const struct shmemi_share *theirs = share_of(pe, mine);
-    *view = (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe};
-    region->owner_base[pe] = SHMEMI_OWNER_BASE_UNKNOWN;
-    if (theirs) {
-        share = *theirs;
-        share.my_device = region->allocation.device;
-        share.descriptors = descriptors;
-        if (share.label.n_enclosed && pe != shmemi_job.pe && !(descriptors && descriptors->count))
-            note_missing(&share, pe);
-        if (share.size != region->size) {
-            shmemi_error("region %u has %zu bytes here, but %zu on PE %d; do all PEs run the same program?", region->id,
-                         region->size, (size_t)share.size, pe);
-            return -EINVAL;
-        }
+    const int pe = shmemi_job.node_pes[rank];
+    struct shmemi_share share = *share_of(rank, mine);
+    share.my_device = region->allocation.device;
+    share.descriptors = descriptors;
+    if (share.label.n_enclosed && pe != shmemi_job.pe && !(descriptors && descriptors->count))
+        note_missing(&share, pe);
+    if (share.size != region->size) {
+        shmemi_error("region %u has %zu bytes here, but %zu on PE %d; do all PEs run the same program?", region->id,
+                     region->size, (size_t)share.size, pe);
+        return -EINVAL;
     }
-    return shmemi_view_attach(view, theirs ? &share : NULL);
+    region->near[rank] = shmemi_view_of_copy(region, pe);
+    return shmemi_view_attach(&region->near[rank], &share);
 }
 
 /* PEs that use the same device as this PE; those of nodes that are played on this machine do not show theirs, so they
@@ -90,7 +82,7 @@ static int count_sharers(const struct shmemi_region *region, const struct shmemi
     const int host = shmemi_job.host_of[shmemi_job.pe], devices = memory->device_count();
     int sharers = 0, on_host = 0;
     for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
-        const struct shmemi_share *share = share_of(shmemi_job.node_pes[rank], mine);
+        const struct shmemi_share *share = share_of(rank, mine);
         sharers += !memcmp(share->agent.device, mine->agent.device, sizeof mine->agent.device);
     }
     for (int pe = 0; pe < shmemi_job.n_pes && shmemi_settings.node_size; pe++)
@@ -122,11 +114,9 @@ static int attach_views(struct shmemi_region *region, const struct shmemi_share 
                         const struct shmemi_descriptors *received)
 {
     int rc = 0;
-    for (int pe = 0; !rc && pe < shmemi_job.n_pes; pe++) {
-        int rank = received ? shmemi_job_node_rank_of(pe) : -1;
-        rc = attach_view(region, pe, mine, rank < 0 ? NULL : &received[rank]);
-    }
-    return rc;
+    for (int rank = 0; !rc && rank < shmemi_job.node_n_pes; rank++)
+        rc = attach_view(region, rank, mine, received ? &received[rank] : NULL);
+    return rc ? rc : shmemi_views_try_far(region);
 }
 
 /* The descriptors of the node's PEs, by node rank. NULL when there is no memory for them: other PEs do not notice. */
@@ -162,9 +152,7 @@ int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *shar
         shmemi_mailbox_open(&share->label);
         share->label.n_enclosed = descriptors->count;
     }
-    region->view = calloc((size_t)shmemi_job.n_pes, sizeof *region->view);
-    region->owner_base = calloc((size_t)shmemi_job.n_pes, sizeof *region->owner_base);
-    int rc = region->view && region->owner_base ? 0 : -ENOMEM;
+    int rc = shmemi_views_open(region);
     shmemi_exchange_publish(share, sizeof *share);
     if (has_mailbox)
         received = exchange_descriptors(descriptors);
@@ -176,18 +164,8 @@ int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *shar
     if (has_mailbox)
         shmemi_mailbox_close();
     if (rc)
-        shmemi_region_detach(region);
+        shmemi_views_close(region);
     return rc;
-}
-
-void shmemi_region_detach(struct shmemi_region *region)
-{
-    for (int pe = 0; region->view && pe < shmemi_job.n_pes; pe++)
-        shmemi_view_detach(&region->view[pe]);
-    free(region->view);
-    free(region->owner_base);
-    region->view = NULL;
-    region->owner_base = NULL;
 }
 
 int shmemi_symmetric_check(void)
@@ -236,6 +214,11 @@ static int attach_host_region(struct shmemi_region *region)
     return shmemi_region_attach(region, &share, NULL);
 }
 
+static const struct shmemi_view *heap_view(int pe)
+{
+    return shmemi_region_view(&shmemi_heap_region, pe);
+}
+
 /* Mapped objects have the same place in all windows, so the smallest window counts. */
 static int agree_on_window(void)
 {
@@ -272,15 +255,15 @@ int shmemi_symmetric_open(void)
         rc = shmemi_bootstrap->fence(); /* from here on any PE may request a key from any other */
     if (rc)
         return rc;
-    shmemi_exchange_open(shmemi_heap_region.view, shmemi_heap_region.base);
+    shmemi_exchange_open(heap_view, shmemi_heap_region.base);
     return agree_on_window();
 }
 
 void shmemi_symmetric_close(void)
 {
     shmemi_exchange_close();
-    shmemi_region_detach(&shmemi_static_region);
-    shmemi_region_detach(&shmemi_heap_region);
+    shmemi_views_close(&shmemi_static_region);
+    shmemi_views_close(&shmemi_heap_region);
     shmemi_transport_close(); /* unregisters the memory that is unmapped next */
     shmemi_window_close();
     shmemi_guarded_close();

@@ -7,6 +7,7 @@
 
 #include "shmmap/heap.h"
 #include "shmmap/region.h"
+#include "shmmap/views.h"
 #include "transport/drivers/exchange.h"
 #include "transport/request.h"
 
@@ -16,8 +17,6 @@
  * it writes pointers into another PE's memory (deep copy). So each PE keeps its own addresses in a table in its heap,
  * where another PE reads one when it first needs it. */
 enum { SHMEMI_OWNER_ENTRY_BYTES = 16, SHMEMI_OWNER_TABLE_BYTES = SHMEMI_REGIONS_MAX * SHMEMI_OWNER_ENTRY_BYTES };
-
-#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX /* not yet read from the owner's table */
 
 /* Whether the memory has no addresses (OpenCL buffers), so that pointers are offsets from the start of the buffer. */
 static inline bool shmemi_owner_has_offsets(const struct shmemi_region *region)
@@ -75,11 +74,10 @@ const char *shmemi_map_cause(void);
 /* Unmap all objects that the program has left mapped. */
 void shmemi_map_close(void);
 
-/* Make the views of a region for all PEs. share describes this PE's copy; the PEs of the node exchange theirs.
+/* Make the views of a region for the PEs of the node. share describes this PE's copy; they exchange theirs.
  * descriptors belong to the handle in the share; NULL, on all PEs, when the kind of memory has none.
  * On failure nothing is left attached. Collective in the node. */
 int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share,
                          const struct shmemi_descriptors *descriptors);
-void shmemi_region_detach(struct shmemi_region *region);
 
 #endif

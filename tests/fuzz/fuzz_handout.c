@@ -254,6 +254,7 @@ static void open_node(void)
     shmemi_job.n_nodes = 1;
     shmemi_job.node_pes = pes;
     shmemi_job.node_of = nodes;
+    shmemi_job_index_node();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

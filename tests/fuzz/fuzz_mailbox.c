@@ -184,6 +184,7 @@ static void open_node(void)
     static const int node_pes[PES] = {0, 1, 2};
     shmemi_job.n_pes = shmemi_job.node_n_pes = PES;
     shmemi_job.node_pes = node_pes;
+    shmemi_job_index_node();
     shmemi_job.node_rank = 0;
     const uint64_t key = (uint64_t)getpid() << 32 | 0x66757a7a; /* its sockets are nobody else's */
     memcpy(&shmemi_job.key, &key, sizeof key);

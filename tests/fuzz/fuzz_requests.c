@@ -167,11 +167,11 @@ static void open_node(void)
     shmemi_job.pe = ME;
     shmemi_job.n_pes = PES;
     shmemi_job.n_nodes = 2;
-    shmemi_job.node_rank = 1;
-    shmemi_job.node_n_pes = 2;
+    shmemi_job.node_rank = 1, shmemi_job.node_n_pes = 2;
     shmemi_job.node_pes = node_pes;
     shmemi_job.leaders = leaders;
     shmemi_job.node_of = node_of;
+    shmemi_job_index_node();
     segment_size = control + 2 * STAGING;
     segment = aligned_alloc(SHMEMI_CACHE_LINE, (segment_size + 63) / 64 * 64);
     memset(segment, 0, segment_size);

@@ -288,6 +288,7 @@ int main(void)
     shmemi_job.n_pes = shmemi_job.node_n_pes = PES;
     shmemi_job.node_pes = node_pes;
     shmemi_job.node_of = node_of;
+    CHECK(!shmemi_job_index_node());
     CHECK(!shmemi_key_make(&shmemi_job.key) && (shmemi_job.key.word[0] | shmemi_job.key.word[1]));
     shmemi_settings.timeout = 20;
     check_sound();

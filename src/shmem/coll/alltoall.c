@@ -75,7 +75,7 @@ int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *ar
     int rc = await_entered(team);
     for (int i = 0; i < n && !rc; i++) {
         int to = (me + i) % n;
-        const struct shmemi_view *view = &args->dest.region->view[shmemi_team_world_pe(team, to)];
+        const struct shmemi_view *view = shmemi_region_view(args->dest.region, shmemi_team_world_pe(team, to));
         struct shmemi_place source = shmemi_own_place(&args->source, (size_t)to * strides->nelems * shape.source_pitch);
         size_t offset = args->dest.offset + (size_t)me * strides->nelems * shape.dest_pitch;
         rc = view->driver->put_strided_nbi(&context, view, offset, &source, &shape);

@@ -96,7 +96,8 @@ static inline bool shmemi_is_private(const struct shmemi_symmetric *memory)
 /* Where a member's copy is mapped in this process as host memory, or NULL. */
 static inline char *shmemi_mapped_copy(const struct shmemi_symmetric *memory, int world_pe)
 {
-    char *mapped = shmemi_view_host(&memory->region->view[world_pe]);
+    const struct shmemi_view *view = shmemi_region_near_view(memory->region, world_pe);
+    char *mapped = view ? shmemi_view_host(view) : NULL;
     return mapped ? mapped + memory->offset : NULL;
 }
 

@@ -10,8 +10,8 @@
 /* The place of a member's copy in this process; false if it has none. */
 static bool place_of(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p)
 {
-    const struct shmemi_view *view = &memory->region->view[world_pe];
-    if (shmemi_view_host(view) || !view->driver->is_direct)
+    const struct shmemi_view *view = shmemi_region_near_view(memory->region, world_pe);
+    if (!view || shmemi_view_host(view) || !view->driver->is_direct)
         return false;
     *place_p = view->place;
     place_p->address += memory->offset + at;

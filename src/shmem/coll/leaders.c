@@ -12,7 +12,7 @@
 int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const void *mine,
                             const void *source, size_t nbytes)
 {
-    const struct shmemi_view *view = &shmemi_heap_region.view[world_pe];
+    const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, world_pe);
     size_t offset = shmemi_team_workspace(team) + (size_t)((const char *)mine - (const char *)team->collective->mine);
     struct shmemi_place place = shmemi_place_host(source);
     return view->driver->put(context, view, offset, &place, nbytes);

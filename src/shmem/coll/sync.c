@@ -39,9 +39,10 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
         free(leader_of_node);
         return -ENOMEM;
     }
-    for (int rank = 0; rank < team->node.n; rank++)
-        state->node[rank] =
-            (void *)(shmemi_view_host(&shmemi_heap_region.view[shmemi_node_world_pe(team, rank)]) + workspace);
+    for (int rank = 0; rank < team->node.n; rank++) {
+        const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, shmemi_node_world_pe(team, rank));
+        state->node[rank] = (void *)(shmemi_view_host(view) + workspace);
+    }
     state->mine = (void *)(shmemi_heap_region.base + workspace);
     state->spins = !shmemi_cores_are_shared();
     state->number = state->known_entered = state->leaders_number = state->scan_number = number;

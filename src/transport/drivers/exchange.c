@@ -30,15 +30,15 @@ static_assert(sizeof(struct shmemi_verdict) <= SHMEMI_RECORD_BYTES, "a verdict m
 enum { BARRIER, AGREE };
 
 static struct {
-    const struct shmemi_view *views;
+    const struct shmemi_view *(*view_of)(int pe);
     struct workspace *workspace;
     uint64_t number[2]; /* of barriers and agreements so far */
     struct shmemi_context context;
 } exchange;
 
-void shmemi_exchange_open(const struct shmemi_view *views, void *workspace)
+void shmemi_exchange_open(const struct shmemi_view *(*view_of)(int pe), void *workspace)
 {
-    exchange.views = views;
+    exchange.view_of = view_of;
     exchange.workspace = workspace;
     exchange.number[BARRIER] = exchange.number[AGREE] = 0;
     memset(&exchange.context, 0, sizeof exchange.context);
@@ -46,19 +46,19 @@ void shmemi_exchange_open(const struct shmemi_view *views, void *workspace)
 
 void shmemi_exchange_close(void)
 {
-    exchange.views = NULL;
+    exchange.view_of = NULL;
     exchange.workspace = NULL;
 }
 
 const struct shmemi_view *shmemi_exchange_view(int pe)
 {
-    return &exchange.views[pe];
+    return exchange.view_of(pe);
 }
 
 /* Tell another leader that this one has reached a round. */
 static int announce(int node, int kind, int round, uint64_t number)
 {
-    const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
+    const struct shmemi_view *view = exchange.view_of(shmemi_job.leaders[node]);
     struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number};
     return view->driver->amo(&exchange.context, view,
                              (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
@@ -143,7 +143,7 @@ static void combine(struct shmemi_verdict *into, const struct shmemi_verdict *ot
 
 static int send_verdict(int node, int set, int round, const struct shmemi_verdict *verdict)
 {
-    const struct shmemi_view *view = &exchange.views[shmemi_job.leaders[node]];
+    const struct shmemi_view *view = exchange.view_of(shmemi_job.leaders[node]);
     size_t offset = (size_t)((char *)&exchange.workspace->record[set][round] - (char *)exchange.workspace);
     struct shmemi_place source = shmemi_place_host(verdict);
     int rc = view->driver->put(&exchange.context, view, offset, &source, sizeof *verdict);

@@ -28,8 +28,8 @@ struct shmemi_verdict {
     char cause[SHMEMI_CAUSE_BYTES];
 };
 
-/* views: of the heap region, one per PE; workspace: the start of this PE's heap. */
-void shmemi_exchange_open(const struct shmemi_view *views, void *workspace);
+/* view_of: finds a PE's heap; workspace: the start of this PE's heap. */
+void shmemi_exchange_open(const struct shmemi_view *(*view_of)(int pe), void *workspace);
 void shmemi_exchange_close(void);
 
 /* A PE's heap, which begins with the words of the exchange. */

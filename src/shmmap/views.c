@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Keeps the views of a region: an array for this node, a table of those that were needed for the rest of the job.
+ *
+ * The table is found by PE number and read without a lock: a view is complete before its slot points to it, slots are
+ * never emptied, and a table that has become too small stays beside its successor until the region is detached.
+ */
+#include "shmmap/views.h"
+
+#include "base/log.h"
+#include "transport/drivers/table.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct far_view {
+    struct shmemi_view view;
+    _Atomic uint64_t owner_base;
+};
+
+enum { LEAST_SLOTS = 8 };
+
+struct shmemi_far_views {
+    struct shmemi_far_views *older; /* its predecessor, half as large */
+    uint32_t n_slots, n_used;       /* n_slots is a power of two, and at least twice n_used */
+    _Atomic(struct far_view *) slot[];
+};
+
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* views of other nodes are made one at a time */
+
+struct shmemi_view shmemi_view_of_copy(const struct shmemi_region *region, int pe)
+{
+    return (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe};
+}
+
+/* ---- The table --------------------------------------------------------------------------------------------------- */
+
+/* The slot of a PE, or the free one where it belongs. Multiplying spreads PEs with a common stride. */
+static _Atomic(struct far_view *) *slot_of(struct shmemi_far_views *table, int pe)
+{
+    const uint32_t golden_ratio = 0x9e3779b1;
+    uint32_t at = (uint32_t)pe * golden_ratio >> 7;
+    for (;; at++) {
+        _Atomic(struct far_view *) *slot = &table->slot[at & (table->n_slots - 1)];
+        const struct far_view *far = atomic_load_explicit(slot, memory_order_acquire);
+        if (!far || far->view.pe == pe)
+            return slot;
+    }
+}
+
+static struct far_view *look_up(const struct shmemi_region *region, int pe)
+{
+    struct shmemi_far_views *table = atomic_load_explicit(&region->far, memory_order_acquire);
+    return table ? atomic_load_explicit(slot_of(table, pe), memory_order_acquire) : NULL;
+}
+
+static struct shmemi_far_views *enlarged(struct shmemi_far_views *table)
+{
+    const uint32_t n_slots = table ? 2 * table->n_slots : LEAST_SLOTS;
+    struct shmemi_far_views *larger = calloc(1, sizeof *larger + n_slots * sizeof larger->slot[0]);
+    if (!larger)
+        return NULL;
+    larger->older = table;
+    larger->n_slots = n_slots;
+    larger->n_used = table ? table->n_used : 0;
+    for (uint32_t i = 0; table && i < table->n_slots; i++) {
+        struct far_view *far = atomic_load_explicit(&table->slot[i], memory_order_relaxed);
+        if (far)
+            atomic_store_explicit(slot_of(larger, far->view.pe), far, memory_order_relaxed);
+    }
+    return larger;
+}
+
+/* Enter a view. With the lock held. */
+static int enter(struct shmemi_region *region, struct far_view *far)
+{
+    struct shmemi_far_views *table = atomic_load_explicit(&region->far, memory_order_relaxed);
+    if (!table || 2 * (table->n_used + 1) > table->n_slots)
+        table = enlarged(table);
+    if (!table)
+        return -ENOMEM;
+    table->n_used++;
+    atomic_store_explicit(slot_of(table, far->view.pe), far, memory_order_release);
+    atomic_store_explicit(&region->far, table, memory_order_release);
+    return 0;
+}
+
+/* ---- Views of other nodes ---------------------------------------------------------------------------------------- */
+
+static void free_far(struct far_view *far)
+{
+    if (far)
+        shmemi_view_detach(&far->view);
+    free(far);
+}
+
+/* With the lock held. */
+static int make(struct shmemi_region *region, int pe, struct far_view **far_p)
+{
+    struct far_view *far = calloc(1, sizeof *far);
+    if (!far)
+        return -ENOMEM;
+    far->view = shmemi_view_of_copy(region, pe);
+    far->owner_base = SHMEMI_OWNER_BASE_UNKNOWN;
+    int rc = shmemi_view_attach(&far->view, NULL);
+    if (!rc)
+        rc = enter(region, far);
+    if (rc)
+        free_far(far);
+    *far_p = far;
+    return rc;
+}
+
+static struct far_view *far_view(const struct shmemi_region *region, int pe)
+{
+    int rc = 0;
+    struct far_view *far = look_up(region, pe);
+    if (shmemi_likely(far != NULL))
+        return far;
+    pthread_mutex_lock(&making);
+    far = look_up(region, pe);
+    if (!far)
+        rc = make((struct shmemi_region *)region, pe, &far);
+    pthread_mutex_unlock(&making);
+    if (rc == -ENOMEM)
+        shmemi_fatal("out of memory for the route to PE %d", pe);
+    if (rc)
+        shmemi_fatal("PE %d cannot be reached", pe);
+    return far;
+}
+
+struct shmemi_view *shmemi_view_found(const struct shmemi_region *region, int pe)
+{
+    int rank = shmemi_job_node_rank_of(pe);
+    return rank < 0 ? &far_view(region, pe)->view : &region->near[rank];
+}
+
+struct shmemi_view *shmemi_near_view_found(const struct shmemi_region *region, int pe)
+{
+    int rank = (unsigned)pe < (unsigned)shmemi_job.n_pes ? shmemi_job_node_rank_of(pe) : -1;
+    return rank < 0 ? NULL : &region->near[rank];
+}
+
+_Atomic uint64_t *shmemi_region_owner_base(const struct shmemi_region *region, int pe)
+{
+    int rank = shmemi_job_node_rank_of(pe);
+    return rank < 0 ? &far_view(region, pe)->owner_base : &region->owner_base[rank];
+}
+
+/* ---- Open and close ---------------------------------------------------------------------------------------------- */
+
+int shmemi_views_open(struct shmemi_region *region)
+{
+    const size_t n = (size_t)shmemi_job.node_n_pes;
+    region->near = calloc(n, sizeof *region->near);
+    region->owner_base = malloc(n * sizeof *region->owner_base);
+    if (!region->near || !region->owner_base) {
+        shmemi_error("out of memory for the routes to the %zu PEs of this node", n);
+        shmemi_views_close(region);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < n; i++)
+        region->owner_base[i] = SHMEMI_OWNER_BASE_UNKNOWN;
+    return 0;
+}
+
+/* The lowest PE that is not of this node; -1: all are. */
+static int first_far_pe(void)
+{
+    int pe = 0;
+    while (pe < shmemi_job.n_pes && shmemi_job_node_rank_of(pe) >= 0)
+        pe++;
+    return pe < shmemi_job.n_pes ? pe : -1;
+}
+
+int shmemi_views_try_far(struct shmemi_region *region)
+{
+    const int pe = first_far_pe();
+    if (pe < 0)
+        return 0;
+    struct shmemi_view view = shmemi_view_of_copy(region, pe);
+    int rc = shmemi_view_attach(&view, NULL);
+    if (!rc)
+        shmemi_view_detach(&view);
+    return rc;
+}
+
+size_t shmemi_views_bytes(const struct shmemi_region *region)
+{
+    const size_t n = region->near ? (size_t)shmemi_job.node_n_pes : 0;
+    const struct shmemi_far_views *table = atomic_load_explicit(&region->far, memory_order_acquire);
+    size_t bytes = n * (sizeof *region->near + sizeof *region->owner_base);
+    bytes += table ? table->n_used * sizeof(struct far_view) : 0;
+    for (; table; table = table->older)
+        bytes += sizeof *table + table->n_slots * sizeof table->slot[0];
+    return bytes;
+}
+
+static void close_far(struct shmemi_region *region)
+{
+    struct shmemi_far_views *table = atomic_exchange(&region->far, NULL), *older;
+    for (uint32_t i = 0; table && i < table->n_slots; i++)
+        free_far(atomic_load_explicit(&table->slot[i], memory_order_relaxed));
+    for (; table; table = older) {
+        older = table->older;
+        free(table);
+    }
+}
+
+void shmemi_views_close(struct shmemi_region *region)
+{
+    for (int rank = 0; region->near && rank < shmemi_job.node_n_pes; rank++)
+        shmemi_view_detach(&region->near[rank]);
+    close_far(region);
+    free(region->near);
+    free(region->owner_base);
+    region->near = NULL;
+    region->owner_base = NULL;
+}
