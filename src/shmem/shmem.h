@@ -463,8 +463,11 @@ SHMEMI_DECLARE(void, clear_lock, (long *lock))
 
 #endif
 
-/* pshmem.h omits the generic forms: a tool defines functions of these names. */
-#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__cplusplus) &&                               \
-    !defined(SHMEMI_WITHOUT_GENERIC)
-#include <shmem_generic.h>
+/* The names without a type. pshmem.h omits them: a tool defines functions of these names. */
+#if !defined(SHMEMI_WITHOUT_GENERIC)
+#if defined(__cplusplus) && __cplusplus >= 201103L && !defined(SHMEMX_NO_OVERLOADS)
+#include <mapshmem/overloads.h>
+#elif !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#include <mapshmem/generic.h>
+#endif
 #endif

@@ -19,6 +19,10 @@
 #ifndef SHMEMX_DEEP_H
 #define SHMEMX_DEEP_H
 
+#include <shmem.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif

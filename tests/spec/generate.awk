@@ -7,12 +7,15 @@
 #   stubs          every routine, as a function that notes its name in `called`
 #   uses           calls of the type-generic names (-v names=openshmem-1.6-names.tsv), in each form and with every type;
 #                  main compares the routine that was called, and prints a line for each that is wrong
-# Names of the same C type count as one: shmem_int64_put may stand for shmem_long_put (LP64).
+# Names of the same C type count as one: shmem_int64_put may stand for shmem_long_put (LP64), and shmem_wait_until, an
+# old routine, for shmem_long_wait_until.
 
 function same_type(name) { return name in alias ? alias[name] : name }
 
 # shmem_[ctx_]T_rest: T replaced by the name that stands for its C type
 function canonical(symbol,    head, t, rest) {
+    if (symbol == "shmem_wait_until")
+        return "shmem_long_wait_until"
     head = symbol ~ /^shmem_ctx_/ ? "shmem_ctx_" : "shmem_"
     rest = substr(symbol, length(head) + 1)
     t = rest
@@ -37,6 +40,11 @@ function argument_names(list,    n, i, part, out) {
         out = out (i > 1 ? ", " : "") part[i]
     }
     return out
+}
+
+# The address of a routine. C++ has to be told which of the functions of this name is meant.
+function table_entry(symbol, name) {
+    return "    (routine_t)(" result_type(symbol) "(*)(" parameters(symbol) "))(" name ")"
 }
 
 function return_of(type) { return type ~ /^void *$/ ? "" : "return 0; " }
@@ -119,7 +127,7 @@ END {
     if (make == "table") {
         print "typedef void (*routine_t)(void);\nconst routine_t table[] = {"
         for (i = 1; i <= n; i++)
-            printf "    (routine_t)(%s), (routine_t)(p%s),\n", symbols[i], symbols[i]
+            print table_entry(symbols[i], symbols[i]) "," table_entry(symbols[i], "p" symbols[i]) ","
         print "};"
     }
     if (make == "uses") {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * C11 type-generic forms of the typed routines. Included by shmem.h; not for direct use.
+ * C11 type-generic forms of the typed routines; overloads.h has those of C++. Included by shmem.h; not for direct use.
  *
  * The type is that of the object that the first pointer argument points to, so T * and const T * both match. The form
  * that takes a context has one more argument than the plain form; the number of arguments decides between them.
  */
-#ifndef SHMEM_GENERIC_H
-#define SHMEM_GENERIC_H
+#ifndef SHMEMI_GENERIC_H
+#define SHMEMI_GENERIC_H
 
-/* ---- Types -------------------------------------------------------------------------------------------------------
- * A _Generic list may not name compatible types twice, so each C type appears once, under one of its TYPENAMEs.
+#include <mapshmem/types.h>
+
+/* ---- Cases -------------------------------------------------------------------------------------------------------
  * P and V are the parts of the routine's name before and after the TYPENAME. A case begins with the comma that separates
  * it from what precedes it. */
 
@@ -19,43 +20,13 @@
 
 #define SHMEMI_CASES_OLD_AMO(P, V) SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_CASE, P, V)
 #define SHMEMI_CASES_OLD_XAMO(P, V) SHMEMI_FOR_OLD_XAMO_TYPES(SHMEMI_CASE, P, V)
-
-#define SHMEMI_CASES_AMO(P, V)                                                                                         \
-    SHMEMI_CASE(uint, unsigned int, P, V)                                                                              \
-    SHMEMI_CASE(ulong, unsigned long, P, V)                                                                            \
-    SHMEMI_CASE(ulonglong, unsigned long long, P, V)                                                                   \
-    SHMEMI_CASES_OLD_AMO(P, V)
-
-#define SHMEMI_CASES_XAMO(P, V)                                                                                        \
-    SHMEMI_CASE(float, float, P, V)                                                                                    \
-    SHMEMI_CASE(double, double, P, V)                                                                                  \
-    SHMEMI_CASES_AMO(P, V)
-
-#define SHMEMI_CASES_BAMO(P, V)                                                                                        \
-    SHMEMI_CASE(uint, unsigned int, P, V)                                                                              \
-    SHMEMI_CASE(ulong, unsigned long, P, V)                                                                            \
-    SHMEMI_CASE(ulonglong, unsigned long long, P, V)                                                                   \
-    SHMEMI_CASE(int32, int32_t, P, V)                                                                                  \
-    SHMEMI_CASE(int64, int64_t, P, V)
-
-#define SHMEMI_CASES_WAIT(P, V) SHMEMI_FOR_SHORT_TYPES(SHMEMI_CASE, P, V) SHMEMI_CASES_AMO(P, V)
-
-#define SHMEMI_CASES_RMA(P, V)                                                                                         \
-    SHMEMI_CASE(longdouble, long double, P, V)                                                                         \
-    SHMEMI_CASE(char, char, P, V)                                                                                      \
-    SHMEMI_CASE(schar, signed char, P, V)                                                                              \
-    SHMEMI_CASE(uchar, unsigned char, P, V)                                                                            \
-    SHMEMI_FOR_SHORT_TYPES(SHMEMI_CASE, P, V)                                                                          \
-    SHMEMI_CASES_XAMO(P, V)
-
-#define SHMEMI_CASES_ARITHMETIC(P, V) SHMEMI_FOR_COMPLEX_TYPES(SHMEMI_CASE, P, V) SHMEMI_CASES_RMA(P, V)
-
-#define SHMEMI_CASES_BITS(P, V)                                                                                        \
-    SHMEMI_CASE(uchar, unsigned char, P, V)                                                                            \
-    SHMEMI_CASE(ushort, unsigned short, P, V)                                                                          \
-    SHMEMI_CASE(int8, int8_t, P, V)                                                                                    \
-    SHMEMI_CASE(int16, int16_t, P, V)                                                                                  \
-    SHMEMI_CASES_BAMO(P, V)
+#define SHMEMI_CASES_AMO(P, V) SHMEMI_FOR_C_AMO_TYPES(SHMEMI_CASE, P, V)
+#define SHMEMI_CASES_XAMO(P, V) SHMEMI_FOR_C_XAMO_TYPES(SHMEMI_CASE, P, V)
+#define SHMEMI_CASES_BAMO(P, V) SHMEMI_FOR_C_BAMO_TYPES(SHMEMI_CASE, P, V)
+#define SHMEMI_CASES_WAIT(P, V) SHMEMI_FOR_C_WAIT_TYPES(SHMEMI_CASE, P, V)
+#define SHMEMI_CASES_RMA(P, V) SHMEMI_FOR_C_RMA_TYPES(SHMEMI_CASE, P, V)
+#define SHMEMI_CASES_ARITHMETIC(P, V) SHMEMI_FOR_C_ARITHMETIC_TYPES(SHMEMI_CASE, P, V)
+#define SHMEMI_CASES_BITS(P, V) SHMEMI_FOR_C_BITS_TYPES(SHMEMI_CASE, P, V)
 
 /* ---- Forms ------------------------------------------------------------------------------------------------------- */
 
