@@ -22,6 +22,7 @@ enum {
     OPT_ITERATIONS,
     OPT_WARMUP,
     OPT_GRID,
+    OPT_FIELD,
     OPT_SEED,
     OPT_WEIGHTS,
     OPT_HALO_VALUE,
@@ -44,6 +45,7 @@ static const struct option long_options[] = {
     {"iterations", required_argument, NULL, OPT_ITERATIONS},
     {"warmup", required_argument, NULL, OPT_WARMUP},
     {"grid", required_argument, NULL, OPT_GRID},
+    {"field", required_argument, NULL, OPT_FIELD},
     {"seed", required_argument, NULL, OPT_SEED},
     {"weights", required_argument, NULL, OPT_WEIGHTS},
     {"halo-value", required_argument, NULL, OPT_HALO_VALUE},
@@ -63,7 +65,8 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* The defaults of the problem are those of SHOC. --inject-error is for testing the check and not listed. */
+/* The defaults of the problem are those of SHOC, but for the weights: their sum is 1, so that values stay between the
+ * least and the greatest that there are, however long it runs. --inject-error is for testing the check and not listed. */
 static const char help_text[] =
     "Usage: stencil2d [options]\n"
     "9-point stencil on a matrix that is spread over the GPUs of all PEs.\n"
@@ -78,9 +81,12 @@ static const char help_text[] =
     "      --iterations N    (1000)\n"
     "      --warmup N        iterations before the clock starts (10)\n"
     "  -p sp|dp|both         precision (sp)\n"
-    "      --weights C,N,D   of the cell, its four direct and its four diagonal neighbours (0.25,0.15,0.05)\n"
+    "      --weights C,N,D   of the cell, its four direct and its four diagonal neighbours (0.2,0.15,0.05)\n"
     "      --halo-value X    of the fixed border around the matrix (0)\n"
-    "      --seed N          of the initial matrix (71594)\n"
+    "      --field noise|plate\n"
+    "                        the initial matrix: noise, in which any wrong cell shows, or a plate with hot and cold\n"
+    "                        shapes, 0 to 100 degrees (noise; with --picture the plate)\n"
+    "      --seed N          of the noise (71594)\n"
     "      --variant mapped|overlapped|strided|naive|all\n"
     "                        mapped: exchange between mapped GPU buffers, then compute; overlapped: both at the\n"
     "                        same time; strided: as mapped, columns by strided puts instead of packing; naive:\n"
@@ -126,6 +132,13 @@ static bool parse_seed(const char *text, uint64_t *value)
     errno = 0;
     *value = strtoull(text, &end, 10);
     return errno == 0 && end != text && *end == '\0' && text[0] != '-';
+}
+
+static bool parse_field(const char *text, struct options *opt)
+{
+    opt->plate = strcmp(text, "plate") == 0;
+    opt->field_given = true;
+    return opt->plate || strcmp(text, "noise") == 0;
 }
 
 static bool parse_real(const char *text, double *value)
@@ -248,6 +261,8 @@ static bool take(int code, const char *value, struct options *opt)
         return parse_long(value, 0, LONG_MAX, &opt->warmup);
     case OPT_GRID:
         return parse_grid(value, opt);
+    case OPT_FIELD:
+        return parse_field(value, opt);
     case OPT_SEED:
         return parse_seed(value, &opt->seed);
     case OPT_WEIGHTS:
@@ -297,7 +312,7 @@ static void set_defaults(struct options *opt)
         .warmup = 10,
         .seed = 71594,
         .single = true,
-        .weights = {0.25, 0.15, 0.05},
+        .weights = {0.2, 0.15, 0.05},
     };
 }
 
@@ -327,6 +342,7 @@ void options_parse(int argc, char **argv, struct options *opt)
     }
     if (!opt->variant[OVERLAPPED] && !opt->variant[STRIDED] && !opt->variant[NAIVE])
         opt->variant[MAPPED] = true;
+    opt->plate = opt->plate || (opt->picture && !opt->field_given);
     if (optind < argc)
         snprintf(opt->error, sizeof(opt->error), "unexpected argument %s", argv[optind]);
     else if (opt->inject_error && !opt->verify)

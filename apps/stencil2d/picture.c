@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "canvas.h"
 #include "stencil2d.h"
 
 #define LONGEST_SIDE 1024
@@ -32,6 +33,7 @@ struct picture {
     int rows;            /* that cells has room for                   */
     int64_t *part, *sum; /* [band][width], symmetric                  */
     double *mean;        /* [height][width], on PE 0                  */
+    double low, high;    /* the least and the greatest mean           */
 };
 
 /* Cell i of n lies in pixel i * pixels / n. */
@@ -160,42 +162,120 @@ static void collect(const struct picture *pic)
     }
 }
 
-/* From black to white by way of blue, green and red, brighter with every step.
- *
- * Source: D. A. Green, A colour scheme for the display of astronomical intensity images, 2011 (cubehelix). */
-static void colour(double x, uint8_t rgb[3])
+/* ---- The image: a title, the field in a frame, the scale --------------------------------------------------------- */
+
+enum { MARGIN = 16, TITLE_HEIGHT = 34, LEAST_WIDTH = 600, SCALE_HEIGHT = 18, TICK = 6, TEXT_SIZE = 2, FOOT = 88 };
+
+static const uint8_t black[3] = {0, 0, 0};
+
+/* Small fields are magnified: a cell becomes a square of so many pixels. */
+static long magnification(const struct picture *pic)
 {
-    static const double weights[3][2] = {{-0.14861, 1.78277}, {-0.29227, -0.90649}, {1.97294, 0}};
-    double angle = 2 * M_PI * (0.5 / 3 + 1 - 1.5 * x);
-    double amplitude = x * (1 - x) / 2;
+    long longest = pic->width > pic->height ? pic->width : pic->height;
 
-    for (int i = 0; i < 3; i++) {
-        double level = x + amplitude * (weights[i][0] * cos(angle) + weights[i][1] * sin(angle));
+    return longest < LEAST_WIDTH ? LEAST_WIDTH / longest : 1;
+}
 
-        rgb[i] = (uint8_t)lrint(255 * fmin(fmax(level, 0), 1));
+static double share_of(const struct picture *pic, double mean)
+{
+    return pic->high > pic->low ? (mean - pic->low) / (pic->high - pic->low) : 0;
+}
+
+static void draw_title(const struct picture *pic, struct canvas *canvas)
+{
+    const struct run *run = pic->run;
+    char words[128];
+
+    snprintf(words, sizeof(words), "Stencil2D, %ld x %ld cells after %ld iterations", run->grid.rows, run->grid.cols,
+             run->opt->iterations);
+    canvas_text(canvas, MARGIN, 10, canvas_text_width(TEXT_SIZE, words) <= canvas->width - 2 * MARGIN ? TEXT_SIZE : 1,
+                words);
+}
+
+static void draw_field(const struct picture *pic, struct canvas *canvas, long zoom)
+{
+    uint8_t rgb[3];
+
+    canvas_fill(canvas, MARGIN - 1, TITLE_HEIGHT - 1, pic->width * zoom + 2, pic->height * zoom + 2, black);
+    for (long i = 0; i < pic->width * pic->height; i++) {
+        canvas_colour(share_of(pic, pic->mean[i]), rgb);
+        canvas_fill(canvas, MARGIN + i % pic->width * zoom, TITLE_HEIGHT + i / pic->width * zoom, zoom, zoom, rgb);
     }
 }
 
-static void write_file(const struct picture *pic, const char *file)
+/* 1, 2 or 5 times a power of ten, at most 6 of which lie between the least and the greatest value. */
+static double tick_step(double range)
 {
-    long n = pic->width * pic->height;
-    uint8_t *pixels = host_alloc((size_t)n * 3);
-    double low = pic->mean[0];
-    double high = pic->mean[0];
+    double decade = pow(10, floor(log10(range)));
+
+    return range / decade <= 1.2 ? decade / 5
+           : range / decade <= 3 ? decade / 2
+           : range / decade <= 6 ? decade
+                                 : 2 * decade;
+}
+
+static void draw_ticks(const struct picture *pic, struct canvas *canvas, long y, long width)
+{
+    double step = tick_step(pic->high - pic->low);
+    char words[32];
+
+    for (double i = ceil(pic->low / step); i * step <= pic->high; i++) {
+        long x = MARGIN + lrint(share_of(pic, i * step) * (double)(width - 1)), half, left;
+
+        snprintf(words, sizeof(words), "%.4g", i * step == 0 ? 0 : i * step);
+        half = canvas_text_width(TEXT_SIZE, words) / 2;
+        left = x - half < MARGIN ? MARGIN : x + half > MARGIN + width ? MARGIN + width - 2 * half : x - half;
+        canvas_fill(canvas, x, y, 1, TICK, black);
+        canvas_text(canvas, left, y + TICK + 4, TEXT_SIZE, words);
+    }
+}
+
+static void draw_scale(const struct picture *pic, struct canvas *canvas, long y)
+{
+    long width = canvas->width - 2 * MARGIN;
+    uint8_t rgb[3];
+
+    canvas_fill(canvas, MARGIN - 1, y - 1, width + 2, SCALE_HEIGHT + 2, black);
+    for (long x = 0; x < width; x++) {
+        canvas_colour((double)x / (double)(width - 1), rgb);
+        canvas_fill(canvas, MARGIN + x, y, 1, SCALE_HEIGHT, rgb);
+    }
+    if (pic->high > pic->low)
+        draw_ticks(pic, canvas, y + SCALE_HEIGHT, width);
+    canvas_text(canvas, MARGIN, y + SCALE_HEIGHT + TICK + 4 + TEXT_HEIGHT * TEXT_SIZE + 4, TEXT_SIZE,
+                pic->run->opt->plate ? "degrees" : "value of a cell, without a unit");
+}
+
+static struct canvas draw_all(const struct picture *pic)
+{
+    long zoom = magnification(pic);
+    long wide = pic->width * zoom > LEAST_WIDTH ? pic->width * zoom : LEAST_WIDTH;
+    struct canvas canvas = canvas_make(wide + 2 * MARGIN, TITLE_HEIGHT + pic->height * zoom + FOOT);
+
+    draw_title(pic, &canvas);
+    draw_field(pic, &canvas, zoom);
+    draw_scale(pic, &canvas, TITLE_HEIGHT + pic->height * zoom + MARGIN);
+    return canvas;
+}
+
+static void write_file(struct picture *pic, const char *file)
+{
+    struct canvas canvas;
     const char *problem;
 
-    for (long i = 0; i < n; i++) {
-        low = fmin(low, pic->mean[i]);
-        high = fmax(high, pic->mean[i]);
+    pic->low = pic->high = pic->mean[0];
+    for (long i = 0; i < pic->width * pic->height; i++) {
+        pic->low = fmin(pic->low, pic->mean[i]);
+        pic->high = fmax(pic->high, pic->mean[i]);
     }
-    for (long i = 0; i < n; i++)
-        colour(high > low ? (pic->mean[i] - low) / (high - low) : 0, pixels + 3 * i);
-    problem = png_write(file, pixels, (int)pic->width, (int)pic->height);
+    canvas = draw_all(pic);
+    problem = png_write(file, canvas.pixels, (int)canvas.width, (int)canvas.height);
     if (problem)
         die("--picture %s: %s", file, problem);
     if (!pic->run->opt->csv)
-        printf("  picture %s: %ldx%ld pixels, values from %.6g to %.6g\n", file, pic->width, pic->height, low, high);
-    free(pixels);
+        printf("  picture %s: %ldx%ld pixels, values from %.6g to %.6g\n", file, canvas.width, canvas.height, pic->low,
+               pic->high);
+    canvas_free(&canvas);
 }
 
 static void choose_size(struct picture *pic)

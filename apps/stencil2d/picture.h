@@ -9,8 +9,9 @@
 
 struct run;
 
-/* Collective: PE 0 writes the matrix as it is now, at most 1024 pixels long and wide. Each pixel is the mean of its
- * cells, coloured between the smallest and the largest mean. The file is the same for any number of PEs. */
+/* Collective: PE 0 writes the matrix as it is now, at most 1024 pixels long and wide, with a title above and a scale below.
+ * Each pixel is the mean of its cells, coloured between the smallest and the largest mean; small matrices are magnified.
+ * The file is the same for any number of PEs. */
 void picture_draw(const struct run *run, const char *file);
 
 /* ---- The file (picture_png.c, picture_none.c) -------------------------------------------------------------------- */

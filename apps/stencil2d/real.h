@@ -5,6 +5,7 @@
 #ifndef STENCIL2D_REAL_H
 #define STENCIL2D_REAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,12 +19,20 @@ struct comparison {
     double expected, found; /* there                                    */
 };
 
+/* The initial matrix. Noise, in [0, 1), shows any cell that is wrong. The plate, in degrees, shows what an iteration does:
+ * shapes of several sizes flow apart, the finest first. */
+struct field {
+    bool plate;
+    uint64_t seed;   /* of the noise                 */
+    long rows, cols; /* of the matrix, for the plate */
+};
+
 struct real {
     const char *name;
     size_t size;
 
     /* Initial value of n cells of the matrix, from (row, col) on; any cut of the matrix gives the same values. */
-    void (*fill)(void *dest, uint64_t seed, long row, long col, long n);
+    void (*fill)(void *dest, const struct field *field, long row, long col, long n);
     void (*set)(void *dest, double value, long n);
 
     /* One iteration of the serial reference over rows x cols cells; both matrices have a border of one cell. */

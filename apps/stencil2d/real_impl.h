@@ -5,12 +5,12 @@
  *   NAME(f)      f with a suffix for the type
  */
 
-static void NAME(fill)(void *dest, uint64_t seed, long row, long col, long n)
+static void NAME(fill)(void *dest, const struct field *field, long row, long col, long n)
 {
     REAL *cell = dest;
 
     for (long i = 0; i < n; i++)
-        cell[i] = (REAL)initial_value(seed, row, col + i);
+        cell[i] = (REAL)initial_value(field, row, col + i);
 }
 
 static void NAME(set)(void *dest, double value, long n)

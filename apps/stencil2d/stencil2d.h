@@ -43,7 +43,8 @@ struct options {
     int halo_width;               /* iterations per exchange                               */
     long iterations;              /* that are timed                                        */
     long warmup;                  /* iterations before the clock starts                    */
-    uint64_t seed;                /* of the initial matrix                                 */
+    bool plate, field_given;      /* the initial matrix is the plate, else noise           */
+    uint64_t seed;                /* of the noise                                          */
     bool single, both_precisions; /* single alone, or double alone, or one after the other */
     double weights[3];            /* center, cardinal, diagonal                            */
     double halo_value;            /* of the fixed border                                   */
@@ -114,6 +115,9 @@ int opposite(int direction);
 
 /* The cells of a tile that the neighbour in a direction needs. */
 struct rectangle edge_cells(const struct grid *grid, const struct tile *tile, int direction);
+
+/* A shorter time is noise: no percentages are made of it. */
+#define LEAST_SECONDS 0.01
 
 /* ---- One run (run.c, tiles.c) ------------------------------------------------------------------------------------ */
 
@@ -188,6 +192,7 @@ struct kernel_times run_kernel(struct run *run);             /* destroys the mat
 
 /* run->tiles, with their geometry and devices, are the caller's. */
 void tiles_open(struct run *run);
+struct field initial_field(const struct run *run);
 void tiles_set_initial(struct run *run);
 void tiles_finish(const struct run *run); /* waits for all work in their queues */
 void tiles_close(struct run *run);

@@ -18,10 +18,21 @@ static void set_halo(const struct run *run, const struct tile *tile, int directi
     run->real->set(dest, has_neighbor(tile, direction) ? NAN : run->opt->halo_value, n);
 }
 
+struct field initial_field(const struct run *run)
+{
+    return (struct field){
+        .plate = run->opt->plate,
+        .seed = run->opt->seed,
+        .rows = run->grid.rows,
+        .cols = run->grid.cols,
+    };
+}
+
 /* Fills row r of the tile, from -W to rows + W - 1. */
 static void initial_row(const struct run *run, const struct tile *tile, int r, char *dest)
 {
     const struct real *real = run->real;
+    struct field field = initial_field(run);
     int width = run->grid.halo_width;
     int west = r < 0 ? NORTH_WEST : r < tile->rows ? WEST : SOUTH_WEST;
     char *cells = dest + run->grid.lead * real->size;
@@ -29,7 +40,7 @@ static void initial_row(const struct run *run, const struct tile *tile, int r, c
     real->set(dest, 0, (long)run->grid.pitch);
     set_halo(run, tile, west, cells - (size_t)width * real->size, width);
     if (west == WEST)
-        real->fill(cells, run->opt->seed, tile->first_row + r, tile->first_col, tile->cols);
+        real->fill(cells, &field, tile->first_row + r, tile->first_col, tile->cols);
     else
         set_halo(run, tile, west + 1, cells, tile->cols);
     set_halo(run, tile, west + 2, cells + (size_t)tile->cols * real->size, width);
@@ -59,10 +70,11 @@ static void set_matrix(const struct run *run, const struct local_tile *t)
 static void fill_piece(const struct run *run, const struct tile *tile, int direction, char *piece)
 {
     struct rectangle edge = edge_cells(&run->grid, tile, direction);
+    struct field field = initial_field(run);
 
     for (int r = 0; r < edge.rows; r++)
-        run->real->fill(piece + (size_t)r * (size_t)edge.cols * run->real->size, run->opt->seed,
-                        tile->first_row + edge.row + r, tile->first_col + edge.col, edge.cols);
+        run->real->fill(piece + (size_t)r * (size_t)edge.cols * run->real->size, &field, tile->first_row + edge.row + r,
+                        tile->first_col + edge.col, edge.cols);
 }
 
 /* Fills in what the first exchange sends, sets what it must bring to NaN, and clears the words. */

@@ -27,6 +27,7 @@ static char *reference_cell(const struct run *run, void *matrix, long row, long 
 static void *initial_matrix(const struct run *run)
 {
     const struct grid *grid = &run->grid;
+    struct field field = initial_field(run);
     size_t pitch = reference_pitch(grid);
     size_t bytes = ((size_t)grid->rows + 2) * pitch * run->real->size;
     void *matrix = malloc(bytes);
@@ -36,7 +37,7 @@ static void *initial_matrix(const struct run *run)
     for (long r = -1; r <= grid->rows; r++)
         run->real->set(reference_cell(run, matrix, r, -1), run->opt->halo_value, (long)pitch);
     for (long r = 0; r < grid->rows; r++)
-        run->real->fill(reference_cell(run, matrix, r, 0), run->opt->seed, r, 0, grid->cols);
+        run->real->fill(reference_cell(run, matrix, r, 0), &field, r, 0, grid->cols);
     return matrix;
 }
 
