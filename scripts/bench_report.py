@@ -16,6 +16,11 @@ COLUMNS = ("suite", "program", "arguments", "memory", "pes", "size", "operation"
            "best", "runs")
 SHOWN_SIZES = ("8", "4096", "65536", "1048576")
 DASHED = ("naive", "raw copy")  # of the programs themselves: what a transfer could be, and what it replaces
+TEXTS = {"us": svgplot.time_text, "1/s": svgplot.number_text, "%": svgplot.percent_text}
+
+# What is too close to tell. With repeated runs: two programs whose runs overlap. A single run says nothing of its
+# noise, so there two figures must differ by this factor.
+SINGLE_RUN = 1.25
 
 
 class Results:
@@ -45,6 +50,16 @@ class Results:
         values = self.values.get((str(case), subject, metric, unit, peer))
         return statistics.median(values) if values else None
 
+    def told(self, line, one, other):
+        """Whether the runs of two peers differ by more than their noise."""
+        ours, theirs = (self.values.get((str(line[0]), *line[1:], peer)) for peer in (one, other))
+        if not ours or not theirs:
+            return False
+        if min(len(ours), len(theirs)) == 1:
+            low, high = sorted((statistics.median(ours), statistics.median(theirs)))
+            return high >= low * SINGLE_RUN
+        return max(ours) < min(theirs) or max(theirs) < min(ours)
+
     def lines(self):
         """What can be compared: (case, subject, metric, unit), and its figures by peer; programs as in their table."""
         lines = {}
@@ -56,19 +71,16 @@ class Results:
 
 
 def ratio(unit, ours, theirs):
-    """Above 1: ours is better."""
-    if not ours or not theirs:
+    """Above 1: ours is better. Shares in percent are compared by eye."""
+    if not ours or not theirs or unit == "%":
         return None
     return ours / theirs if unit in RATES else theirs / ours
 
 
 def unit_text(unit, value):
-    """A figure and its unit, short."""
-    if unit == "us":
-        return svgplot.time_text(float("%.3g" % value))
-    if unit == "1/s":
-        return svgplot.number_text(float("%.3g" % value)) + "/s"
-    return "%.3g %s" % (value, unit)
+    """A figure and its unit, short: 55380 us as "55.4 ms"."""
+    words = TEXTS.get(unit, svgplot.number_text)(svgplot.short(value))
+    return words + ("/s" if unit == "1/s" else "" if unit in TEXTS else " " + unit)
 
 
 def as_csv(rows):
@@ -89,16 +101,18 @@ def lines_panel(title, unit, of_case):
     for (_, size, _, _), by_peer in of_case.items():
         for peer, value in by_peer.items():
             series.setdefault(peer, []).append((int(size), value))
-    return svgplot.Lines("%s, %s%s" % (title, unit, " by " + counted if counted else ""), series,
+    by = " by " + counted if counted else ""
+    return svgplot.Lines(title + ("" if unit in TEXTS else ", " + unit) + ", per second" * (unit == "1/s") + by, series,
                          x_text=svgplot.number_text if counted else svgplot.size_text, y_log=unit != "%",
-                         y_most=100 if unit == "%" else None)
+                         y_most=100 if unit == "%" else None, y_text=TEXTS.get(unit, svgplot.number_text),
+                         note="both axes logarithmic" if unit != "%" else "sizes logarithmic")
 
 
 def bars_panel(title, unit, of_case):
     peers = dict.fromkeys(peer for by_peer in of_case.values() for peer in by_peer)
     groups = [re.sub("^shmem_", "", subject) or metric for _, subject, metric, _ in of_case]
-    return svgplot.Bars("%s, %s" % (title, unit), groups,
-                        {peer: [by_peer.get(peer) for by_peer in of_case.values()] for peer in peers})
+    return svgplot.Bars(title, groups, {peer: [by_peer.get(peer) for by_peer in of_case.values()] for peer in peers},
+                        text=lambda value: unit_text(unit, value))
 
 
 def panels_of(lines):
@@ -119,7 +133,7 @@ def panels_of(lines):
 
 
 def pictures(results):
-    """{name of a memory: SVG}"""
+    """{name of a memory: panels}"""
     by_memory = {}
     for key, by_peer in results.lines().items():
         by_memory.setdefault(key[0].memory or "no buffers", {})[key] = by_peer
@@ -127,11 +141,26 @@ def pictures(results):
     for memory, lines in by_memory.items():
         panels = panels_of(lines)
         if panels:
-            drawn[memory] = svgplot.figure(panels, columns=3, dashed=DASHED, width=330, height=200)
+            drawn[memory] = panels
     return drawn
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def figure_cell(unit, value):
+    return None if value is None else htmlpage.Figure(unit_text(unit, value))
+
+
+def ratio_cell(results, line, by_peer, peer):
+    """What ours is worth beside the peer, with a colour; or that their noise hides it."""
+    worth = ratio(line[3], by_peer.get(results.ours), by_peer.get(peer))
+    if not worth:
+        return None
+    if not results.told(line, results.ours, peer):
+        return htmlpage.Marked("too close to tell", "quiet")
+    mark = "" if peer in DASHED else "good" if worth >= 1.05 else "bad" if worth < 0.95 else ""
+    return htmlpage.Marked(htmlpage.Figure("%.3g" % worth), mark)
 
 
 def compared(results, peers, only_shown):
@@ -140,13 +169,11 @@ def compared(results, peers, only_shown):
     for (case, subject, metric, unit), by_peer in results.lines().items():
         if only_shown and (subject.isdecimal() and subject not in SHOWN_SIZES or metric == "bandwidth"):
             continue
-        size = case.subject_text(subject)
+        line = (case, subject, metric, unit)
         ours = by_peer.get(results.ours)
-        row = [case.program.name, case.memory, case.pes, size, "%s, %s" % (metric, unit), ours]
+        row = [case.program.name, case.memory, case.pes, case.subject_text(subject), metric, figure_cell(unit, ours)]
         for peer in peers:
-            worth = ratio(unit, ours, by_peer.get(peer))
-            mark = worth and peer not in DASHED and ("good" if worth >= 1.05 else "bad" if worth < 0.95 else "")
-            row += [by_peer.get(peer), htmlpage.Marked(round(worth, 2), mark) if worth else None]
+            row += [figure_cell(unit, by_peer.get(peer)), ratio_cell(results, line, by_peer, peer)]
         rows.append(row)
     return rows
 
@@ -164,31 +191,32 @@ def tables(results):
         part.values = {key: values for key, values in results.values.items() if key[0] in names}
         part.cases = results.cases
         peers = [peer for peer in every if any(key[4] == peer for key in part.values)]
-        titles = ["program", "memory", "PEs", "size", "figure", results.ours]
+        titles = ["program", "memory", "PEs", "size", "what", results.ours]
         for peer in peers:
-            titles += [peer, "ratio"]
+            titles += [peer, "ratio to " + peer]
         shown, complete = compared(part, peers, True), compared(part, peers, False)
-        parts += [htmlpage.heading(suite), htmlpage.table(titles, shown)]
+        parts += [htmlpage.heading(suite), htmlpage.table(titles, shown, suite)]
         if len(complete) > len(shown):
             parts.append(htmlpage.details("all %d figures of %s" % (len(complete), suite),
-                                          htmlpage.table(titles, complete)))
+                                          htmlpage.table(titles, complete, "all of " + suite)))
     return parts
 
 
 def html(about, results, troubles, drawn):
     failed, left_out = troubles
-    machine = [[name.replace("_", " "), value] for name, value in about.items() if value != ""]
-    parts = [htmlpage.table(["", ""], machine),
-             htmlpage.paragraph("Medians of the runs, in which all took turns. A ratio above 1: %s is better. "
-                                "Raw copy: the same bytes by memcpy or the GPU's driver to the peer's address. Naive: "
-                                "copies by hand through host memory around the same transfer. Points of the pictures "
-                                "tell their values." % results.ours)]
+    machine = [(name.replace("_", " "), value) for name, value in about.items() if value != ""]
+    parts = [htmlpage.facts(machine),
+             htmlpage.paragraph("Medians of the runs, in which all took turns. A ratio above 1: %s is better. Too close "
+                                "to tell: the runs of the two overlap or, where there is one run of each, differ by "
+                                "less than a quarter. Raw copy: the same bytes by memcpy or the GPU's driver to the "
+                                "peer's address. Naive: copies by hand through host memory around the same transfer. "
+                                "Points and bars of the pictures tell their values." % results.ours)]
     if failed:
         parts += [htmlpage.heading("Failed"), htmlpage.table(["what", "by", "why"], [
             [what, who, htmlpage.Marked(why, "bad")] for what, who, why in failed])]
     parts += tables(results)
-    for memory, svg in drawn.items():
-        parts += [htmlpage.heading("Pictures: " + memory), svg]
+    for memory, panels in drawn.items():
+        parts += [htmlpage.heading("Pictures: " + memory), htmlpage.plots(svgplot.Painter(panels, DASHED).panels())]
     if left_out:
         parts += [htmlpage.heading("Not measured"), htmlpage.table(["what", "by", "why"], left_out)]
     return htmlpage.page("Micro-benchmarks of MapSHMEM", parts)
@@ -203,6 +231,7 @@ def save(folder, about, results, troubles):
     svgplot.write(os.path.join(folder, "bench.csv"), as_csv(rows))
     svgplot.write(os.path.join(folder, "bench.json"), json.dumps(
         {"machine": about, "rows": rows, "failed": whys, "not_measured": skipped}, indent=1) + "\n")
-    for memory, svg in drawn.items():
-        svgplot.write(os.path.join(folder, "bench-%s.svg" % memory.replace(" ", "-")), svg)
+    for memory, panels in drawn.items():
+        svgplot.write(os.path.join(folder, "bench-%s.svg" % memory.replace(" ", "-")),
+                      svgplot.figure(panels, columns=3, dashed=DASHED))
     svgplot.write(os.path.join(folder, "bench.html"), html(about, results, troubles, drawn))
