@@ -51,6 +51,7 @@ static int create(const char *routine, struct shmemi_team *team, long options, s
     }
     ctx->team = team == &shmemi_team_world ? NULL : team;
     ctx->options = options;
+    ctx->transport.may_gather = true;
     ctx->creator = (uintptr_t)pthread_self();
     shmemi_team_add_context(team, ctx);
     *handle = &ctx->transport;
@@ -75,6 +76,7 @@ void shmemi_context_free(struct shmemi_ctx *ctx)
 {
     shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
     shmemi_quiet(ctx);
+    shmemi_drivers_close_gathering(&ctx->transport);
     shmemi_team_remove_context(ctx);
     ctx->team = &no_team;
     shmemi_pool_give_back(&shmemi_contexts, ctx);
@@ -103,8 +105,9 @@ SHMEMI_API(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
 /* ---- Sessions [9.9] ----------------------------------------------------------------------------------------------
  *
  * Hints about the operations that follow on a context; they order and complete nothing. SHMEM_CTX_SESSION_BATCH gathers
- * small puts to PEs of other nodes into few messages, and small operations on GPU memory into few kernels. They are sent
- * or started when enough have accumulated, at the end of the session, and before a fence or quiet of the context. */
+ * small puts to PEs of other nodes into few messages, and small operations on GPU memory into few kernels, also where
+ * they do not come in bursts. They are sent or started when enough have accumulated, at the end of the session, and
+ * before a fence or quiet of the context. */
 
 static void open_session(struct shmemi_ctx *ctx, long options, const shmem_ctx_session_config_t *config,
                          long config_mask)

@@ -212,6 +212,8 @@ static void finalize(void)
     shmemi_require(shmemi_report());
     library.depth = 0;
     shmemi_require(shmemi_drivers_end_gathering(&shmemi_default_ctx.transport));
+    shmemi_default_ctx.transport.may_gather = false;
+    shmemi_drivers_close_gathering(&shmemi_default_ctx.transport);
     settle();
     shmemi_require(wait_until_all_sent());
     library.ends_itself = false;
@@ -281,7 +283,7 @@ static int initialize(int thread_level)
     int rc = open_library();
     if (rc)
         return rc;
-    shmemi_default_ctx = (struct shmemi_ctx){.creator = (uintptr_t)pthread_self()};
+    shmemi_default_ctx = (struct shmemi_ctx){.transport.may_gather = true, .creator = (uintptr_t)pthread_self()};
     library.depth = 1;
     library.thread_level = thread_level;
     watch_process();

@@ -52,8 +52,8 @@ struct shmemi_share {
     const struct shmemi_descriptors *descriptors; /* file descriptors that came with the handle */
 };
 
-struct shmemi_batch;
 struct shmemi_copy;
+struct shmemi_gather;
 
 /* Operations that have been issued and are not known to be complete. Every operation belongs to a context [9.5]; any
  * number of threads may issue operations on the same context and complete them. A context is zeroed before its first
@@ -80,7 +80,9 @@ struct shmemi_context {
         int failed;             /* first error, reported at the next quiet */
     } lists;                    /* direct: small operations; all but is_patient under the lock (direct/list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
-    struct shmemi_batch *batch; /* staged: gathers small puts (transport/staged/batch.h); NULL: none */
+    atomic_bool in_session;     /* the program has asked for everything small to be held back */
+    bool may_gather;            /* set by who ends gathering and closes it in the end: bursts may be held back */
+    struct shmemi_gather *_Atomic gather; /* what is held back (transport/staged/gather.h); NULL: nothing yet */
 };
 
 /* Might quiet have something to do? False as long as every operation was a load or store. */
@@ -172,6 +174,7 @@ struct shmemi_gathering {
     int (*begin)(struct shmemi_context *, size_t expected); /* the program has announced about `expected` operations */
     int (*flush)(struct shmemi_context *);                  /* start what has been gathered */
     int (*end)(struct shmemi_context *);                    /* flush, and go back to gathering as usual */
+    void (*close)(struct shmemi_context *); /* optional: free what was needed for it; nothing is left to flush */
 };
 
 /* Functions that order and complete the operations of a kind (pending.h), whichever driver has issued them. */

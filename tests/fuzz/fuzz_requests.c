@@ -12,6 +12,7 @@
 #include "transport/service.h"
 #include "transport/staged/owner.h"
 #include "network.h"
+#include "records.h"
 #include "request_rows.h"
 
 #include <errno.h>
@@ -92,23 +93,18 @@ static void allow_rows(const struct shmemi_request *request)
         allow(request->region, request->offset + row_at(request, row), request->width);
 }
 
-struct record {
-    uint64_t offset;
-    uint32_t region, nbytes;
-};
-
-/* The next record of a batch, whose bytes are padded to 8. False at the end, and where something is wrong. */
-static bool next_record(const char *payload, size_t size, size_t *at_p, struct record *record)
+/* Are all rows in the region? */
+static bool is_inside(const struct record *record, uint64_t pitch)
 {
-    if (size - *at_p < sizeof *record)
+    if (record->region >= REGIONS || record->offset > region_size[record->region])
         return false;
-    memcpy(record, payload + *at_p, sizeof *record);
-    size_t padded = (record->nbytes + (size_t)7) / 8 * 8, end = *at_p + sizeof *record;
-    if (padded > size - end || record->region >= REGIONS || record->offset > region_size[record->region] ||
-        record->nbytes > region_size[record->region] - record->offset)
-        return false;
-    *at_p = end + padded;
-    return true;
+    const size_t room = region_size[record->region] - record->offset;
+    return record->nbytes <= room && (!record->more_rows || pitch <= (room - record->nbytes) / record->more_rows);
+}
+
+static bool next_record(const char *payload, size_t size, size_t *at_p, struct record *record, uint64_t *pitch_p)
+{
+    return record_parse(payload, size, at_p, record, pitch_p) && is_inside(record, *pitch_p);
 }
 
 /* A batch takes effect as a whole, or not at all. That of a neighbour lies in memory of its own, where its other
@@ -116,11 +112,13 @@ static bool next_record(const char *payload, size_t size, size_t *at_p, struct r
 static void allow_records(const char *payload, size_t size, bool is_private)
 {
     struct record record;
+    uint64_t pitch;
     size_t end = 0, at = 0;
-    while (next_record(payload, size, &end, &record))
+    while (next_record(payload, size, &end, &record, &pitch))
         continue;
-    while ((end == size || !is_private) && next_record(payload, size, &at, &record))
-        allow(record.region, record.offset, record.nbytes);
+    while ((end == size || !is_private) && next_record(payload, size, &at, &record, &pitch))
+        for (uint64_t row = 0; row <= record.more_rows; row++)
+            allow(record.region, record.offset + row * pitch, record.nbytes);
 }
 
 static void allow_request(const struct shmemi_request *request, const char *payload, size_t size, bool is_private)
@@ -282,7 +280,7 @@ static struct shmemi_request make_request(struct fuzz_input *input, uint32_t ori
 static void make_records(struct fuzz_input *input, char *payload, size_t size)
 {
     size_t at = 0;
-    while (size - at >= 16) {
+    while (at + 16 <= size) {
         uint64_t offset = choose_offset(input);
         uint32_t number = (uint32_t)fuzz_below(input, REGIONS + 1), nbytes = (uint32_t)fuzz_below(input, 64);
         if (fuzz_byte(input) >= 250)
@@ -294,9 +292,11 @@ static void make_records(struct fuzz_input *input, char *payload, size_t size)
         memcpy(payload + at + 12, &nbytes, 4);
         if (nbytes > size - at - 16)
             return;
+        if (nbytes && nbytes < 32 && size - at >= 64 && fuzz_byte(input) >= 160) {
+            at += record_make_rows(input, payload + at, size - at, nbytes);
+            continue;
+        }
         at += 16 + (nbytes + (size_t)7) / 8 * 8;
-        if (at > size)
-            return;
     }
 }
 

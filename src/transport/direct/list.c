@@ -424,7 +424,8 @@ static int end_gathering(struct shmemi_context *context)
     return shmemi_direct_list_flush(context);
 }
 
-const struct shmemi_gathering shmemi_direct_gathering = {begin_gathering, shmemi_direct_list_flush, end_gathering};
+const struct shmemi_gathering shmemi_direct_gathering = {
+    .begin = begin_gathering, .flush = shmemi_direct_list_flush, .end = end_gathering};
 
 int shmemi_direct_list_complete(struct shmemi_context *context)
 {

@@ -7,6 +7,7 @@
 #include "transport/direct/direct.h"
 
 #include "transport/direct/list.h"
+#include "transport/staged/gather.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -199,18 +200,30 @@ static int copy_now(struct shmemi_context *context, const struct shmemi_place *d
     return rc ? rc : shmemi_memory_copy(dest, source, shape);
 }
 
+/* What a list does not take may be part of a burst of longer copies between GPUs, which one strided copy does faster. */
+static int collect_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *mine, size_t nbytes, bool is_put)
+{
+    enum { MOST_OF_RUN = 1 << 20 };
+    return mine->memory == view->place.memory
+               ? shmemi_gather_run(context, view, offset, mine, nbytes, is_put, MOST_OF_RUN)
+               : -EAGAIN;
+}
+
 static int collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
-    return shmemi_direct_list_copy(context, &dest, source, nbytes);
+    int rc = shmemi_direct_list_copy(context, &dest, source, nbytes);
+    return rc == -EAGAIN ? collect_run(context, view, offset, source, nbytes, true) : rc;
 }
 
 static int collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *dest, size_t nbytes)
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
-    return shmemi_direct_list_copy(context, dest, &source, nbytes);
+    int rc = shmemi_direct_list_copy(context, dest, &source, nbytes);
+    return rc == -EAGAIN ? collect_run(context, view, offset, dest, nbytes, false) : rc;
 }
 
 int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

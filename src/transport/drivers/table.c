@@ -156,6 +156,13 @@ int shmemi_drivers_end_gathering(struct shmemi_context *context)
     return rc;
 }
 
+void shmemi_drivers_close_gathering(struct shmemi_context *context)
+{
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS; kind++)
+        if (completing[kind]->gathering && completing[kind]->gathering->close)
+            completing[kind]->gathering->close(context);
+}
+
 /* ---- This PE's own memory ---------------------------------------------------------------------------------------- */
 
 int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,

@@ -26,6 +26,8 @@ int shmemi_drivers_poll(struct shmemi_context *context);
  * been gathered, and stop gathering. Repeating either has no effect. */
 int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected);
 int shmemi_drivers_end_gathering(struct shmemi_context *context);
+/* For contexts that may gather (may_gather), after their last operation: free what they needed for it. */
+void shmemi_drivers_close_gathering(struct shmemi_context *context);
 
 /* Let the PEs of other nodes reach this PE's copy of a region by one-sided operations, where a driver can do that
  * (struct shmemi_exposing); hide ends that. */

@@ -2,17 +2,20 @@
  *
  * Batches of small puts: a table of buffers, each for one PE. If another PE's buffer is in its place, that one is sent
  * first, so the memory of a context is bounded whatever the size of the job.
+ *
+ * Puts of the same length to places at equal distances share a record: its bytes are rows, which the owner copies all at
+ * once.
  */
 #include "transport/staged/batch.h"
 
+#include "base/copy_bytes.h"
+#include "base/cores.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
-#include "base/copy_bytes.h"
-#include "bootstrap/job.h"
+#include "gpu/list.h"
 #include "transport/staged/owner.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,24 +23,27 @@ enum {
     PLACES = 64,
     BUFFER_BYTES = 16 << 10,
     RECORD_ALIGNMENT = 8,
+    PITCH_BYTES = sizeof(uint64_t),
 };
 
-/* Precedes the bytes of each put, which are padded to the alignment. */
+/* Precedes the bytes of a put, which are padded to the alignment. If there are more rows, their distance (8 bytes) lies
+ * between the record and the bytes, and the rows follow each other without gaps. */
 struct record {
     uint64_t offset;
     uint32_t region;
-    uint32_t nbytes;
+    uint16_t nbytes;    /* of a row */
+    uint16_t more_rows; /* after the first */
 };
 
 struct buffer {
     int pe;
     const struct shmemi_link *link; /* to that PE */
     size_t used;
+    size_t last; /* where the last record is */
     char bytes[];
 };
 
 struct shmemi_batch {
-    pthread_mutex_t lock;
     size_t capacity; /* of a buffer, at most BUFFER_BYTES */
     struct buffer *place[PLACES];
 };
@@ -55,19 +61,14 @@ static size_t capacity_for(size_t expected)
     return wanted < least ? least : wanted > most ? most : wanted;
 }
 
-static int open_batch(struct shmemi_context *context, size_t expected)
+struct shmemi_batch *shmemi_batch_open(size_t expected)
 {
-    if (context->batch || shmemi_job.n_nodes == 1)
-        return 0;
     struct shmemi_batch *batch = calloc(1, sizeof *batch);
-    if (!batch) {
+    if (batch)
+        batch->capacity = capacity_for(expected);
+    else
         shmemi_warn("out of memory for a batch: puts go one by one");
-        return 0;
-    }
-    pthread_mutex_init(&batch->lock, NULL);
-    batch->capacity = capacity_for(expected);
-    context->batch = batch;
-    return 0;
+    return batch;
 }
 
 static int send_buffer(struct shmemi_context *context, struct buffer *buffer)
@@ -78,40 +79,26 @@ static int send_buffer(struct shmemi_context *context, struct buffer *buffer)
     return used ? shmemi_staged_scatter(context, &view, buffer->bytes, used) : 0;
 }
 
-static int flush(struct shmemi_context *context)
+int shmemi_batch_send_all(struct shmemi_batch *batch, struct shmemi_context *context)
 {
-    struct shmemi_batch *batch = context->batch;
     int rc = 0;
-    if (!batch)
-        return 0;
-    pthread_mutex_lock(&batch->lock);
-    for (int i = 0; i < PLACES && !rc; i++)
+    for (int i = 0; batch && i < PLACES && !rc; i++)
         if (batch->place[i])
             rc = send_buffer(context, batch->place[i]);
-    pthread_mutex_unlock(&batch->lock);
     return rc;
 }
 
-static int close_batch(struct shmemi_context *context)
+void shmemi_batch_close(struct shmemi_batch *batch)
 {
-    struct shmemi_batch *batch = context->batch;
-    if (!batch)
-        return 0;
-    int rc = flush(context);
-    context->batch = NULL;
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; batch && i < PLACES; i++)
         free(batch->place[i]);
-    pthread_mutex_destroy(&batch->lock);
     free(batch);
-    return rc;
 }
-
-const struct shmemi_gathering shmemi_batch_gathering = {open_batch, flush, close_batch};
 
 /* The buffer of a PE, with room for a record; a full buffer, or another PE's in its place, is sent first. */
-static int find_room(struct shmemi_context *context, int pe, size_t needed, struct buffer **buffer_p)
+static int find_room(struct shmemi_batch *batch, struct shmemi_context *context, int pe, size_t needed,
+                     struct buffer **buffer_p)
 {
-    struct shmemi_batch *batch = context->batch;
     struct buffer **place = &batch->place[pe % PLACES], *buffer = *place;
     int rc = 0;
     if (!buffer) {
@@ -125,64 +112,165 @@ static int find_room(struct shmemi_context *context, int pe, size_t needed, stru
     return rc;
 }
 
-int shmemi_batch_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset, const void *source,
-                     size_t nbytes)
+/* Is this put the next row of the last record? Then *bytes_p is where its bytes go. */
+static bool add_row(const struct shmemi_batch *batch, struct buffer *buffer, uint32_t region, size_t offset,
+                    size_t nbytes, char **bytes_p)
 {
-    struct record record = {offset, view->region, (uint32_t)nbytes};
-    struct buffer *buffer;
-    pthread_mutex_lock(&context->batch->lock);
-    int rc = find_room(context, view->pe, sizeof record + padded(nbytes), &buffer);
-    if (!rc) {
-        memcpy(buffer->bytes + buffer->used, &record, sizeof record);
-        memcpy(buffer->bytes + buffer->used + sizeof record, source, nbytes);
-        buffer->used += sizeof record + padded(nbytes);
-        buffer->pe = view->pe;
-        buffer->link = view->link;
-        shmemi_pending_expect(&context->pending, SHMEMI_PENDING_STAGED);
+    struct record record;
+    uint64_t pitch;
+    char *at = buffer->bytes + buffer->last, *rows = at + sizeof record + PITCH_BYTES;
+    if (!buffer->used || buffer->used + PITCH_BYTES + padded(nbytes) > batch->capacity)
+        return false;
+    memcpy(&record, at, sizeof record);
+    memcpy(&pitch, at + sizeof record, sizeof pitch);
+    if (!record.more_rows)
+        pitch = offset - record.offset;
+    if (record.region != region || record.nbytes != nbytes || record.more_rows == UINT16_MAX || pitch < nbytes ||
+        pitch > SIZE_MAX / UINT16_MAX / 2 || offset != record.offset + (record.more_rows + (uint64_t)1) * pitch)
+        return false;
+    if (!record.more_rows++) {
+        memmove(rows, at + sizeof record, nbytes);
+        memcpy(at + sizeof record, &pitch, sizeof pitch);
     }
-    pthread_mutex_unlock(&context->batch->lock);
+    memcpy(at, &record, sizeof record);
+    *bytes_p = rows + record.more_rows * nbytes;
+    buffer->used = buffer->last + sizeof record + PITCH_BYTES + padded((record.more_rows + (size_t)1) * nbytes);
+    return true;
+}
+
+static char *add_record(struct buffer *buffer, const struct shmemi_view *view, size_t offset, size_t nbytes)
+{
+    const struct record record = {offset, view->region, (uint16_t)nbytes, 0};
+    char *at = buffer->bytes + buffer->used;
+    memcpy(at, &record, sizeof record);
+    buffer->last = buffer->used;
+    buffer->used += sizeof record + padded(nbytes);
+    buffer->pe = view->pe;
+    buffer->link = view->link;
+    return at + sizeof record;
+}
+
+int shmemi_batch_add(struct shmemi_batch *batch, struct shmemi_context *context, const struct shmemi_view *view,
+                     size_t offset, const void *source, size_t nbytes)
+{
+    struct buffer *buffer = batch->place[view->pe % PLACES];
+    char *bytes;
+    int rc = 0;
+    if (!buffer || buffer->pe != view->pe || !add_row(batch, buffer, view->region, offset, nbytes, &bytes)) {
+        rc = find_room(batch, context, view->pe, sizeof(struct record) + padded(nbytes), &buffer);
+        if (rc)
+            return rc;
+        bytes = add_record(buffer, view, offset, nbytes);
+    }
+    memcpy(bytes, source, nbytes);
     return rc;
 }
 
 /* ---- The owner's end --------------------------------------------------------------------------------------------- */
 
-/* The next record of a payload. False at its end, and at a record that is cut off. */
-static bool next_record(const char *payload, size_t size, size_t *position, struct record *record)
+/* A record as it lies in a payload. */
+struct entry {
+    struct record record;
+    uint64_t pitch;
+    size_t extent; /* from the first byte to the last */
+    const char *bytes;
+};
+
+/* The next record of a payload. False at its end, and at a record that is cut off or makes no sense. */
+static bool next_entry(const char *payload, size_t size, size_t *position, struct entry *entry)
 {
+    struct record *record = &entry->record;
+    size_t at = *position + sizeof *record;
     if (size - *position < sizeof *record)
         return false;
     memcpy(record, payload + *position, sizeof *record);
-    if (record->nbytes > SHMEMI_BATCHED_PUT_MAX || size - *position - sizeof *record < padded(record->nbytes))
+    entry->pitch = record->nbytes;
+    if (record->more_rows && size - at < PITCH_BYTES)
         return false;
-    *position += sizeof *record + padded(record->nbytes);
+    if (record->more_rows) {
+        memcpy(&entry->pitch, payload + at, sizeof entry->pitch);
+        at += PITCH_BYTES;
+    }
+    const size_t bytes = padded((record->more_rows + (size_t)1) * record->nbytes);
+    if (record->nbytes > SHMEMI_BATCHED_PUT_MAX || size - at < bytes || entry->pitch < record->nbytes ||
+        __builtin_mul_overflow(entry->pitch, (size_t)record->more_rows, &entry->extent) ||
+        __builtin_add_overflow(entry->extent, (size_t)record->nbytes, &entry->extent))
+        return false;
+    entry->bytes = payload + at;
+    *position = at + bytes;
     return true;
 }
 
 static int check(const char *payload, size_t size)
 {
-    struct record record;
+    struct entry entry;
     struct shmemi_place place;
     size_t position = 0;
-    while (next_record(payload, size, &position, &record)) {
-        if (shmemi_owner_resolver->resolve(record.region, record.offset, record.nbytes, &place))
+    while (next_entry(payload, size, &position, &entry)) {
+        if (shmemi_owner_resolver->resolve(entry.record.region, entry.record.offset, entry.extent, &place))
             return -EINVAL;
         shmemi_owner_resolver->release();
     }
     return position == size ? 0 : -EINVAL;
 }
 
-static int store(const struct record *record, const char *bytes)
+/* Start the list and wait for it. */
+static int finish(struct shmemi_list **list_p)
 {
-    struct shmemi_place place, source = shmemi_place_host(bytes);
-    struct shmemi_shape shape = shmemi_shape_linear(record->nbytes);
-    int rc = shmemi_owner_resolver->resolve(record->region, record->offset, record->nbytes, &place);
+    struct shmemi_list *list = *list_p;
+    if (!list)
+        return 0;
+    *list_p = NULL;
+    int rc = list->memory->lists->start(list);
+    while (!rc && (rc = list->memory->lists->test(list)) == -EAGAIN) {
+        rc = 0;
+        shmemi_yield();
+    }
+    list->memory->lists->give(list);
+    return rc;
+}
+
+/* A single row goes into a list where the kind has lists: a copy of its own would take as long as the whole list.
+ * -EAGAIN: there is no list. */
+static int store_by_list(struct shmemi_list **list_p, const struct shmemi_place *place, const struct entry *entry)
+{
+    const size_t nbytes = entry->record.nbytes;
+    int rc = 0;
+    if (*list_p && ((*list_p)->object != place->object || !shmemi_list_has_room(*list_p, nbytes)))
+        rc = finish(list_p);
+    if (!rc && !*list_p)
+        *list_p = place->memory->lists->take(place);
+    if (rc || !*list_p)
+        return rc ? rc : -EAGAIN;
+    shmemi_list_put(*list_p, place->address, entry->bytes, nbytes);
+    return 0;
+}
+
+static int store_rows(const struct shmemi_place *place, const struct entry *entry)
+{
+    const struct shmemi_place source = shmemi_place_host(entry->bytes);
+    const size_t nbytes = entry->record.nbytes;
+    const struct shmemi_shape shape = {.width = nbytes,
+                                       .rows = entry->record.more_rows + (size_t)1,
+                                       .dest_pitch = entry->pitch,
+                                       .source_pitch = nbytes};
+    return shmemi_memory_copy(place, &source, &shape);
+}
+
+static int store(const struct entry *entry, struct shmemi_list **list_p)
+{
+    const bool is_single = !entry->record.more_rows;
+    struct shmemi_place place;
+    int rc = shmemi_owner_resolver->resolve(entry->record.region, entry->record.offset, entry->extent, &place);
     if (rc)
         return rc;
     shmemi_access_for_peer_begin();
-    if (place.memory == &shmemi_memory_host)
-        shmemi_copy_bytes((void *)place.address, bytes, record->nbytes);
+    if (is_single && place.memory == &shmemi_memory_host)
+        shmemi_copy_bytes((void *)place.address, entry->bytes, entry->record.nbytes);
     else
-        rc = shmemi_memory_copy(&place, &source, &shape);
+        rc = is_single && place.memory->lists ? store_by_list(list_p, &place, entry) : -EAGAIN;
+    if (rc == -EAGAIN)
+        rc = store_rows(&place, entry);
     shmemi_access_for_peer_end();
     shmemi_owner_resolver->release();
     return rc;
@@ -190,16 +278,16 @@ static int store(const struct record *record, const char *bytes)
 
 int shmemi_batch_scatter(const struct shmemi_request *request, const void *payload)
 {
-    struct record record;
-    size_t position = 0, start = 0;
+    struct entry entry;
+    struct shmemi_list *list = NULL;
+    size_t position = 0;
     int rc = check(payload, request->width);
     if (rc) {
         shmemi_error("PE %u sent a batch of puts that leads outside of this PE's symmetric memory", request->origin);
         return rc;
     }
-    while (!rc && next_record(payload, request->width, &position, &record)) {
-        rc = store(&record, (const char *)payload + start + sizeof record);
-        start = position;
-    }
-    return rc;
+    while (!rc && next_entry(payload, request->width, &position, &entry))
+        rc = store(&entry, &list);
+    int rc_list = finish(&list);
+    return rc ? rc : rc_list;
 }

@@ -12,8 +12,8 @@
  */
 #include "base/copy_bytes.h"
 #include "base/log.h"
-#include "transport/staged/batch.h"
 #include "transport/driver.h"
+#include "transport/staged/gather.h"
 #include "transport/staged/layers.h"
 #include "bootstrap/job.h"
 #include "transport/staged/pieces.h"
@@ -327,13 +327,12 @@ int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_vi
 static int staged_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, size_t nbytes)
 {
-    if (shmemi_batch_takes(context, source, nbytes))
-        return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     return staged_put_strided(context, view, offset, source, &shape);
 }
 
-/* Start to copy a piece into a slot; whichever thread makes progress sends it. */
+/* Start to copy a piece into a slot. If that is done at once it is sent; otherwise whichever thread makes progress sends
+ * it. */
 static int load_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *source, const struct shmemi_shape *whole,
                           const struct shmemi_piece *piece)
@@ -345,27 +344,67 @@ static int load_and_leave(struct shmemi_context *context, const struct shmemi_vi
         return rc;
     struct shmemi_request request =
         shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
+    if (!event.handle)
+        return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
     shmemi_slot_leave_loading(slot, &event, view, &request);
+    shmemi_service_notice();
     return 0;
 }
 
 /* Returns when all pieces have slots and are being copied into them. */
+static int staged_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                  const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    if (source->memory == &shmemi_memory_host || shape->layer || fits_inline(shape))
+        return staged_put_strided(context, view, offset, source, shape);
+    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
+    size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
+    struct shmemi_piece piece;
+    int rc = 0;
+    while (!rc && shmemi_cut(&cutter, most, &piece))
+        rc = load_and_leave(context, view, offset, source, shape, &piece);
+    shmemi_staged_note_pending(context);
+    return rc;
+}
+
 static int staged_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (source->memory == &shmemi_memory_host || fits_inline(&shape))
-        return staged_put(context, view, offset, source, nbytes);
-    struct shmemi_cutter cutter = {.width = nbytes, .rows = 1};
-    size_t most = shmemi_piece_choose(view, source->memory, nbytes);
-    struct shmemi_piece piece;
-    int rc = 0;
-    while (!rc && shmemi_cut(&cutter, most, &piece))
-        rc = load_and_leave(context, view, offset, source, &shape, &piece);
-    shmemi_staged_note_pending(context);
-    shmemi_service_notice();
-    return rc;
+    return staged_put_strided_nbi(context, view, offset, source, &shape);
 }
+
+/* ---- Bursts of small transfers ----------------------------------------------------------------------------------- */
+
+static size_t most_of_run(void)
+{
+    enum { MOST_OF_RUN = 256 << 10 };
+    return shmemi_staging.chunk < MOST_OF_RUN ? shmemi_staging.chunk : MOST_OF_RUN;
+}
+
+static int collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *source, size_t nbytes)
+{
+    if (source->memory == &shmemi_memory_host)
+        return shmemi_gather_bytes(context, view, offset, (const void *)source->address, nbytes);
+    return shmemi_gather_run(context, view, offset, source, nbytes, true, most_of_run());
+}
+
+static int collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                       const struct shmemi_place *dest, size_t nbytes)
+{
+    return shmemi_gather_run(context, view, offset, dest, nbytes, false, most_of_run());
+}
+
+static int collect_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                              bool is_blocking)
+{
+    (void)context, (void)view, (void)offset, (void)source, (void)nbytes, (void)signal, (void)is_blocking;
+    return -ENOTSUP;
+}
+
+static const struct shmemi_collecting collecting = {collect_put, collect_get, collect_put_signal};
 
 /* ---- atomics, ordering ------------------------------------------------------------------------------------------- */
 
@@ -443,11 +482,12 @@ const struct shmemi_driver shmemi_driver_staged = {
     .put_nbi = staged_put_nbi,
     .get_nbi = shmemi_staged_get_nbi,
     .put_strided = staged_put_strided,
-    .put_strided_nbi = staged_put_strided,
+    .put_strided_nbi = staged_put_strided_nbi,
     .get_strided = shmemi_staged_get_strided,
     .get_strided_nbi = shmemi_staged_get_strided_nbi,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
+    .collecting = &collecting,
 };
 
 const struct shmemi_completion shmemi_completion_staged = {
@@ -455,5 +495,5 @@ const struct shmemi_completion shmemi_completion_staged = {
     .fence = staged_quiet,
     .quiet = staged_quiet,
     .poll = staged_poll,
-    .gathering = &shmemi_batch_gathering,
+    .gathering = &shmemi_gather_gathering,
 };

@@ -7,7 +7,7 @@
  * Many small rows travel packed, as requests to the owner.
  */
 #include "base/log.h"
-#include "transport/staged/batch.h"
+#include "transport/staged/gather.h"
 #include "bootstrap/job.h"
 #include "transport/staged/layers.h"
 #include "transport/prepared.h"
@@ -305,13 +305,21 @@ int shmemi_ucx_get_strided(struct shmemi_context *context, const struct shmemi_v
     return transfer(SHMEMI_UCX_GET, context, view, offset, dest, shape);
 }
 
+/* -EAGAIN: it leaves now. */
+static int gather_in_session(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes)
+{
+    if (!shmemi_gather_is_session(context) || source->memory != &shmemi_memory_host)
+        return -EAGAIN;
+    return shmemi_gather_bytes(context, view, offset, (const void *)source->address, nbytes);
+}
+
 int shmemi_ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
-    if (shmemi_batch_takes(context, source, nbytes))
-        return shmemi_batch_put(context, view, offset, (const void *)source->address, nbytes);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, &shape);
+    int rc = gather_in_session(context, view, offset, source, nbytes);
+    return rc == -EAGAIN ? transfer(SHMEMI_UCX_PUT, context, view, offset, source, &shape) : rc;
 }
 
 int shmemi_ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -340,9 +348,9 @@ static int start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context 
 int shmemi_ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *source, size_t nbytes)
 {
-    int rc = shmemi_batch_takes(context, source, nbytes)
-                 ? -ENOTSUP
-                 : start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
+    int rc = gather_in_session(context, view, offset, source, nbytes);
+    if (rc == -EAGAIN)
+        rc = start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
     return rc == -ENOTSUP ? shmemi_ucx_put(context, view, offset, source, nbytes) : rc;
 }
 

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What contexts hold back: how a burst is recognised, and when it leaves. batch.c has the batches.
+ */
+#include "transport/staged/gather.h"
+
+#include "base/likely.h"
+#include "base/log.h"
+#include "instrument/measure.h"
+#include "transport/service.h"
+#include "transport/staged/batch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+    RUN_BEGINS_AFTER = 3,   /* distances that were equal */
+    PITCH_MAX = 1 << 30,    /* bytes from one transfer of a run to the next */
+    BATCH_BEGINS_AFTER = 4, /* puts, ...                                                         */
+    BURST_GAP_NS = 20000,   /* ... each so soon after the one before, with no wait in between */
+    SWEEP_MS = 1,
+    IDLE_SWEEPS = 50, /* after so many sweeps in a row with nothing held back, sweeping stops */
+};
+
+/* Transfers alike, the last of them, and how many of those are held back. */
+struct run {
+    const struct shmemi_view *view;
+    struct shmemi_place mine; /* of the first that is held back */
+    size_t offset;
+    size_t nbytes;                 /* of each */
+    size_t rows;                   /* held back */
+    size_t peer_pitch, mine_pitch; /* from one to the next */
+    size_t last_offset;            /* of the last, held back or not */
+    uintptr_t last_address;
+    unsigned n_alike; /* so many followed each other at these distances */
+    bool is_put;
+};
+
+struct shmemi_gather {
+    struct shmemi_biased_lock lock; /* of everything here but the links */
+    struct run run;
+    struct shmemi_batch *batch; /* NULL: none yet */
+    bool is_burst;              /* of puts for the batch */
+    unsigned n_puts;
+    uint64_t last_put; /* time */
+    int failed;        /* first error of what left without the program, reported at the next flush */
+    struct shmemi_context *context;
+    /* In the list of those that hold something back, under its lock. */
+    bool is_waiting, was_seen;
+    struct shmemi_gather *next, **link;
+};
+
+/* ---- Contexts that hold something back --------------------------------------------------------------------------- */
+
+static _Atomic unsigned n_waiting;
+
+/* The lock is taken after a context's; a thread that holds it may only try a context's. */
+static struct {
+    pthread_mutex_t lock;
+    struct shmemi_gather *first;
+    atomic_bool is_watched; /* the service thread sweeps */
+    unsigned idle_sweeps;
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void watch(void)
+{
+    if (!atomic_load(&waiting.is_watched) && !atomic_exchange(&waiting.is_watched, true))
+        shmemi_service_notice();
+}
+
+static void begin_waiting(struct shmemi_gather *gather)
+{
+    if (gather->is_waiting)
+        return;
+    shmemi_pending_expect(&gather->context->pending, SHMEMI_PENDING_STAGED);
+    pthread_mutex_lock(&waiting.lock);
+    gather->is_waiting = true;
+    gather->was_seen = false;
+    gather->next = waiting.first;
+    gather->link = &waiting.first;
+    if (waiting.first)
+        waiting.first->link = &gather->next;
+    waiting.first = gather;
+    atomic_fetch_add(&n_waiting, 1);
+    pthread_mutex_unlock(&waiting.lock);
+    watch();
+}
+
+/* With the list's lock held. */
+static void unlink_waiting(struct shmemi_gather *gather)
+{
+    *gather->link = gather->next;
+    if (gather->next)
+        gather->next->link = gather->link;
+    gather->is_waiting = false;
+    atomic_fetch_sub(&n_waiting, 1);
+}
+
+static void end_waiting(struct shmemi_gather *gather)
+{
+    if (!gather->is_waiting)
+        return;
+    pthread_mutex_lock(&waiting.lock);
+    unlink_waiting(gather);
+    pthread_mutex_unlock(&waiting.lock);
+}
+
+/* ---- Leaving, with the context locked ---------------------------------------------------------------------------- */
+
+static struct shmemi_shape shape_of(const struct run *run)
+{
+    if (run->mine_pitch == run->nbytes && run->peer_pitch == run->nbytes)
+        return shmemi_shape_linear(run->nbytes * run->rows);
+    return (struct shmemi_shape){
+        .width = run->nbytes,
+        .rows = run->rows,
+        .dest_pitch = run->is_put ? run->peer_pitch : run->mine_pitch,
+        .source_pitch = run->is_put ? run->mine_pitch : run->peer_pitch,
+    };
+}
+
+static int send_run(struct shmemi_gather *gather)
+{
+    struct run *run = &gather->run;
+    const struct shmemi_driver *driver = run->view ? run->view->driver : NULL;
+    if (!run->rows)
+        return 0;
+    const struct shmemi_shape shape = shape_of(run);
+    run->rows = 0;
+    if (shape.rows > 1)
+        return (run->is_put ? driver->put_strided_nbi : driver->get_strided_nbi)(gather->context, run->view,
+                                                                                 run->offset, &run->mine, &shape);
+    return (run->is_put ? driver->put_nbi : driver->get_nbi)(gather->context, run->view, run->offset, &run->mine,
+                                                             shape.width);
+}
+
+/* Everything leaves, and what comes next is no part of these bursts. */
+static int send_all(struct shmemi_gather *gather)
+{
+    int rc = send_run(gather), rc_batch = shmemi_batch_send_all(gather->batch, gather->context);
+    gather->run.view = NULL;
+    gather->is_burst = false;
+    gather->n_puts = 0;
+    return rc ? rc : rc_batch;
+}
+
+static int flush(struct shmemi_context *context)
+{
+    struct shmemi_gather *gather = atomic_load_explicit(&context->gather, memory_order_acquire);
+    if (!gather)
+        return 0;
+    shmemi_biased_lock(&gather->lock);
+    end_waiting(gather);
+    int rc = send_all(gather), failed = gather->failed;
+    gather->failed = 0;
+    shmemi_biased_unlock(&gather->lock);
+    return rc ? rc : failed;
+}
+
+/* ---- Leaving without the program --------------------------------------------------------------------------------- */
+
+/* Take a context off the list and lock it, unless another thread is using it. NULL: there is none. */
+static struct shmemi_gather *take_waiting(bool old_ones)
+{
+    struct shmemi_gather *gather;
+    pthread_mutex_lock(&waiting.lock);
+    for (gather = waiting.first; gather; gather = gather->next) {
+        bool is_due = !old_ones || gather->was_seen;
+        gather->was_seen = true;
+        if (is_due && shmemi_biased_try_lock(&gather->lock))
+            break;
+    }
+    if (gather)
+        unlink_waiting(gather);
+    pthread_mutex_unlock(&waiting.lock);
+    return gather;
+}
+
+/* While one leaves, this thread may have to make progress, and so come here again for the others. */
+static void send_waiting(bool old_ones)
+{
+    struct shmemi_gather *gather;
+    while (atomic_load(&n_waiting) && (gather = take_waiting(old_ones))) {
+        int rc = send_all(gather);
+        if (rc && !gather->failed)
+            gather->failed = rc;
+        shmemi_biased_unlock(&gather->lock);
+    }
+}
+
+/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
+
+/* Several threads may need it at once. NULL: this context holds nothing back. */
+static __attribute__((noinline)) struct shmemi_gather *make_gather(struct shmemi_context *context)
+{
+    struct shmemi_gather *none = NULL, *gather = context->may_gather ? calloc(1, sizeof *gather) : NULL;
+    if (!gather)
+        return NULL;
+    gather->context = context;
+    if (atomic_compare_exchange_strong(&context->gather, &none, gather))
+        return gather;
+    free(gather);
+    return none;
+}
+
+static inline struct shmemi_gather *gather_of(struct shmemi_context *context)
+{
+    struct shmemi_gather *gather = atomic_load_explicit(&context->gather, memory_order_acquire);
+    return shmemi_likely(gather != NULL) ? gather : make_gather(context);
+}
+
+static int begin(struct shmemi_context *context, size_t expected)
+{
+    struct shmemi_gather *gather = gather_of(context);
+    if (!gather)
+        return 0;
+    shmemi_biased_lock(&gather->lock);
+    if (!gather->batch)
+        gather->batch = shmemi_batch_open(expected);
+    shmemi_biased_unlock(&gather->lock);
+    atomic_store_explicit(&context->in_session, true, memory_order_relaxed);
+    return 0;
+}
+
+static int end(struct shmemi_context *context)
+{
+    atomic_store_explicit(&context->in_session, false, memory_order_relaxed);
+    return flush(context);
+}
+
+static void close(struct shmemi_context *context)
+{
+    struct shmemi_gather *gather = atomic_exchange(&context->gather, NULL);
+    if (!gather)
+        return;
+    shmemi_biased_lock(&gather->lock); /* whoever was at work on it has left */
+    end_waiting(gather);
+    shmemi_biased_unlock(&gather->lock);
+    shmemi_batch_close(gather->batch);
+    free(gather);
+}
+
+const struct shmemi_gathering shmemi_gather_gathering = {begin, flush, end, close};
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
+
+static inline bool is_alike(const struct run *run, const struct shmemi_view *view, const struct shmemi_place *mine,
+                            size_t nbytes, bool is_put)
+{
+    return run->view == view && run->nbytes == nbytes && run->is_put == is_put && run->mine.object == mine->object &&
+           run->mine.memory == mine->memory;
+}
+
+/* A transfer that does not go on with the run: it may be the first or second of another. */
+static int begin_run(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *mine, size_t nbytes, bool is_put)
+{
+    struct run *run = &gather->run;
+    const size_t peer_pitch = offset - run->last_offset, mine_pitch = mine->address - run->last_address;
+    const bool is_second = is_alike(run, view, mine, nbytes, is_put) && peer_pitch >= nbytes && mine_pitch >= nbytes &&
+                           peer_pitch <= PITCH_MAX && mine_pitch <= PITCH_MAX;
+    int rc = send_run(gather);
+    *run = (struct run){.view = view, .mine = *mine, .nbytes = nbytes, .is_put = is_put};
+    if (is_second) {
+        run->peer_pitch = peer_pitch;
+        run->mine_pitch = mine_pitch;
+        run->n_alike = 1;
+    }
+    return rc;
+}
+
+/* Hold back a transfer that goes on with the run. */
+static int hold(struct shmemi_gather *gather, size_t offset, const struct shmemi_place *mine, size_t most)
+{
+    struct run *run = &gather->run;
+    if (!run->rows++) {
+        run->mine = *mine;
+        run->offset = offset;
+        begin_waiting(gather);
+    }
+    return run->rows * run->nbytes >= most ? send_run(gather) : 0;
+}
+
+static int add_to_run(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *mine, size_t nbytes, bool is_put, size_t most)
+{
+    struct run *run = &gather->run;
+    int rc = 0;
+    bool goes_on = run->n_alike && is_alike(run, view, mine, nbytes, is_put) &&
+                   offset - run->last_offset == run->peer_pitch && mine->address - run->last_address == run->mine_pitch;
+    if (goes_on)
+        run->n_alike++;
+    else
+        rc = begin_run(gather, view, offset, mine, nbytes, is_put);
+    run->last_offset = offset;
+    run->last_address = mine->address;
+    if (rc)
+        return rc;
+    return run->n_alike > RUN_BEGINS_AFTER ? hold(gather, offset, mine, most) : -EAGAIN;
+}
+
+int shmemi_gather_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *mine, size_t nbytes, bool is_put, size_t most)
+{
+    struct shmemi_gather *gather = nbytes <= SHMEMI_GATHERED_MAX ? gather_of(context) : NULL;
+    if (!gather)
+        return -EAGAIN;
+    shmemi_biased_lock(&gather->lock);
+    int rc = add_to_run(gather, view, offset, mine, nbytes, is_put, most);
+    shmemi_biased_unlock(&gather->lock);
+    return rc;
+}
+
+/* ---- Batches ----------------------------------------------------------------------------------------------------- */
+
+/* Is this put one of many that follow each other quickly? */
+static bool is_in_burst(struct shmemi_gather *gather)
+{
+    if (gather->is_burst || shmemi_gather_is_session(gather->context))
+        return true;
+    const uint64_t now = shmemi_clock();
+    if (now - gather->last_put > BURST_GAP_NS)
+        gather->n_puts = 0;
+    gather->last_put = now;
+    gather->is_burst = ++gather->n_puts > BATCH_BEGINS_AFTER;
+    return gather->is_burst;
+}
+
+static int add_to_batch(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset, const void *source,
+                        size_t nbytes)
+{
+    if (!is_in_burst(gather))
+        return -EAGAIN;
+    if (!gather->batch)
+        gather->batch = shmemi_batch_open(SIZE_MAX);
+    if (!gather->batch)
+        return -EAGAIN;
+    begin_waiting(gather);
+    return shmemi_batch_add(gather->batch, gather->context, view, offset, source, nbytes);
+}
+
+int shmemi_gather_bytes(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                        const void *source, size_t nbytes)
+{
+    struct shmemi_gather *gather = nbytes <= SHMEMI_BATCHED_PUT_MAX ? gather_of(context) : NULL;
+    if (!gather)
+        return -EAGAIN;
+    shmemi_biased_lock(&gather->lock);
+    int rc = add_to_batch(gather, view, offset, source, nbytes);
+    shmemi_biased_unlock(&gather->lock);
+    return rc;
+}
+
+/* ---- The worker -------------------------------------------------------------------------------------------------- */
+
+static void sweep(void)
+{
+    if (atomic_load(&n_waiting)) {
+        waiting.idle_sweeps = 0;
+        send_waiting(true);
+    } else if (++waiting.idle_sweeps == IDLE_SWEEPS) {
+        atomic_store(&waiting.is_watched, false);
+        if (atomic_load(&n_waiting)) /* a thread that has held something back just now may not have woken us */
+            atomic_store(&waiting.is_watched, true);
+        waiting.idle_sweeps = 0;
+    }
+}
+
+static int sleep_ms(void)
+{
+    return atomic_load(&waiting.is_watched) ? SWEEP_MS : -1;
+}
+
+static bool has_to_flush(enum shmemi_turn turn)
+{
+    return turn == SHMEMI_TURN_TO_FLUSH;
+}
+
+/* Returns 0: what has left is no reason for a waiting thread to try again sooner. */
+static unsigned advance(void)
+{
+    send_waiting(false);
+    return 0;
+}
+
+const struct shmemi_worker shmemi_worker_gather = {
+    .name = "bursts that are held back",
+    .work = &n_waiting,
+    .has_work = has_to_flush,
+    .advance = advance,
+    .sleep_ms = sleep_ms,
+    .sweep = sweep,
+};
