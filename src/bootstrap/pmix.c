@@ -395,11 +395,16 @@ static bool await_fence(int milliseconds)
 }
 
 /* The time is kept here and not by PMIX_TIMEOUT: servers observe that only until the last PE of their own node has come,
- * so a PE that is alone on its node would wait for ever for one of another. */
+ * so a PE that is alone on its node would wait for ever for one of another. The fence hands what has been published to
+ * all nodes: Slurm's server does not find it when it is fetched later from a PE of another node that has published more
+ * since, as MPI and publish_presence do. */
 static pmix_status_t enter_fence(void)
 {
+    static pmix_info_t collect; /* static: the library may look at it after the call */
+    bool yes = true;
     sem_init(&fence.over, 0, 0);
-    pmix_status_t status = PMIx_Fence_nb(NULL, 0, NULL, 0, on_fence, NULL);
+    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    pmix_status_t status = PMIx_Fence_nb(NULL, 0, &collect, 1, on_fence, NULL);
     if (status == PMIX_OPERATION_SUCCEEDED)
         return PMIX_SUCCESS;
     if (status != PMIX_SUCCESS)
