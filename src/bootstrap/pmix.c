@@ -461,9 +461,18 @@ static int pmix_get(int pe, const char *key, void *bytes, size_t *size_p)
     return rc;
 }
 
+/* Slurm does not say which PE has ended the job. oshrun asks for this line there, and takes it out of the output. */
+static void tell_oshrun(int status)
+{
+    const char *node = getenv("SLURMD_NODENAME");
+    if (getenv("MAPSHMEM_TELL_END"))
+        dprintf(STDERR_FILENO, "\001oshrun-abort %u %d %s\n", self.rank, status, node ? node : "");
+}
+
 static void pmix_abort(int status)
 {
     fflush(NULL);
+    tell_oshrun(status);
     PMIx_Abort(status, "", NULL, 0);
     sleep(10); /* the launcher ends this process */
     _exit(status);

@@ -14,7 +14,9 @@ watch_launcher() {
         export OPAL_OUTPUT_STDERR_FD=3
         extra=(--mca state_base_verbose 1 -x OPAL_OUTPUT_STDERR_FD=2 -x OMPI_MCA_state_base_verbose=0)
         [ $verbose = yes ] || extra+=(--mca rmaps_base_verbose 5 -x OMPI_MCA_rmaps_base_verbose=0)
-    elif [ "$kind" != slurm ]; then
+    elif [ "$kind" = slurm ]; then
+        export MAPSHMEM_TELL_END=1
+    else
         export PMIX_OUTPUT_STDERR_FD=3
         extra=(--prtemca state_base_verbose 1)
     fi
@@ -25,6 +27,8 @@ watch_launcher() {
 # did not tell it.
 failed_pe='' failed_how='' failed_node='' failed_status='' lost_node='' told=no
 hung=no    # the launcher had to be ended
+ending=no  # srun has begun to end the job
+left_pe='' # that has left PMIx without a word, as Slurm's server says
 ended=()   # by PE: it has ended, and not because the launcher ended it
 node_of=() # by PE
 notes=()
@@ -101,19 +105,45 @@ read_box() {
     elif [[ $text =~ 'unable to launch the specified application'.*'Executable: '([^ ]+).*'Node: '([^ ]+) ]]; then
         failed_node=${BASH_REMATCH[2]} failed_how=missing failed_pe=${BASH_REMATCH[1]}
     else
-        [ $verbose = yes ] || printf '%s\n%s%s\n' "$dashes" "$1" "$dashes" >&2
+        [ $verbose$quiet != nono ] || printf '%s\n%s%s\n' "$dashes" "$1" "$dashes" >&2
         told=yes
     fi
 }
 
-# read_slurm LINE: a message of srun
+# signal_of TEXT: prints the number of the signal that srun describes so
+signal_of() {
+    local n text=${1%% (core dumped)}
+    [[ $text != 'Out Of Memory'* ]] || text=Killed
+    for n in {1..15}; do [[ $(signal_text "$n") != "$text"* ]] || { echo "$n"; return; }; done
+}
+
+# read_slurm LINE: a message of srun. It tells of each PE that ends with an error; after it has begun to end the job, those
+# that are killed are its own doing. A PE that calls shmem_global_exit is in none of its messages: that PE's own line is
+# read by divert, which the library writes where MAPSHMEM_TELL_END is set.
 read_slurm() {
-    [[ $1 =~ ^'srun: error: '([^ :]+)': task '([0-9]+)': '(.*)$ ]] || return
-    node_of[BASH_REMATCH[2]]=${BASH_REMATCH[1]}
-    case ${BASH_REMATCH[3]} in
-        'Exited with exit code'*) fail "${BASH_REMATCH[2]}" exit ;;
-        *) fail "${BASH_REMATCH[2]}" signal ;;
-    esac
+    local how node pe task='^srun: error: ([^ :]+): tasks? ([0-9]+)[-,0-9]*: (.*)$'
+    [[ $1 =~ 'Job step aborted'|'STEP '.*' CANCELLED'|': Terminating ' ]] && ending=yes
+    [[ $1 =~ 'Error handler invoked: '.*':'([0-9]+)']' ]] && left_pe=${left_pe:-${BASH_REMATCH[1]}}
+    [[ $1 =~ $task ]] || return
+    node=${BASH_REMATCH[1]} pe=${BASH_REMATCH[2]} how=${BASH_REMATCH[3]}
+    [[ $node == *[[,]* ]] || node_of[pe]=$node
+    [ -z "$failed_how" ] || return
+    if [[ $how =~ ^'Exited with exit code '([0-9]+) ]]; then
+        failed_status=${BASH_REMATCH[1]}
+        fail "$pe" exit
+    elif [[ $ending == no || ! $how =~ ^(Killed|Terminated) ]]; then
+        failed_status=$(signal_of "$how")
+        [ -z "$failed_status" ] || failed_status=$((128 + failed_status))
+        fail "$pe" signal
+    fi
+}
+
+# read_abort PE STATUS NODE: the line of a PE that has ended the job
+read_abort() {
+    node_of[$1]=$3
+    [ -z "$failed_how" ] || return
+    failed_status=$2
+    fail "$1" abort
 }
 
 # pes_of NODE: prints the PEs that run there, as far as the launcher has told
@@ -147,30 +177,33 @@ report_no_pe() {
     local signal=$(($1 % 128))
     [ $told = no ] || return
     if [ "$1" -gt 128 ] && kill -l $signal >/dev/null 2>&1; then
-        echo "$ME: ${launcher##*/} was killed by signal $signal ($(signal_text $signal)); the job was ended" >&2
+        say "${launcher##*/} was killed by signal $signal ($(signal_text $signal)); the job was ended"
     else
-        printf '%s\n' "${notes[@]}" "$ME: ${launcher##*/} failed with status $1" >&2
+        [ $quiet = yes ] || [ ${#notes[@]} = 0 ] || printf '%s\n' "${notes[@]}" >&2
+        say "${launcher##*/} failed with status $1"
     fi
 }
 
 # report STATUS: print the one line about a job that has ended; the result is the exit status of oshrun.
 report() {
-    local status=$1 who="PE $failed_pe" node=$failed_node
+    local status=$1 who node=$failed_node
     [ "$status" -ne 0 ] || return 0
     if [ -n "$lost_node" ]; then # the PEs that have failed before missed those of that node
-        echo "$ME: lost the connection to $lost_node$(pes_of "$lost_node"); the job was ended" >&2
+        say "lost the connection to $lost_node$(pes_of "$lost_node"); the job was ended"
         return 1
     fi
+    if [ -z "$failed_how" ] && [ -n "$left_pe" ]; then failed_pe=$left_pe failed_how=unfinished failed_status=1; fi
+    who="PE $failed_pe"
     case $failed_how in
         '') report_no_pe "$status"; return "$status" ;;
-        missing) echo "$ME: $node has no program '$failed_pe'; the job was ended" >&2; return 127 ;;
+        missing) say "$node has no program '$failed_pe'; the job was ended"; return 127 ;;
     esac
     [ $hung = yes ] || failed_status=${failed_status:-$status}
     status=${failed_status:-$([ "$failed_how" = signal ] && echo 137 || echo 1)}
     node=${node_of[failed_pe]:-}
-    [ -z "$node" ] && local_job && node=$(hostname)
+    [ -z "$node" ] && [ "$kind" != slurm ] && local_job && node=$(hostname)
     [ -n "$node" ] && who+=" on $node"
-    echo "$ME: $who $(failure_text "$status")$(what_became_of_job)" >&2
+    say "$who $(failure_text "$status")$(what_became_of_job)"
     return "$status"
 }
 
@@ -180,11 +213,11 @@ watch() {
     local line box='' dashes='' status signal
     trap '' INT TERM HUP QUIT USR1 USR2
     while IFS= read -r line; do
-        [[ $verbose == no || $line == oshrun-* || $line == *'] ACTIVATE '* ]] || printf '%s\n' "$line" >&2
+        [[ $verbose == no || $line == oshrun-* || $line == $'\001'* || $line == *'] ACTIVATE '* ]] || printf '%s\n' "$line" >&2
         if [[ $line == oshrun-exit* ]]; then
             read -r _ status signal <<<"$line"
             if [ -n "$signal" ]; then
-                [ $hung = no ] || echo "$ME: ${launcher##*/} hung and was ended" >&2
+                [ $hung = no ] || say "${launcher##*/} hung and was ended"
                 return "$status"
             fi
             report "$status"
@@ -195,7 +228,9 @@ watch() {
             if [ -n "$dashes" ]; then read_box "$box"; box='' dashes=''; else dashes=$line; fi
         elif [ -n "$dashes" ]; then
             box+=$line$'\n'
-        elif [[ $line == srun:* ]]; then
+        elif [[ $line =~ ^$'\001oshrun-abort '([0-9]+)' '([0-9]+)' '(.*)$ ]]; then
+            read_abort "${BASH_REMATCH[@]:1}"
+        elif [[ $kind == slurm ]]; then
             read_slurm "$line"
         else
             read_state "$line"
@@ -208,7 +243,8 @@ watch() {
 divert() {
     local LC_ALL=C char rest line end rc held='' box=no fresh=yes mark=$'\001oshrun-end'
     local ours='^(prterun|mpirun|mpiexec|orterun) (noticed|detected|has exited|was unable)'
-    local slurm='^(srun: error: .* task|srun: (Job step aborted|Terminating|launch/slurm)|slurmstepd: error: \*\*\*)'
+    local slurm='^([0-9]+: )?(srun: error: .* task|srun: (Job step aborted|Terminating|Force Terminated|forcing job|'
+    slurm+='launch/slurm|job [0-9]+ (queued|has been))|slurmstepd[^ ]*: error: (\*\*\*| *mpi/pmix)|'$'\001''oshrun-abort )'
     trap '' INT TERM HUP QUIT USR1 USR2
     while :; do
         IFS= read -r -n 1 ${held:+-t 0.2} char
@@ -230,6 +266,7 @@ divert() {
         elif [[ $fresh == yes && $end && $line =~ ^-{60,}$ ]]; then
             held=$line
         elif [[ $fresh == yes && $end && $line =~ $slurm ]]; then
+            [[ ! $line =~ ^[0-9]+:\ ($'\001'.*)$ ]] || line=${BASH_REMATCH[1]} # the label of srun --label
             printf '%s\n' "$line" >&3
         else
             printf '%s%s' "$line" "$end" >&2

@@ -24,6 +24,7 @@ launcher_kind() {
 find_launcher() {
     local name refused='' hydra='' asked=$launcher
     local -a names=(mpirun mpirun.openmpi orterun prterun srun mpiexec mpiexec.hydra)
+    [ -z "${SLURM_JOB_ID:-}" ] || names=(srun "${names[@]}") # in an allocation, Slurm's own
     kind=''
     if [ "$launcher" = none ]; then
         kind=none
@@ -162,24 +163,36 @@ no_delay() {
     echo "$option odls_base_sigkill_timeout 0"
 }
 
-# openmpi_command: mpirun of Open MPI 4 and 5, prterun
+# placement: adds how PEs are placed, for mpirun of Open MPI 4 and 5 and prterun. All may put more PEs on a host than it
+# has cores.
+placement() {
+    local by=$map_by
+    [ -z "$per_node" ] || by=ppr:$per_node:node
+    if given '*oversubscribe*' '*OVERSUBSCRIBE*'; then
+        [ -z "$by" ] || command+=(--map-by "$by")
+    elif [ "$kind" = ompi4 ]; then
+        command+=(--oversubscribe ${by:+--map-by "$by"})
+    elif ! given '-map-by' '--map-by*'; then
+        command+=(--map-by "${by/#socket/package}:OVERSUBSCRIBE")
+    fi
+}
+
+# openmpi_command: mpirun of Open MPI 4 and 5, prterun. prterun finds its parts on other hosts only when it is told.
 openmpi_command() {
     local word to
     command=("$(launcher_path)")
+    [[ $kind != prrte || ${command[0]} != /*/bin/* ]] || given '--prefix' || command+=(--prefix "${command[0]%/bin/*}")
     [ "$(id -u)" = 0 ] && command+=(--allow-run-as-root)
     [ -n "${npes:-}" ] && command+=(-np "$npes")
     [ -n "$hosts" ] && command+=(--host "$hosts")
-    if given '*oversubscribe*' '*OVERSUBSCRIBE*'; then
-        :
-    elif [ "$kind" = ompi4 ]; then
-        command+=(--oversubscribe)
-    elif ! given '-map-by' '--map-by*'; then
-        command+=(--map-by :OVERSUBSCRIBE)
-    fi
+    placement
     if ! given '-bind-to*' '--bind-to*' '-cpu-*' '--cpu-*' '-rf' '--rankfile'; then
         to=$(binding)
+        [ "$kind" = ompi4 ] || to=${to/#socket/package}
         [ -z "$to" ] || command+=(--bind-to "$to")
     fi
+    [ $tag = no ] || if [ "$kind" = ompi4 ]; then command+=(--tag-output); else command+=(--output tag); fi
+    [ -z "$wdir" ] || command+=(--wdir "$wdir")
     # shellcheck disable=SC2207
     local_job || command+=($(keepalive) $(no_delay))
     for word in "${forwarded[@]}"; do
@@ -189,14 +202,61 @@ openmpi_command() {
     done
 }
 
+# slurm_places: prints the host of each PE, in order. More PEs than the hosts have go round again.
+slurm_places() {
+    local word i places=()
+    local -a words
+    IFS=, read -r -a words <<<"$hosts"
+    if [ "$map_by" = node ]; then
+        places=("${words[@]%:*}")
+    else
+        for word in "${words[@]}"; do
+            for ((i = 0; i < ${word##*:}; i++)); do places+=("${word%:*}"); done
+        done
+    fi
+    for ((i = 0; i < npes; i++)); do echo "${places[i % ${#places[@]}]}"; done | paste -sd,
+}
+
+# slurm_distribution: sets distribution, srun's word for --map-by
+slurm_distribution() {
+    case $map_by in
+        '') distribution='' ;;
+        slot | core) distribution=block ;;
+        node) distribution=cyclic ;;
+        socket) distribution=block:cyclic ;;
+        *) die 2 "srun cannot place PEs by $map_by: --map-by takes slot, core, socket or node there" ;;
+    esac
+}
+
 slurm_command() {
+    local distribution to=${bind%s}
+    slurm_distribution
     command=(srun --mpi=pmix --kill-on-bad-exit=1)
     [ "$launcher" = srun ] || command[0]=$(launcher_path)
+    [ -z "${SLURM_STEP_ID:-}" ] || given '--overlap' || command+=(--overlap) # inside a step, which has all processors
     [ -n "${npes:-}" ] && command+=(--ntasks "$npes")
-    # shellcheck disable=SC2001
-    [ -n "$hosts" ] && command+=(--nodelist "$(sed 's/:[0-9]*//g' <<<"$hosts")" --ntasks-per-node "$(pes_per_host)")
-    [ -n "$bind" ] && command+=("--cpu-bind=${bind/%core/cores}")
+    if [ -n "$hosts" ]; then
+        command+=(--nodelist "$(slurm_places)" --distribution arbitrary)
+    elif [ -n "$distribution" ]; then
+        command+=(--distribution "$distribution")
+    fi
+    [ -z "$per_node" ] || command+=(--ntasks-per-node "$per_node")
+    to=${to/#numa/ldom} to=${to/#hwthread/thread}
+    [ -z "$to" ] || command+=("--cpu-bind=$([ "$to" = none ] && echo none || echo "${to}s")")
+    [ $tag = no ] || command+=(--label)
+    [ -z "$wdir" ] || command+=(--chdir "$wdir")
     given '--overcommit' '-O' || command+=(--overcommit) # srun forwards the environment itself
+}
+
+# hydra_placement: adds how PEs are placed. Hydra maps by parts of a host only what it binds.
+hydra_placement() {
+    case $map_by in
+        '' | slot) [ -z "$per_node" ] || command+=(-ppn "$per_node") ;;
+        node) command+=(-ppn 1) ;;
+        *)
+            [ "$bind" != none ] || die 2 "mpiexec of MPICH places PEs by $map_by only if it binds them: omit --bind none"
+            command+=(-map-by "$map_by") ;;
+    esac
 }
 
 # hydra_command: mpiexec of MPICH, which forwards the environment itself
@@ -207,9 +267,13 @@ hydra_command() {
     [ -n "$hosts" ] && command+=(-hosts "$hosts")
     if ! given '-bind-to*' '--bind-to*' '-map-by*' '--map-by*'; then
         to=$(binding)
+        [[ ! $map_by =~ ^(core|hwthread|numa|socket)$ ]] || [ -n "$bind" ] || to=$map_by
         [ -z "$to" ] || command+=(-bind-to "${to%:*}")
         tell_binding "${to%:*}"
+        hydra_placement
     fi
+    [ $tag = no ] || command+=(-prepend-rank)
+    [ -z "$wdir" ] || command+=(-wdir "$wdir")
 }
 
 # tell_binding TYPE: Hydra does not tell a PE that it has bound it. The PE must not take what a program such as taskset
@@ -226,6 +290,8 @@ tell_binding() {
 direct_command() {
     [ "${npes:-1}" = 1 ] || die 2 "$npes PEs need a launcher: omit --launcher=none"
     [ ${#launcher_args[@]} -eq 0 ] || die 2 "there is no launcher to take the options after '--'"
+    [ "$hosts$map_by$tag" = no ] || die 2 "hosts, --map-by and --tag-output need a launcher"
+    [ -z "$wdir" ] || cd -- "$wdir" || exit 2
     command=()
 }
 

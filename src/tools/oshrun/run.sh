@@ -3,7 +3,7 @@
 #
 # Part of oshrun: runs the command, passes signals on to it, and ends with the status of the job.
 
-job='' reader='' keeper='' signaled=no interrupted=''
+job='' reader='' keeper='' signaled=no interrupted='' timed_out=no
 
 # shellcheck disable=SC2317 # called by trap
 on_signal() {
@@ -11,7 +11,8 @@ on_signal() {
     [[ $1 == USR? ]] || interrupted=$1
     # without a launcher the program has had the terminal's SIGINT already
     [[ $1 == INT && $kind == none ]] && in_foreground && return
-    kill -s "$1" "$job" 2>/dev/null
+    # srun ends a job at the second SIGINT only
+    if [[ $kind == slurm && $1 == INT ]]; then kill -s TERM "$job"; else kill -s "$1" "$job"; fi 2>/dev/null
     [ -z "$interrupted" ] || order end
 }
 
@@ -19,6 +20,29 @@ on_signal() {
 on_failure() {
     signaled=yes
     order end
+}
+
+# shellcheck disable=SC2317 # called by trap; the timer sends this signal
+on_timeout() {
+    signaled=yes
+    if [ $timed_out = yes ]; then kill -s KILL "$job"; else kill -s TERM "$job"; fi 2>/dev/null
+    timed_out=yes
+    order end
+}
+
+# start_timer: of --timeout. It ends with descriptor 6, which only this script has. A program without a launcher may ignore
+# the first signal.
+start_timer() {
+    [ -z "$time_limit" ] || exec 6> >(
+        exec 3>&- 4>&- 5>&-
+        trap '' INT TERM HUP QUIT USR1 USR2 ALRM
+        read -r -t "$time_limit"
+        [ $? -gt 128 ] || exit
+        kill -s XCPU $$
+        [ "$kind" = none ] || exit
+        read -r -t 3
+        [ $? -le 128 ] || kill -s XCPU $$
+    )
 }
 
 # in_foreground: whether stdin is the terminal and this is its foreground job
@@ -54,6 +78,7 @@ start() {
     "${guards[@]}" "${command[@]}" <&0 5>&- &
     job=$!
     order "$job"
+    start_timer
 }
 
 # start_keeper: after the other helpers of this script, which so do not hold descriptor 5
@@ -79,7 +104,7 @@ run_direct() {
     wait_for_job
     failed_pe=0 failed_how=exit
     [ "$status" -gt 128 ] && kill -l "$status" >/dev/null 2>&1 && failed_how=signal
-    [ -n "$interrupted" ] || report "$status"
+    [ -n "$interrupted" ] || [ $timed_out = yes ] || report "$status"
 }
 
 # run_watched: print one line in place of the launcher's messages
@@ -89,7 +114,8 @@ run_watched() {
     exec 3> >(watch)
     watcher=$!
     exec 4>&2
-    [ "$kind" = ompi4 ] || [ $verbose = yes ] || { exec 4> >(divert); diverter=$!; }
+    # srun says everything there; with --verbose, watch shows it again
+    [ "$kind" = ompi4 ] || { [ $verbose = yes ] && [ "$kind" != slurm ]; } || { exec 4> >(divert); diverter=$!; }
     start_keeper
     start 2>&4 4>&-
     wait_for_job
@@ -99,7 +125,9 @@ run_watched() {
         exec 4>&-
         wait "$diverter"
     fi
+    [ $timed_out = no ] || interrupted=XCPU # nobody has failed
     echo "oshrun-exit $status $interrupted" >&3
+    [ $timed_out = no ] || interrupted=''
     exec 3>&-
     wait "$watcher"
     status=$?
@@ -112,6 +140,7 @@ run() {
         trap "on_signal $sig" $sig
     done
     trap on_failure ALRM
+    trap on_timeout XCPU
     guard
     [ $verbose = no ] || print_command >&2
     if [ "$kind" = none ]; then
@@ -125,13 +154,17 @@ run() {
         run_watched
     fi
     [ -n "$reader" ] && kill "$reader" 2>/dev/null
+    [ $timed_out = no ] || { say "the job was ended after $time_limit s (--timeout)"; status=124; }
     [ -n "$interrupted" ] && status=$((128 + $(kill -l "$interrupted")))
     exit "$status"
 }
 
 parse_options "$@"
 split_program
+read_map_by
 check_options
+read_hostfile
+count_hosts
 find_program
 find_launcher
 forward_environment
