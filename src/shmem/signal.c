@@ -32,8 +32,6 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
     if (!collecting)
         return false;
     word.view = shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word.offset);
-    if (word.view->driver != view->driver)
-        return false;
     word.amo = update_of(routine, signal);
     struct shmemi_place place = shmemi_local_place(routine, source, nbytes);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);

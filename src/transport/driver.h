@@ -107,8 +107,8 @@ struct shmemi_collecting {
     int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
                size_t nbytes);
 
-    /* A put, blocking or not, and the update of a word of the same PE and driver that takes effect after it.
-     * -ENOTSUP: refused. */
+    /* A put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: refused,
+     * for one because the word is served by a driver that this one cannot order. */
     int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
                       const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
                       bool is_blocking);

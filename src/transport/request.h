@@ -43,7 +43,8 @@ enum shmemi_request_type {
     SHMEMI_REQUEST_PUT = 1,
     SHMEMI_REQUEST_GET,
     SHMEMI_REQUEST_AMO,
-    SHMEMI_REQUEST_SCATTER, /* small puts in one payload (batch.h); region and offset mean nothing */
+    SHMEMI_REQUEST_SCATTER,    /* small puts in one payload (batch.h); region and offset mean nothing */
+    SHMEMI_REQUEST_PUT_SIGNAL, /* a put; when its data are in place, the owner updates a word of 8 bytes (u.signal) */
 };
 
 struct shmemi_request {
@@ -65,6 +66,11 @@ struct shmemi_request {
             uint64_t operand, compare;
         } amo;
         struct {
+            uint64_t offset, value;
+            uint32_t region;
+            uint32_t op; /* SHMEMI_AMO_SET or SHMEMI_AMO_ADD */
+        } signal;
+        struct {
             uint32_t is_eager; /* a wish: an answer that is not announced first, since there is room for it */
         } get;
     } u;
@@ -73,7 +79,7 @@ struct shmemi_request {
 /* A request that brings data, and whose answer brings none. */
 static inline bool shmemi_request_is_put(enum shmemi_request_type type)
 {
-    return type == SHMEMI_REQUEST_PUT || type == SHMEMI_REQUEST_SCATTER;
+    return type == SHMEMI_REQUEST_PUT || type == SHMEMI_REQUEST_SCATTER || type == SHMEMI_REQUEST_PUT_SIGNAL;
 }
 
 /* State of a staging slot. The origin claims it (FREE -> BUSY) and frees it after DONE or FAILED; the owner's answer
@@ -126,7 +132,10 @@ int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_vi
 /* A way to carry requests to a PE. send returns when the request is on its way; the slot's memory must not change until
  * the slot is settled. send blocks, making progress, while the link is full. */
 struct shmemi_link {
-    bool in_node; /* between PEs of a node: payloads stay where they are */
+    bool in_node; /* between PEs of a node: payloads stay where they are, and requests arrive in the order of sending */
+    /* Does the owner's CPU carry out additions to this word, which lies in host memory, for all PEs that this one knows of,
+     * so that one by a request is atomic with them? */
+    bool (*owner_adds)(const struct shmemi_view *word);
     int (*send)(int pe, const struct shmemi_request *request);
 };
 extern const struct shmemi_link shmemi_link_ring; /* same node */

@@ -14,6 +14,7 @@
 #include "network.h"
 #include "records.h"
 #include "request_rows.h"
+#include "request_words.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -123,8 +124,10 @@ static void allow_records(const char *payload, size_t size, bool is_private)
 
 static void allow_request(const struct shmemi_request *request, const char *payload, size_t size, bool is_private)
 {
-    if (request->type == SHMEMI_REQUEST_PUT || request->type == SHMEMI_REQUEST_AMO)
+    if (request->type != SHMEMI_REQUEST_GET && request->type != SHMEMI_REQUEST_SCATTER)
         allow_rows(request);
+    if (request->type == SHMEMI_REQUEST_PUT_SIGNAL)
+        allow(request->u.signal.region, request->u.signal.offset, sizeof request->u.signal.value);
     if (request->type == SHMEMI_REQUEST_SCATTER)
         allow_records(payload, size, is_private);
 }
@@ -231,18 +234,6 @@ static uint64_t choose_offset(struct fuzz_input *input)
     return kind < 160 ? fuzz_below(input, 4200) : kind < 224 ? fuzz_byte(input) * (uint64_t)8 : fuzz_number(input);
 }
 
-static void make_amo(struct fuzz_input *input, struct shmemi_request *request)
-{
-    request->u.amo.op = (uint32_t)fuzz_below(input, 14);
-    request->u.amo.size = fuzz_byte(input) & 1 ? 8 : 4;
-    if (fuzz_byte(input) >= 240)
-        request->u.amo.size = (uint32_t)fuzz_number(input);
-    request->u.amo.operand = fuzz_word(input);
-    request->u.amo.compare = fuzz_number(input);
-    uint8_t odd = fuzz_byte(input);
-    request->width = odd >= 248 ? fuzz_number(input) : odd >= 208 ? 12 - request->u.amo.size : request->u.amo.size;
-}
-
 /* Mostly a request that could be one, with an oddity here and there. */
 static struct shmemi_request make_request(struct fuzz_input *input, uint32_t origin)
 {
@@ -268,7 +259,9 @@ static struct shmemi_request make_request(struct fuzz_input *input, uint32_t ori
     if (request.slot >= SHMEMI_SLOT_NONE && request.type == SHMEMI_REQUEST_PUT)
         request.inline_size = (uint8_t)(request.width = fuzz_below(input, SHMEMI_INLINE_MAX + 1));
     if (request.type == SHMEMI_REQUEST_AMO)
-        make_amo(input, &request);
+        request_make_amo(input, &request);
+    if (request.type == SHMEMI_REQUEST_PUT && request.slot < SLOTS && request.u.data[0] % 4 == 3)
+        request_make_signal(&request, REGIONS);
     uint8_t odd = fuzz_byte(input);
     if (odd >= 240) /* any bytes of it may be anything */
         for (int n = odd - 240; n >= 0; n--)

@@ -81,7 +81,7 @@ static void check_identity(void)
     CAUGHT(good_put, origin, PES);
     CAUGHT(good_put, origin, UINT32_MAX);
     CAUGHT(good_put, type, 0);
-    CAUGHT(good_put, type, SHMEMI_REQUEST_SCATTER + 1);
+    CAUGHT(good_put, type, SHMEMI_REQUEST_PUT_SIGNAL + 1);
     CAUGHT(good_put, type, UINT8_MAX);
 }
 
@@ -97,6 +97,17 @@ static void check_extent(void)
     CAUGHT(good_rows, width, (uint64_t)1 << 58); /* times 64 is 0 */
     CAUGHT(good_rows, pitch, (uint64_t)1 << 60);
     CAUGHT(good_rows, pitch, UINT64_MAX);
+}
+
+/* A signal travels in the place of inline data. */
+static void check_signal(void)
+{
+    struct shmemi_request request = good_put();
+    request.type = SHMEMI_REQUEST_PUT_SIGNAL;
+    PASSES(request);
+    request = good_inline();
+    request.type = SHMEMI_REQUEST_PUT_SIGNAL;
+    CHECK(shmemi_request_check(&request) == -EINVAL);
 }
 
 static void check_layers(void)
@@ -149,6 +160,7 @@ int main(void)
     check_good();
     check_identity();
     check_extent();
+    check_signal();
     check_layers();
     check_slot();
     check_amo();

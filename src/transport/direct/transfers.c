@@ -348,7 +348,7 @@ static int collect_put_signal(struct shmemi_context *context, const struct shmem
                               bool is_blocking)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(signal->view, signal->offset);
-    if (!signal->view->by_agent)
+    if (!signal->view->by_agent || signal->view->driver != view->driver)
         return -ENOTSUP;
     int rc = put_signal(context, &dest, source, nbytes, &word, &signal->amo);
     if (rc || !is_blocking)

@@ -66,12 +66,18 @@ static bool has_good_layers(const struct shmemi_request *request)
     return request->layer > 1 && request->rows > request->layer && request->rows % request->layer == 0;
 }
 
+static bool may_lack_slot(const struct shmemi_request *request, uint64_t payload)
+{
+    const bool is_inline = payload <= SHMEMI_INLINE_MAX && request->inline_size == payload;
+    return request->type == SHMEMI_REQUEST_AMO || (request->type == SHMEMI_REQUEST_PUT && is_inline);
+}
+
 int shmemi_request_check(const struct shmemi_request *request)
 {
     uint64_t payload, end;
     if (!shmemi_key_equals(&request->job_key, &shmemi_job.key) || request->origin >= (uint32_t)shmemi_job.n_pes)
         return -EINVAL;
-    if (request->type < SHMEMI_REQUEST_PUT || request->type > SHMEMI_REQUEST_SCATTER)
+    if (request->type < SHMEMI_REQUEST_PUT || request->type > SHMEMI_REQUEST_PUT_SIGNAL)
         return -EINVAL;
     if (request->rows == 0 || (request->rows > 1 && request->pitch < request->width) || !has_good_layers(request))
         return -EINVAL;
@@ -82,11 +88,7 @@ int shmemi_request_check(const struct shmemi_request *request)
     if (request->type == SHMEMI_REQUEST_SCATTER && request->rows != 1)
         return -EINVAL;
     if (shmemi_is_slotless(request->slot))
-        return request->type == SHMEMI_REQUEST_GET || request->type == SHMEMI_REQUEST_SCATTER ||
-                       (request->type == SHMEMI_REQUEST_PUT &&
-                        (payload > SHMEMI_INLINE_MAX || request->inline_size != payload))
-                   ? -EINVAL
-                   : 0;
+        return may_lack_slot(request, payload) ? 0 : -EINVAL;
     return request->slot < shmemi_staging.slots ? 0 : -EINVAL;
 }
 
@@ -95,6 +97,7 @@ static const char *const operations[] = {
     [SHMEMI_REQUEST_GET] = "get",
     [SHMEMI_REQUEST_AMO] = "atomic",
     [SHMEMI_REQUEST_SCATTER] = "batch of puts",
+    [SHMEMI_REQUEST_PUT_SIGNAL] = "put with signal",
 };
 
 static void note_served(const struct shmemi_arrival *arrival)
@@ -105,8 +108,79 @@ static void note_served(const struct shmemi_arrival *arrival)
                               request->offset, request->rows * request->width);
 }
 
+/* For memory whose GPU cannot update words: they change only under the service lock, held here, so that no update is
+ * lost. */
+static int update_by_copies(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    uint64_t word = 0, before;
+    struct shmemi_place here = shmemi_place_host(&word);
+    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
+    const bool depends_on_old = amo->op != SHMEMI_AMO_SET;
+    int rc = depends_on_old ? place->memory->copy(&here, place, &shape) : 0;
+    if (rc)
+        return rc;
+    before = word;
+    *old_p = shmemi_amo_apply(&word, amo);
+    return depends_on_old && word == before ? 0 : place->memory->copy(place, &here, &shape);
+}
+
+/* With the service lock held. */
+static int update_word(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    int rc = place->memory->amo(place, amo, old_p);
+    return rc == -ENOTSUP ? update_by_copies(place, amo, old_p) : rc;
+}
+
+/* The word of a signal; the region is borrowed until release. -EINVAL: this PE does not have it. */
+static int find_signal(const struct shmemi_request *request, struct shmemi_place *word_p)
+{
+    enum { SIZE = sizeof request->u.signal.value };
+    const uint32_t region = request->u.signal.region;
+    const uint64_t offset = request->u.signal.offset;
+    if (request->u.signal.op != SHMEMI_AMO_SET && request->u.signal.op != SHMEMI_AMO_ADD)
+        return -EINVAL;
+    int rc = shmemi_owner_resolver->resolve(region, offset, SIZE, word_p);
+    if (rc)
+        return rc;
+    if (!((word_p->memory == &shmemi_memory_host ? word_p->address : offset) % SIZE))
+        return 0;
+    shmemi_owner_resolver->release();
+    return -EINVAL;
+}
+
+/* Before any memory is touched. */
+static int check_signal(const struct shmemi_request *request)
+{
+    struct shmemi_place word;
+    int rc = find_signal(request, &word);
+    if (!rc)
+        shmemi_owner_resolver->release();
+    else
+        shmemi_error("PE %u sent a put whose signal is no word that this PE has (offset %llu of region %u)",
+                     request->origin, (unsigned long long)request->u.signal.offset, request->u.signal.region);
+    return rc;
+}
+
+static int update_signal(const struct shmemi_request *request)
+{
+    const struct shmemi_amo amo = {
+        .op = request->u.signal.op, .size = sizeof request->u.signal.value, .operand = request->u.signal.value};
+    struct shmemi_place word;
+    uint64_t old;
+    int rc = find_signal(request, &word);
+    if (rc)
+        return rc;
+    shmemi_access_for_peer_begin();
+    rc = update_word(&word, &amo, &old);
+    shmemi_access_for_peer_end();
+    shmemi_owner_resolver->release();
+    return rc;
+}
+
 static void settle(struct shmemi_arrival *arrival, int status)
 {
+    if (!status && arrival->request.type == SHMEMI_REQUEST_PUT_SIGNAL)
+        status = update_signal(&arrival->request);
     note_served(arrival);
     arrival->settle(arrival, status);
     shmemi_owner_resolver->release();
@@ -164,36 +238,13 @@ static int start_copy(struct shmemi_arrival *arrival, const struct shmemi_place 
 {
     const struct shmemi_request *request = &arrival->request;
     struct shmemi_place payload = shmemi_place_host(arrival->payload);
-    bool is_put = request->type == SHMEMI_REQUEST_PUT;
+    bool is_put = shmemi_request_is_put(request->type);
     const struct shmemi_place *dest = is_put ? mine : &payload, *source = is_put ? &payload : mine;
     const struct shmemi_shape shape = shape_of(request);
     arrival->event = (struct shmemi_event){0};
     if (is_done_at_once(arrival))
         return mine->memory->copy(dest, source, &shape);
     return mine->memory->copy_start(dest, source, &shape, &arrival->event);
-}
-
-/* For memory whose GPU cannot update words: they change only under the service lock, held here, so that no update is
- * lost. */
-static int update_by_copies(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
-{
-    uint64_t word = 0, before;
-    struct shmemi_place here = shmemi_place_host(&word);
-    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
-    const bool depends_on_old = amo->op != SHMEMI_AMO_SET;
-    int rc = depends_on_old ? place->memory->copy(&here, place, &shape) : 0;
-    if (rc)
-        return rc;
-    before = word;
-    *old_p = shmemi_amo_apply(&word, amo);
-    return depends_on_old && word == before ? 0 : place->memory->copy(place, &here, &shape);
-}
-
-/* With the service lock held. */
-static int update_word(const struct shmemi_place *place, const struct shmemi_amo *amo, uint64_t *old_p)
-{
-    int rc = place->memory->amo(place, amo, old_p);
-    return rc == -ENOTSUP ? update_by_copies(place, amo, old_p) : rc;
 }
 
 int shmemi_owner_amo(const struct shmemi_place *place, const struct shmemi_amo *amo, void *fetch_p)
@@ -243,7 +294,12 @@ void shmemi_arrival_accept(struct shmemi_arrival *arrival)
         arrival->settle(arrival, status);
         return;
     }
-    int rc = shmemi_owner_resolver->resolve(request->region, request->offset, reach(request), &mine);
+    int rc = request->type == SHMEMI_REQUEST_PUT_SIGNAL ? check_signal(request) : 0;
+    if (rc) {
+        arrival->settle(arrival, rc);
+        return;
+    }
+    rc = shmemi_owner_resolver->resolve(request->region, request->offset, reach(request), &mine);
     if (rc) {
         shmemi_error("PE %u asked for %llu bytes at offset %llu of region %u, which this PE does not have",
                      request->origin, (unsigned long long)reach(request), (unsigned long long)request->offset,

@@ -78,6 +78,15 @@ struct shmemi_request shmemi_staged_request_whole(const struct shmemi_view *view
     return request;
 }
 
+static void add_signal(struct shmemi_request *request, const struct shmemi_word_update *signal)
+{
+    request->type = SHMEMI_REQUEST_PUT_SIGNAL;
+    request->u.signal.region = signal->view->region;
+    request->u.signal.offset = signal->offset;
+    request->u.signal.value = signal->amo.operand;
+    request->u.signal.op = signal->amo.op;
+}
+
 void shmemi_staged_note_pending(struct shmemi_context *context)
 {
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_STAGED);
@@ -125,7 +134,8 @@ struct loading {
         struct shmemi_request request;
     } piece[LOOKAHEAD]; /* a ring, oldest first */
     unsigned head, count;
-    int rc; /* the first error: nothing more is copied */
+    const struct shmemi_word_update *signal; /* leaves with the last piece; NULL: none */
+    int rc;                                  /* the first error: nothing more is copied */
 };
 
 static void note(struct loading *loading, int rc)
@@ -191,6 +201,8 @@ static bool load_next(struct loading *loading)
         return false;
     int rc = load(loading, (unsigned)slot);
     loading->has_next = shmemi_cut(&loading->cutter, loading->most, &loading->next);
+    if (!rc && !loading->has_next && loading->signal)
+        add_signal(&loading->piece[(loading->head + loading->count - 1) % LOOKAHEAD].request, loading->signal);
     note(loading, rc);
     return true;
 }
@@ -237,7 +249,8 @@ static int put_inline(struct shmemi_context *context, const struct shmemi_view *
 
 /* A transfer that fits one slot: nothing overlaps, so the copy needs no event. */
 static int put_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *source, const struct shmemi_shape *shape)
+                     const struct shmemi_place *source, const struct shmemi_shape *shape,
+                     const struct shmemi_word_update *signal)
 {
     unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
@@ -248,11 +261,14 @@ static int put_whole(struct shmemi_context *context, const struct shmemi_view *v
         return rc;
     }
     struct shmemi_request request = shmemi_staged_request_whole(view, SHMEMI_REQUEST_PUT, offset, shape, slot);
+    if (signal)
+        add_signal(&request, signal);
     return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
 }
 
 static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
+                      const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most,
+                      const struct shmemi_word_update *signal)
 {
     unsigned spins = 0;
     struct loading loading = {
@@ -263,6 +279,7 @@ static int put_pieces(struct shmemi_context *context, const struct shmemi_view *
         .whole = shape,
         .cutter = {.width = shape->width, .rows = shape->rows},
         .most = most,
+        .signal = signal,
     };
     loading.has_next = shmemi_cut(&loading.cutter, most, &loading.next);
     while (loading.has_next || loading.count) {
@@ -287,9 +304,24 @@ int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shm
     if (fits_inline(shape))
         rc = put_inline(context, view, offset, source, shape);
     else if (shape->width * shape->rows <= most)
-        rc = put_whole(context, view, offset, source, shape);
+        rc = put_whole(context, view, offset, source, shape, NULL);
     else
-        rc = put_pieces(context, view, offset, source, shape, most);
+        rc = put_pieces(context, view, offset, source, shape, most, NULL);
+    shmemi_staged_note_pending(context);
+    return rc;
+}
+
+/* The pieces of a put inside a node arrive in their order, and so the last one brings the signal. Requests between nodes
+ * may overtake each other. */
+int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal)
+{
+    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    const size_t most = shmemi_piece_choose(view, source->memory, nbytes);
+    if (nbytes > most && !view->link->in_node)
+        return -ENOTSUP;
+    int rc = nbytes <= most ? put_whole(context, view, offset, source, &shape, signal)
+                            : put_pieces(context, view, offset, source, &shape, most, signal);
     shmemi_staged_note_pending(context);
     return rc;
 }
@@ -374,38 +406,6 @@ static int staged_put_nbi(struct shmemi_context *context, const struct shmemi_vi
     return staged_put_strided_nbi(context, view, offset, source, &shape);
 }
 
-/* ---- Bursts of small transfers ----------------------------------------------------------------------------------- */
-
-static size_t most_of_run(void)
-{
-    enum { MOST_OF_RUN = 256 << 10 };
-    return shmemi_staging.chunk < MOST_OF_RUN ? shmemi_staging.chunk : MOST_OF_RUN;
-}
-
-static int collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes)
-{
-    if (source->memory == &shmemi_memory_host)
-        return shmemi_gather_bytes(context, view, offset, (const void *)source->address, nbytes);
-    return shmemi_gather_run(context, view, offset, source, nbytes, true, most_of_run());
-}
-
-static int collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes)
-{
-    return shmemi_gather_run(context, view, offset, dest, nbytes, false, most_of_run());
-}
-
-static int collect_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                              bool is_blocking)
-{
-    (void)context, (void)view, (void)offset, (void)source, (void)nbytes, (void)signal, (void)is_blocking;
-    return -ENOTSUP;
-}
-
-static const struct shmemi_collecting collecting = {collect_put, collect_get, collect_put_signal};
-
 /* ---- atomics, ordering ------------------------------------------------------------------------------------------- */
 
 static struct shmemi_request request_for_word(const struct shmemi_view *view, size_t offset,
@@ -487,7 +487,7 @@ const struct shmemi_driver shmemi_driver_staged = {
     .get_strided_nbi = shmemi_staged_get_strided_nbi,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
-    .collecting = &collecting,
+    .collecting = &shmemi_staged_collecting,
 };
 
 const struct shmemi_completion shmemi_completion_staged = {

@@ -40,6 +40,13 @@ int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p);
 
+/* A put, and the update of a word of the same PE after it, which its owner carries out. Returns when the source may be
+ * reused. -ENOTSUP: it would need several requests, which may overtake each other. */
+int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal);
+
+extern const struct shmemi_collecting shmemi_staged_collecting; /* transport/staged/collect.c */
+
 /* The driver's gets (transport/staged/get.c). */
 int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *dest, size_t nbytes);

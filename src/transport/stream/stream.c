@@ -119,19 +119,36 @@ static int do_get(struct shmemi_stream_work *work)
     return get->view->driver->get(&shmemi_stream_context, get->view, get->offset, &get->local, get->nbytes);
 }
 
-/* Payload and signal may take different routes; the fence makes the payload arrive first. */
+/* Let the driver order the two. -ENOTSUP: it cannot. Direct routes have their own way, in the stream. */
+static int put_together(const struct shmemi_stream_transfer *put, const struct shmemi_word_update *word)
+{
+    const struct shmemi_driver *driver = put->nbytes ? put->view->driver : NULL;
+    if (!driver || driver->is_direct || !driver->collecting)
+        return -ENOTSUP;
+    return driver->collecting->put_signal(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes,
+                                          word, true);
+}
+
+/* What the agent has sent before, for whichever stream, comes before the signal. Payload and signal may take different
+ * routes; another fence makes the payload arrive first then. */
 static int do_signal(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_signal *signal = &work->signal;
-    struct shmemi_amo amo = {
-        .op = signal->step == SHMEMI_STEP_SET ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
-        .size = sizeof signal->value,
-        .operand = signal->value,
+    const struct shmemi_word_update word = {
+        .view = signal->view,
+        .offset = signal->offset,
+        .amo = {.op = signal->step == SHMEMI_STEP_SET ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
+                .size = sizeof signal->value,
+                .operand = signal->value},
     };
-    int rc = do_put(work);
+    int rc = shmemi_drivers_fence(&shmemi_stream_context);
+    rc = rc ? rc : put_together(&work->transfer, &word);
+    if (rc != -ENOTSUP)
+        return rc;
+    rc = do_put(work);
     if (!rc)
         rc = shmemi_drivers_fence(&shmemi_stream_context);
-    return rc ? rc : signal->view->driver->amo(&shmemi_stream_context, signal->view, signal->offset, &amo, NULL);
+    return rc ? rc : word.view->driver->amo(&shmemi_stream_context, word.view, word.offset, &word.amo, NULL);
 }
 
 static int do_wait(struct shmemi_stream_work *work)

@@ -225,7 +225,14 @@ static int ucx_send(int pe, const struct shmemi_request *request)
     return rc;
 }
 
-const struct shmemi_link shmemi_link_ucx = {.send = ucx_send};
+/* Where there is no RDMA, UCX's atomic operations are messages to the owner, too. */
+static bool ucx_owner_adds(const struct shmemi_view *word)
+{
+    const struct shmemi_ucx_target *target;
+    return word->driver == &shmemi_driver_ucx && !shmemi_ucx_target_of(word, &target) && target->stores;
+}
+
+const struct shmemi_link shmemi_link_ucx = {.owner_adds = ucx_owner_adds, .send = ucx_send};
 
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 

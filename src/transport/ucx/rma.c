@@ -450,7 +450,7 @@ static int put_signal(struct shmemi_context *context, const struct shmemi_view *
 {
     (void)is_blocking; /* the bytes are copied at once */
     const struct shmemi_ucx_target *target;
-    if (source->memory != &shmemi_memory_host || nbytes > SHMEMI_UCX_STORE_MAX)
+    if (source->memory != &shmemi_memory_host || nbytes > SHMEMI_UCX_STORE_MAX || signal->view->driver != view->driver)
         return -ENOTSUP;
     int rc = shmemi_ucx_target_of(view, &target);
     if (rc || !target->stores)
