@@ -86,6 +86,8 @@ read_box() {
     local rank_box='process rank ([0-9]+) with PID [0-9]+ on +node ([^ ]+) (exited on|exiting improperly|calling)'
     if [[ $text == *'Primary job '*' terminated normally'* ]]; then
         return
+    elif [[ $text == *'You were supposed to get help about: '*'prun:'* ]]; then
+        return # a PRRTE that does not find its own texts; what they say is in the lines that watch_launcher has asked for
     elif [[ $text =~ $rank_box ]]; then
         node_of[BASH_REMATCH[1]]=${BASH_REMATCH[2]}
         case ${BASH_REMATCH[3]} in
