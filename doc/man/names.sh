@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Prints the public names of the library, one a line: routines, macros, constants and types of the headers in a folder.
+# The twins that begin with pshmem_ are left out, and so is what its name marks as internal (SHMEMI_, a final underscore).
+#
+# Usage: CC=cc names.sh FOLDER
+
+set -eu
+headers=$1
+public='#include <shmemx.h>
+#include <shmemx_annotate.h>'
+system='#include <stddef.h>
+#include <stdint.h>'
+preprocess() { ${CC:-cc} -std=gnu11 -E -I"$headers" "$@" -; }
+
+# The declarations, after the macros have been replaced. What stands before a parenthesis is a routine.
+declared() {
+    preprocess -P -DSHMEMI_WITHOUT_GENERIC <<<"$public" | awk '
+        {
+            line = $0
+            while (match(line, /[A-Za-z_][A-Za-z_0-9]* *\(?/)) {
+                word = substr(line, RSTART, RLENGTH)
+                line = substr(line, RSTART + RLENGTH)
+                routine = sub(/ *\($/, "", word)
+                sub(/ +$/, "", word)
+                if (routine ? word !~ /^(__|_[A-Z]|sizeof)/ : word ~ /^(shmemx?_[a-z0-9_]+_t|(SHMEMX?|OSHM)_[A-Z0-9_]+)$/)
+                    seen[word] = 1
+            }
+        }
+        END {
+            for (word in seen)
+                if (!(word ~ /^p/ && substr(word, 2) in seen))
+                    print word
+        }'
+}
+
+# The macros that the system headers do not have.
+macros() { preprocess -dM | awk '$1 == "#define" { sub(/\(.*/, "", $2); print $2 }' | sort -u; }
+defined() { comm -13 <(macros <<<"$system") <(macros <<<"$public"); }
+
+{ declared; defined; } | grep -Ev '^SHMEMI_|_H$|_$|^SHMEMX_PLACES_' | sort -u
