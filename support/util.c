@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#ifndef MAPSHMEM_VERSION /* set by the makefile; other makers of these programs need not know it */
+#define MAPSHMEM_VERSION "of an unknown version"
+#endif
+
 const char *program_name;
 
 double now(void)
@@ -33,6 +37,11 @@ double now_us(void)
 static const char *name(void)
 {
     return program_name ? program_name : program_invocation_short_name;
+}
+
+void print_version(void)
+{
+    printf("%s (MapSHMEM) %s\n", name(), MAPSHMEM_VERSION);
 }
 
 void die(const char *format, ...)

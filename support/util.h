@@ -34,6 +34,9 @@ void quit_all(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 void *host_alloc(size_t bytes);
 void *symmetric_alloc(size_t bytes);
 
+/* Name and version, as --version prints them. */
+void print_version(void);
+
 /* At most one line in two seconds, on PE 0. */
 void progress_line(double *last, const char *what, long done, long total);
 

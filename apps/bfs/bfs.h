@@ -52,7 +52,7 @@ struct options {
     int threads;        /* that build and check on each PE; 0: one for each of its cores   */
     bool memory;        /* print what is needed, and stop                            */
     bool csv;
-    bool help;
+    bool help, version;
     char error[160]; /* what is wrong with the command line; empty if nothing     */
 };
 

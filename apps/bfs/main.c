@@ -113,10 +113,10 @@ int main(int argc, char **argv)
     shmem_init();
     if (s.opt.error[0])
         quit_all("%s; --help lists the options", s.opt.error);
-    if (!s.opt.help)
+    if (!s.opt.help && !s.opt.version)
         run_all(&s);
     else if (shmem_my_pe() == 0)
-        options_help();
+        s.opt.help ? options_help() : print_version();
     shmem_finalize();
     return s.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

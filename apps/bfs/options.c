@@ -87,6 +87,7 @@ FLAG_OPTION(take_verify, verify)
 FLAG_OPTION(take_csv, csv)
 FLAG_OPTION(take_memory, memory)
 FLAG_OPTION(take_help, help)
+FLAG_OPTION(take_version, version)
 REAL_OPTION(take_alpha, alpha)
 REAL_OPTION(take_beta, beta)
 
@@ -201,6 +202,7 @@ static const struct line {
     {0, "memory", NULL, take_memory, "say what the search needs, and stop"},
     {0, "csv", NULL, take_csv, "print comma-separated values"},
     {0, "inject-error", "RULE", take_inject_error, NULL},
+    {0, "version", NULL, take_version, "print the version"},
     {'h', "help", NULL, take_help, "print this text"},
 };
 

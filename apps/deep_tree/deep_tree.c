@@ -74,9 +74,12 @@ static void use_tree(const void *image, shmemx_type_t type, cl_mem memory)
     shmem_putmem(found, found, sizeof found, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    int status = 0;
+    int status = read_arguments(argc, argv);
+    if (status >= 0)
+        return status;
+    status = 0;
     shmem_init();
     const int me = shmem_my_pe();
     if (!open_device() || shmem_n_pes() < 2) {

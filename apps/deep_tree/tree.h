@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tree {
     long key;
@@ -27,6 +28,16 @@ static const shmemx_field_t tree_fields[] = {
 };
 
 enum { KEYS = 4096, NODES = 1000, CAPACITY = 1 << 20 };
+
+/* There are no arguments but -h and --help. Returns the exit status, or -1 if the program is to run. */
+static int read_arguments(int argc, char **argv)
+{
+    const int helps = argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"));
+    if (argc > 1)
+        fprintf(helps ? stdout : stderr, "usage: oshrun -n 2 %s\nA tree goes to the GPU of PE 1; no options.\n",
+                argv[0]);
+    return argc == 1 ? -1 : helps ? 0 : 2;
+}
 
 /* The sum of the values under a key, or -1 without such a key. The GPU does the same. */
 static double look_up(const struct tree *tree, long key)

@@ -34,7 +34,7 @@ struct options {
     double scale;     /* of umt             */
     long repetitions; /* at most            */
     double seconds;   /* for one line, unless fewer than 3 repetitions are done by then */
-    bool own, peer, asynchronous, has_goals, help;
+    bool own, peer, asynchronous, has_goals, help, version;
     const char *csv;
 };
 

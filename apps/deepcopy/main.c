@@ -88,9 +88,9 @@ int main(int argc, char **argv)
     run.right = true;
     if (options_read(&run.options, argc, argv))
         return end(2);
-    if (run.options.help) {
+    if (run.options.help || run.options.version) {
         if (run.me == 0)
-            options_help();
+            run.options.help ? options_help() : print_version();
         return end(EXIT_SUCCESS);
     }
     if (!open_device(&run))

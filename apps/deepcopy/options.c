@@ -16,6 +16,7 @@ enum {
     OPTION_PEER,
     OPTION_ASYNCHRONOUS,
     OPTION_GOALS,
+    OPTION_VERSION,
     OPTION_SECONDS
 };
 
@@ -36,6 +37,8 @@ static const char help_text[] =
     "  --asynchronous    techniques but image wait at the end of a call only\n"
     "  --goals           say which goals are reached\n"
     "  --csv FILE        all figures, behind what the file has\n"
+    "  --version         print the version\n"
+    "  -h, --help        print this text\n"
     "Columns: first: the first call; us: the others' median. by hand: the technique's allocations and transfers "
     "alone;\n"
     "for image, put_deep and get_deep a loop that packs or unpacks, and one transfer. one copy: of as many bytes from "
@@ -142,6 +145,8 @@ static bool take(struct options *options, int option)
         return options->asynchronous = true;
     case OPTION_GOALS:
         return options->has_goals = true;
+    case OPTION_VERSION:
+        return options->version = true;
     case 'h':
         return options->help = true;
     default:
@@ -173,6 +178,7 @@ int options_read(struct options *options, int argc, char **argv)
                                           {"peer", no_argument, NULL, OPTION_PEER},
                                           {"asynchronous", no_argument, NULL, OPTION_ASYNCHRONOUS},
                                           {"goals", no_argument, NULL, OPTION_GOALS},
+                                          {"version", no_argument, NULL, OPTION_VERSION},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int option;

@@ -38,6 +38,7 @@ enum {
     OPT_PICTURE,
     OPT_CSV,
     OPT_DEVICE,
+    OPT_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -61,6 +62,7 @@ static const struct option long_options[] = {
     {"picture", required_argument, NULL, OPT_PICTURE},
     {"csv", no_argument, NULL, OPT_CSV},
     {"device", required_argument, NULL, OPT_DEVICE},
+    {"version", no_argument, NULL, OPT_VERSION},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -99,6 +101,7 @@ static const char help_text[] =
     "      --tolerance X     relative error that passes the check (0: bit for bit)\n"
     "      --picture FILE    draw the matrix after the run, as PNG; of several runs the last\n"
     "      --csv             print comma-separated values\n"
+    "      --version         print the version\n"
     "  -h, --help            print this text\n";
 
 void options_help(void)
@@ -292,6 +295,8 @@ static bool take(int code, const char *value, struct options *opt)
         return *value != '\0';
     case OPT_CSV:
         return set_flag(&opt->csv);
+    case OPT_VERSION:
+        return set_flag(&opt->version);
     case OPT_DEVICE:
         return parse_int(value, 0, INT_MAX, &opt->device_index);
     default:

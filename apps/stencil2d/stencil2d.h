@@ -56,6 +56,7 @@ struct options {
     const char *picture; /* PNG file of the field after the run, or NULL          */
     bool csv;            /* output as comma-separated values                      */
     bool help;           /* print the help text only                              */
+    bool version;        /* print the version only                                */
     char error[160];     /* what is wrong with the command line; empty if nothing */
 };
 

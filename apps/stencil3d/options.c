@@ -9,7 +9,7 @@
 
 #include "stencil3d.h"
 
-enum { MOST_CELLS = 1 << 20, OPT_SIZE = 256, OPT_GRID, OPT_ITERATIONS, OPT_FACES, OPT_VERIFY };
+enum { MOST_CELLS = 1 << 20, OPT_SIZE = 256, OPT_GRID, OPT_ITERATIONS, OPT_FACES, OPT_VERIFY, OPT_VERSION };
 
 static const struct option long_options[] = {
     {"size", required_argument, NULL, OPT_SIZE},
@@ -17,6 +17,7 @@ static const struct option long_options[] = {
     {"faces", required_argument, NULL, OPT_FACES},
     {"iterations", required_argument, NULL, OPT_ITERATIONS},
     {"verify", no_argument, NULL, OPT_VERIFY},
+    {"version", no_argument, NULL, OPT_VERSION},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -33,6 +34,7 @@ static const char help_text[] =
     "                        put each face as one box; by one strided put for each layer; or through host memory,\n"
     "                        by copies, put and barrier (box)\n"
     "      --verify          compare with a serial run on the CPU, bit for bit; status 1 if a cell differs\n"
+    "      --version         print the version\n"
     "  -h, --help            print this text\n";
 
 void options_help(void)
@@ -86,6 +88,8 @@ static bool take(int code, const char *value, struct options *opt)
         return !*end && end != value && opt->iterations > 0;
     case OPT_VERIFY:
         return opt->verify = true;
+    case OPT_VERSION:
+        return opt->version = true;
     default:
         return opt->help = true;
     }

@@ -326,10 +326,10 @@ int main(int argc, char **argv)
     shmem_init();
     if (opt.error[0])
         quit_all("%s; --help lists the options", opt.error);
-    if (!opt.help)
+    if (!opt.help && !opt.version)
         right = run_all(&opt);
     else if (shmem_my_pe() == 0)
-        options_help();
+        opt.help ? options_help() : print_version();
     shmem_finalize();
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

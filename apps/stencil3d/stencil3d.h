@@ -22,7 +22,7 @@ struct options {
     int grid[AXES];     /* of PEs; 0: chosen          */
     long iterations;
     enum manner manner;
-    bool verify, help;
+    bool verify, help, version;
     char error[120]; /* what is wrong with the command line; empty if nothing */
 };
 

@@ -312,6 +312,32 @@ int shmemi_settings_read(void)
     return rc ? rc : check_window();
 }
 
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+bool shmemi_setting_at(int i, struct shmemi_setting_info *info)
+{
+    if (i >= N_SETTINGS)
+        return false;
+    const char *variable, *text = user_text(&table[i], &variable);
+    info->name = table[i].name;
+    info->usual = table[i].value;
+    info->meaning = table[i].meaning;
+    info->value = text ? text : table[i].value;
+    info->set_by = text ? variable : NULL;
+    info->allowed = allowed(&table[i], info->text);
+    info->tuning = table[i].audience == TUNING;
+    return true;
+}
+
+bool shmemi_setting_alias_at(int i, const char **alias_p, const char **name_p)
+{
+    if (i >= N_ALIASES)
+        return false;
+    *alias_p = aliases[i].alias;
+    *name_p = aliases[i].name;
+    return true;
+}
+
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 void shmemi_settings_print(FILE *stream)

@@ -40,6 +40,21 @@ int shmemi_settings_read(void);
 /* Print a line for every setting: name, value, default, meaning and what is allowed. */
 void shmemi_settings_print(FILE *stream);
 
+/* What there is to tell about a setting. */
+struct shmemi_setting_info {
+    const char *name, *usual, *meaning; /* usual: the default, as a user would write it */
+    const char *value;                  /* as the user wrote it, or the default */
+    const char *set_by;                 /* the variable that gave the value; NULL: the default */
+    const char *allowed;                /* "2 to 64", "0 or more", "auto|ipc"; "" for any text */
+    bool tuning;                        /* only for tuning and tests */
+    char text[128];                     /* memory for allowed */
+};
+
+/* The setting with the number i, in the order of settings.def, and the other names that are read for settings. False
+ * behind the last one. */
+bool shmemi_setting_at(int i, struct shmemi_setting_info *info);
+bool shmemi_setting_alias_at(int i, const char **alias_p, const char **name_p);
+
 /* Print the page doc/settings.md. */
 void shmemi_settings_print_page(FILE *stream);
 

@@ -4,6 +4,8 @@
  * between the PEs for each kind of memory. Started by oshrun it prints the routes of that job, otherwise those of a
  * single PE.
  */
+#include "tools/oshinfo.h"
+
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "gpu/memory.h"
@@ -21,11 +23,18 @@
 
 enum { OBJECT_BYTES = 4096, FIRST_GPU_TYPE = SHMEMI_MEMTYPE_HOST + 1 };
 
-static const char usage[] = "usage: oshinfo [--settings | --settings-page | --routes | --threads | --version]\n"
-                            "  --settings       only the settings\n"
-                            "  --settings-page  the settings as a page in Markdown, doc/settings.md\n"
-                            "  --routes         only the routes between the PEs; run it under oshrun -n N\n"
-                            "  --threads        only where the PEs and the library's threads run, under oshrun -n N\n";
+static const char usage[] =
+    "usage: oshinfo [OPTION]\n"
+    "Prints what this build of MapSHMEM has, what it finds on this machine, and the routes between the PEs; all of\n"
+    "it without an option. Under oshrun -n N it describes that job.\n"
+    "  --settings       only the settings\n"
+    "  --routes         only the routes between the PEs\n"
+    "  --threads        only where the PEs and the library's threads run\n"
+    "  --json           all of it as JSON; oshinfo(1) describes the keys\n"
+    "  --settings-page  the settings as a page in Markdown, doc/settings.md\n"
+    "  --settings-man   the settings as a manual page, shmem_settings(7)\n"
+    "  --version        only the version\n"
+    "  -h, --help       this text\n";
 
 static void print_version(void)
 {
@@ -71,26 +80,32 @@ static void print_table(void)
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* Collective; PE 0 prints. */
-static void print_threads(void)
+enum { THREAD_PES_MAX = 16 };
+
+static void print_thread_line(int pe, const char *line)
 {
-    enum { LINE_BYTES = 320, PES_MAX = 16 };
+    if (pe == 0)
+        printf("\nthe library's threads:\n");
+    if (pe < THREAD_PES_MAX)
+        printf("%6d %s\n", pe, line);
+    if (pe == THREAD_PES_MAX)
+        printf("  and %d other PEs\n", shmem_n_pes() - THREAD_PES_MAX);
+}
+
+void oshinfo_threads(void (*show)(int pe, const char *line))
+{
+    enum { LINE_BYTES = 320 };
     char line[LINE_BYTES];
     char *mine = shmem_malloc(LINE_BYTES);
     if (!mine)
         return;
     shmemi_threads_describe(mine, LINE_BYTES);
     shmem_barrier_all();
-    if (shmem_my_pe() == 0) {
-        printf("\nthe library's threads:\n");
-        for (int pe = 0; pe < shmem_n_pes() && pe < PES_MAX; pe++) {
-            shmem_getmem(line, mine, LINE_BYTES, pe);
-            printf("%6d %s\n", pe, line);
-        }
-        if (shmem_n_pes() > PES_MAX)
-            printf("  and %d other PEs\n", shmem_n_pes() - PES_MAX);
-        fflush(stdout);
+    for (int pe = 0; shmem_my_pe() == 0 && pe < shmem_n_pes(); pe++) {
+        shmem_getmem(line, mine, LINE_BYTES, pe);
+        show(pe, line);
     }
+    fflush(stdout);
     shmem_barrier_all();
     shmem_free(mine);
 }
@@ -98,12 +113,6 @@ static void print_threads(void)
 /* ---- Tables of routes -------------------------------------------------------------------------------------------- */
 
 enum { NAMED_PES_MAX = 8, LETTERED_PES_MAX = 16, ROUTES_MAX = 16, SUMMARY_BYTES = 512 };
-
-/* The number of the driver from PE to PE, n * n entries. */
-struct matrix {
-    int n;
-    unsigned char *route;
-};
 
 static unsigned char route_to(const void *address, int pe)
 {
@@ -114,12 +123,12 @@ static unsigned char route_to(const void *address, int pe)
     return ROUTES_MAX;
 }
 
-static int route_at(const struct matrix *matrix, int from, int to)
+int oshinfo_route_at(const struct oshinfo_matrix *matrix, int from, int to)
 {
     return matrix->route[(size_t)from * (size_t)matrix->n + (size_t)to];
 }
 
-static const char *route_name(int route)
+const char *oshinfo_route_name(int route)
 {
     const char *name = shmemi_driver_name((unsigned)route);
     return name ? name : "?";
@@ -134,25 +143,25 @@ static void print_head(int n, int width)
         printf(" %*d", width, pe);
 }
 
-static void print_names(const struct matrix *matrix)
+static void print_names(const struct oshinfo_matrix *matrix)
 {
     print_head(matrix->n, 11);
     for (int from = 0; from < matrix->n; from++) {
         printf("\n%6d", from);
         for (int to = 0; to < matrix->n; to++)
-            printf(" %11s", route_name(route_at(matrix, from, to)));
+            printf(" %11s", oshinfo_route_name(oshinfo_route_at(matrix, from, to)));
     }
     printf("\n");
 }
 
-static void print_letters(const struct matrix *matrix)
+static void print_letters(const struct oshinfo_matrix *matrix)
 {
     bool used[ROUTES_MAX + 1] = {false};
     print_head(matrix->n, 2);
     for (int from = 0; from < matrix->n; from++) {
         printf("\n%6d", from);
         for (int to = 0; to < matrix->n; to++) {
-            int route = route_at(matrix, from, to);
+            int route = oshinfo_route_at(matrix, from, to);
             used[route] = true;
             printf("  %c", 'A' + route);
         }
@@ -160,7 +169,7 @@ static void print_letters(const struct matrix *matrix)
     printf("\n%5s", "");
     for (int route = 0; route <= ROUTES_MAX; route++)
         if (used[route])
-            printf("  %c %s", 'A' + route, route_name(route));
+            printf("  %c %s", 'A' + route, oshinfo_route_name(route));
     printf("\n");
 }
 
@@ -177,13 +186,13 @@ static enum relation relation(int from, int to)
 }
 
 /* Which routes the PEs of a node take, and how many pairs of PEs take each. */
-static void summarise(const struct matrix *matrix, int node, char *text, size_t size)
+static void summarise(const struct oshinfo_matrix *matrix, int node, char *text, size_t size)
 {
     unsigned long pairs[RELATIONS][ROUTES_MAX + 1] = {{0}};
     size_t length = 0;
     for (int from = 0; from < matrix->n; from++)
         for (int to = 0; to < matrix->n && shmemi_job.node_of[from] == node; to++)
-            pairs[relation(from, to)][route_at(matrix, from, to)]++;
+            pairs[relation(from, to)][oshinfo_route_at(matrix, from, to)]++;
     text[0] = '\0';
     for (int i = 0; i < RELATIONS; i++) {
         const char *before = relation_names[i];
@@ -191,7 +200,7 @@ static void summarise(const struct matrix *matrix, int node, char *text, size_t 
             if (!pairs[i][route])
                 continue;
             length += (size_t)snprintf(text + length, size - length, "%s%s %s (%lu)", length ? ", " : "to ", before,
-                                       route_name(route), pairs[i][route]);
+                                       oshinfo_route_name(route), pairs[i][route]);
             before = "";
         }
     }
@@ -206,7 +215,7 @@ static void print_nodes(int first, int last, const char *text)
 }
 
 /* Consecutive nodes with the same routes share a line. */
-static void print_summary(const struct matrix *matrix)
+static void print_summary(const struct oshinfo_matrix *matrix)
 {
     char text[SUMMARY_BYTES], next[SUMMARY_BYTES];
     int first = 0;
@@ -225,8 +234,12 @@ static void print_summary(const struct matrix *matrix)
 
 /* ---- The routes between all PEs, in a form that fits the size of the job ----------------------------------------- */
 
-static void print(const char *title, const struct matrix *matrix)
+static void print(const char *title, const struct oshinfo_matrix *matrix)
 {
+    if (!matrix) {
+        printf("\n%s: not every PE has a device\n", title);
+        return;
+    }
     printf("\n%s, route from PE%s to PE%s:\n", title, matrix->n <= LETTERED_PES_MAX ? " (row)" : "",
            matrix->n <= LETTERED_PES_MAX ? " (column)" : "");
     if (matrix->n <= NAMED_PES_MAX)
@@ -238,10 +251,10 @@ static void print(const char *title, const struct matrix *matrix)
     fflush(stdout);
 }
 
-/* Collective. address is symmetric; PE 0 prints. */
-static void print_route_matrix(const char *title, const void *address)
+/* Collective. address is symmetric; PE 0 shows. */
+static void show_route_matrix(const char *title, const void *address, oshinfo_show_t *show)
 {
-    struct matrix matrix = {.n = shmem_n_pes()};
+    struct oshinfo_matrix matrix = {.n = shmem_n_pes()};
     size_t n = (size_t)matrix.n;
     unsigned char *row = shmem_malloc(n);
     if (!row)
@@ -252,7 +265,7 @@ static void print_route_matrix(const char *title, const void *address)
     if (shmem_my_pe() == 0 && (matrix.route = malloc(n * n))) {
         for (int pe = 0; pe < matrix.n; pe++)
             shmem_getmem(matrix.route + (size_t)pe * n, row, n, pe);
-        print(title, &matrix);
+        show(title, &matrix);
         free(matrix.route);
     }
     shmem_free(row);
@@ -278,7 +291,7 @@ static void print_sharers(const struct shmemi_memory *memory)
 }
 
 /* shmmap is collective, so the PEs agree first whether each of them has a device. */
-static void print_gpu_matrix(int type)
+static void show_gpu_matrix(int type, oshinfo_show_t *show)
 {
     char title[64];
     void *object = NULL;
@@ -291,11 +304,12 @@ static void print_gpu_matrix(int type)
     if (*least == 0) {
         void *address = shmmap(object, OBJECT_BYTES, type);
         if (address)
-            print_route_matrix(title, address);
-        print_sharers(memory);
+            show_route_matrix(title, address, show);
+        if (show == print)
+            print_sharers(memory);
         shmumap(address);
     } else if (shmem_my_pe() == 0) {
-        printf("\n%s: not every PE has a device\n", title);
+        show(title, NULL);
     }
     if (object)
         memory->deallocate(object);
@@ -303,17 +317,22 @@ static void print_gpu_matrix(int type)
     shmem_free(have);
 }
 
-static void print_routes(void)
+void oshinfo_routes(oshinfo_show_t *show)
 {
     static int static_word;
     void *heap = shmem_malloc(8);
-    if (shmem_my_pe() == 0)
-        print_table();
-    print_route_matrix("symmetric heap", heap);
-    print_route_matrix("static data", &static_word);
+    show_route_matrix("symmetric heap", heap, show);
+    show_route_matrix("static data", &static_word, show);
     shmem_free(heap);
     for (int type = FIRST_GPU_TYPE; type < SHMEMI_MEMTYPES; type++)
-        print_gpu_matrix(type);
+        show_gpu_matrix(type, show);
+}
+
+static void print_routes(void)
+{
+    if (shmem_my_pe() == 0)
+        print_table();
+    oshinfo_routes(print);
 }
 
 static void print_settings(void)
@@ -322,34 +341,68 @@ static void print_settings(void)
     shmemi_settings_print(stdout);
 }
 
-int main(int argc, char **argv)
+/* What an option asks for; each is printed by the job, after initialisation. */
+static const struct {
+    const char *option;
+    bool build, settings, threads, routes, json;
+} views[] = {
+    {"", true, true, true, true, false},
+    {"--settings", false, true, false, false, false},
+    {"--threads", false, false, true, false, false},
+    {"--routes", false, false, false, true, false},
+    {"--version", false, false, false, false, false},
+    {"--json", false, false, false, false, true},
+};
+
+static void print_view(int view)
 {
-    const char *what = argc > 1 ? argv[1] : "";
-    const bool all = !*what, routes = !strcmp(what, "--routes"), settings = !strcmp(what, "--settings");
-    const bool page = !strcmp(what, "--settings-page"), version = !strcmp(what, "--version");
-    const bool threads = !strcmp(what, "--threads");
-    if (argc > 2 || !(all || routes || settings || page || threads || version)) {
-        fputs(usage, stderr);
-        return strcmp(what, "--help") ? 2 : 0;
-    }
-    if (page) {
-        shmemi_settings_print_page(stdout);
-        return 0;
-    }
-    shmem_init();
     if (shmem_my_pe() == 0) {
         print_version();
-        if (all)
+        if (views[view].build)
             print_build();
-        if (all || settings)
+        if (views[view].settings)
             print_settings();
         fflush(stdout);
     }
     shmem_barrier_all();
-    if (all || threads)
-        print_threads();
-    if (all || routes)
+    if (views[view].threads)
+        oshinfo_threads(print_thread_line);
+    if (views[view].routes)
         print_routes();
+}
+
+/* Options that need no job: returns the exit status, or -1 for another one. */
+static int without_job(const char *option)
+{
+    if (!strcmp(option, "--help") || !strcmp(option, "-h"))
+        fputs(usage, stdout);
+    else if (!strcmp(option, "--settings-page"))
+        shmemi_settings_print_page(stdout);
+    else if (!strcmp(option, "--settings-man"))
+        oshinfo_settings_man();
+    else
+        return -1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *option = argc > 1 ? argv[1] : "";
+    int rc = argc > 2 ? -1 : without_job(option), view = 0;
+    const int n_views = sizeof views / sizeof views[0];
+    if (rc >= 0)
+        return rc;
+    while (view < n_views && (strcmp(option, views[view].option) || argc > 2))
+        view++;
+    if (view == n_views) {
+        fprintf(stderr, "oshinfo: wrong arguments: '%s'%s\n%s", option, argc > 2 ? " and more" : "", usage);
+        return 2;
+    }
+    shmem_init();
+    if (views[view].json)
+        oshinfo_json();
+    else
+        print_view(view);
     shmem_finalize();
     return 0;
 }

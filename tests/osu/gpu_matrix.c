@@ -28,7 +28,9 @@ static const char usage[] =
     "  --as TEXT     link, binding and sharing of the job, as the table should name them (\"- - -\")\n"
     "  --csv FILE    the table as CSV, too, behind what the file has\n"
     "  --block US    how long each of the measured blocks should take (4000)\n"
-    "  --quick       short blocks, sizes to 1 MiB\n";
+    "  --quick       short blocks, sizes to 1 MiB\n"
+    "  -v, --version\n"
+    "  -h, --help\n";
 
 static const struct osu_program program = {
     .name = "gpu_matrix",
@@ -47,7 +49,7 @@ struct arguments {
     char *kind, *most;
     const char *csv, *as, *calls;
     double block_us;
-    bool help;
+    bool help, version;
 };
 
 struct count {
@@ -63,17 +65,19 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
                                             {"calls", required_argument, NULL, OPTION_CALLS},
                                             {"block", required_argument, NULL, OPTION_BLOCK},
                                             {"quick", no_argument, NULL, OPTION_QUICK},
+                                            {"version", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     const char *of[OPTION_BLOCK + 1] = {['d'] = "cuda", [OPTION_AS] = "- - -"};
     bool quick = false;
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "d:m:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "d:m:hv", options, NULL)) != -1) {
         if (option == '?')
             return -1;
         quick |= option == OPTION_QUICK;
         arguments->help |= option == 'h';
+        arguments->version |= option == 'v';
         of[option] = optarg;
     }
     arguments->kind = (char *)of['d'];
@@ -256,6 +260,11 @@ int main(int argc, char **argv)
     struct arguments arguments = {0};
     int status = EXIT_FAILURE;
     bool bad = read_arguments(&arguments, argc, argv) != 0;
+    if (!bad && arguments.version) {
+        program_name = "gpu_matrix";
+        print_version();
+        return EXIT_SUCCESS;
+    }
     if (bad || arguments.help) {
         fputs(usage, arguments.help ? stdout : stderr);
         return arguments.help ? EXIT_SUCCESS : 2;

@@ -20,6 +20,8 @@ static const char usage[] =
     "  -m MAX      bytes of the buffers (1G); lines that need more are left out\n"
     "  --csv FILE  the table as CSV, too, behind what the file has\n"
     "  --quick     few repetitions, to see that it works\n"
+    "  -v, --version\n"
+    "  -h, --help\n"
     "Groups (all): direct small strided shadow staged nodes pageable atomics streams idle sizes\n";
 
 static const struct osu_program program = {
@@ -41,7 +43,7 @@ struct arguments {
     char *session[MAX_ARGUMENTS]; /* what osu_session_start is to read */
     int n_session;
     const char *csv;
-    bool quick, help;
+    bool quick, help, version;
     char **groups;
     int n_groups;
 };
@@ -51,12 +53,13 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
 {
     static const struct option options[] = {{"csv", required_argument, NULL, OPTION_CSV},
                                             {"quick", no_argument, NULL, OPTION_QUICK},
+                                            {"version", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     char *kind = "cuda", *size = "1G";
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "d:m:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "d:m:hv", options, NULL)) != -1) {
         switch (option) {
         case 'd':
             kind = optarg;
@@ -72,6 +75,9 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
             break;
         case 'h':
             arguments->help = true;
+            break;
+        case 'v':
+            arguments->version = true;
             break;
         default:
             return -1;
@@ -229,6 +235,11 @@ int main(int argc, char **argv)
     int status = EXIT_FAILURE;
     bool bad = read_arguments(&arguments, argc, argv) != 0;
     const char *unknown = bad ? NULL : unknown_group(&arguments);
+    if (!bad && arguments.version) {
+        program_name = "gpu_routes";
+        print_version();
+        return EXIT_SUCCESS;
+    }
     if (bad || unknown || arguments.help) {
         if (unknown)
             fprintf(stderr, "gpu_routes: no group %s\n", unknown);
