@@ -17,10 +17,8 @@ struct setting {
 
 /* The first with all forms, the others with some. */
 static const struct setting settings[] = {
-    {"", "auto"},
-    {"reduce=segment,scan=segment", "auto"},
-    {"reduce=tree,scan=flat", "auto"},
-    {"", "staged"},
+    {"", "auto"},   {"reduce=segment,scan=segment", "auto"}, {"reduce=tree,scan=flat", "auto"},
+    {"", "staged"}, {"leaders_reduce=halving", "staged"},
 };
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 

@@ -16,6 +16,7 @@ static const char *const settings[] = {
     "sync=flat,broadcast=pull,reduce=segment,leaders_broadcast=tree,leaders_fcollect=dissemination",
     "broadcast=eager,fcollect=eager,collect=eager,alltoall=eager,reduce=flat,scan=flat,leaders_reduce=doubling",
     "reduce=kernel,scan=kernel",
+    "leaders_broadcast=halving,leaders_fcollect=dissemination,leaders_reduce=halving",
 };
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 

@@ -5,6 +5,9 @@
  *
  * played [PES [PER_NODE [PEERS [OBJECTS]]]]: 1024 PEs in nodes of 1, 16 peers, 100 objects. PE 0 prints, for each step,
  * its seconds and the memory in KiB that this process has written and does not share.
+ *
+ * played messages [PES [PER_NODE]]: how many operations PE 0, a leader, gives to the network for each collective, and
+ * with how many PEs it communicates for the first time. The number of nodes must be a power of two (played.h).
  */
 #define _GNU_SOURCE
 #include "played.h"
@@ -122,8 +125,80 @@ static void use_objects(struct device *dev, int n_objects, int n_peers, int per_
     free(buffers);
 }
 
+/* ---- Messages of collectives ------------------------------------------------------------------------------------- */
+
+enum { LONG_BYTES = 1 << 20, BLOCK_WORDS = 16 };
+
+struct arrays {
+    uint64_t *source, *dest;
+    size_t words; /* that each PE contributes */
+};
+
+static void run_barrier(const struct arrays *arrays)
+{
+    (void)arrays;
+    shmem_barrier_all();
+}
+
+static void run_broadcast(const struct arrays *arrays)
+{
+    shmem_uint64_broadcast(SHMEM_TEAM_WORLD, arrays->dest, arrays->source, arrays->words, 0);
+}
+
+static void run_reduce(const struct arrays *arrays)
+{
+    shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, arrays->dest, arrays->source, arrays->words);
+}
+
+static void run_fcollect(const struct arrays *arrays)
+{
+    shmem_uint64_fcollect(SHMEM_TEAM_WORLD, arrays->dest, arrays->source, arrays->words);
+}
+
+static void count(const char *name, void (*run)(const struct arrays *), struct arrays arrays)
+{
+    run(&arrays); /* keys are fetched, and nothing waits for a broadcast before */
+    shmem_barrier_all();
+    long operations = played_operations();
+    run(&arrays);
+    if (shmem_my_pe() == 0)
+        printf("%-10s %8zu bytes %6ld operations, %3d PEs so far\n", name, arrays.words * sizeof(uint64_t),
+               played_operations() - operations, played_endpoints());
+    shmem_barrier_all();
+}
+
+static void count_messages(void)
+{
+    static const size_t sizes[] = {1, LONG_BYTES / sizeof(uint64_t)}, blocks[] = {1, BLOCK_WORDS};
+    const size_t n_pes = (size_t)shmem_n_pes();
+    const size_t most = n_pes * BLOCK_WORDS > sizes[1] ? n_pes * BLOCK_WORDS : sizes[1];
+    struct arrays arrays = {shmem_calloc(sizes[1], 8), shmem_calloc(most, 8), 0};
+    require(arrays.source && arrays.dest, "the heap is too small");
+    count("barrier", run_barrier, arrays);
+    for (int i = 0; i < 2; i++) {
+        arrays.words = sizes[i];
+        count("broadcast", run_broadcast, arrays);
+        count("reduce", run_reduce, arrays);
+        arrays.words = blocks[i];
+        count("fcollect", run_fcollect, arrays);
+    }
+    shmem_free(arrays.source);
+    shmem_free(arrays.dest);
+}
+
+static int messages(int argc, char **argv)
+{
+    played_job(argc > 0 ? atoi(argv[0]) : 1024, argc > 1 ? atoi(argv[1]) : 1);
+    shmem_init();
+    count_messages();
+    shmem_finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "messages"))
+        return messages(argc - 2, argv + 2);
     const int n_pes = argc > 1 ? atoi(argv[1]) : 1024, per_node = argc > 2 ? atoi(argv[2]) : 1;
     const int n_peers = argc > 3 ? atoi(argv[3]) : 16, n_objects = argc > 4 ? atoi(argv[4]) : 100;
     played_job(n_pes, per_node);

@@ -16,7 +16,8 @@
  * per_node - 1 processes and returns in all of them. */
 void played_job(int n_pes, int per_node);
 
-/* The endpoints that this process has made so far. */
+/* The endpoints that this process has made so far, and the operations that it has given to UCX. */
 int played_endpoints(void);
+long played_operations(void);
 
 #endif

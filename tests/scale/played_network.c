@@ -23,6 +23,7 @@ static struct {
     int pe[ENDPOINTS];
 } made; /* under the initiator lock */
 static _Atomic int n_endpoints;
+static _Atomic long n_operations;
 
 /* The PE that a request with this slot was sent to; of those without a slot, the PEs in the order of sending. */
 static int of_slot[SLOTS];
@@ -31,6 +32,14 @@ static struct {
     _Atomic unsigned sent, answered;
 } slotless[SHMEMI_SLOTLESS_SETS];
 
+ucs_status_ptr_t __real_ucp_put_nbx(ucp_ep_h endpoint, const void *source, size_t nbytes, uint64_t address,
+                                    ucp_rkey_h key, const ucp_request_param_t *param);
+ucs_status_ptr_t __wrap_ucp_put_nbx(ucp_ep_h endpoint, const void *source, size_t nbytes, uint64_t address,
+                                    ucp_rkey_h key, const ucp_request_param_t *param);
+ucs_status_ptr_t __real_ucp_get_nbx(ucp_ep_h endpoint, void *dest, size_t nbytes, uint64_t address, ucp_rkey_h key,
+                                    const ucp_request_param_t *param);
+ucs_status_ptr_t __wrap_ucp_get_nbx(ucp_ep_h endpoint, void *dest, size_t nbytes, uint64_t address, ucp_rkey_h key,
+                                    const ucp_request_param_t *param);
 ucs_status_t __real_ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t *params, ucp_ep_h *endpoint_p);
 ucs_status_t __wrap_ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t *params, ucp_ep_h *endpoint_p);
 enum shmemi_ucx_rdma __wrap_shmemi_ucx_is_rdma(ucp_ep_h endpoint);
@@ -39,9 +48,28 @@ ucs_status_ptr_t __real_ucp_am_send_nbx(ucp_ep_h endpoint, unsigned id, const vo
 ucs_status_ptr_t __wrap_ucp_am_send_nbx(ucp_ep_h endpoint, unsigned id, const void *header, size_t header_length,
                                         const void *data, size_t length, const ucp_request_param_t *param);
 
+long played_operations(void)
+{
+    return n_operations;
+}
+
 int played_endpoints(void)
 {
     return n_endpoints;
+}
+
+ucs_status_ptr_t __wrap_ucp_put_nbx(ucp_ep_h endpoint, const void *source, size_t nbytes, uint64_t address,
+                                    ucp_rkey_h key, const ucp_request_param_t *param)
+{
+    n_operations++;
+    return __real_ucp_put_nbx(endpoint, source, nbytes, address, key, param);
+}
+
+ucs_status_ptr_t __wrap_ucp_get_nbx(ucp_ep_h endpoint, void *dest, size_t nbytes, uint64_t address, ucp_rkey_h key,
+                                    const ucp_request_param_t *param)
+{
+    n_operations++;
+    return __real_ucp_get_nbx(endpoint, dest, nbytes, address, key, param);
 }
 
 static size_t place_of(ucp_ep_h endpoint)
@@ -91,6 +119,7 @@ static void name_owner(struct shmemi_ucx_answer *answer)
 ucs_status_ptr_t __wrap_ucp_am_send_nbx(ucp_ep_h endpoint, unsigned id, const void *header, size_t header_length,
                                         const void *data, size_t length, const ucp_request_param_t *param)
 {
+    n_operations++;
     if (id == SHMEMI_UCX_AM_REQUEST)
         note_request(made.pe[place_of(endpoint)], ((const struct shmemi_request *)header)->slot);
     if (id == SHMEMI_UCX_AM_ANSWER)

@@ -251,6 +251,75 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
     return rc ? rc : shmemi_leaders_sync(broadcast->team);
 }
 
+/* ---- many nodes: parts by a tree, then dissemination. Parts are numbered by distance from the root. --------------- */
+
+/* Deliver parts first to first + count - 1 to the leader at a distance from the root. */
+static int deliver_parts(struct leaders_broadcast *broadcast, int distance, int first, int count)
+{
+    const int n = broadcast->team->leaders.n, last = first + count - 1;
+    const size_t start = part_start(broadcast, first);
+    if (!count)
+        return 0;
+    return deliver(broadcast, (broadcast->root + distance) % n, start,
+                   part_start(broadcast, last) + part_bytes(broadcast, last) - start);
+}
+
+/* A leader gets its part and those that it has to hand on, and hands them on. */
+static int scatter_by_tree(struct leaders_broadcast *broadcast, int distance)
+{
+    const int n = broadcast->team->leaders.n;
+    int reach = 1, rc = 0;
+    while (reach < n && !(distance & reach))
+        reach *= 2;
+    if (distance)
+        shmemi_await_word(broadcast->flag, broadcast->number);
+    for (reach /= 2; reach > 0 && !rc; reach /= 2) {
+        const int to = distance + reach;
+        if (to >= n)
+            continue;
+        rc = deliver_parts(broadcast, to, to, to + reach < n ? reach : n - to);
+        if (!rc)
+            rc = shmemi_notify(broadcast->team, &broadcast->context,
+                               shmemi_leader_world_pe(broadcast->team, (broadcast->root + to) % n), broadcast->flag,
+                               broadcast->number);
+    }
+    return rc;
+}
+
+/* In each round a leader sends all the parts that it has from its own on; the root has no use for any. */
+static int put_together(struct leaders_broadcast *broadcast, int distance)
+{
+    struct shmemi_workspace *mine = broadcast->team->collective->mine;
+    const int n = broadcast->team->leaders.n;
+    int rc = 0;
+    for (int round = 0, have = 1; have < n && !rc; round++, have *= 2) {
+        const int to = (distance - have + n) % n, count = have < n - have ? have : n - have;
+        const int before_end = distance + count < n ? count : n - distance;
+        if (to)
+            rc = deliver_parts(broadcast, to, distance, before_end);
+        if (to && !rc)
+            rc = deliver_parts(broadcast, to, 0, count - before_end);
+        if (!rc)
+            rc = shmemi_notify(broadcast->team, &broadcast->context,
+                               shmemi_leader_world_pe(broadcast->team, (broadcast->root + to) % n),
+                               &mine->collected[round], broadcast->number);
+        if (!rc)
+            shmemi_await_word(&mine->collected[round], broadcast->number);
+    }
+    return rc;
+}
+
+static int deliver_by_halving(struct leaders_broadcast *broadcast)
+{
+    const int n = broadcast->team->leaders.n;
+    const int distance = (broadcast->team->leaders.me - broadcast->root + n) % n;
+    int rc = scatter_by_tree(broadcast, distance);
+    if (!rc)
+        rc = put_together(broadcast, distance);
+    shmemi_leaders_all_entered(broadcast->team);
+    return rc ? rc : shmemi_complete(&broadcast->context);
+}
+
 /* All leaders decide alike: they have taken part in the same operations. */
 static int begin(struct leaders_broadcast *broadcast, bool is_tree)
 {
@@ -278,12 +347,19 @@ static int leaders_broadcast(struct shmemi_team *team, const struct shmemi_copy_
                                           .nbytes = args->nbytes,
                                           .have = root == team->my_pe ? &args->source : &args->dest,
                                           .root = shmemi_leader_of_member(team, root)};
-    const bool is_tree = shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes) ==
-                         SHMEMI_leaders_broadcast_tree;
-    int rc = begin(&broadcast, is_tree);
+    const enum shmemi_algorithm algorithm =
+        shmemi_choose(&state->choices, SHMEMI_COLLECTIVE_leaders_broadcast, args->nbytes);
+    int rc = begin(&broadcast, algorithm == SHMEMI_leaders_broadcast_tree);
     if (rc)
         return rc;
-    return is_tree ? deliver_by_tree(&broadcast) : deliver_by_scatter(&broadcast);
+    switch (algorithm) {
+    case SHMEMI_leaders_broadcast_tree:
+        return deliver_by_tree(&broadcast);
+    case SHMEMI_leaders_broadcast_scatter:
+        return deliver_by_scatter(&broadcast);
+    default:
+        return deliver_by_halving(&broadcast);
+    }
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */

@@ -15,9 +15,11 @@
 static const char *const collective_names[] = {
 #define COLLECTIVE(collective) #collective,
 #define ALGORITHM(collective, algorithm, limit, bytes, device, members)
+#define AGAIN(collective, algorithm, limit, bytes, device, members)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
+#undef AGAIN
 };
 
 struct row {
@@ -25,16 +27,29 @@ struct row {
     enum shmemi_algorithm algorithm;
     const char *name;
     size_t limit, bytes[SHMEMI_PLACES], members;
+    bool is_again;
 };
 
 static const struct row table[] = {
 #define ANY SIZE_MAX
+#define LINE(collective, algorithm, limit, bytes, device, members, is_again)                                           \
+    {SHMEMI_COLLECTIVE_##collective,                                                                                   \
+     SHMEMI_##collective##_##algorithm,                                                                                \
+     #algorithm,                                                                                                       \
+     limit,                                                                                                            \
+     {bytes, device},                                                                                                  \
+     members,                                                                                                          \
+     is_again},
 #define COLLECTIVE(collective)
 #define ALGORITHM(collective, algorithm, limit, bytes, device, members)                                                \
-    {SHMEMI_COLLECTIVE_##collective, SHMEMI_##collective##_##algorithm, #algorithm, limit, {bytes, device}, members},
+    LINE(collective, algorithm, limit, bytes, device, members, false)
+#define AGAIN(collective, algorithm, limit, bytes, device, members)                                                    \
+    LINE(collective, algorithm, limit, bytes, device, members, true)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
+#undef AGAIN
+#undef LINE
 #undef ANY
 };
 enum { N_ROWS = sizeof table / sizeof table[0] };
@@ -48,6 +63,8 @@ static void list_allowed(char *text, size_t size)
     size_t length = 0;
     for (int i = 0; i < N_ROWS && length < size; i++) {
         bool first = i == 0 || table[i].collective != table[i - 1].collective;
+        if (table[i].is_again)
+            continue;
         length += (size_t)snprintf(text + length, size - length, "%s%s%s%s",
                                    !first ? "|"
                                    : i    ? ", "

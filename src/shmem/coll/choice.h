@@ -14,9 +14,11 @@
 enum shmemi_collective {
 #define COLLECTIVE(collective) SHMEMI_COLLECTIVE_##collective,
 #define ALGORITHM(collective, algorithm, limit, bytes, device, members)
+#define AGAIN(collective, algorithm, limit, bytes, device, members)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
+#undef AGAIN
     SHMEMI_COLLECTIVES
 };
 
@@ -24,9 +26,11 @@ enum shmemi_collective {
 enum shmemi_algorithm {
 #define COLLECTIVE(collective)
 #define ALGORITHM(collective, algorithm, limit, bytes, device, members) SHMEMI_##collective##_##algorithm,
+#define AGAIN(collective, algorithm, limit, bytes, device, members)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
+#undef AGAIN
     SHMEMI_ALGORITHMS
 };
 

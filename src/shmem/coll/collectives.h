@@ -26,7 +26,10 @@ enum {
     SHMEMI_LINE_BYTES = 56,   /* data in a line */
     SHMEMI_SCRATCH_BYTES = 2048,
     SHMEMI_CARRIER_BYTES = SHMEMI_SCRATCH_BYTES, /* the most that one operation carries through the workspace */
-    SHMEMI_ROUNDS = 18, /* 16 in which the distance doubles up to 2^16 nodes, 2 for nodes beyond a power of two */
+    SHMEMI_ROUNDS = 21, /* 19 in which the distance doubles up to SHMEMI_NODES_MAX, 2 for nodes beyond a power of two */
+    SHMEMI_FOLD = SHMEMI_ROUNDS - 2,   /* from a node beyond a power of two */
+    SHMEMI_UNFOLD = SHMEMI_ROUNDS - 1, /* to it */
+    SHMEMI_NODES_MAX = 1 << (SHMEMI_ROUNDS - 2),
     SHMEMI_LEADER_BYTES = 1024, /* data in a record between leaders */
     SHMEMI_FLAGS = 2,
 };
@@ -47,6 +50,7 @@ struct shmemi_workspace {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t synced[SHMEMI_ROUNDS];
     _Atomic uint64_t reduced[SHMEMI_ROUNDS];
     _Atomic uint64_t collected[SHMEMI_ROUNDS];
+    _Atomic uint64_t joined[SHMEMI_ROUNDS];
     _Atomic uint64_t delivered[SHMEMI_FLAGS];
     _Atomic uint64_t entered[SHMEMI_ROUNDS]; /* by those to whom this leader delivers in a tree, by distance */
     union {

@@ -106,8 +106,6 @@ int shmemi_leaders_sync_last(struct shmemi_team *team)
  * 2 has received in k + 1 from the same partner, which had then finished k. The data of the lower leader are the left
  * operand, so all get the same bits. */
 
-enum { FOLD = SHMEMI_ROUNDS - 2, UNFOLD = SHMEMI_ROUNDS - 1 };
-
 struct doubling {
     struct shmemi_team *team;
     struct shmemi_context context;
@@ -153,19 +151,20 @@ static int reduce_among_power_of_two(struct doubling *doubling, int power, int n
     const int me = doubling->team->leaders.me;
     int rc = 0;
     if (me + power < n)
-        shmemi_combine(doubling->op, doubling->data, doubling->data, await_record(doubling, FOLD), doubling->nbytes);
+        shmemi_combine(doubling->op, doubling->data, doubling->data, await_record(doubling, SHMEMI_FOLD),
+                       doubling->nbytes);
     for (int round = 0, distance = 1; distance < power && !rc; round++, distance *= 2)
         rc = exchange_record(doubling, me ^ distance, round);
     if (me + power < n && !rc)
-        rc = send_record(doubling, me + power, UNFOLD);
+        rc = send_record(doubling, me + power, SHMEMI_UNFOLD);
     return rc;
 }
 
 static int reduce_beyond_power_of_two(struct doubling *doubling, int power)
 {
-    int rc = send_record(doubling, doubling->team->leaders.me - power, FOLD);
+    int rc = send_record(doubling, doubling->team->leaders.me - power, SHMEMI_FOLD);
     if (!rc)
-        shmemi_copy_bytes(doubling->data, await_record(doubling, UNFOLD), doubling->nbytes);
+        shmemi_copy_bytes(doubling->data, await_record(doubling, SHMEMI_UNFOLD), doubling->nbytes);
     return rc;
 }
 

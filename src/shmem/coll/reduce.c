@@ -256,13 +256,136 @@ static int reduce_between_leaders(struct shmemi_team *team, const struct shmemi_
     return rc ? rc : shmemi_leaders_sync(team);
 }
 
+/* ---- between many nodes: halving and doubling ---------------------------------------------------------------------
+ *
+ * Leaders are paired at halving distances. Each of a pair takes one half of the range that both still have, and combines
+ * the other's bytes of it into its own; in the end each has its part of the sum. Then, at doubling distances, each puts
+ * what it has into the dest of its partner. Nobody writes into a dest before its owner has finished reading there: in
+ * the second phase a leader writes only into the half that it alone has read in the first. Leaders beyond the largest
+ * power of two hand their sum to one below, and get the result at the end. */
+
+struct halving {
+    struct shmemi_team *team;
+    const struct shmemi_reduce_args *args;
+    struct shmemi_context context;
+    uint64_t number;
+    int power; /* the largest power of two that is not above the number of leaders */
+};
+
+/* The bytes of parts first to first + count - 1 of `power` parts. */
+static struct shmemi_part parts_from(const struct halving *halving, int first, int count)
+{
+    const size_t nbytes = halving->args->nbytes;
+    return (struct shmemi_part){shmemi_part_of(nbytes, halving->power, first).start,
+                                shmemi_part_of(nbytes, halving->power, first + count - 1).end};
+}
+
+static int tell(struct halving *halving, int leader, _Atomic uint64_t *words, int round)
+{
+    return shmemi_notify(halving->team, &halving->context, shmemi_leader_world_pe(halving->team, leader), &words[round],
+                         halving->number);
+}
+
+/* Combine a range of the dest of this leader with the same range of another's. */
+static int combine_with(struct halving *halving, int leader, struct shmemi_part range)
+{
+    const struct shmemi_team_part *leaders = &halving->team->leaders;
+    int members[2] = {leaders->pes[leaders->me], leaders->pes[leader]};
+    struct shmemi_team_part pair = {.n = 2, .me = 0, .pes = members};
+    struct pass pass = {.team = halving->team,
+                        .among = &pair,
+                        .op = halving->args->op,
+                        .from = &halving->args->dest,
+                        .to = &halving->args->dest,
+                        .n_targets = 1};
+    return range.start == range.end ? 0 : do_part_by_cpu(&pass, &range);
+}
+
+static int put_range(struct halving *halving, int leader, struct shmemi_part range)
+{
+    const struct shmemi_symmetric *dest = &halving->args->dest;
+    if (range.start == range.end)
+        return 0;
+    return shmemi_send(&halving->context, dest, range.start, dest, range.start, range.end - range.start,
+                       shmemi_leader_world_pe(halving->team, leader));
+}
+
+static int halve(struct halving *halving, int round)
+{
+    struct shmemi_workspace *mine = halving->team->collective->mine;
+    const int me = halving->team->leaders.me, distance = 1 << round;
+    int rc = tell(halving, me ^ distance, mine->reduced, round);
+    if (rc)
+        return rc;
+    shmemi_await_word(&mine->reduced[round], halving->number);
+    return combine_with(halving, me ^ distance, parts_from(halving, me & ~(distance - 1), distance));
+}
+
+static int join(struct halving *halving, int round)
+{
+    struct shmemi_workspace *mine = halving->team->collective->mine;
+    const int me = halving->team->leaders.me, distance = 1 << round;
+    int rc = put_range(halving, me ^ distance, parts_from(halving, me & ~(distance - 1), distance));
+    if (!rc)
+        rc = tell(halving, me ^ distance, mine->joined, round);
+    if (!rc)
+        shmemi_await_word(&mine->joined[round], halving->number);
+    return rc;
+}
+
+static int reduce_below_power(struct halving *halving)
+{
+    struct shmemi_workspace *mine = halving->team->collective->mine;
+    const struct shmemi_part all = {0, halving->args->nbytes};
+    const int beyond = halving->team->leaders.me + halving->power;
+    const bool has_beyond = beyond < halving->team->leaders.n;
+    int rc = 0, round = 0;
+    if (has_beyond) {
+        shmemi_await_word(&mine->reduced[SHMEMI_FOLD], halving->number);
+        rc = combine_with(halving, beyond, all);
+    }
+    while (1 << round < halving->power)
+        round++;
+    const int rounds = round;
+    while (--round >= 0 && !rc)
+        rc = halve(halving, round);
+    for (round = 0; round < rounds && !rc; round++)
+        rc = join(halving, round);
+    if (has_beyond && !rc)
+        rc = put_range(halving, beyond, all);
+    if (has_beyond && !rc)
+        rc = tell(halving, beyond, mine->reduced, SHMEMI_UNFOLD);
+    return rc;
+}
+
+static int reduce_beyond_power(struct halving *halving)
+{
+    struct shmemi_workspace *mine = halving->team->collective->mine;
+    int rc = tell(halving, halving->team->leaders.me - halving->power, mine->reduced, SHMEMI_FOLD);
+    if (!rc)
+        shmemi_await_word(&mine->reduced[SHMEMI_UNFOLD], halving->number);
+    return rc;
+}
+
+static int reduce_by_halving(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    struct halving halving = {.team = team, .args = args, .number = ++team->collective->leaders_number, .power = 1};
+    while (halving.power * 2 <= team->leaders.n)
+        halving.power *= 2;
+    int rc = team->leaders.me < halving.power ? reduce_below_power(&halving) : reduce_beyond_power(&halving);
+    shmemi_leaders_all_entered(team);
+    return rc ? rc : shmemi_complete(&halving.context);
+}
+
 static int reduce_large(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
     int rc = reduce_in_node(team, args);
     if (rc || team->leaders.n == 1)
         return rc;
+    const bool halves = shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_leaders_reduce, args->nbytes) ==
+                        SHMEMI_leaders_reduce_halving;
     if (shmemi_is_leader(team))
-        rc = reduce_between_leaders(team, args);
+        rc = halves ? reduce_by_halving(team, args) : reduce_between_leaders(team, args);
     return rc ? rc : shmemi_node_spread(team, &args->dest, args->nbytes);
 }
 

@@ -30,6 +30,10 @@ static int *make_leader_of_node(const struct shmemi_team *team)
 
 int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
 {
+    if (team->leaders.n > SHMEMI_NODES_MAX) {
+        shmemi_error("a team has PEs on %d nodes; at most %d are possible", team->leaders.n, SHMEMI_NODES_MAX);
+        return -E2BIG;
+    }
     const size_t workspace = shmemi_team_workspace(team);
     struct shmemi_collective_state *state = calloc(1, sizeof *state + (size_t)team->node.n * sizeof state->node[0]);
     int *leader_of_node = make_leader_of_node(team);
