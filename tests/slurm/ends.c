@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each PE puts its number into the next one, and prints what it has got. Before that, the PE with the given number ends in
- * the given way, while the others wait for it: ends [exit|signal|global|late PE]
+ * Each PE puts its number into the next one, and prints what it has got, and on which host. Before that, the PE with the given number ends in
+ * the given way, while the others wait for it: ends [exit|signal|global|forever|late PE]
  */
 #include <shmem.h>
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void end(const char *how)
 {
@@ -18,6 +19,8 @@ static void end(const char *how)
         raise(SIGSEGV);
     if (!strcmp(how, "global"))
         shmem_global_exit(9);
+    if (!strcmp(how, "forever"))
+        pause();
 }
 
 int main(int argc, char **argv)
@@ -25,13 +28,15 @@ int main(int argc, char **argv)
     shmem_init();
     const int me = shmem_my_pe(), n_pes = shmem_n_pes();
     const char *how = argc > 2 && atoi(argv[2]) == me ? argv[1] : "";
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
     long *got = shmem_malloc(sizeof *got);
     *got = -1;
     shmem_barrier_all();
     end(how);
     shmem_long_p(got, me, (me + 1) % n_pes);
     shmem_barrier_all();
-    printf("PE %d of %d has %ld\n", me, n_pes, *got);
+    printf("PE %d of %d on %s has %ld\n", me, n_pes, host, *got);
     shmem_free(got);
     shmem_finalize();
     return strcmp(how, "late") ? 0 : 3;

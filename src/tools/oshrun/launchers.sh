@@ -261,10 +261,12 @@ hydra_placement() {
 
 # hydra_command: mpiexec of MPICH, which forwards the environment itself
 hydra_command() {
-    local to
+    local to list=$hosts
     command=("$(launcher_path)")
     [ -n "${npes:-}" ] && command+=(-n "$npes")
-    [ -n "$hosts" ] && command+=(-hosts "$hosts")
+    # shellcheck disable=SC2001
+    [ "$map_by" != node ] || list=$(sed 's/:[0-9]*//g' <<<"$hosts") # -ppn counts only where hosts have no numbers
+    [ -n "$hosts" ] && command+=(-hosts "$list")
     if ! given '-bind-to*' '--bind-to*' '-map-by*' '--map-by*'; then
         to=$(binding)
         [[ ! $map_by =~ ^(core|hwthread|numa|socket)$ ]] || [ -n "$bind" ] || to=$map_by
