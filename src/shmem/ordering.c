@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory ordering [9.12]: fence and quiet of a context order and complete the operations issued on it.
+ * Memory ordering [9.12]: fence and quiet of a context order and complete the operations issued on it. And the cache
+ * control of older versions.
  */
 #include "shmem/check/check.h"
 #include "shmem/deep/deep.h"
@@ -126,4 +127,39 @@ SHMEMI_API(void, ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t n
 {
     if (ctx != SHMEM_CTX_INVALID)
         quiet_pes(ctx, "shmem_ctx_pe_quiet", target_pes, npes);
+}
+
+/* ---- cache control, removed in OpenSHMEM 1.5: caches are coherent, so it does nothing ------------------------------ */
+
+SHMEMI_API(void, clear_cache_inv, (void))
+{
+    shmemi_require_init("shmem_clear_cache_inv");
+}
+
+SHMEMI_API(void, set_cache_inv, (void))
+{
+    shmemi_require_init("shmem_set_cache_inv");
+}
+
+SHMEMI_API(void, clear_cache_line_inv, (void *dest))
+{
+    (void)dest;
+    shmemi_require_init("shmem_clear_cache_line_inv");
+}
+
+SHMEMI_API(void, set_cache_line_inv, (void *dest))
+{
+    (void)dest;
+    shmemi_require_init("shmem_set_cache_line_inv");
+}
+
+SHMEMI_API(void, udcflush, (void))
+{
+    shmemi_require_init("shmem_udcflush");
+}
+
+SHMEMI_API(void, udcflush_line, (void *dest))
+{
+    (void)dest;
+    shmemi_require_init("shmem_udcflush_line");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The deprecated routines of OpenSHMEM 1.6 [annex F]: active-set collectives, atomics and waits of old versions, and
- * names that do not begin with shmem_. Included by shmem.h; not for direct use. Their constants are in shmem.h.
+ * names that do not begin with shmem_; and those that older versions had. Included by shmem.h; not for direct use. Their
+ * constants are in shmem.h.
  */
 #ifndef SHMEM_DEPRECATED_H
 #define SHMEM_DEPRECATED_H
@@ -119,6 +120,15 @@ SHMEMI_DECLARE(void, short_wait, (short *ivar, short cmp_value))
 SHMEMI_DECLARE(void, int_wait, (int *ivar, int cmp_value))
 SHMEMI_DECLARE(void, long_wait, (long *ivar, long cmp_value))
 SHMEMI_DECLARE(void, longlong_wait, (long long *ivar, long long cmp_value))
+
+/* ---- Caches: removed in OpenSHMEM 1.5. They do nothing, since caches are coherent ------------------------------------ */
+
+SHMEMI_DECLARE(void, clear_cache_inv, (void))
+SHMEMI_DECLARE(void, set_cache_inv, (void))
+SHMEMI_DECLARE(void, clear_cache_line_inv, (void *dest))
+SHMEMI_DECLARE(void, set_cache_line_inv, (void *dest))
+SHMEMI_DECLARE(void, udcflush, (void))
+SHMEMI_DECLARE(void, udcflush_line, (void *dest))
 
 /* clang-format on */
 
