@@ -209,6 +209,7 @@ static void finalize(void)
     }
     shmemi_streams_drain();
     shmemi_teams_quiet();
+    shmemi_begin_ending();
     shmemi_require(shmemi_report());
     library.depth = 0;
     shmemi_require(shmemi_drivers_end_gathering(&shmemi_default_ctx.transport));
@@ -220,21 +221,19 @@ static void finalize(void)
     close_library();
 }
 
-/* Programs that begin with start_pes need not call shmem_finalize [9.1.13]. Any other that has not called it ends the
- * job, since PEs that still run would wait. A PE that exits with an error does not wait for others. */
+/* Programs that begin with start_pes need not call shmem_finalize [9.1.13]. Any other that has not called it is
+ * finalised as well, but warned. A PE that exits with an error does not wait for others. */
 static void finalize_at_exit(int status, void *argument)
 {
     (void)argument;
     if (!library.depth || getpid() != library.pid)
         return;
-    if (status || !library.ends_itself)
+    if (status) {
         shmemi_trace_last();
-    if (status)
-        return;
-    if (!library.ends_itself) {
-        shmemi_error("the program ends without shmem_finalize");
         return;
     }
+    if (!library.ends_itself)
+        shmemi_require(shmemi_end_without_finalize());
     library.depth = 1;
     finalize();
 }

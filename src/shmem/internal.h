@@ -242,6 +242,12 @@ void shmemi_sync_world(void);
 void shmemi_barrier_world(void);
 void shmemi_barrier_in(const char *routine);
 
+/* Begin the last finalisation of this PE: those that wait in shmemi_end_without_finalize see it. */
+void shmemi_begin_ending(void);
+/* For a PE whose program ends without shmem_finalize: warn, once in the job, and wait until all PEs end. Returns 0, or logs
+ * an error and returns -errno: another PE waits for this one in a collective, so that it would wait for ever. */
+int shmemi_end_without_finalize(void);
+
 bool shmemi_is_initialized(void);
 /* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);

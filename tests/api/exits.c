@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Ways to start and to end, chosen by name; startup.test checks them from outside.
+ *   forgotten WHO        PEs end without shmem_finalize: all, or PE 1 alone a second before the others, or PE 1 while
+ *                        the others wait for it in a barrier
  *   start_pes            never finalises: the end of the program does that, and completes pending operations
  *   global STATUS WHERE  PE 1 calls shmem_global_exit(STATUS) while the others are in WHERE: barrier, sync, wait,
  *                        compute, mixed; PE 1 leaves a text without a newline in its output
@@ -32,6 +34,23 @@ static int implicit_end(void)
         usleep(300000); /* the end is collective: the others must not take the library away from this PE */
     shmem_long_p(&word, 10, (me + 1) % n);
     printf("PE %d of %d ends\n", me, n);
+    return 0;
+}
+
+/* An operation that is pending at the end is completed there, as shmem_finalize would. */
+static int forgotten(const char *who)
+{
+    const int me = shmem_my_pe(), n = shmem_n_pes(), is_one = me == 1 % n;
+    if (!strcmp(who, "all"))
+        shmem_long_put_nbi(&word, &(long){me}, 1, (me + 1) % n);
+    shmem_barrier_all();
+    if (!strcmp(who, "all") || is_one)
+        exit(0);
+    if (!strcmp(who, "one"))
+        sleep(1);
+    else
+        shmem_barrier_all();
+    shmem_finalize();
     return 0;
 }
 
@@ -83,6 +102,8 @@ int main(int argc, char **argv)
         return implicit_end();
     if (shmem_init_thread(SHMEM_THREAD_SINGLE, &provided))
         return 3;
+    if (!strcmp(name, "forgotten"))
+        return forgotten(first);
     if (!strcmp(name, "global"))
         return global(atoi(first), second);
     if (!strcmp(name, "every"))

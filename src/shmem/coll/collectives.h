@@ -58,6 +58,11 @@ struct shmemi_workspace {
         char partial[2 * SHMEMI_ROUNDS * SHMEMI_LEADER_BYTES];                   /* of scans, by members of any node */
     };
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t scanned[SHMEMI_ROUNDS];
+
+    /* Of SHMEM_TEAM_WORLD, read by PEs whose program ends without shmem_finalize (ending.c). */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t syncs_begun; /* by the owner */
+    _Atomic uint64_t is_ending;                        /* the owner has begun its last finalisation */
+    _Atomic uint64_t unfinished;                       /* on PE 0: number of PEs that ended so */
 };
 
 struct shmemi_collective_state {
@@ -72,6 +77,7 @@ struct shmemi_collective_state {
     unsigned deliveries_most; /* how many there may be before they have to synchronise again */
     uint64_t confirmed;       /* number of the last broadcast, if its leaders have confirmed that they entered it */
     int confirmed_root;       /* leader from which that came */
+    uint64_t syncs_begun;
     bool may_lag; /* a broadcast over nodes may have left members behind since all of them last synchronised */
     struct shmemi_choices choices;
     int *leader_of_node;             /* the leader on each node of the job, -1 if the team has none there */
