@@ -129,27 +129,36 @@ static void unmap_device(char *memory, CUmemGenericAllocationHandle handle)
     USE(user.cuMemAddressFree((CUdeviceptr)memory, BYTES));
 }
 
+/* Addresses that the driver has had before and has given back: it is likely to take them again. */
+static char *find_room(void)
+{
+    CUdeviceptr got = 0;
+    USE(user.cuMemAddressReserve(&got, BYTES, 0, 0, 0));
+    USE(user.cuMemAddressFree(got, BYTES));
+    char *room =
+        mmap((void *)got, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (room != MAP_FAILED && room != (void *)got)
+        munmap(room, BYTES);
+    return room == (void *)got ? room : map_at(NULL, PROT_READ | PROT_WRITE);
+}
+
 /* All PEs do the same transfers, whether or not the driver gave this one the address. */
 static void check_same_address(void)
 {
     int n_same = 0;
-    char *aligned = NULL;
     for (int i = 0; i < ROUNDS; i++) {
-        char *room = mmap(NULL, 2 * (size_t)BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        aligned = (char *)(((uintptr_t)room + BYTES - 1) & ~(uintptr_t)(BYTES - 1));
-        munmap(room, 2 * (size_t)BYTES);
-        map_at(aligned, PROT_READ | PROT_WRITE);
-        check_host(aligned, BYTES);
+        char *room = find_room();
+        check_host(room, BYTES);
         CUmemGenericAllocationHandle handle;
-        munmap(aligned, BYTES);
-        bool is_same = map_device(aligned, &handle);
+        munmap(room, BYTES);
+        bool is_same = map_device(room, &handle);
         if (!is_same)
-            map_at(aligned, PROT_READ | PROT_WRITE);
-        check_transfers((long *)aligned, BYTES, is_same);
+            map_at(room, PROT_READ | PROT_WRITE);
+        check_transfers((long *)room, BYTES, is_same);
         if (is_same)
-            unmap_device(aligned, handle);
+            unmap_device(room, handle);
         else
-            munmap(aligned, BYTES);
+            munmap(room, BYTES);
         n_same += is_same;
     }
     printf("# PE %d: %d of %d times the GPU's memory had the address of host memory\n", me, n_same, (int)ROUNDS);

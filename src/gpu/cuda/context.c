@@ -158,31 +158,31 @@ static int make_witness(struct shmemi_cuda_context *record)
     return rc;
 }
 
-/* Does it show in the table of host memory (base/plain.h) when the driver maps something? A page is remembered and then
- * unmapped, unseen; its address is the driver's next. */
-static bool sees_driver(void)
+/* Does it show in the table of host memory (base/plain.h) when the driver maps something? An address that the driver
+ * has had and given back, which is likely to be its next as well, is remembered. *address_p: that, then the next one; 0:
+ * none yet. */
+static bool sees_driver(CUdeviceptr *address_p)
 {
     enum { BYTES = 2 << 20 };
-    CUdeviceptr got;
-    char *room = (char *)syscall(SYS_mmap, NULL, 2 * BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED)
-        return false;
-    const char *page = (char *)(((uintptr_t)room + BYTES - 1) & ~(uintptr_t)(BYTES - 1));
+    const CUdeviceptr before = *address_p;
+    const char *page = (const char *)(uintptr_t)before;
     shmemi_plain_remember(page, shmemi_plain_changes());
-    bool was_plain = shmemi_is_plain(page);
-    syscall(SYS_munmap, room, 2 * BYTES);
-    if (shmemi_cuda.cuMemAddressReserve(&got, BYTES, 0, (CUdeviceptr)page, 0) != CUDA_SUCCESS)
+    bool was_plain = before && shmemi_is_plain(page);
+    if (shmemi_cuda.cuMemAddressReserve(address_p, BYTES, 0, before, 0) != CUDA_SUCCESS)
         return false;
-    shmemi_cuda.cuMemAddressFree(got, BYTES);
-    return was_plain && got == (CUdeviceptr)page && !shmemi_is_plain(page);
+    bool is_seen = was_plain && *address_p == before && !shmemi_is_plain(page);
+    shmemi_cuda.cuMemAddressFree(*address_p, BYTES);
+    shmemi_plain_forget(page, 1);
+    return is_seen;
 }
 
 /* Other threads may map memory just then, or get the address: try again. */
 static void check_sight(void)
 {
-    enum { ATTEMPTS = 8 };
+    enum { ATTEMPTS = 16 };
+    CUdeviceptr address = 0;
     int i = 0;
-    while (i < ATTEMPTS && !sees_driver())
+    while (i < ATTEMPTS && !sees_driver(&address))
         i++;
     if (i < ATTEMPTS)
         return;
