@@ -20,6 +20,9 @@ _Atomic uintptr_t shmemi_plain_pages[SHMEMI_PLAIN_PAGES];
 static atomic_bool is_open;
 static _Atomic uint64_t calls; /* of mmap, as far as they come here */
 static _Atomic uint64_t changes;
+static struct {
+    _Atomic uintptr_t address, size;
+} last_mapped;
 
 /* ---- mmap for all libraries of the process ----------------------------------------------------------------------- */
 
@@ -111,6 +114,8 @@ void shmemi_plain_remember(const void *address, uint64_t before)
 void shmemi_plain_forget(const void *address, size_t size)
 {
     atomic_fetch_add(&changes, 1);
+    atomic_store(&last_mapped.address, (uintptr_t)address);
+    atomic_store(&last_mapped.size, size);
     if (!size)
         return;
     uintptr_t first = (uintptr_t)address / SHMEMI_PLAIN_PAGE;
@@ -122,4 +127,9 @@ void shmemi_plain_forget(const void *address, size_t size)
         if (known && known / SHMEMI_PLAIN_PAGE - first <= last - first)
             atomic_store(slot, 0);
     }
+}
+
+bool shmemi_plain_was_last(const void *address)
+{
+    return (uintptr_t)address - atomic_load(&last_mapped.address) < atomic_load(&last_mapped.size);
 }

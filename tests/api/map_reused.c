@@ -3,6 +3,9 @@
  * Private memory that changes what it is, at one address: of malloc or mmap, page-locked, the GPU's, managed, and back.
  * After each change, puts from there and gets to there must go by what it is now. Where the library remembers what is
  * host memory, it has been made to remember the address before. Without a GPU: host memory of several kinds.
+ *
+ * The driver (580) takes no address that it is asked to take for memory of cuMemCreate, so that the GPU's memory comes to
+ * lie where host memory was by the choice of the kernel only: of 64 allocations 20 to 50 do.
  */
 #include "../unit/cuda_user.h"
 
@@ -103,67 +106,6 @@ static void check_registered(void)
     munmap(memory, BYTES);
 }
 
-/* Memory of cuMemCreate at the address of memory that was the host's. */
-static bool map_device(char *memory, CUmemGenericAllocationHandle *handle_p)
-{
-    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
-    CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUdeviceptr got = 0;
-    if (user.cuMemAddressReserve(&got, BYTES, 0, (CUdeviceptr)memory, 0) != CUDA_SUCCESS)
-        return false;
-    if (got != (CUdeviceptr)memory) {
-        USE(user.cuMemAddressFree(got, BYTES));
-        return false;
-    }
-    USE(user.cuMemCreate(handle_p, BYTES, &prop, 0));
-    USE(user.cuMemMap(got, BYTES, 0, *handle_p, 0));
-    USE(user.cuMemSetAccess(got, BYTES, &access, 1));
-    return true;
-}
-
-static void unmap_device(char *memory, CUmemGenericAllocationHandle handle)
-{
-    USE(user.cuMemUnmap((CUdeviceptr)memory, BYTES));
-    USE(shmemi_cuda.cuMemRelease(handle));
-    USE(user.cuMemAddressFree((CUdeviceptr)memory, BYTES));
-}
-
-/* Addresses that the driver has had before and has given back: it is likely to take them again. */
-static char *find_room(void)
-{
-    CUdeviceptr got = 0;
-    USE(user.cuMemAddressReserve(&got, BYTES, 0, 0, 0));
-    USE(user.cuMemAddressFree(got, BYTES));
-    char *room =
-        mmap((void *)got, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (room != MAP_FAILED && room != (void *)got)
-        munmap(room, BYTES);
-    return room == (void *)got ? room : map_at(NULL, PROT_READ | PROT_WRITE);
-}
-
-/* All PEs do the same transfers, whether or not the driver gave this one the address. */
-static void check_same_address(void)
-{
-    int n_same = 0;
-    for (int i = 0; i < ROUNDS; i++) {
-        char *room = find_room();
-        check_host(room, BYTES);
-        CUmemGenericAllocationHandle handle;
-        munmap(room, BYTES);
-        bool is_same = map_device(room, &handle);
-        if (!is_same)
-            map_at(room, PROT_READ | PROT_WRITE);
-        check_transfers((long *)room, BYTES, is_same);
-        if (is_same)
-            unmap_device(room, handle);
-        else
-            munmap(room, BYTES);
-        n_same += is_same;
-    }
-    printf("# PE %d: %d of %d times the GPU's memory had the address of host memory\n", me, n_same, (int)ROUNDS);
-}
-
 /* Much host memory is unmapped, and then the driver, which takes the addresses that the kernel gives it, allocates. */
 static void check_any_address(CUresult (*allocate)(CUdeviceptr *), const char *what)
 {
@@ -242,7 +184,6 @@ int main(void)
     if (has_device) {
         check_mallocs();
         check_registered();
-        check_same_address();
         check_any_address(allocate_plain, "cuMemAlloc");
         check_any_address(allocate_managed, "cuMemAllocManaged");
         check_locked();

@@ -13,8 +13,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { FIRST_EVENTS = 16 };
@@ -158,31 +156,24 @@ static int make_witness(struct shmemi_cuda_context *record)
     return rc;
 }
 
-/* Does it show in the table of host memory (base/plain.h) when the driver maps something? An address that the driver
- * has had and given back, which is likely to be its next as well, is remembered. *address_p: that, then the next one; 0:
- * none yet. */
-static bool sees_driver(CUdeviceptr *address_p)
+/* Is it seen (base/plain.h) when the driver maps something? It reserves addresses here, which it gets by mmap unless it
+ * has some left. */
+static bool sees_driver(size_t size)
 {
-    enum { BYTES = 2 << 20 };
-    const CUdeviceptr before = *address_p;
-    const char *page = (const char *)(uintptr_t)before;
-    shmemi_plain_remember(page, shmemi_plain_changes());
-    bool was_plain = before && shmemi_is_plain(page);
-    if (shmemi_cuda.cuMemAddressReserve(address_p, BYTES, 0, before, 0) != CUDA_SUCCESS)
+    CUdeviceptr got;
+    if (shmemi_cuda.cuMemAddressReserve(&got, size, 0, 0, 0) != CUDA_SUCCESS)
         return false;
-    bool is_seen = was_plain && *address_p == before && !shmemi_is_plain(page);
-    shmemi_cuda.cuMemAddressFree(*address_p, BYTES);
-    shmemi_plain_forget(page, 1);
+    bool is_seen = shmemi_plain_was_last((const void *)(uintptr_t)got);
+    shmemi_cuda.cuMemAddressFree(got, size);
     return is_seen;
 }
 
-/* Other threads may map memory just then, or get the address: try again. */
+/* Other threads may map memory just then: try again, with more. */
 static void check_sight(void)
 {
-    enum { ATTEMPTS = 16 };
-    CUdeviceptr address = 0;
+    enum { ATTEMPTS = 8, LEAST = 2 << 20 };
     int i = 0;
-    while (i < ATTEMPTS && !sees_driver(&address))
+    while (i < ATTEMPTS && !sees_driver((size_t)LEAST << i))
         i++;
     if (i < ATTEMPTS)
         return;
