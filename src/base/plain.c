@@ -129,6 +129,11 @@ void shmemi_plain_forget(const void *address, size_t size)
     }
 }
 
+void shmemi_plain_watch(void)
+{
+    atomic_store(&last_mapped.size, 0);
+}
+
 bool shmemi_plain_was_last(const void *address)
 {
     return (uintptr_t)address - atomic_load(&last_mapped.address) < atomic_load(&last_mapped.size);

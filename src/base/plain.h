@@ -58,7 +58,8 @@ void shmemi_plain_remember(const void *address, uint64_t changes);
 
 /* Something has been mapped at these addresses. */
 void shmemi_plain_forget(const void *address, size_t size);
-/* Is the address in what was last reported to forget, by whichever thread? */
+/* Is the address in what was last reported to forget, by whichever thread, since watch? */
+void shmemi_plain_watch(void);
 bool shmemi_plain_was_last(const void *address);
 
 #endif

@@ -161,6 +161,7 @@ static int make_witness(struct shmemi_cuda_context *record)
 static bool sees_driver(size_t size)
 {
     CUdeviceptr got;
+    shmemi_plain_watch();
     if (shmemi_cuda.cuMemAddressReserve(&got, size, 0, 0, 0) != CUDA_SUCCESS)
         return false;
     bool is_seen = shmemi_plain_was_last((const void *)(uintptr_t)got);
