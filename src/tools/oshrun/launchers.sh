@@ -261,12 +261,12 @@ hydra_placement() {
 
 # hydra_command: mpiexec of MPICH, which forwards the environment itself
 hydra_command() {
-    local to list=$hosts
+    local to named=$hosts
     command=("$(launcher_path)")
     [ -n "${npes:-}" ] && command+=(-n "$npes")
     # shellcheck disable=SC2001
-    [ "$map_by" != node ] || list=$(sed 's/:[0-9]*//g' <<<"$hosts") # -ppn counts only where hosts have no numbers
-    [ -n "$hosts" ] && command+=(-hosts "$list")
+    [ "$map_by" != node ] || named=$(sed 's/:[0-9]*//g' <<<"$hosts") # -ppn counts only where hosts have no numbers
+    [ -n "$hosts" ] && command+=(-hosts "$named")
     if ! given '-bind-to*' '--bind-to*' '-map-by*' '--map-by*'; then
         to=$(binding)
         [[ ! $map_by =~ ^(core|hwthread|numa|socket)$ ]] || [ -n "$bind" ] || to=$map_by
