@@ -26,7 +26,7 @@ _mapshmem_lines() {
 
 # The options, one a line: what stands in front of the explanation, which two blanks separate.
 _mapshmem_options() {
-    _mapshmem_lines | sed -E 's/^ +//; s/  +[^- ].*//' | grep -oE '(^|[ ,|])--?[A-Za-z][A-Za-z0-9:-]*' | tr -d ' ,|'
+    _mapshmem_lines | sed -E 's/^ +//; s/  +[^- ].*//' | grep -oE '(^|[ ,|])--?[A-Za-z][A-Za-z0-9-]*' | tr -d ' ,|'
 }
 
 # The line of an option, and what is to follow it: "N", "cuda|opencl" or nothing. In "-d, --device TYPE" it is TYPE for both.
