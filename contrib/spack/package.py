@@ -6,9 +6,14 @@
 #     mkdir -p ~/mapshmem-repo/packages/mapshmem && cp contrib/spack/package.py ~/mapshmem-repo/packages/mapshmem
 #     spack install mapshmem
 #
-# Sources come from a checkout: spack dev-build --source-path . mapshmem@main, or set "git" below.
+# "git" below names where the sources are: set it to your checkout or mirror.
 
 from spack.package import *
+
+try:  # Spack 1.0 and later keep the build systems in the repository of packages
+    from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
+except ImportError:
+    pass
 
 
 class Mapshmem(AutotoolsPackage):
