@@ -68,8 +68,9 @@ AC_DEFUN([MAPSHMEM_INSTALL_PATHS], [
 ])
 
 # The archives hold the objects of the shared libraries, so they cost no second compilation. With --enable-static,
-# libtool makes archives of its own, and with --disable-shared it makes nothing else.
+# libtool makes archives of its own, and with --disable-shared it makes nothing else: no modules for start-up by MPI.
 AC_DEFUN([MAPSHMEM_CHECK_ARCHIVES], [
+    AM_CONDITIONAL([BUILD_SHARED], [test "x$enable_shared" = xyes])
     AM_CONDITIONAL([OWN_ARCHIVES], [test "x$enable_shared" = xyes && test "x$enable_static" != xyes])
 ])
 
