@@ -23,6 +23,8 @@ static char held_line[LINE_MAX_BYTES];
 static size_t held_length;
 static enum shmemi_log_level held_level;
 static atomic_bool has_error;
+static _Thread_local char last_error[LINE_MAX_BYTES];
+static _Thread_local bool has_been_taken;
 
 void shmemi_log_set_pe(int pe)
 {
@@ -60,6 +62,22 @@ static void write_line(const char *line, size_t length)
     errno = saved_errno;
 }
 
+static void note_error(const char *line, size_t length)
+{
+    atomic_store(&has_error, true);
+    memcpy(last_error, line, length - 1);
+    last_error[length - 1] = '\0';
+    has_been_taken = false;
+}
+
+const char *shmemi_log_take_error(void)
+{
+    if (has_been_taken)
+        return "";
+    has_been_taken = true;
+    return last_error;
+}
+
 void shmemi_log_write(enum shmemi_log_level level, const char *format, ...)
 {
     va_list args;
@@ -68,7 +86,7 @@ void shmemi_log_write(enum shmemi_log_level level, const char *format, ...)
     size_t length = format_line(line, format, args);
     va_end(args);
     if (level == SHMEMI_LOG_ERROR)
-        atomic_store(&has_error, true);
+        note_error(line, length);
     if (!is_held) {
         write_line(line, length);
     } else if (!held_length || level < held_level) {

@@ -32,6 +32,10 @@ void shmemi_log_release(void);
 /* Whether a line of level error was written or kept since the process began. */
 bool shmemi_log_has_error(void);
 
+/* The last line of level error of the calling thread, without a newline, also if it was held or dropped; each line is
+ * given out once. Empty if there is none. Valid until the thread's next error. */
+const char *shmemi_log_take_error(void);
+
 void shmemi_log_write(enum shmemi_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define shmemi_log(_level, ...)                                                                                        \

@@ -56,6 +56,11 @@ SHMEMI_EXPORT const char *shmemx_strerror(void)
     return shmemi_map_cause();
 }
 
+SHMEMI_EXPORT const char *shmemx_last_error(void)
+{
+    return shmemi_log_take_error();
+}
+
 SHMEMI_EXPORT const char *shmemx_route(const void *addr, int pe)
 {
     shmemi_require_init("shmemx_route");

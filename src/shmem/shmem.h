@@ -28,6 +28,9 @@ extern "C" {
 #define SHMEM_MAX_NAME_LEN 256
 #define SHMEM_VENDOR_STRING "MapSHMEM"
 
+/* This library and its version, 10000 * major + 100 * minor + patch, for programs that know several libraries. */
+#define MAPSHMEM_NUMVERSION 200
+
 /* The names with an underscore in front are deprecated spellings [annex F]. */
 #define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION
 #define _SHMEM_MINOR_VERSION SHMEM_MINOR_VERSION

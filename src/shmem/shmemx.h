@@ -51,6 +51,11 @@ void shmemx_unmap(void *ptr);
 /* Text of the last refusal of shmmap on this PE; never NULL, but empty if there was none. */
 const char *shmemx_strerror(void);
 
+/* The last error that the library has reported in the calling thread: the line on stderr, without its end. For language
+ * bindings, which put it into exceptions. Each line is returned once; the result is empty if there is no new one, and
+ * valid until the thread's next error. Never NULL. Any thread, at any time. */
+const char *shmemx_last_error(void);
+
 /* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "cuda-shadow", "gdr", "staged",
  * "naive", "local"), or NULL if addr is not symmetric. */
 const char *shmemx_route(const void *addr, int pe);

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operations that take their place in a CUDA stream or an OpenCL queue of the program.
+
+A stream is one of CuPy, PyTorch or Numba, anything with __cuda_stream__, a number (cudaStream_t), or a CommandQueue of
+PyOpenCL. The operation begins when everything before it in the stream is complete, and the call returns at once; what is
+enqueued later begins when source may be used again (put), the data are in dest (get), or the condition holds (wait).
+Delivery needs `quiet_on_stream`. source and dest must stay alive until the stream has passed the operation.
+
+On a queue the functions return a pyopencl.Event, and wait_for is a list of such events that come before. Streams of CUDA
+know neither: the result is None.
+
+Handles and arrays of the heap are symmetric as elsewhere; PE numbers are those of TEAM_WORLD. Errors that this package
+does not find end the job.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Tuple
+
+import numpy as np
+
+from ._native import ffi, lib
+from ._errors import require
+from ._operands import UINT64, local, reachable, same_type, symmetric, word
+from ._wait import Cmp, comparison
+
+Events = Optional[List[Any]]
+_DEFAULT = lib.SHMEM_CTX_DEFAULT
+
+
+def cuda_handle(stream: Any) -> int:
+    """The cudaStream_t of a stream of any library."""
+    if isinstance(stream, (int, np.integer)):
+        return int(stream)
+    if hasattr(stream, "__cuda_stream__"):
+        protocol = stream.__cuda_stream__
+        return int((protocol() if callable(protocol) else protocol)[1])
+    if hasattr(stream, "cuda_stream"):  # PyTorch
+        return int(stream.cuda_stream)
+    if hasattr(stream, "ptr"):  # CuPy
+        return int(stream.ptr)
+    handle = getattr(stream, "handle", None)  # Numba
+    if handle is not None:
+        return int(getattr(handle, "value", handle) or 0)
+    raise TypeError(f"{type(stream).__name__} is no CUDA stream and no OpenCL queue")
+
+
+def _enqueue(name: str, stream: Any, wait_for: Events, arguments: Tuple[Any, ...]) -> Any:
+    """Call shmemx_NAME_on_stream or _on_queue."""
+    if type(stream).__module__.startswith("pyopencl"):
+        import pyopencl
+
+        events = [ffi.cast("shmemx_event_t", event.int_ptr) for event in wait_for or []]
+        listed = ffi.new("shmemx_event_t[]", events) if events else ffi.NULL
+        made = ffi.new("shmemx_event_t *")
+        queue = ffi.cast("shmemx_queue_t", stream.int_ptr)
+        getattr(lib, f"shmemx_{name}_on_queue")(*arguments, queue, len(events), listed, made)
+        return pyopencl.Event.from_int_ptr(int(ffi.cast("uintptr_t", made[0])), False)
+    if wait_for:
+        raise TypeError("a CUDA stream has no list of events")
+    getattr(lib, f"shmemx_{name}_on_stream")(*arguments, ffi.cast("shmemx_stream_t", cuda_handle(stream)))
+    return None
+
+
+def _transfer(what: str, far: Any, near: Any, near_is_dest: bool, pe: int) -> Tuple[Any, Any, int]:
+    there, room, dtype = symmetric(far, not near_is_dest)
+    here, nbytes, found = local(near, near_is_dest, dtype)
+    same_type(dtype, found)
+    if nbytes > room:
+        raise ValueError(f"{what}: {nbytes} bytes do not fit into {room}")
+    reachable(_DEFAULT, what, there, nbytes, pe)
+    return there, here, nbytes
+
+
+def put_on_stream(dest: Any, source: Any, pe: int, stream: Any, wait_for: Events = None) -> Any:
+    """`put` in a stream."""
+    d, s, n = _transfer("put_on_stream", dest, source, False, pe)
+    return _enqueue("putmem", stream, wait_for, (d, s, n, pe))
+
+
+def get_on_stream(dest: Any, source: Any, pe: int, stream: Any, wait_for: Events = None) -> Any:
+    """`get` in a stream."""
+    s, d, n = _transfer("get_on_stream", source, dest, True, pe)
+    return _enqueue("getmem", stream, wait_for, (d, s, n, pe))
+
+
+def _signal(what: str, sig: Any, pe: int) -> Any:
+    ptr, nbytes, _ = word(sig, UINT64)
+    reachable(_DEFAULT, what, ptr, nbytes, pe)
+    return ptr
+
+
+def put_signal_on_stream(dest: Any, source: Any, sig: Any, value: int, pe: int, stream: Any, op: int = 1,
+                         wait_for: Events = None) -> Any:
+    """`put_signal` in a stream."""
+    d, s, n = _transfer("put_signal_on_stream", dest, source, False, pe)
+    return _enqueue("putmem_signal", stream, wait_for, (d, s, n, _signal("put_signal_on_stream", sig, pe), value, op, pe))
+
+
+def signal_op_on_stream(sig: Any, value: int, pe: int, stream: Any, op: int = 1, wait_for: Events = None) -> Any:
+    """Update a signal after the earlier puts of the stream to that PE: SIGNAL_SET or SIGNAL_ADD."""
+    return _enqueue("signal_op", stream, wait_for, (_signal("signal_op_on_stream", sig, pe), value, op, pe))
+
+
+def signal_wait_until_on_stream(sig: Any, cmp: Cmp, value: int, stream: Any, wait_for: Events = None) -> Any:
+    """The stream waits until this PE's signal meets the condition; data that were put with it are then there."""
+    require()
+    mine = _signal("signal_wait_until_on_stream", sig, lib.shmem_my_pe())
+    return _enqueue("signal_wait_until", stream, wait_for, (mine, comparison(cmp), value))
+
+
+def quiet_on_stream(stream: Any, wait_for: Events = None) -> Any:
+    """The stream waits until all its earlier puts have been delivered."""
+    require()
+    return _enqueue("quiet", stream, wait_for, ())
+
+
+def sync_all_on_stream(stream: Any, wait_for: Events = None) -> Any:
+    """The stream waits until streams of all PEs have come to theirs. The same order of all these on every PE."""
+    require()
+    return _enqueue("sync_all", stream, wait_for, ())
+
+
+def barrier_all_on_stream(stream: Any, wait_for: Events = None) -> Any:
+    """`quiet_on_stream`, then `sync_all_on_stream`."""
+    require()
+    return _enqueue("barrier_all", stream, wait_for, ())

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds the wheel: one extension module in C, for all versions of Python from 3.9 on (the limited API)."""
+
+import os
+import re
+
+from setuptools import setup
+
+here = os.path.dirname(os.path.abspath(__file__))
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:
+    from wheel.bdist_wheel import bdist_wheel
+
+
+class StableWheel(bdist_wheel):
+    """cffi makes the module abi3; this says so in the name of the wheel."""
+
+    def finalize_options(self):
+        self.py_limited_api = "cp39"
+        super().finalize_options()
+
+
+def version():
+    with open(os.path.join(here, "mapshmem", "_version.py"), encoding="utf-8") as file:
+        return re.search(r'__version__ = "(.*)"', file.read()).group(1)
+
+
+setup(version=version(), cffi_modules=["build_native.py:ffibuilder"], cmdclass={"bdist_wheel": StableWheel})
