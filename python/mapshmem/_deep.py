@@ -58,7 +58,9 @@ class DeepType:
 
     def _row(self, field: str, kind: Any, counts: Mapping[str, str], options: Dict[str, int],
              kept: List[Any]) -> Optional[Dict[str, Any]]:
-        n, target, what = 0, None, options.get(field, _VALUE)
+        n = 0
+        target: Optional[str] = None
+        what: int = options.get(field, _VALUE)
         if kind is ctypes.c_char_p:
             what, target = options.get(field, _STRING), "char"
         elif kind is ctypes.c_void_p:
@@ -81,7 +83,7 @@ class DeepType:
             return self.name
         return _scalar(kind) or (kind.__name__ if issubclass(kind, ctypes.Structure) else None)
 
-    def hash(self) -> int:
+    def layout_hash(self) -> int:
         """Equal on two PEs if the descriptions are."""
         return int(lib.shmemx_type_hash(self._handle))
 

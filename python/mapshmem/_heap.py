@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._native import ffi, lib
-from ._errors import Error, NotSymmetric, require
-from ._operands import symmetric
+from ._errors import NotSymmetric, fail, last_line, require
+from ._operands import local, symmetric
 
 Shape = Union[int, Sequence[int]]
 
@@ -56,8 +57,6 @@ def forget_all() -> None:
 
 
 def _adopt(ptr: Any, shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    import weakref
-
     nbytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     block = _Block(int(ffi.cast("uintptr_t", ptr)), nbytes)
     with _lock:
@@ -72,9 +71,9 @@ def _shape(shape: Shape) -> Tuple[int, ...]:
 
 
 def _out_of_memory(nbytes: int) -> MemoryError:
-    info = heap_info()
-    return MemoryError(f"no room for {nbytes} bytes on the symmetric heap: {info['used']} of {info['size']} bytes are in "
-                       f"use, the largest free block has {info['largest_free']}; set SHMEM_SYMMETRIC_SIZE")
+    """With the library's line, which only one PE writes."""
+    return MemoryError(last_line() or f"no room for {nbytes} bytes on the symmetric heap: {heap_info()}; "
+                       "SHMEM_SYMMETRIC_SIZE sets its size")
 
 
 def empty(shape: Shape, dtype: Any = float, *, hints: int = 0, align: int = 0) -> np.ndarray:
@@ -179,8 +178,6 @@ def realloc(array: np.ndarray, shape: Shape) -> np.ndarray:
     assert block is not None
     ptr = lib.shmem_realloc(ffi.cast("void *", block.address), nbytes)
     if not ptr:
-        import weakref
-
         with _lock:
             block.is_freed = False
             _blocks[block.address] = weakref.ref(block)
@@ -221,15 +218,16 @@ def prepare(array: Any) -> None:
     The memory must stay allocated until `release`. Error with the library's line for symmetric or mapped memory on a GPU,
     for overlaps with another prepared range, and if there is no memory.
     """
-    _prepared_call("shmemx_prepare", array)
+    require()
+    ptr, nbytes, _ = _whole(array)
+    if status := lib.shmemx_prepare(ptr, nbytes):
+        fail("shmemx_prepare", status)
 
 
 def release(array: Any) -> None:
     """Undo one `prepare` of the memory that begins where the array does. Local."""
     require()
     if status := lib.shmemx_release(_whole(array)[0]):
-        from ._errors import fail
-
         fail("shmemx_release", status)
 
 
@@ -246,15 +244,4 @@ def prepared(array: Any) -> int:
 
 
 def _whole(array: Any) -> Tuple[Any, int, Any]:
-    from ._operands import local
-
     return local(array, False, None)
-
-
-def _prepared_call(routine: str, array: Any) -> None:
-    from ._errors import fail
-
-    require()
-    ptr, nbytes, _ = _whole(array)
-    if status := getattr(lib, routine)(ptr, nbytes):
-        fail(routine, status)

@@ -185,10 +185,10 @@ class Team:
         for name, array, stride in (("dest", dest, dst), ("the source", source, sst)):
             if n and ((pes * n - 1) * stride + 1) * dtype.itemsize > array.nbytes:
                 raise ValueError(f"alltoalls: {name} has no room for {pes} x {n} elements with a stride of {stride}")
-        name = _ALLTOALLS.get(dtype.itemsize)
-        if name is None:
+        kind = _ALLTOALLS.get(dtype.itemsize)
+        if kind is None:
             raise TypeError(f"alltoalls is not defined for elements of type {dtype}")
-        self._done("shmem_alltoalls", getattr(lib, f"shmem_{name}_alltoalls")(self._handle, d, s, dst, sst, n))
+        self._done("shmem_alltoalls", getattr(lib, f"shmem_{kind}_alltoalls")(self._handle, d, s, dst, sst, n))
 
     def _combine(self, pattern: str, what: str, dest: Any, source: Any, n: Optional[int]) -> None:
         d, s, n, dtype = self._pair(what, dest, source, 1, 1, n)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the Python tests share: runs the functions of a program whose names begin with test_, in their order, on all PEs;
+an exception ends the job."""
+
+import sys
+
+import mapshmem as shmem
+
+
+def main(functions):
+    shmem.init()
+    for name, function in list(functions.items()):
+        if name.startswith("test_"):
+            try:
+                function()
+            except BaseException:
+                sys.stderr.write(f"PE {shmem.my_pe()}: {name} failed\n")
+                raise
+            shmem.barrier_all()
+    shmem.finalize()
+
+
+class raises:
+    """with raises(ValueError, "text"): the block must end so."""
+
+    def __init__(self, kind, text=""):
+        self.kind, self.text, self.error = kind, text, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        assert kind is not None, f"no {self.kind.__name__}"
+        if not issubclass(kind, self.kind):
+            return False
+        assert self.text in str(value), f"{value!r} does not say {self.text!r}"
+        self.error = value
+        return True
