@@ -16,7 +16,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from ._errors import fail, refuse, require
-from ._operands import UINT64, local, reachable, same_type, symmetric, typed, word
+from ._operands import UINT64, MappedMemory, local, reachable, same_type, symmetric, typed, word
 
 CTX_SERIALIZED = 1
 CTX_PRIVATE = 2
@@ -93,7 +93,11 @@ class Context:
 
     def put(self, dest: Any, source: Any, pe: int) -> None:
         """Copy source into dest on that PE. Returns when source may be changed; arrived after `quiet`."""
-        d, s, n = _to("put", dest, source)
+        if isinstance(dest, MappedMemory) and isinstance(source, MappedMemory) and dest._mapping.is_writable \
+                and source._mapping.is_mapped and dest.dtype is source.dtype and source.nbytes <= dest.nbytes:
+            d, s, n = dest._ptr, source._ptr, source.nbytes  # as _to finds, in half the time
+        else:
+            d, s, n = _to("put", dest, source)
         problem = _put(self._handle, d, s, n, pe)
         if problem:
             refuse(problem, "put", n, pe)

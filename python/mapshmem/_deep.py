@@ -68,7 +68,8 @@ class DeepType:
         elif isinstance(kind, type) and issubclass(kind, ctypes._Pointer):
             what, target = options.get(field, _POINTER), self._name(kind._type_)
         elif isinstance(kind, type) and issubclass(kind, ctypes.Array):
-            n, target = ctypes.sizeof(kind) // ctypes.sizeof(kind._type_), self._name(kind._type_)
+            element: Any = kind._type_
+            n, target = ctypes.sizeof(kind) // ctypes.sizeof(element), self._name(element)
         else:
             target = self._name(kind)
         if target is None and what != _OPAQUE:

@@ -17,7 +17,7 @@ from ._native import ffi, lib
 CUDA = 1
 OPENCL = 2
 
-_DL_CUDA, _DL_CUDA_MANAGED = 2, 13
+_DL_CPU, _DL_CUDA, _DL_CUDA_MANAGED = 1, 2, 13
 _DL_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 _DL_IS_COPIED = 2
 
@@ -125,6 +125,13 @@ def _from_pyopencl(x: Any, dtype: Any) -> Optional[DeviceArray]:
         flags = int(x.flags) if isinstance(getattr(x, "flags", 0), int) else 0
         return DeviceArray(OPENCL, x.int_ptr, x.size, np.dtype(dtype or np.uint8), True, bool(flags & 4), x)
     return None
+
+
+def host_array(x: Any) -> Any:
+    """An array of numpy on the memory of a tensor on the CPU (PyTorch, JAX); anything else unchanged."""
+    if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == _DL_CPU:
+        return x.numpy() if hasattr(x, "numpy") else np.from_dlpack(x)
+    return x
 
 
 def device_array(x: Any, dtype: Any = None) -> Optional[DeviceArray]:

@@ -23,13 +23,13 @@ __all__ = ["CUDA", "OPENCL", "Mapped", "map", "my_device", "kernels_may_wait", "
 class _Mapping:
     """One call of shmmap, which all handles of it share. It keeps the array alive."""
 
-    __slots__ = ("keep", "is_mapped", "is_read_only", "base")
+    __slots__ = ("keep", "is_mapped", "is_writable", "base")
 
-    def __init__(self, keep: Any, base: Any, is_read_only: bool) -> None:
+    def __init__(self, keep: Any, base: Any, is_writable: bool) -> None:
         self.keep = keep
         self.base = base
         self.is_mapped = True
-        self.is_read_only = is_read_only
+        self.is_writable = is_writable
 
 
 _mappings: Dict[int, _Mapping] = {}
@@ -106,9 +106,9 @@ class Mapped(MappedMemory):
         """Copy source (host memory, a handle, any array on a CUDA GPU) into this memory on that PE. See Context.put.
 
         nbi: return at once, complete after quiet. stream: enqueue it there (see put_on_stream)."""
-        if stream is not None:
-            return put_on_stream(self, source, pe, stream)
-        return ctx.put_nbi(self, source, pe) if nbi else ctx.put(self, source, pe)
+        if stream is None:
+            return ctx.put_nbi(self, source, pe) if nbi else ctx.put(self, source, pe)
+        return put_on_stream(self, source, pe, stream)
 
     def get(self, dest: Any, pe: int, *, nbi: bool = False, ctx: Context = CTX_DEFAULT, stream: Any = None) -> Any:
         """Copy this memory on that PE into dest, as many bytes as dest has. See Context.get."""
@@ -171,7 +171,7 @@ class Mapped(MappedMemory):
 
 
 def _forget(mapping: _Mapping) -> None:
-    mapping.is_mapped = False
+    mapping.is_mapped = mapping.is_writable = False
     mapping.keep = None
     with _lock:
         _mappings.pop(int(ffi.cast("uintptr_t", mapping.base)), None)
@@ -230,7 +230,7 @@ def map(x: Any, *, writable: Optional[bool] = None, dtype: Any = None) -> Mapped
     base = lib.shmmap(buffer if kind == OPENCL else buffer[0], found.nbytes, kind)
     if not base:
         _refused(None)
-    mapping = _Mapping((found.keep, buffer), base, found.is_read_only or writable is False)
+    mapping = _Mapping((found.keep, buffer), base, not (found.is_read_only or writable is False))
     with _lock:
         _mappings[int(ffi.cast("uintptr_t", base))] = mapping
     return Mapped(mapping, base, found.nbytes, found.dtype)

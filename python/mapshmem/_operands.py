@@ -12,8 +12,9 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
-from ._native import ffi, lib
+from ._device import device_array, host_array
 from ._errors import refuse
+from ._native import ffi, lib
 
 _from_buffer = ffi.from_buffer
 _BYTES = ffi.typeof("char[]")
@@ -49,9 +50,10 @@ def _array(array: np.ndarray, write: bool) -> Operand:
 def symmetric(x: Any, write: bool = False) -> Operand:
     """The symmetric side. Whether the memory is symmetric the caller finds out with reachable()."""
     if isinstance(x, MappedMemory):
-        if x._mapping.is_mapped and not (write and x._mapping.is_read_only):
+        mapping = x._mapping
+        if mapping.is_writable or (mapping.is_mapped and not write):
             return x._ptr, x.nbytes, x.dtype
-        raise ValueError("the mapped memory is read-only" if x._mapping.is_mapped else "the memory has been unmapped")
+        raise ValueError("the mapped memory is read-only" if mapping.is_mapped else "the memory has been unmapped")
     if isinstance(x, np.ndarray):
         return _array(x, write)
     if isinstance(x, np.generic):
@@ -65,8 +67,9 @@ def local(x: Any, write: bool, dtype: Optional[np.dtype]) -> Operand:
         return _array(x, write)
     if isinstance(x, MappedMemory):
         return symmetric(x, write)
-    from ._device import device_array
-
+    x = host_array(x)
+    if isinstance(x, np.ndarray):
+        return _array(x, write)
     found = device_array(x)
     if found is not None:
         return found.operand(write)

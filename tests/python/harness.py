@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the Python tests share: runs the functions of a program whose names begin with test_, in their order, on all PEs;
-an exception ends the job."""
+an exception ends the job, or with KEEP_GOING in the environment is only shown at first, where every PE has it."""
 
+import os
 import sys
+import traceback
 
 import mapshmem as shmem
 
 
 def main(functions):
+    failed = 0
     shmem.init()
     for name, function in list(functions.items()):
         if name.startswith("test_"):
@@ -15,9 +18,13 @@ def main(functions):
                 function()
             except BaseException:
                 sys.stderr.write(f"PE {shmem.my_pe()}: {name} failed\n")
-                raise
+                if "KEEP_GOING" not in os.environ:
+                    raise
+                traceback.print_exc()
+                failed = 1
             shmem.barrier_all()
     shmem.finalize()
+    sys.exit(failed)
 
 
 class raises:

@@ -6,15 +6,27 @@
 #include <shmem.h>
 #include <time.h>
 
-double put8_seconds(void *dest, const void *source, long n, int pe);
+double put8_seconds(void *dest, const void *source, long n, int pe, double pause);
 
-/* Time of n puts of 8 bytes, in seconds. */
-double put8_seconds(void *dest, const void *source, long n, int pe)
+static double now(void)
 {
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (long i = 0; i < n; i++)
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* Time of n puts of 8 bytes in seconds, without that of the pauses between them (0: none). */
+double put8_seconds(void *dest, const void *source, long n, int pe, double pause)
+{
+    double total = 0, begin = now();
+    for (long i = 0; i < n; i++) {
         shmem_putmem(dest, source, 8, pe);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    return (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+        if (pause > 0) {
+            double end = now();
+            total += end - begin;
+            while ((begin = now()) - end < pause)
+                ;
+        }
+    }
+    return pause > 0 ? total : now() - begin;
 }
