@@ -16,7 +16,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from ._errors import fail, refuse, require
-from ._operands import UINT64, MappedMemory, local, reachable, same_type, symmetric, typed, word
+from ._operands import UINT64, MappedMemory, _array, local, reachable, same_type, symmetric, typed, word
 
 CTX_SERIALIZED = 1
 CTX_PRIVATE = 2
@@ -30,13 +30,14 @@ _put = lib.mapshmem_py_put
 _put_nbi = lib.mapshmem_py_put_nbi
 _get = lib.mapshmem_py_get
 _get_nbi = lib.mapshmem_py_get_nbi
+_ndarray = np.ndarray
 _Plan = Tuple[Any, Any, int]
 
 
 def _to(what: str, dest: Any, source: Any) -> _Plan:
     """Addresses and bytes of a put."""
     d, room, dtype = symmetric(dest, True)
-    s, nbytes, found = local(source, False, dtype)
+    s, nbytes, found = _array(source, False) if type(source) is _ndarray else local(source, False, dtype)
     if found is not dtype:
         same_type(dtype, found)
     if nbytes > room:
@@ -93,8 +94,9 @@ class Context:
 
     def put(self, dest: Any, source: Any, pe: int) -> None:
         """Copy source into dest on that PE. Returns when source may be changed; arrived after `quiet`."""
-        if isinstance(dest, MappedMemory) and isinstance(source, MappedMemory) and dest._mapping.is_writable \
-                and source._mapping.is_mapped and dest.dtype is source.dtype and source.nbytes <= dest.nbytes:
+        kind = type(source)
+        if kind is not _ndarray and kind is type(dest) and isinstance(dest, MappedMemory) and source._mapping.is_mapped \
+                and dest._mapping.is_writable and dest.dtype is source.dtype and source.nbytes <= dest.nbytes:
             d, s, n = dest._ptr, source._ptr, source.nbytes  # as _to finds, in half the time
         else:
             d, s, n = _to("put", dest, source)

@@ -17,6 +17,7 @@ from ._errors import refuse
 from ._native import ffi, lib
 
 _from_buffer = ffi.from_buffer
+_ndarray = np.ndarray
 _BYTES = ffi.typeof("char[]")
 _check = lib.mapshmem_py_check
 
@@ -49,6 +50,8 @@ def _array(array: np.ndarray, write: bool) -> Operand:
 
 def symmetric(x: Any, write: bool = False) -> Operand:
     """The symmetric side. Whether the memory is symmetric the caller finds out with reachable()."""
+    if type(x) is _ndarray:  # isinstance() takes long to say no
+        return _array(x, write)
     if isinstance(x, MappedMemory):
         mapping = x._mapping
         if mapping.is_writable or (mapping.is_mapped and not write):
@@ -63,9 +66,7 @@ def symmetric(x: Any, write: bool = False) -> Operand:
 
 def local(x: Any, write: bool, dtype: Optional[np.dtype]) -> Operand:
     """The local side. Numbers, lists and tuples become an array of the other side's type where they are only read."""
-    if isinstance(x, np.ndarray):
-        return _array(x, write)
-    if isinstance(x, MappedMemory):
+    if isinstance(x, (np.ndarray, MappedMemory)):
         return symmetric(x, write)
     x = host_array(x)
     if isinstance(x, np.ndarray):

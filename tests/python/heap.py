@@ -284,6 +284,7 @@ def test_collectives():
     assert (b == np.concatenate([np.arange(3) + 3 * me + 100 * pe for pe in range(n)])).all()
     shmem.sync_all()
     b[:] = 0
+    shmem.sync_all()
     shmem.alltoalls(b, a, 2, 3, 1)
     assert b[: 2 * n : 2].tolist() == [100 * pe + 3 * me for pe in range(n)]
     for dtype in "i1", "u2", "i4", "i8", "u8", "f4", "f8", "g", "c8", "c16":
