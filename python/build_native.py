@@ -5,7 +5,7 @@ Pointers are void * for Python, so that any buffer can be passed; the C compiler
 shmem.h, and checks the rest. cffi lets other Python threads run while a routine does.
 
 Where MapSHMEM is, in this order: MAPSHMEM_INCLUDEDIR and MAPSHMEM_LIBDIR (a library that is not installed, as for oshcc),
-pkg-config, the oshcc of the PATH.
+pkg-config, the oshcc of the PATH. MAPSHMEM_RUNPATH: where programs look for it, instead of there.
 """
 
 import os
@@ -44,7 +44,10 @@ def find(variable, option):
 
 
 def run_path(directories):
-    """Programs find what lies in the system's directories without a path; others are told where the library was."""
+    """Programs find what lies in the system's directories without a path; others are told where the library was.
+    MAPSHMEM_RUNPATH says otherwise; empty: without a path."""
+    if "MAPSHMEM_RUNPATH" in os.environ:
+        return [found for found in os.environ["MAPSHMEM_RUNPATH"].split(":") if found]
     return [found for found in directories if not found.startswith(("/usr/lib", "/lib"))]
 
 

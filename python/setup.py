@@ -9,8 +9,11 @@ from setuptools import setup
 here = os.path.dirname(os.path.abspath(__file__))
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:
-    from wheel.bdist_wheel import bdist_wheel
+except ImportError:  # of older versions of setuptools
+    try:
+        from wheel.bdist_wheel import bdist_wheel
+    except ImportError:
+        bdist_wheel = object  # no wheels can be made, but the package can
 
 
 class StableWheel(bdist_wheel):
@@ -26,4 +29,5 @@ def version():
         return re.search(r'__version__ = "(.*)"', file.read()).group(1)
 
 
-setup(version=version(), cffi_modules=["build_native.py:ffibuilder"], cmdclass={"bdist_wheel": StableWheel})
+setup(version=version(), cffi_modules=["build_native.py:ffibuilder"],
+      cmdclass={} if bdist_wheel is object else {"bdist_wheel": StableWheel})
