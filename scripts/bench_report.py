@@ -16,7 +16,8 @@ COLUMNS = ("suite", "program", "arguments", "memory", "pes", "size", "operation"
            "best", "runs")
 SHOWN_SIZES = ("8", "4096", "65536", "1048576")
 DASHED = ("naive", "raw copy")  # of the programs themselves: what a transfer could be, and what it replaces
-TEXTS = {"us": svgplot.time_text, "1/s": svgplot.number_text, "%": svgplot.percent_text}
+TEXTS = {"us": svgplot.time_text, "ms": lambda ms: svgplot.time_text(1e3 * ms), "s": lambda s: svgplot.time_text(1e6 * s),
+         "KiB": lambda size: svgplot.size_text(1024 * size), "1/s": svgplot.number_text, "%": svgplot.percent_text}
 
 # What is too close to tell. With repeated runs: two programs whose runs overlap. A single run says nothing of its
 # noise, so there two figures must differ by this factor.

@@ -25,6 +25,7 @@ TOO_SMALL = "too small to tell"
 LEAST_SECONDS = 0.01         # a run is at least so long
 LEAST_SECONDS_ALONE = 0.1    # where there is no second run that would show the noise
 MOST_SPREAD = 25             # percent between the fastest and the slowest run, of the one in the middle
+MOST_EFFICIENCY = 150        # percent: caches may make several PEs better than one, but not by more
 MOST_ALONE = 110             # percent of the time: kernels cannot take longer alone than together with an exchange
 
 DASHED = ("no loss",)
@@ -84,7 +85,7 @@ def told(row, base):
     if not steady(row):
         return []
     names = ["comm_percent"]
-    if steady(base):
+    if steady(base) and row["efficiency_percent"] <= MOST_EFFICIENCY:
         names.append("efficiency_percent")
     if row.get("alone_percent", MOST_ALONE + 1) <= MOST_ALONE:
         names.append("alone_percent")
@@ -196,8 +197,9 @@ def html(about, rows, left_out, drawn):
     parts += [htmlpage.paragraph("Each row is the run in the middle of its repeats by time. Efficiency: work of a PE "
                                  "in a second, compared with the smallest number of PEs of the same variant. Too small "
                                  "to tell: the runs took less than %g ms (a single one less than %g ms) or differ by "
-                                 "more than %d %%, or the kernels alone seem to take longer than with an exchange. "
-                                 % (LEAST_SECONDS * 1e3, LEAST_SECONDS_ALONE * 1e3, MOST_SPREAD) +
+                                 "more than %d %%; the efficiency would be above %d %%, so that the smallest run must "
+                                 "have been disturbed; or the kernels alone seem to take longer than with an exchange. "
+                                 % (LEAST_SECONDS * 1e3, LEAST_SECONDS_ALONE * 1e3, MOST_SPREAD, MOST_EFFICIENCY) +
                                  "Communication is that of the slowest PE, waits for other PEs included. Kernels "
                                  "alone: what part of the time the same kernels take without any exchange."),
               htmlpage.details("Commands", htmlpage.table(["command"], [[row["command"]] for row in rows]))]

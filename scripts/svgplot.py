@@ -54,7 +54,7 @@ def number_text(value):
 
 def size_text(size):
     """Bytes: 65536 as "64 KiB"."""
-    return scaled(size, ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")))
+    return scaled(size, ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))) if size >= 1 else f"{size:.4g} B"
 
 
 def time_text(us):
