@@ -14,15 +14,31 @@
 
 static struct shmemi_arrival *free_arrivals; /* under the service lock */
 
+/* Takes the next entry, which its owner has emptied. While there is none, none is taken: the progress that is made
+ * meanwhile may send other requests into the same ring, and these must not wait for one that is not yet written. */
+static uint64_t take_entry(struct shmemi_ring *ring)
+{
+    unsigned spins = 0;
+    uint64_t ticket = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    for (;;) {
+        struct shmemi_ring_entry *entry = &ring->entry[ticket % SHMEMI_RING_ENTRIES];
+        int64_t ahead = (int64_t)(atomic_load_explicit(&entry->sequence, memory_order_acquire) - ticket);
+        if (ahead == 0 && atomic_compare_exchange_weak_explicit(&ring->tail, &ticket, ticket + 1, memory_order_relaxed,
+                                                                memory_order_relaxed))
+            return ticket;
+        if (ahead < 0)
+            shmemi_progress(&spins);
+        if (ahead != 0) /* the ring was full, or another PE has taken this entry */
+            ticket = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    }
+}
+
 static int ring_send(int pe, const struct shmemi_request *request)
 {
     int rank = shmemi_job_node_rank_of(pe);
     struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
-    uint64_t ticket = atomic_fetch_add_explicit(&ring->tail, 1, memory_order_relaxed);
+    uint64_t ticket = take_entry(ring);
     struct shmemi_ring_entry *entry = &ring->entry[ticket % SHMEMI_RING_ENTRIES];
-    unsigned spins = 0;
-    while (atomic_load_explicit(&entry->sequence, memory_order_acquire) != ticket)
-        shmemi_progress(&spins);
     entry->request = *request;
     atomic_store_explicit(&entry->sequence, ticket + 1, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst); /* pairs with the fence before the service thread sleeps */
