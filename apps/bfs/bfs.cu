@@ -36,3 +36,4 @@ typedef unsigned long long u64;
 #define PIECE (MOST_LANES * PER_LANE)
 
 #include "kernels.h"
+#include "kernels_grid.h"

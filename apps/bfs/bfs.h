@@ -17,12 +17,22 @@
 #include "scramble.h"
 #include "support/util.h"
 
+/* Numbers of vertices have 32 bits where that is enough; BFS_WIDE makes the program that is for larger graphs. */
+#ifdef BFS_WIDE
+typedef uint64_t vertex_t;
+#define PRIvertex PRIu64
+#define NO_VERTEX UINT64_MAX
+#define MAX_VERTICES (UINT64_C(1) << 44)
+#else
 typedef uint32_t vertex_t;
+#define PRIvertex PRIu32
 #define NO_VERTEX UINT32_MAX
 #define MAX_VERTICES ((uint64_t)UINT32_MAX) /* so that NO_VERTEX is none of them */
+#endif
+enum { IS_WIDE = sizeof(vertex_t) == 8 };
 
 /* How PEs exchange what they find, in the order in which --variant all runs them. search.h has their functions. */
-enum exchange_kind { MAPPED, ATOMIC, NAIVE, N_EXCHANGES };
+enum exchange_kind { MAPPED, ATOMIC, GRID, NAIVE, N_EXCHANGES };
 const char *exchange_name(enum exchange_kind kind);
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */

@@ -33,4 +33,30 @@ struct arrivals {
 
 #define MOST_PES 512 /* a group counts in local memory what it sends to each */
 
+/* Over a grid of PEs (grid.h): at most MOST_PES rows and columns. A pair has 27 bits for its vertex, 27 for that from
+ * which it was found, and 10 for the hop: first the row of the owner, then the column of the PE that sent it, plus the
+ * number of columns if that PE is in a last row that is not full. */
+#define GRID_VERTEX_BITS 27
+#define GRID_MASK (((u64)1 << GRID_VERTEX_BITS) - 1)
+#define GRID_PAIR(hop, from, vertex)                                                                                   \
+    ((u64)(hop) << 2 * GRID_VERTEX_BITS | (u64)(from) << GRID_VERTEX_BITS | (u64)(vertex))
+#define GRID_HOP(pair) ((u32)((pair) >> 2 * GRID_VERTEX_BITS))
+#define GRID_FROM(pair) ((u32)((pair) >> GRID_VERTEX_BITS & GRID_MASK))
+#define GRID_VERTEX(pair) ((u32)((pair)&GRID_MASK))
+/* The PE that has sent a pair, from the row of the one that has forwarded it. */
+#define GRID_ORIGIN(row, hop, n_columns, n_rows)                                                                       \
+    ((hop) < (n_columns) ? (row) * (n_columns) + (hop) : ((n_rows)-2) * (n_columns) + (hop))
+#define GRID_PARENT(pe, vertex) ((u64)(pe) << 32 | (vertex))
+
+/* A vertex of another PE: the row and column of that PE, and its number there. */
+#define GHOST(row, column, vertex) ((u64)(column) << 48 | (u64)(row) << 32 | (u64)(vertex))
+#define GHOST_COLUMN(ghost) ((u32)((ghost) >> 48))
+#define GHOST_ROW(ghost) ((u32)((ghost) >> 32 & 0xffff))
+#define GHOST_VERTEX(ghost) ((u32)(ghost))
+
+/* For each of several arrivals, where its pairs come from. */
+struct origins {
+    u32 of[ARRIVALS];
+};
+
 #endif

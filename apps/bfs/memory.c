@@ -16,7 +16,7 @@
 #include "edges.h"
 
 #define PROBLEM_BYTES 400
-#define MANY_PES 512
+#define MANY_PES 262144
 #define MIB (UINT64_C(1) << 20)
 
 /* Bytes of the symmetric heap beyond what the search takes; distributing and checking use a part of them. */

@@ -153,7 +153,7 @@ static bool take_variant(const char *value, struct options *opt)
     bool is_known = is_all;
 
     for (int kind = 0; kind < N_EXCHANGES; kind++) {
-        opt->exchanges[kind] = is_all || strcmp(value, exchange_name((enum exchange_kind)kind)) == 0;
+        opt->exchanges[kind] = (is_all && kind != GRID) || strcmp(value, exchange_name((enum exchange_kind)kind)) == 0;
         is_known = is_known || opt->exchanges[kind];
     }
     return is_known;
@@ -191,7 +191,8 @@ static const struct line {
     {0, "roots", "N", take_roots, "searches, from vertices that are drawn (64)"},
     {0, "root", "V", take_root, "one search, from vertex V"},
     {0, "seed", "N", take_seed, "of the graph and the roots (1)"},
-    {0, "variant", "V", take_variant, "mapped, atomic, naive (by hand through host memory), or all (mapped)"},
+    {0, "variant", "V", take_variant,
+     "mapped, atomic, naive (by hand through host memory), all of these, or grid (mapped)"},
     {0, "naive", NULL, take_naive, "--variant naive"},
     {0, "both", NULL, take_both, "mapped, then naive"},
     {0, "direction-optimising", NULL, take_direction, "search bottom-up where that is less work"},
@@ -243,7 +244,7 @@ static void set_defaults(struct options *opt)
         .format = "auto",
         .seed = 1,
         .n_roots = 64,
-        .exchanges = {[MAPPED] = true},
+        .exchanges = {[IS_WIDE ? GRID : MAPPED] = true},
         .alpha = 14,
         .beta = 24,
     };

@@ -21,8 +21,8 @@ static void format_pe(char *line, const struct place *place, const struct graph 
 
     gethostname(host, sizeof(host) - 1);
     snprintf(line, LINE_BYTES,
-             "PE %d on %s: device %s (%s %d), %d thread%s, %" PRIu32 " vertices from number %" PRIu32 " on, %" PRIu64
-             " neighbours",
+             "PE %d on %s: device %s (%s %d), %d thread%s, %" PRIvertex " vertices from number %" PRIvertex
+             " on, %" PRIu64 " neighbours",
              shmem_my_pe(), host, place->ops->gpu.label(place->dev), place->ops->name, place->index, threads_count(),
              threads_count() == 1 ? "" : "s", graph->size, graph->first, graph->n_adjacent);
 }

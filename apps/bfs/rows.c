@@ -173,7 +173,7 @@ static int passes_for(uint64_t n_vertices)
 {
     int passes = 1;
 
-    while (passes * DIGIT_BITS < 32 && (n_vertices - 1) >> (passes * DIGIT_BITS))
+    while (passes * DIGIT_BITS < 64 && (n_vertices - 1) >> (passes * DIGIT_BITS))
         passes++;
     return passes;
 }

@@ -5,7 +5,7 @@
  * Why a PE knows when to stop: the reports of a level tell how many vertices were found and sent. Zero on all PEs is
  * the end. What was sent may all be known to its owners; then one more level with nothing to expand finds that out.
  */
-#include "search.h"
+#include "grid.h"
 
 #include <shmem.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 static const struct exchange *const exchanges[N_EXCHANGES] = {
     [MAPPED] = &exchange_mapped,
     [ATOMIC] = &exchange_atomic,
+    [GRID] = &exchange_grid,
     [NAIVE] = &exchange_naive,
 };
 
@@ -62,6 +63,8 @@ void search_reserve_in_boxes(struct search *search)
 struct search_memory search_memory(const struct options *opt, const struct partition *part, uint64_t n_adjacent,
                                    enum exchange_kind kind)
 {
+    if (kind == GRID)
+        return (struct search_memory){grid_device_bytes(part, n_adjacent), exchange_grid.heap_bytes(part, false)};
     size_t n_pes = (size_t)part->n_pes;
     size_t graph = (part->block + 1) * sizeof(u64) + n_adjacent * sizeof(vertex_t);
     size_t vertices = part->block * (sizeof(vertex_t) + 2 * sizeof(u64));
@@ -80,8 +83,10 @@ struct search_memory search_memory(const struct options *opt, const struct parti
 
 static void check_limits(const struct graph *graph)
 {
+    if (IS_WIDE)
+        quit_all("numbers of 64 bits are for --variant grid");
     if (graph->part.n_pes > MOST_PES)
-        quit_all("%d PEs are too many: the search takes up to %d", graph->part.n_pes, MOST_PES);
+        quit_all("%d PEs are too many: this search takes up to %d, --variant grid more", graph->part.n_pes, MOST_PES);
     if (graph->part.block > (uint64_t)1 << VERTEX_BITS)
         quit_all("%llu vertices on each PE are too many: the search takes up to 2^%d, use more PEs",
                  (unsigned long long)graph->part.block, VERTEX_BITS);
@@ -150,25 +155,36 @@ static void open_kernels(struct search *search, uint64_t n_adjacent)
 static void warm_up(struct search *search, const struct graph *graph)
 {
     struct search_times times;
-    uint64_t best = 0;
+    uint64_t best = 0, vertex = graph->first, most;
 
     for (vertex_t i = 0; i < graph->size; i++) {
         uint64_t degree = graph->row[i + 1] - graph->row[i];
-        uint64_t candidate = (degree < UINT32_MAX ? degree : UINT32_MAX) << 32 | (graph->first + i);
 
-        if (candidate > best)
-            best = candidate;
+        if (degree >= best)
+            vertex = graph->first + i;
+        best = degree > best ? degree : best;
     }
-    search_run(search, (vertex_t)reduce(shmem_uint64_max_reduce, best), &times);
+    most = reduce(shmem_uint64_max_reduce, best);
+    search_run(search, (vertex_t)reduce(shmem_uint64_max_reduce, best == most && graph->size > 0 ? vertex : 0), &times);
+}
+
+/* Every PE exchanges with every other. */
+static void open_blocks(struct search *search, const struct graph *graph)
+{
+    const size_t n_pes = (size_t)search->n_pes;
+
+    check_limits(graph);
+    search->sent = host_alloc(n_pes * sizeof(uint32_t));
+    search->reports = symmetric_alloc(2 * n_pes * sizeof(struct report));
+    search->to_send = symmetric_alloc(n_pes * sizeof(struct report));
+    open_buffers(search, graph);
 }
 
 struct search *search_open(const struct options *opt, const struct graph *graph, const struct device_ops *ops,
                            struct device *dev, enum exchange_kind kind)
 {
     struct search *search = host_alloc(sizeof(*search));
-    size_t n_pes = (size_t)graph->part.n_pes;
 
-    check_limits(graph);
     *search = (struct search){
         .opt = opt,
         .exchange = exchanges[kind],
@@ -181,19 +197,20 @@ struct search *search_open(const struct options *opt, const struct graph *graph,
         .ops = ops,
         .dev = dev,
         .device_queue = ops->gpu.first_queue(dev),
-        .sent = host_alloc(n_pes * sizeof(uint32_t)),
-        .reports = symmetric_alloc(2 * n_pes * sizeof(struct report)),
-        .to_send = symmetric_alloc(n_pes * sizeof(struct report)),
-        .read = symmetric_alloc(counters_bytes(graph->part.n_pes)),
+        .read = symmetric_alloc(counters_bytes(graph->part.n_pes + 2)), /* a grid has at most 2 more than PEs */
     };
-    open_buffers(search, graph);
+    if (kind == GRID)
+        grid_open(search, graph);
+    else
+        open_blocks(search, graph);
     open_kernels(search, graph->n_adjacent);
-    search->exchange->open(search);
+    if (search->exchange->open)
+        search->exchange->open(search);
     warm_up(search, graph);
     return search;
 }
 
-void search_close(struct search *search)
+static void close_blocks(struct search *search)
 {
     const struct device_ops *ops = search->ops;
     struct buffer *buffers[] = {
@@ -206,16 +223,26 @@ void search_close(struct search *search)
     for (int i = 0; i < ARRAY_LENGTH(buffers); i++)
         if (buffers[i])
             ops->free(search->dev, buffers[i]);
-    shmem_free(search->read);
     shmem_free(search->to_send);
     shmem_free(search->reports);
     free(search->sent);
+}
+
+void search_close(struct search *search)
+{
+    if (search->by_grid)
+        grid_close(search);
+    else
+        close_blocks(search);
+    shmem_free(search->read);
     free(search);
 }
 
 void search_parents(struct search *search, vertex_t *parents)
 {
-    if (search->size > 0)
+    if (search->by_grid)
+        grid_parents(search, parents);
+    else if (search->size > 0)
         search->ops->read(search->dev, parents, search->parent, 0, search->size * sizeof(vertex_t));
 }
 
@@ -239,7 +266,7 @@ static void begin(struct search *search, vertex_t root)
     search->words_sent = 0;
     memset(search->sent, 0, (size_t)search->n_pes * sizeof(uint32_t));
     ops->gpu.fill(queue, search->known, 0, 0, search_all_words(&search->part));
-    ops->gpu.fill(queue, search->parent, 0, NO_VERTEX, search->size);
+    ops->gpu.fill(queue, search->parent, 0, UINT32_MAX, search->size);
     ops->gpu.fill(queue, search->counters, 0, 0, counters_bytes(search->n_pes) / sizeof(u32));
     ops->gpu.launch(queue, search->start, &one, arguments, ARRAY_LENGTH(arguments));
 }
@@ -438,6 +465,14 @@ static void take_slowest(struct search_times *times)
     shmem_free(seconds);
 }
 
+static void run_blocks(struct search *search, vertex_t root, struct search_times *times)
+{
+    begin(search, root);
+    while (run_level(search, times))
+        continue;
+    search->ops->gpu.finish(search->device_queue);
+}
+
 void search_run(struct search *search, vertex_t root, struct search_times *times)
 {
     double start;
@@ -448,10 +483,10 @@ void search_run(struct search *search, vertex_t root, struct search_times *times
         search->exchange->prepare(search);
     shmem_barrier_all();
     start = now();
-    begin(search, root);
-    while (run_level(search, times))
-        continue;
-    search->ops->gpu.finish(search->device_queue);
+    if (search->by_grid)
+        grid_run(search, root, times);
+    else
+        run_blocks(search, root, times);
     times->seconds = now() - start;
     times->bytes_sent += search->words_sent;
     take_slowest(times);

@@ -91,10 +91,11 @@ struct search {
     uint32_t *sent;      /* pairs of this search to each PE                            */
     uint64_t words_sent; /* pieces of frontiers to other PEs, in bytes                 */
 
-    uint64_t epoch;         /* levels of all searches                                     */
-    struct report *reports; /* symmetric, [2][n_pes]: of epoch e in half e % 2            */
-    struct report *to_send; /* symmetric, [n_pes]                                         */
-    struct counters *read;  /* symmetric, since that memory is page-locked                */
+    uint64_t epoch;              /* levels of all searches                                     */
+    struct grid_search *by_grid; /* of a search over a grid of PEs (grid.h), which uses little of what follows */
+    struct report *reports;      /* symmetric, [2][n_pes]: of epoch e in half e % 2            */
+    struct report *to_send;      /* symmetric, [n_pes]                                         */
+    struct counters *read;       /* symmetric, since that memory is page-locked                */
 
     /* exchange_mapped.c, and for exchange_atomic.c */
     void *outbox_map, *inbox_map, *frontier_map[2];

@@ -72,7 +72,7 @@ static struct hop first_hop(struct check *check, vertex_t i)
     if (v == check->root && parent != v)
         report(check, NO_CYCLE, "vertex %" PRIu64 " is the root, and not its own parent", label(check, v));
     else if (parent != NO_VERTEX && parent >= check->graph->part.n_vertices)
-        report(check, NO_CYCLE, "vertex %" PRIu64 " has parent number %" PRIu32 " of %" PRIu64 " vertices",
+        report(check, NO_CYCLE, "vertex %" PRIu64 " has parent number %" PRIvertex " of %" PRIu64 " vertices",
                label(check, v), parent, check->graph->part.n_vertices);
     else if (parent != NO_VERTEX)
         return (struct hop){parent, v != check->root};
