@@ -18,7 +18,8 @@ enum { LISTED_PES_MAX = 16 };
 _Thread_local struct shmemi_call *shmemi_present_call;
 bool shmemi_watch_is_on;
 
-static uint64_t patience; /* nanoseconds; 0: the watchdog is off */
+static uint64_t patience;      /* nanoseconds; 0: the watchdog is off */
+static _Atomic uint64_t *told; /* where shmemi_watch_count writes */
 
 void shmemi_watch_open(void)
 {
@@ -82,22 +83,41 @@ static void append_process(char *text, size_t size)
     shmemi_append(text, size, " (process %d on %s)", (int)getpid(), host);
 }
 
+void shmemi_watch_speak(uint64_t waited, const char *where, const char *text)
+{
+    char process[96] = "";
+    append_process(process, sizeof process);
+    shmemi_log_write(SHMEMI_LOG_WARN, "has waited for %.0f s in %s%s%s%s", (double)waited * 1e-9, where,
+                     text[0] ? ": " : "", text, process);
+}
+
 static void speak(const struct shmemi_call *call, uint64_t waited)
 {
-    char text[512], process[96] = "";
+    char text[512];
     const char *routine = shmemi_present_routine();
     describe(call, text, sizeof text);
-    append_process(process, sizeof process);
-    shmemi_log_write(SHMEMI_LOG_WARN, "has waited for %.0f s in %s%s%s%s", (double)waited * 1e-9,
-                     routine ? routine : "the library", text[0] ? ": " : "", text, process);
+    shmemi_watch_speak(waited, routine ? routine : "the library", text);
+}
+
+bool shmemi_watch_is_due(uint64_t waited, uint64_t *spoken_p)
+{
+    if (!patience || waited < patience || waited < 2 * *spoken_p)
+        return false;
+    *spoken_p = waited;
+    return true;
+}
+
+static void see(struct shmemi_call *call, uint64_t now)
+{
+    if (call->seen_at)
+        return;
+    call->seen_at = now;
+    call->speak_at = now + patience;
 }
 
 static void look_at(struct shmemi_call *call, uint64_t now)
 {
-    if (!call->seen_at) {
-        call->seen_at = now;
-        call->speak_at = now + patience;
-    }
+    see(call, now);
     if (now < call->speak_at)
         return;
     speak(call, now - call->seen_at);
@@ -109,4 +129,29 @@ void shmemi_watch(void)
     shmemi_trace_rest();
     if (patience && shmemi_present_call)
         look_at(shmemi_present_call, shmemi_clock());
+}
+
+/* ---- for other PEs ----------------------------------------------------------------------------------------------- */
+
+/* Calls that end when another PE does something, not when memory or a GPU has. */
+static const bool waits_for_pes[SHMEMI_ACTIVITIES + 1] = {
+    [SHMEMI_AT_BARRIER] = true, [SHMEMI_AT_COLLECTIVE] = true, [SHMEMI_AT_WAIT] = true,
+    [SHMEMI_AT_LOCK] = true,    [SHMEMI_AT_RUNTIME] = true,
+};
+
+void shmemi_watch_tell(_Atomic uint64_t *seconds)
+{
+    told = seconds;
+}
+
+void shmemi_watch_count(void)
+{
+    struct shmemi_call *call = shmemi_present_call;
+    while (call && call->outer)
+        call = call->outer;
+    if (!told || !call || !waits_for_pes[call->activity])
+        return;
+    const uint64_t now = shmemi_clock();
+    see(call, now);
+    atomic_store_explicit(told, (now - call->seen_at) / 1000000000u, memory_order_relaxed);
 }

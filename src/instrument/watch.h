@@ -9,6 +9,7 @@
 #ifndef SHMEMI_WATCH_H
 #define SHMEMI_WATCH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +38,7 @@ struct shmemi_call {
 
     struct shmemi_call *outer;
     uint64_t begin;    /* instrument/measure.h: time at which it was entered */
-    uint64_t seen_at;  /* watchdog: time at which it was first seen waiting; 0: not yet */
+    uint64_t seen_at;  /* time at which it was first seen waiting; 0: not yet */
     uint64_t speak_at; /* watchdog: time of the next report */
 };
 
@@ -75,6 +76,17 @@ void shmemi_watch_close(void);
 /* Called by a waiting thread from time to time: logs a report when it has waited for too long, and again each time that
  * the length of the wait has doubled. */
 void shmemi_watch(void);
+
+/* The same for waits that are no calls of this process's threads: is a wait of so many nanoseconds to be reported? *spoken_p
+ * is 0 when the wait begins, and belongs to this function. And the report: where it waits, and what for (or ""). */
+bool shmemi_watch_is_due(uint64_t waited, uint64_t *spoken_p);
+void shmemi_watch_speak(uint64_t waited, const char *where, const char *text);
+
+/* Where this PE writes for others how many seconds it has waited for another PE in the same public call: the number goes
+ * on to grow only while it waits. For a PE of which one thread calls the library. NULL: nowhere. */
+void shmemi_watch_tell(_Atomic uint64_t *seconds);
+/* Called by a waiting thread each time that it sleeps: writes that number. */
+void shmemi_watch_count(void);
 
 /* Write what the calling thread waits for, as its calls describe it; nothing if none does. */
 void shmemi_watch_describe(char *text, size_t size);

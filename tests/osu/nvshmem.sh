@@ -1,11 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# nvshmem.sh - build and run nvshmem_peer, which measures NVSHMEM's host API, where NVSHMEM is installed.
+# nvshmem.sh - build and run nvshmem_peer, which measures NVSHMEM's host API, and nvshmem_kernels, which measures its device
+# API, where NVSHMEM is installed.
 #
 # Usage: nvshmem.sh build DIR                    makes DIR/nvshmem_peer; the last line is NVSHMEM's version
 #        nvshmem.sh run DIR [MAX [SECONDS]]      prints "what,size,microseconds" for sizes up to MAX bytes (1 GiB),
 #                                                in at most SECONDS (40)
+#        nvshmem.sh build-kernels DIR            makes DIR/nvshmem_kernels
+#        nvshmem.sh run-kernels DIR              prints the tables of kernels.cu
 #
 # NVSHMEM is searched for in NVSHMEM_HOME, in Python's packages (nvidia.nvshmem), and in /usr/local/nvshmem.
 # Exit status: 0; 1 with the reason in the last line of standard error.
@@ -26,10 +29,14 @@ print(list(u.find_spec("nvidia.nvshmem").submodule_search_locations)[0])' 2>/dev
     return 1
 }
 
+host_library() { # HOME
+    find "$1/lib" -name 'libnvshmem_host.so*' | sort | head -n 1
+}
+
 build() { # HOME DIR
     local home=$1 cuda library
     cuda=$(dirname -- "$(dirname -- "$(readlink -f -- "$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)")")")
-    library=$(find "$home/lib" -name 'libnvshmem_host.so*' | sort | head -n 1)
+    library=$(host_library "$home")
     [ -n "$library" ] || die "$home/lib: no libnvshmem_host.so"
     "${CXX:-g++}" -std=c++17 -O2 -isystem "$home/include" -isystem "$cuda/include" -o "$2/nvshmem_peer" \
         "$source/nvshmem_peer.cc" "$library" -L"$cuda/lib64" -lcudart -Wl,-rpath,"$home/lib" \
@@ -39,16 +46,29 @@ build() { # HOME DIR
         "$home/include/non_abi/nvshmem_version.h" | paste -sd.
 }
 
-# run_both HOME DIR MAX SECONDS SETTINGS...: both processes; NVLink multicast is of no use here, nor allowed everywhere
+build_kernels() { # HOME DIR
+    local library
+    library=$(host_library "$1")
+    nvcc -rdc=true -std=c++17 -O2 -arch=native -I"$1/include" -o "$2/nvshmem_kernels" "$source/nvshmem_kernels.cu" \
+        -Xlinker "$library" -L"$1/lib" -lnvshmem_device -lcuda || die "$1: nvshmem_kernels does not build"
+}
+
+# run_both HOME DIR SECONDS PROGRAM [ARGUMENTS] [-- SETTINGS]: both processes; NVLink multicast is of no use here, nor
+# allowed everywhere
 run_both() {
-    local home=$1 dir=$2 max=$3 seconds=$4 rank pids=() status=0
+    local home=$1 dir=$2 seconds=$3 program=$4 rank pids=() arguments=() status=0
     shift 4
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        arguments+=("$1")
+        shift
+    done
+    [ $# -eq 0 ] || shift
     rm -f "$dir"/nvshmem.id*
     for rank in 0 1; do
         env NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_SYMMETRIC_SIZE=2G \
             LD_LIBRARY_PATH="$home/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@" \
-            timeout -k 5 "$seconds" "$dir/nvshmem_peer" $rank "$dir/nvshmem.id" "$max" >"$dir/nvshmem-$rank.csv" \
-            </dev/null &
+            timeout -k 5 "$seconds" "$dir/$program" $rank "$dir/nvshmem.id" "${arguments[@]}" \
+            >"$dir/nvshmem-$rank.csv" </dev/null &
         pids+=($!)
     done
     # one that fails leaves the other waiting
@@ -59,7 +79,12 @@ run_both() {
     done
     wait
     # the figures, whether or not the processes ended in good order
-    grep -E '^[^,]+,[0-9]+,[0-9.e+-]+$' "$dir/nvshmem-0.csv" || return $((status ? status : 1))
+    grep -E '^[^,]+,[0-9]+,[0-9.e+-]+$|^#|^ *[0-9]+( +[0-9.]+)+$' "$dir/nvshmem-0.csv" || return $((status ? status : 1))
+}
+
+# run_somehow HOME DIR SECONDS PROGRAM [ARGUMENTS]: by the loopback interface if there is no other way
+run_somehow() {
+    run_both "$@" || run_both "$@" -- NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo || die "$1: $4 does not run"
 }
 
 case ${1:-} in
@@ -70,10 +95,9 @@ home=$(nvshmem_home) || die "NVSHMEM is not installed here"
 case $1 in
     build) build "$home" "$2" ;;
     run)
-        max=${3:-$((1 << 30))} seconds=${4:-40}
-        run_both "$home" "$2" "$max" "$seconds" ||
-            run_both "$home" "$2" "$max" "$seconds" NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo ||
-            die "$home: nvshmem_peer does not run"
+        run_somehow "$home" "$2" "${4:-40}" nvshmem_peer "${3:-$((1 << 30))}"
         ;;
+    build-kernels) build_kernels "$home" "$2" ;;
+    run-kernels) run_somehow "$home" "$2" 40 nvshmem_kernels ;;
     *) die "unknown step '$1' (see --help)" ;;
 esac

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What kernels need for communication (shmem/shmemx_device.h): tables of where the other PEs' copies of an object lie for
+ * them. A table is made when a view of its object is first asked for, and stays until the object is unmapped.
+ */
+#ifndef SHMEMI_DEVICE_H
+#define SHMEMI_DEVICE_H
+
+#include "shmem/mapshmem/device_types.h"
+#include "shmmap/region.h"
+
+/* Fill in the view of a region. 0, or -errno, logged: -ENOTSUP when kernels cannot use it. Any thread. */
+int shmemi_device_view(const struct shmemi_region *region, shmemx_device_view_t *view);
+
+/* Numbers as kernels that use the view read them; the same array for the same numbers. Stays until the end. 0, or -errno,
+ * logged. Any thread. */
+int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, int n, const int **copy_p);
+
+/* Free what was made for a region that is about to be unmapped; for all, with the numbers. No kernel uses it any more. */
+void shmemi_device_forget(uint32_t region);
+void shmemi_device_close(void);
+
+/* ---- memory.c: memory that kernels read --------------------------------------------------------------------------- */
+
+/* Whose kernels use an object: those of a device, or threads of the CPU only (memory NULL). */
+struct shmemi_device_user {
+    const struct shmemi_memory *memory;
+    int device;
+};
+
+/* Memory of the user with a copy of these bytes. -errno, logged. */
+int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p);
+void shmemi_device_free(const struct shmemi_device_user *user, void *copy);
+
+/* ---- waits.c: what kernels wait for, as SHMEM_WATCHDOG reports it -------------------------------------------------- */
+
+/* Where the user's kernels write what they wait for; NULL: the watchdog is off. 0 or -errno, logged. With a lock of the
+ * caller's held. */
+int shmemi_device_waits(const struct shmemi_device_user *user, struct shmemi_device_wait **waits_p);
+/* By the agents' thread, in each turn: report waits that have lasted for too long. */
+void shmemi_device_waits_look(void);
+/* No kernel waits any more, and the thread has ended. */
+void shmemi_device_waits_close(void);
+
+#endif

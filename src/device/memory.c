@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory that kernels read: on the device, where a kernel finds it soonest, or plain memory for threads of the CPU.
+ */
+#include "device/device.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int on_device(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p)
+{
+    int rc = user->memory->allocate(user->device, nbytes, copy_p);
+    if (rc)
+        return rc;
+    const struct shmemi_place dest = {.memory = user->memory, .address = (uintptr_t)*copy_p};
+    const struct shmemi_place source = shmemi_place_host(bytes);
+    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    rc = shmemi_memory_copy(&dest, &source, &shape);
+    if (rc)
+        user->memory->deallocate(*copy_p);
+    return rc;
+}
+
+int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p)
+{
+    if (user->memory)
+        return on_device(user, bytes, nbytes, copy_p);
+    *copy_p = malloc(nbytes);
+    if (!*copy_p) {
+        shmemi_error("out of memory for %zu bytes that kernels need", nbytes);
+        return -ENOMEM;
+    }
+    memcpy(*copy_p, bytes, nbytes);
+    return 0;
+}
+
+void shmemi_device_free(const struct shmemi_device_user *user, void *copy)
+{
+    if (user->memory)
+        user->memory->deallocate(copy);
+    else
+        free(copy);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rings, and the thread that serves them. It polls: a kernel cannot wake it.
+ */
+#define _GNU_SOURCE
+#include "device/ring.h"
+
+#include "base/cores.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "gpu/thread_cores.h"
+#include "instrument/measure.h"
+#include "transport/drivers/table.h"
+#include "transport/progress.h"
+#include "transport/threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+_Static_assert(sizeof(struct shmemi_device_entry) == 64, "an entry is a cache line");
+
+enum { PAGE = 4096 };
+
+static pthread_t thread;
+static atomic_bool runs;
+static _Atomic(struct shmemi_device_agent *) agents; /* newest first; none is removed before the end */
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+static struct shmemi_device_entry *entry_at(const struct shmemi_device_agent *agent, uint64_t ticket)
+{
+    return &agent->entries[ticket % SHMEMI_DEVICE_ENTRIES];
+}
+
+static uint64_t sequence_of(const struct shmemi_device_entry *entry)
+{
+    return __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
+}
+
+/* Start all entries that have been written. */
+static bool issue(struct shmemi_device_agent *agent)
+{
+    const uint64_t before = agent->issued;
+    for (;; agent->issued++) {
+        struct shmemi_device_entry *entry = entry_at(agent, agent->issued);
+        char *slot = agent->slots + agent->issued % SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
+        if (agent->issued - agent->freed == SHMEMI_DEVICE_ENTRIES || sequence_of(entry) != agent->issued + 1)
+            break;
+        if (shmemi_device_execute(agent, entry, slot))
+            shmemi_fatal("an operation of a kernel has failed");
+    }
+    return agent->issued != before;
+}
+
+/* Let kernels use entries again whose operation is complete, and whose reply has been read. */
+static bool free_entries(struct shmemi_device_agent *agent)
+{
+    const uint64_t before = agent->freed;
+    while (agent->freed < agent->done) {
+        const struct shmemi_device_entry *entry = entry_at(agent, agent->freed);
+        if (entry->what & SHMEMI_DEVICE_REPLY && sequence_of(entry))
+            break;
+        agent->freed++;
+    }
+    if (agent->freed != before)
+        __atomic_store_n(&agent->progress->freed, agent->freed, __ATOMIC_RELEASE);
+    return agent->freed != before;
+}
+
+static void measure(const struct shmemi_device_entry *entry, enum shmemi_from_kernel what, uint64_t begin)
+{
+    const bool is_signal = what == SHMEMI_KERNEL_SIGNAL;
+    shmemi_measure_from_kernel(what, &(struct shmemi_trace_transfer){
+                                         .pe = entry->pe,
+                                         .region = is_signal ? entry->signal_region : entry->region,
+                                         .offset = is_signal ? entry->extra : entry->offset,
+                                         .nbytes = is_signal ? sizeof entry->value : entry->nbytes,
+                                         .begin = begin,
+                                     });
+}
+
+/* Count the operations that are complete now. */
+static void measure_all(const struct shmemi_device_agent *agent, uint64_t begin)
+{
+    for (uint64_t ticket = agent->done; ticket != agent->issued; ticket++) {
+        const struct shmemi_device_entry *entry = entry_at(agent, ticket);
+        const unsigned kind = entry->what & SHMEMI_DEVICE_KINDS;
+        const bool signals = entry->what & (SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD);
+        if (kind != SHMEMI_DEVICE_PUT)
+            measure(entry, kind == SHMEMI_DEVICE_GET ? SHMEMI_KERNEL_GET : SHMEMI_KERNEL_AMO, begin);
+        else if (entry->nbytes || !signals)
+            measure(entry, SHMEMI_KERNEL_PUT, begin);
+        if (kind == SHMEMI_DEVICE_PUT && signals)
+            measure(entry, SHMEMI_KERNEL_SIGNAL, begin);
+    }
+    shmemi_measure_from_kernel(SHMEMI_KERNEL_BUSY, &(struct shmemi_trace_transfer){.begin = begin});
+}
+
+static void complete(struct shmemi_device_agent *agent, uint64_t begin)
+{
+    if (shmemi_drivers_quiet(&agent->context))
+        shmemi_fatal("operations of a kernel have failed");
+    if (begin)
+        measure_all(agent, begin);
+    agent->done = agent->issued;
+    __atomic_store_n(&agent->progress->done, agent->done, __ATOMIC_RELEASE);
+}
+
+/* Carry out what has come. Kernels see that it is complete once all of it is. */
+static bool serve(struct shmemi_device_agent *agent)
+{
+    struct shmemi_call call = {.routine = "an operation of a kernel", .activity = SHMEMI_AT_TRANSFER};
+    const uint64_t begin = shmemi_measure.is_on ? shmemi_clock() : 0;
+    shmemi_call_begin(&call);
+    const bool has_worked = issue(agent);
+    if (has_worked)
+        complete(agent, begin);
+    shmemi_call_end(&call);
+    return free_entries(agent) || has_worked;
+}
+
+/* Without work the thread sleeps for ever longer, though not for long: a kernel may wait for it at any time. */
+static void take_nap(unsigned *turns)
+{
+    enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000, SHORT_NS = 20000, LONG_NS = 100000 };
+    enum { WITHOUT_RINGS_NS = 20000000 };
+    if (!atomic_load(&agents)) { /* the thread is here for the watchdog only */
+        nanosleep(&(struct timespec){.tv_nsec = WITHOUT_RINGS_NS}, NULL);
+        return;
+    }
+    const unsigned spins = shmemi_cores_are_shared() || shmemi_threads_are_guests() ? SPINS_ON_SHARED_CORES : SPINS;
+    shmemi_work(SHMEMI_TURN_OF_WAITER);
+    if (++*turns > spins)
+        nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? SHORT_NS : LONG_NS}, NULL);
+}
+
+static void *run(void *argument)
+{
+    unsigned turns = 0;
+    (void)argument;
+    shmemi_threads_enter("kernel agent", "shmem-kernels");
+    while (atomic_load(&runs)) {
+        bool has_worked = false;
+        for (struct shmemi_device_agent *agent = atomic_load(&agents); agent; agent = agent->next)
+            has_worked |= serve(agent);
+        shmemi_device_waits_look();
+        if (has_worked)
+            turns = 0;
+        else
+            take_nap(&turns);
+    }
+    return NULL;
+}
+
+int shmemi_device_agents_start(void)
+{
+    sigset_t all, before;
+    if (atomic_exchange(&runs, true))
+        return 0;
+    sigfillset(&all); /* signals are handled by the program's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = shmemi_thread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!rc)
+        return 0;
+    atomic_store(&runs, false);
+    shmemi_error("the thread for operations of kernels cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
+    return -rc;
+}
+
+/* ---- Rings ------------------------------------------------------------------------------------------------------- */
+
+static const size_t entries_bytes = SHMEMI_DEVICE_ENTRIES * sizeof(struct shmemi_device_entry);
+static const size_t slots_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
+
+static size_t block_bytes(void)
+{
+    return entries_bytes + slots_bytes + PAGE;
+}
+
+/* Page-locked, and all 0. */
+static int make_block(struct shmemi_device_agent *agent)
+{
+    agent->block = aligned_alloc(PAGE, block_bytes());
+    if (!agent->block) {
+        shmemi_error("no memory for %zu bytes, through which kernels reach other PEs", block_bytes());
+        return -ENOMEM;
+    }
+    memset(agent->block, 0, block_bytes());
+    agent->entries = agent->block;
+    agent->slots = (char *)agent->block + entries_bytes;
+    agent->progress = (struct shmemi_device_progress *)(void *)(agent->slots + slots_bytes);
+    return agent->user.memory ? agent->user.memory->pinning->pin(agent->block, block_bytes()) : 0;
+}
+
+static void free_agent(struct shmemi_device_agent *agent)
+{
+    if (agent->for_kernels)
+        shmemi_device_free(&agent->user, agent->for_kernels);
+    if (agent->user.memory && agent->block)
+        agent->user.memory->pinning->unpin(agent->block, block_bytes());
+    free(agent->block);
+    free(agent);
+}
+
+static int make_agent(struct shmemi_device_agent *agent)
+{
+    void *copy = NULL;
+    int rc = make_block(agent);
+    if (rc)
+        return rc;
+    const struct shmemi_device_ring ring = {
+        .entries = agent->entries,
+        .slots = agent->slots,
+        .freed = &agent->progress->freed,
+        .done = &agent->progress->done,
+        .n_entries = SHMEMI_DEVICE_ENTRIES,
+        .slot_bytes = SHMEMI_DEVICE_SLOT_BYTES,
+    };
+    rc = shmemi_device_copy_of(&agent->user, &ring, sizeof ring, &copy);
+    agent->for_kernels = copy;
+    return rc;
+}
+
+static struct shmemi_device_agent *find_agent(const struct shmemi_device_user *user)
+{
+    struct shmemi_device_agent *agent = atomic_load(&agents);
+    while (agent && (agent->user.memory != user->memory || agent->user.device != user->device))
+        agent = agent->next;
+    return agent;
+}
+
+static int add_agent(const struct shmemi_device_user *user, struct shmemi_device_agent **agent_p)
+{
+    struct shmemi_device_agent *agent = aligned_alloc(64, (sizeof *agent + 63) / 64 * 64);
+    if (!agent)
+        return -ENOMEM;
+    memset(agent, 0, sizeof *agent);
+    agent->user = *user;
+    agent->next = atomic_load(&agents);
+    int rc = make_agent(agent);
+    if (rc) {
+        free_agent(agent);
+        return rc;
+    }
+    atomic_store(&agents, agent);
+    *agent_p = agent;
+    return shmemi_device_agents_start();
+}
+
+int shmemi_device_ring(const struct shmemi_device_user *user, struct shmemi_device_ring **for_kernels_p)
+{
+    struct shmemi_device_agent *agent = find_agent(user);
+    int rc = agent ? 0 : add_agent(user, &agent);
+    if (!rc)
+        *for_kernels_p = agent->for_kernels;
+    return rc;
+}
+
+void shmemi_device_rings_close(void)
+{
+    if (atomic_exchange(&runs, false))
+        pthread_join(thread, NULL);
+    struct shmemi_device_agent *agent = atomic_exchange(&agents, NULL);
+    while (agent) {
+        struct shmemi_device_agent *next = agent->next;
+        free_agent(agent);
+        agent = next;
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ring (shmem/mapshmem/device_types.h) as the host sees it, and the agent: a thread that carries out what kernels have
+ * written there, by the ordinary drivers, so that every route and every check serves.
+ */
+#ifndef SHMEMI_DEVICE_RING_H
+#define SHMEMI_DEVICE_RING_H
+
+#include "device/device.h"
+#include "transport/driver.h"
+
+enum { SHMEMI_DEVICE_ENTRIES = 1024, SHMEMI_DEVICE_SLOT_BYTES = 4096 };
+
+struct shmemi_device_progress {
+    _Alignas(64) unsigned long long freed, done; /* as kernels read them */
+};
+
+/* A ring and the agent's thread, which serves it until the end. Any thread may make one; there is one for each user. */
+struct shmemi_device_agent {
+    struct shmemi_device_user user;
+    struct shmemi_device_ring *for_kernels; /* in the user's memory */
+    void *block;                            /* what follows lies there: page-locked memory */
+    struct shmemi_device_entry *entries;
+    char *slots;
+    struct shmemi_device_progress *progress;
+    uint64_t issued, done, freed; /* tickets; used by the thread only */
+    struct shmemi_context context;
+    struct shmemi_device_agent *next;
+};
+
+/* The ring of a user, made when it is first asked for. 0 or -errno, logged. With a lock of the caller's held. */
+int shmemi_device_ring(const struct shmemi_device_user *user, struct shmemi_device_ring **for_kernels_p);
+/* Start the thread without a ring: it looks after waits. 0 or -errno, logged. */
+int shmemi_device_agents_start(void);
+/* End all agents. No kernel uses a ring any more. */
+void shmemi_device_rings_close(void);
+
+/* Start what an entry asks for; the context's quiet completes it. 0 or -errno, logged. (execute.c) */
+int shmemi_device_execute(struct shmemi_device_agent *agent, struct shmemi_device_entry *entry, char *slot);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The tables behind views for kernels: for each PE of the node, where its copy of an object lies as kernels of this PE
+ * address it.
+ */
+#include "device/ring.h"
+
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "gpu/placement.h"
+#include "shmmap/symmetric.h"
+#include "transport/stream/stream.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct table {
+    uint32_t region;
+    struct shmemi_device_user user;
+    shmemx_device_view_t view;
+    struct table *next;
+};
+
+struct numbers {
+    struct shmemi_device_user user;
+    void *copy;
+    struct numbers *next;
+    int n, number[]; /* as they are in the copy */
+};
+
+/* Protects the lists and their tables. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct table *tables;
+static struct numbers *all_numbers;
+
+/* ---- Making a table ---------------------------------------------------------------------------------------------- */
+
+/* Page-lock a copy of the heap. -ENODEV: the program does not use the kind of memory. */
+static int lock_heap(const struct shmemi_memory *memory, const struct shmemi_view *view)
+{
+    char *base = view->pe == shmemi_job.pe ? shmemi_heap_region.base : shmemi_view_host(view);
+    return base ? memory->pinning->pin(base, view->size) : 0;
+}
+
+/* Kernels of a GPU use the heap if the program uses CUDA: then the heaps of the node's PEs are page-locked. */
+static int heap_user(struct shmemi_device_user *user)
+{
+    const struct shmemi_memory *memory = shmemi_memory_of_type(SHMEMI_MEMTYPE_CUDA);
+    *user = (struct shmemi_device_user){0};
+    if (!memory || !memory->pinning)
+        return 0;
+    for (int i = 0; i < shmemi_job.node_n_pes; i++) {
+        int rc = lock_heap(memory, &shmemi_heap_region.near[i]);
+        if (rc == -ENODEV)
+            return 0;
+        if (rc) {
+            shmemi_error("kernels cannot use the symmetric heap: that of PE %d cannot be page-locked",
+                         shmemi_job.node_pes[i]);
+            return rc;
+        }
+    }
+    *user = (struct shmemi_device_user){memory, shmemi_placement_device(SHMEMI_MEMTYPE_CUDA)};
+    return 0;
+}
+
+static int user_of(const struct shmemi_region *region, struct shmemi_device_user *user)
+{
+    if (region->id == SHMEMI_REGION_HEAP)
+        return heap_user(user);
+    if (region->id == SHMEMI_REGION_STATIC || region->place.memory != &shmemi_memory_cuda) {
+        shmemi_error("kernels can use mapped CUDA buffers and the symmetric heap, but not %s",
+                     region->id == SHMEMI_REGION_STATIC ? "static data" : "OpenCL buffers");
+        return -ENOTSUP;
+    }
+    *user = (struct shmemi_device_user){region->place.memory, region->allocation.device};
+    return 0;
+}
+
+/* Atomic operations of kernels must be atomic with all others on that memory. Those of a GPU are not with the CPUs', so
+ * on the heap the agent, which is a CPU, does them. */
+static bool has_atomics(const struct shmemi_region *region, const struct shmemi_view *view, bool is_host)
+{
+    if (is_host)
+        return true;
+    return region->id != SHMEMI_REGION_HEAP && (view->pe == shmemi_job.pe || view->by_agent);
+}
+
+/* What kernels of this PE can do in a PE's copy. */
+static shmemx_device_peer_t peer_of(const struct shmemi_region *region, const struct shmemi_view *view, bool is_host)
+{
+    const uintptr_t own = region->id == SHMEMI_REGION_HEAP ? (uintptr_t)region->base : region->place.address;
+    const bool is_own = view->pe == shmemi_job.pe;
+    if (!is_own && (!view->driver->is_direct || !view->place.memory->addresses) && !shmemi_view_host(view))
+        return (shmemx_device_peer_t){0};
+    return (shmemx_device_peer_t){
+        .distance = is_own ? 0 : (long long)(view->place.address - own),
+        .can = SHMEMI_DEVICE_STORES | (has_atomics(region, view, is_host) ? SHMEMI_DEVICE_ATOMICS : 0),
+    };
+}
+
+/* Is there a PE in whose copy kernels cannot do everything by themselves? */
+static bool needs_agent(const shmemx_device_view_t *view, const shmemx_device_peer_t *peers)
+{
+    const unsigned long long all = SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS;
+    for (int i = 0; i < view->n_peers; i++)
+        if (peers[i].can != all)
+            return true;
+    return view->n_peers < view->n_pes;
+}
+
+/* Fill in a view but for the address of the table, which is returned; NULL: no memory. */
+static shmemx_device_peer_t *describe(const struct shmemi_region *region, const struct shmemi_device_user *user,
+                                      shmemx_device_view_t *view)
+{
+    const int first = shmemi_job.node_pes[0], last = shmemi_job.node_pes[shmemi_job.node_n_pes - 1];
+    *view = (shmemx_device_view_t){
+        .own = region->id == SHMEMI_REGION_HEAP ? region->base : (char *)region->place.address,
+        .size = region->size,
+        .region = region->id,
+        .first_pe = first,
+        .n_peers = last - first + 1,
+        .pe = shmemi_job.pe,
+        .n_pes = shmemi_job.n_pes,
+    };
+    shmemx_device_peer_t *peers = calloc((size_t)view->n_peers, sizeof *peers);
+    for (int i = 0; peers && i < shmemi_job.node_n_pes; i++)
+        peers[shmemi_job.node_pes[i] - first] = peer_of(region, &region->near[i], !user->memory);
+    return peers;
+}
+
+/* Kernels that wait for each other do not run side by side if their PEs use the GPU in turns. Said once. */
+static void warn_of_turns(const struct shmemi_memory *memory)
+{
+    static bool has_warned;
+    if (has_warned || !memory || !memory->streams || !memory->streams->commands ||
+        memory->streams->commands->kernels_may_wait())
+        return;
+    has_warned = true;
+    shmemi_warn(
+        "%d PEs use this PE's GPU in turns: a kernel that waits for one of them holds it up. Start NVIDIA's MPS "
+        "(nvidia-cuda-mps-control -d) before the job, or give each PE a GPU",
+        shmemi_memory_sharers[memory->type]);
+}
+
+/* A GPU on which a kernel waits may finish nothing that is used for the first time, such as a kernel of the library that
+ * is loaded then: all that streams use which wait is what kernels need which wait. */
+static int prepare(const struct shmemi_device_user *user)
+{
+    struct shmemi_stream stream;
+    char reason[160];
+    if (!user->memory)
+        return 0;
+    int rc = shmemi_stream_open(user->memory->type, NULL, &stream, reason, sizeof reason);
+    if (rc)
+        shmemi_error("no view for kernels: %s", reason);
+    return rc;
+}
+
+/* Where kernels of a GPU would wait for the agent's transfers of GPU memory, programs have been seen to hang. */
+static int check_reach(const struct shmemi_device_user *user, const shmemx_device_view_t *view,
+                       const shmemx_device_peer_t *peers)
+{
+    int pe = 0;
+    while (pe < view->n_pes && (unsigned)(pe - view->first_pe) < (unsigned)view->n_peers &&
+           peers[pe - view->first_pe].can & SHMEMI_DEVICE_STORES)
+        pe++;
+    if (!user->memory || pe == view->n_pes)
+        return 0;
+    shmemi_error("kernels of a GPU cannot reach PE %d: that takes a GPU with a direct route (oshinfo --routes). Use "
+                 "operations in streams, or of the host",
+                 pe);
+    return -ENOTSUP;
+}
+
+static int make_tables(struct table *table, const shmemx_device_peer_t *peers)
+{
+    void *copy = NULL;
+    int rc = prepare(&table->user);
+    if (!rc)
+        rc = check_reach(&table->user, &table->view, peers);
+    if (!rc)
+        rc = shmemi_device_waits(&table->user, &table->view.waits);
+    if (!rc && needs_agent(&table->view, peers))
+        rc = shmemi_device_ring(&table->user, &table->view.ring);
+    if (!rc)
+        rc = shmemi_device_copy_of(&table->user, peers, (size_t)table->view.n_peers * sizeof *peers, &copy);
+    table->view.peers = copy;
+    return rc;
+}
+
+static int make(const struct shmemi_region *region, struct table *table)
+{
+    int rc = user_of(region, &table->user);
+    if (rc)
+        return rc;
+    shmemx_device_peer_t *peers = describe(region, &table->user, &table->view);
+    if (!peers)
+        return -ENOMEM;
+    warn_of_turns(table->user.memory);
+    rc = make_tables(table, peers);
+    free(peers);
+    return rc;
+}
+
+/* ---- The lists --------------------------------------------------------------------------------------------------- */
+
+static struct table **find_table(uint32_t region)
+{
+    struct table **link = &tables;
+    while (*link && (*link)->region != region)
+        link = &(*link)->next;
+    return link;
+}
+
+static int add_table(const struct shmemi_region *region, struct table **link)
+{
+    struct table *table = calloc(1, sizeof *table);
+    if (!table)
+        return -ENOMEM;
+    table->region = region->id;
+    int rc = make(region, table);
+    if (rc)
+        free(table);
+    else
+        *link = table;
+    return rc;
+}
+
+int shmemi_device_view(const struct shmemi_region *region, shmemx_device_view_t *view)
+{
+    pthread_mutex_lock(&lock);
+    struct table **link = find_table(region->id);
+    int rc = *link ? 0 : add_table(region, link);
+    if (!rc)
+        *view = (*link)->view;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+static void free_table(struct table **link)
+{
+    struct table *table = *link;
+    *link = table->next;
+    shmemi_device_free(&table->user, (void *)table->view.peers);
+    free(table);
+}
+
+void shmemi_device_forget(uint32_t region)
+{
+    pthread_mutex_lock(&lock);
+    struct table **link = find_table(region);
+    if (*link)
+        free_table(link);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
+
+static struct numbers *find_numbers(const struct shmemi_device_user *user, const int *number, int n)
+{
+    struct numbers *entry = all_numbers;
+    while (entry && (entry->n != n || entry->user.memory != user->memory || entry->user.device != user->device ||
+                     memcmp(entry->number, number, (size_t)n * sizeof *number)))
+        entry = entry->next;
+    return entry;
+}
+
+static int add_numbers(const struct shmemi_device_user *user, const int *number, int n, struct numbers **entry_p)
+{
+    const size_t nbytes = (size_t)n * sizeof *number;
+    struct numbers *entry = malloc(sizeof *entry + nbytes);
+    if (!entry)
+        return -ENOMEM;
+    *entry = (struct numbers){.user = *user, .n = n, .next = all_numbers};
+    memcpy(entry->number, number, nbytes);
+    int rc = shmemi_device_copy_of(user, number, nbytes, &entry->copy);
+    if (rc)
+        free(entry);
+    else
+        all_numbers = *entry_p = entry;
+    return rc;
+}
+
+int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, int n, const int **copy_p)
+{
+    pthread_mutex_lock(&lock);
+    const struct shmemi_device_user user = (*find_table(view->region))->user;
+    struct numbers *entry = find_numbers(&user, numbers, n);
+    int rc = entry ? 0 : add_numbers(&user, numbers, n, &entry);
+    if (!rc)
+        *copy_p = entry->copy;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+void shmemi_device_close(void)
+{
+    shmemi_device_rings_close();
+    shmemi_device_waits_close();
+    pthread_mutex_lock(&lock);
+    while (tables)
+        free_table(&tables);
+    while (all_numbers) {
+        struct numbers *entry = all_numbers;
+        all_numbers = entry->next;
+        shmemi_device_free(&entry->user, entry->copy);
+        free(entry);
+    }
+    pthread_mutex_unlock(&lock);
+}

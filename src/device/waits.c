@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Waits of kernels. A kernel that has waited for a second writes what it waits for into page-locked memory
+ * (shmem/mapshmem/device_wait.h), and again all the time until the wait has ended. The agents' thread reports it when
+ * SHMEM_WATCHDOG says so: the program's own threads may be in CUDA, where the library does not see them.
+ */
+#define _GNU_SOURCE
+#include "device/ring.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "instrument/watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct shmemi_device_wait) == 64, "each block writes a cache line of its own");
+
+enum { PAGE = 4096, PLACES = SHMEMI_DEVICE_WAITS, LOOK_NS = 100000000 };
+static const size_t places_bytes = PLACES * sizeof(struct shmemi_device_wait);
+
+/* The places of a user, and what has been said about them. */
+struct watched {
+    struct shmemi_device_user user;
+    struct shmemi_device_wait *places;
+    struct {
+        uint64_t since, spoken;
+    } told[PLACES];
+    struct watched *next;
+};
+static _Atomic(struct watched *) all; /* newest first; none is removed before the end */
+
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
+
+static const char *const comparisons[] = {"==", "!=", ">", ">=", "<", "<="}; /* from SHMEM_CMP_EQ = 1 on */
+
+/* As a number with a sign: a small negative one is more likely than a very large one. */
+static int64_t number(uint64_t value, unsigned size)
+{
+    return size == 4 ? (int32_t)value : (int64_t)value;
+}
+
+static void describe(const struct shmemi_device_wait *wait, char *text, size_t size)
+{
+    const unsigned cmp = (unsigned)wait->cmp - 1;
+    text[0] = '\0';
+    if (wait->region == SHMEMI_REGION_HEAP)
+        shmemi_append(text, size, "block %u, at offset %llu of the heap, ", wait->block, wait->offset);
+    else
+        shmemi_append(text, size, "block %u, at offset %llu of object %u, ", wait->block, wait->offset, wait->region);
+    if (wait->n_words > 1)
+        shmemi_append(text, size, "for one of %u words of %u bytes, the first is %" PRId64, wait->n_words, wait->size,
+                      number(wait->seen, wait->size));
+    else
+        shmemi_append(text, size, "for a word of %u bytes, which is %" PRId64, wait->size,
+                      number(wait->seen, wait->size));
+    shmemi_append(text, size, ", to be %s %" PRId64, cmp < 6 ? comparisons[cmp] : "?", number(wait->value, wait->size));
+    if (wait->from >= 0)
+        shmemi_append(text, size, "; PE %d writes it", wait->from);
+}
+
+/* Blocks that share a place may write it at the same time: what is said then is of both. */
+static void look_at(struct watched *watched, int i)
+{
+    char text[256];
+    const uint64_t since = __atomic_load_n(&watched->places[i].since, __ATOMIC_ACQUIRE);
+    const uint64_t now = __atomic_load_n(&watched->places[i].now, __ATOMIC_RELAXED);
+    if (since != watched->told[i].since)
+        watched->told[i].spoken = 0;
+    watched->told[i].since = since;
+    if (!since || now < since || !shmemi_watch_is_due(now - since, &watched->told[i].spoken))
+        return;
+    describe(&watched->places[i], text, sizeof text);
+    shmemi_watch_speak(now - since, "a kernel", text);
+}
+
+void shmemi_device_waits_look(void)
+{
+    static uint64_t looked_at; /* of the agents' thread */
+    struct watched *watched = atomic_load(&all);
+    if (!watched || shmemi_clock() - looked_at < LOOK_NS)
+        return;
+    looked_at = shmemi_clock();
+    for (; watched; watched = watched->next)
+        for (int i = 0; i < PLACES; i++)
+            look_at(watched, i);
+}
+
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
+
+static void free_watched(struct watched *watched)
+{
+    if (watched->user.memory && watched->places)
+        watched->user.memory->pinning->unpin(watched->places, places_bytes);
+    free(watched->places);
+    free(watched);
+}
+
+static struct watched *find(const struct shmemi_device_user *user)
+{
+    struct watched *watched = atomic_load(&all);
+    while (watched && (watched->user.memory != user->memory || watched->user.device != user->device))
+        watched = watched->next;
+    return watched;
+}
+
+static int add(const struct shmemi_device_user *user, struct watched **watched_p)
+{
+    struct watched *watched = calloc(1, sizeof *watched);
+    if (!watched || !(watched->places = aligned_alloc(PAGE, places_bytes))) {
+        free(watched);
+        return -ENOMEM;
+    }
+    memset(watched->places, 0, places_bytes);
+    watched->next = atomic_load(&all);
+    int rc = user->memory ? user->memory->pinning->pin(watched->places, places_bytes) : 0;
+    if (!rc) {
+        watched->user = *user; /* from now on it is page-locked */
+        rc = shmemi_device_agents_start();
+    }
+    if (rc) {
+        free_watched(watched);
+        return rc;
+    }
+    *watched_p = watched;
+    atomic_store(&all, watched);
+    return 0;
+}
+
+int shmemi_device_waits(const struct shmemi_device_user *user, struct shmemi_device_wait **waits_p)
+{
+    struct watched *watched = find(user);
+    *waits_p = NULL;
+    if (!shmemi_settings.watchdog)
+        return 0;
+    int rc = watched ? 0 : add(user, &watched);
+    if (!rc)
+        *waits_p = watched->places;
+    return rc;
+}
+
+void shmemi_device_waits_close(void)
+{
+    struct watched *watched = atomic_exchange(&all, NULL);
+    while (watched) {
+        struct watched *next = watched->next;
+        free_watched(watched);
+        watched = next;
+    }
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Put, get, put with signal, signals, fence and quiet in kernels (shmemx_device.h, which says what they mean).
+ */
+#ifndef MAPSHMEM_DEVICE_RMA_H
+#define MAPSHMEM_DEVICE_RMA_H
+
+namespace shmemi_device
+{
+
+/* The address of a PE's copy, for one who may do there what `need` says; 0: the agent must do it. */
+SHMEMI_DEVICE char *direct(const shmemx_device_view_t &view, const void *symmetric, int pe, unsigned need)
+{
+    const unsigned place = static_cast<unsigned>(pe - view.first_pe);
+    if (place >= static_cast<unsigned>(view.n_peers))
+        return 0;
+    const shmemx_device_peer_t *peer = &view.peers[place];
+    if (view.ring && !(peer->can & need)) /* without a ring everything can be done directly */
+        return 0;
+    return const_cast<char *>(static_cast<const char *>(symmetric)) + peer->distance;
+}
+
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void put(const GROUP &group, const shmemx_device_view_t &view, void *dest, const void *source,
+                                word nbytes, int pe, bool is_blocking)
+{
+    char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
+    const char *from = static_cast<const char *>(source);
+    if (!there) {
+        far_put(group, view, request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe), from, is_blocking);
+        return;
+    }
+    copy<plain_loads>(group, there, from, nbytes);
+    if (is_blocking)
+        group.sync();
+}
+
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void get(const GROUP &group, const shmemx_device_view_t &view, void *dest, const void *source,
+                                word nbytes, int pe, bool is_blocking)
+{
+    const char *there = direct(view, source, pe, SHMEMI_DEVICE_STORES);
+    char *to = static_cast<char *>(dest);
+    if (!there) {
+        far_get(group, view, request_to(SHMEMI_DEVICE_GET, view, source, nbytes, pe), to, is_blocking);
+        return;
+    }
+    copy<fresh_loads>(group, to, there, nbytes);
+    if (is_blocking)
+        group.sync();
+}
+
+/* What the signal adds to a request. */
+SHMEMI_DEVICE void add_signal(request *r, const shmemx_device_view_t &view, const void *signal, word value, bool adds)
+{
+    r->what |= adds ? static_cast<unsigned>(SHMEMI_DEVICE_ADD) : static_cast<unsigned>(SHMEMI_DEVICE_SIGNAL);
+    r->signal_region = view.region;
+    r->extra = static_cast<word>(static_cast<const char *>(signal) - view.own);
+    r->value = value;
+}
+
+/* By one thread: after all that it has stored or seen before. */
+SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
+{
+    word *there =
+        reinterpret_cast<word *>(direct(view, address, pe, adds ? SHMEMI_DEVICE_ATOMICS : SHMEMI_DEVICE_STORES));
+    if (!there) {
+        request r = request_to(SHMEMI_DEVICE_PUT, view, address, 0, pe);
+        add_signal(&r, view, address, value, adds);
+        send_alone(need_ring(view, pe), r);
+    } else if (adds)
+        send_add_release(there, value);
+    else
+        store_release(there, value);
+}
+
+/* Both by the agent, or none: it orders the signal behind the data only if it has written both. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_view_t &view, void *dest,
+                                       const void *source, word nbytes, const shmemx_device_view_t &signal_view,
+                                       void *address, word value, int op, int pe, bool is_blocking)
+{
+    const bool adds = op == SHMEM_SIGNAL_ADD;
+    char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
+    const char *from = static_cast<const char *>(source);
+    if (!there) {
+        request r = request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe);
+        add_signal(&r, signal_view, address, value, adds);
+        far_put(group, view, r, from, is_blocking);
+        return;
+    }
+    copy<plain_loads>(group, there, from, nbytes);
+    group.sync();
+    if (group.rank() == 0)
+        signal(signal_view, address, value, adds, pe);
+}
+
+/* Everything that the group has put so far is in place, and seen by whoever sees what it does next. */
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void quiet(const GROUP &group, const shmemx_device_view_t &view)
+{
+    if (view.ring) {
+        group.sync();
+        if (group.rank() == 0)
+            drain(view.ring);
+    }
+    fence_system();
+    group.sync();
+}
+
+template <unsigned SIZE> struct unit_of;
+template <> struct unit_of<1> {
+    typedef unsigned char type;
+};
+template <> struct unit_of<2> {
+    typedef unsigned short type;
+};
+template <> struct unit_of<4> {
+    typedef half type;
+};
+template <> struct unit_of<8> {
+    typedef word type;
+};
+
+/* A value as a number of its size, and back. */
+template <class UNIT, class T> SHMEMI_DEVICE_TEMPLATE UNIT bits_of(T value)
+{
+    union {
+        T value;
+        UNIT bits;
+    } both;
+    both.value = value;
+    return both.bits;
+}
+
+SHMEMI_DEVICE void store_value(word *p, word value)
+{
+    store_relaxed(p, value);
+}
+SHMEMI_DEVICE void store_value(half *p, half value)
+{
+    store_relaxed(p, value);
+}
+template <class UNIT> SHMEMI_DEVICE_TEMPLATE void store_value(UNIT *p, UNIT value)
+{
+    store_plain<UNIT>(reinterpret_cast<char *>(p), value);
+}
+
+} // namespace shmemi_device
+
+/* clang-format off */
+#define SHMEMI_DEVICE_PUTS(NAME, CALL, IS_BLOCKING)                                                                    \
+    template <class GROUP, class T>                                                                                    \
+    SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME(GROUP group, const shmemx_device_view_t &view, T *dest,           \
+                                                     const T *source, unsigned long nelems, int pe)                    \
+    { shmemi_device::CALL(group, view, dest, source, nelems * sizeof(T), pe, IS_BLOCKING); }
+#define SHMEMI_DEVICE_PUTS_OF_BYTES(NAME, CALL, IS_BLOCKING)                                                           \
+    template <class GROUP>                                                                                             \
+    SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME(GROUP group, const shmemx_device_view_t &view, void *dest,        \
+                                                     const void *source, unsigned long nbytes, int pe)                 \
+    { shmemi_device::CALL(group, view, dest, source, nbytes, pe, IS_BLOCKING); }
+#define SHMEMI_DEVICE_PUT_SIGNALS(NAME, IS_BLOCKING)                                                                   \
+    template <class GROUP, class T, class WORD>                                                                        \
+    SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME(GROUP group, const shmemx_device_view_t &view, T *dest,           \
+                                                     const T *source, unsigned long nelems,                            \
+                                                     const shmemx_device_view_t &signal_view, WORD *sig_addr,          \
+                                                     unsigned long long signal, int sig_op, int pe)                    \
+    { static_assert(sizeof(WORD) == 8, "a signal has 64 bits");                                                        \
+      shmemi_device::put_signal(group, view, dest, source, nelems * sizeof(T), signal_view, sig_addr, signal, sig_op,  \
+                                pe, IS_BLOCKING); }                                                                    \
+    template <class GROUP, class T, class WORD>                                                                        \
+    SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME(GROUP group, const shmemx_device_view_t &view, T *dest,           \
+                                                     const T *source, unsigned long nelems, WORD *sig_addr,            \
+                                                     unsigned long long signal, int sig_op, int pe)                    \
+    { shmemx_device_##NAME(group, view, dest, source, nelems, view, sig_addr, signal, sig_op, pe); }
+
+SHMEMI_DEVICE_PUTS(put, put, true)
+SHMEMI_DEVICE_PUTS(put_nbi, put, false)
+SHMEMI_DEVICE_PUTS(get, get, true)
+SHMEMI_DEVICE_PUTS(get_nbi, get, false)
+SHMEMI_DEVICE_PUTS_OF_BYTES(putmem, put, true)
+SHMEMI_DEVICE_PUTS_OF_BYTES(putmem_nbi, put, false)
+SHMEMI_DEVICE_PUTS_OF_BYTES(getmem, get, true)
+SHMEMI_DEVICE_PUTS_OF_BYTES(getmem_nbi, get, false)
+SHMEMI_DEVICE_PUT_SIGNALS(put_signal, true)
+SHMEMI_DEVICE_PUT_SIGNALS(put_signal_nbi, false)
+/* clang-format on */
+
+#undef SHMEMI_DEVICE_PUTS
+#undef SHMEMI_DEVICE_PUTS_OF_BYTES
+#undef SHMEMI_DEVICE_PUT_SIGNALS
+
+template <class T>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_p(const shmemx_device_view_t &view, T *dest, T value, int pe)
+{
+    using namespace shmemi_device;
+    typedef typename unit_of<sizeof(T)>::type unit;
+    unit *there = reinterpret_cast<unit *>(direct(view, dest, pe, SHMEMI_DEVICE_STORES));
+    if (there) {
+        store_value(there, bits_of<unit>(value));
+        return;
+    }
+    request r = request_to(SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_INLINE, view, dest, sizeof(T), pe);
+    r.value = bits_of<unit>(value);
+    send_alone(need_ring(view, pe), r);
+}
+
+template <class T> SHMEMI_DEVICE_TEMPLATE T shmemx_device_g(const shmemx_device_view_t &view, const T *source, int pe)
+{
+    using namespace shmemi_device;
+    typedef typename unit_of<sizeof(T)>::type unit;
+    const char *there = direct(view, source, pe, SHMEMI_DEVICE_STORES);
+    if (there)
+        return bits_of<T>(fresh<unit>::load(there));
+    request r = request_to(SHMEMI_DEVICE_GET, view, source, sizeof(T), pe);
+    return bits_of<T>(static_cast<unit>(send_and_fetch(need_ring(view, pe), r)));
+}
+
+template <class WORD>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_signal_op(const shmemx_device_view_t &view, WORD *sig_addr,
+                                                    unsigned long long signal, int sig_op, int pe)
+{
+    static_assert(sizeof(WORD) == 8, "a signal has 64 bits");
+    shmemi_device::signal(view, sig_addr, signal, sig_op == SHMEM_SIGNAL_ADD, pe);
+}
+template <class WORD>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_signal_set(const shmemx_device_view_t &view, WORD *sig_addr,
+                                                     unsigned long long signal, int pe)
+{
+    shmemx_device_signal_op(view, sig_addr, signal, SHMEM_SIGNAL_SET, pe);
+}
+template <class WORD>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_signal_add(const shmemx_device_view_t &view, WORD *sig_addr,
+                                                     unsigned long long signal, int pe)
+{
+    shmemx_device_signal_op(view, sig_addr, signal, SHMEM_SIGNAL_ADD, pe);
+}
+
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_quiet(GROUP group, const shmemx_device_view_t &view)
+{
+    shmemi_device::quiet(group, view);
+}
+
+/* Direct stores are ordered by the fence. What the agent does is not ordered with them, so it must be complete. */
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_fence(GROUP group, const shmemx_device_view_t &view)
+{
+    shmemi_device::quiet(group, view);
+}
+
+#endif

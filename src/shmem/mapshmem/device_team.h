@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collective operations of a team in kernels (shmemx_device.h, which says what they mean).
+ *
+ * A work area: the number of the last operation; a flag for each member; and twice a slot for each member's data. A
+ * member announces that it begins operation k by setting its flag on all others to k, after its data for operation k.
+ * Operations use the two sets of slots in turn. Whoever has begun k-1 has finished k-2, so slots may be written for k
+ * once all flags are at least k-1.
+ */
+#ifndef MAPSHMEM_DEVICE_TEAM_H
+#define MAPSHMEM_DEVICE_TEAM_H
+
+namespace shmemi_device
+{
+
+enum { area_head = 128, area_flag = 64 };
+
+SHMEMI_DEVICE word *flag_of(const shmemx_device_team_t &team, int member)
+{
+    return reinterpret_cast<word *>(team.area + area_head + static_cast<word>(member) * area_flag);
+}
+
+SHMEMI_DEVICE char *data_of(const shmemx_device_team_t &team, word number, int member)
+{
+    const word n = static_cast<word>(team.n_pes);
+    const word place = number % 2 * n + static_cast<word>(member);
+    return team.area + area_head + n * area_flag + place * team.slot;
+}
+
+SHMEMI_DEVICE int world_pe(const shmemx_device_team_t &team, int member)
+{
+    return team.world ? team.world[member] : team.start + member * team.stride;
+}
+
+/* The number of the operation that the group begins. */
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE word next_number(const GROUP &group, const shmemx_device_team_t &team)
+{
+    word *last = reinterpret_cast<word *>(team.area);
+    word number = 0;
+    if (group.rank() == 0) {
+        number = load_relaxed(last) + 1;
+        store_relaxed(last, number);
+    }
+    return group.share(number);
+}
+
+/* After everything that the group has put, and met about. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void announce(const GROUP &group, const shmemx_device_team_t &team, word number)
+{
+    for (int m = static_cast<int>(group.rank()); m < team.n_pes; m += static_cast<int>(group.size()))
+        if (m != team.pe)
+            signal(team.work, flag_of(team, team.pe), number, false, world_pe(team, m));
+}
+
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void await(const GROUP &group, const shmemx_device_team_t &team, word number)
+{
+    for (int m = static_cast<int>(group.rank()); m < team.n_pes; m += static_cast<int>(group.size()))
+        if (m != team.pe)
+            wait_for(team.work, flag_of(team, m), SHMEM_CMP_GE, number, world_pe(team, m));
+    group.sync();
+}
+
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void sync(const GROUP &group, const shmemx_device_team_t &team)
+{
+    group.sync();
+    const word number = next_number(group, team);
+    announce(group, team, number);
+    await(group, team, number);
+}
+
+/* Put a piece into this member's slot on all others. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void spread(const GROUP &group, const shmemx_device_team_t &team, word number,
+                                   const void *source, word nbytes)
+{
+    await(group, team, number - 1);
+    for (int i = 1; i < team.n_pes; i++) {
+        const int m = (team.pe + i) % team.n_pes;
+        put(group, team.work, data_of(team, number, team.pe), source, nbytes, world_pe(team, m), false);
+    }
+    group.sync();
+}
+
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void broadcast_piece(const GROUP &group, const shmemx_device_team_t &team, char *dest,
+                                            const char *source, word nbytes, int root)
+{
+    const word number = next_number(group, team);
+    if (team.pe == root)
+        spread(group, team, number, source, nbytes);
+    announce(group, team, number);
+    if (team.pe != root) {
+        if (group.rank() == 0)
+            wait_for(team.work, flag_of(team, root), SHMEM_CMP_GE, number, world_pe(team, root));
+        group.sync();
+        copy<plain_loads>(group, dest, data_of(team, number, root), nbytes);
+    } else if (dest != source)
+        copy<plain_loads>(group, dest, source, nbytes);
+    group.sync();
+}
+
+struct sum_of {
+    template <class T> static SHMEMI_DEVICE_MEMBER T combine(T a, T b)
+    {
+        return static_cast<T>(a + b);
+    }
+};
+struct least_of {
+    template <class T> static SHMEMI_DEVICE_MEMBER T combine(T a, T b)
+    {
+        return b < a ? b : a;
+    }
+};
+struct greatest_of {
+    template <class T> static SHMEMI_DEVICE_MEMBER T combine(T a, T b)
+    {
+        return a < b ? b : a;
+    }
+};
+
+/* All members combine in the same order, so that they get the same result to the last bit. */
+template <class OP, class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void reduce_piece(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
+                                         unsigned long nelems)
+{
+    const word number = next_number(group, team);
+    spread(group, team, number, source, nelems * sizeof(T));
+    announce(group, team, number);
+    await(group, team, number);
+    for (unsigned long i = group.rank(); i < nelems; i += group.size()) {
+        const T mine = source[i];
+        T result = mine;
+        for (int m = 0; m < team.n_pes; m++) {
+            const char *from = data_of(team, number, m) + i * sizeof(T);
+            const T theirs = m == team.pe ? mine : load_plain<T>(from);
+            result = m == 0 ? theirs : OP::template combine<T>(result, theirs);
+        }
+        dest[i] = result;
+    }
+    group.sync();
+}
+
+/* Elements that fit into a slot. */
+template <class T> SHMEMI_DEVICE_TEMPLATE unsigned long piece_of(const shmemx_device_team_t &team)
+{
+    if (team.slot < sizeof(T))
+        give_up("the work area of the team has no room for data");
+    return team.slot / sizeof(T);
+}
+
+template <class OP, class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
+                                   unsigned long nelems)
+{
+    const unsigned long piece = piece_of<T>(team);
+    group.sync();
+    for (unsigned long i = 0; i < nelems; i += piece)
+        reduce_piece<OP>(group, team, dest + i, source + i, nelems - i < piece ? nelems - i : piece);
+}
+
+} // namespace shmemi_device
+
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_sync(GROUP group, const shmemx_device_team_t &team)
+{
+    shmemi_device::sync(group, team);
+}
+
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_barrier(GROUP group, const shmemx_device_team_t &team)
+{
+    shmemi_device::quiet(group, team.work);
+    shmemi_device::sync(group, team);
+}
+
+template <class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_broadcast(GROUP group, const shmemx_device_team_t &team, T *dest,
+                                                    const T *source, unsigned long nelems, int root)
+{
+    const unsigned long piece = shmemi_device::piece_of<T>(team);
+    group.sync();
+    for (unsigned long i = 0; i < nelems; i += piece)
+        shmemi_device::broadcast_piece(group, team, reinterpret_cast<char *>(dest + i),
+                                       reinterpret_cast<const char *>(source + i),
+                                       (nelems - i < piece ? nelems - i : piece) * sizeof(T), root);
+}
+
+template <class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_sum_reduce(GROUP group, const shmemx_device_team_t &team, T *dest,
+                                                     const T *source, unsigned long nelems)
+{
+    shmemi_device::reduce<shmemi_device::sum_of>(group, team, dest, source, nelems);
+}
+
+template <class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_min_reduce(GROUP group, const shmemx_device_team_t &team, T *dest,
+                                                     const T *source, unsigned long nelems)
+{
+    shmemi_device::reduce<shmemi_device::least_of>(group, team, dest, source, nelems);
+}
+
+template <class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_max_reduce(GROUP group, const shmemx_device_team_t &team, T *dest,
+                                                     const T *source, unsigned long nelems)
+{
+    shmemi_device::reduce<shmemi_device::greatest_of>(group, team, dest, source, nelems);
+}
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The calls of shmemx_device.h between "PEs" that are blocks of one process: device.test compiles this with the thread
+// sanitizer, which sees every access to the copies of all PEs. First the PEs reach each other directly, then by the ring
+// and the library's agent (agent.c).
+#include "calls.h"
+
+#include <memory>
+
+extern "C" struct shmemi_device_ring *ring_of(int pe, void *all_copies, size_t nbytes);
+extern "C" void shmemi_device_rings_close(void);
+
+namespace
+{
+const int PES = 3, THREADS = 5;
+shmemx_device_peer_t peers[PES][PES];
+int failed[PES];
+} // namespace
+
+static shmemx_device_view_t view_of(symmetric *copies, int me, shmemi_device_ring *ring)
+{
+    shmemx_device_view_t view = shmemx_device_view_t();
+    for (int pe = 0; pe < PES; pe++) {
+        peers[me][pe].distance = reinterpret_cast<char *>(copies + pe) - reinterpret_cast<char *>(copies + me);
+        peers[me][pe].can = ring && pe != me ? 0 : SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS;
+    }
+    view.peers = peers[me];
+    view.ring = ring;
+    view.own = reinterpret_cast<char *>(copies + me);
+    view.size = sizeof *copies;
+    view.n_peers = view.n_pes = PES;
+    view.pe = me;
+    return view;
+}
+
+static void run(bool by_ring)
+{
+    std::unique_ptr<symmetric[]> copies(new symmetric[PES]());
+    std::unique_ptr<unsigned char[]> sources(new unsigned char[PES * static_cast<unsigned>(N_BYTES)]());
+    calls all[PES];
+    for (int me = 0; me < PES; me++) {
+        calls &c = all[me];
+        c = calls();
+        c.view = view_of(copies.get(), me, by_ring ? ring_of(me, copies.get(), sizeof(symmetric)) : nullptr);
+        c.own = copies.get() + me;
+        c.source = &sources[static_cast<unsigned>(me) * static_cast<unsigned>(N_BYTES)];
+        c.failed = &failed[me];
+        c.team.work = c.view;
+        c.team.area = c.own->work;
+        c.team.stride = 1;
+        c.team.pe = me;
+        c.team.n_pes = PES;
+        c.team.slot = 112;
+    }
+    shmemx_device_host_launch(PES, THREADS, [&] { make_all_calls(all[shmemx_device_host_block()], false); });
+}
+
+int main()
+{
+    run(false);
+    run(true);
+    shmemi_device_rings_close();
+    for (int pe = 0; pe < PES; pe++)
+        if (failed[pe]) {
+            fprintf(stderr, "PE %d: a check in line %d of calls.h has failed\n", pe, failed[pe]);
+            return 1;
+        }
+    return 0;
+}
