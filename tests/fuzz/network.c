@@ -199,6 +199,8 @@ const char *ucs_status_string(ucs_status_t status)
 /* ---- What the links take from ucx.c that would open connections: the linker puts these in its place -------------- */
 
 int __wrap_shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
+int __wrap_shmemi_ucx_endpoint_locked(int pe, ucp_ep_h *endpoint_p);
+ucp_ep_h __wrap_shmemi_ucx_endpoint_made(int pe);
 bool __wrap_shmemi_ucx_peer_is_lost(int pe);
 void __wrap_shmemi_ucx_turn(unsigned *spins);
 enum shmemi_ucx_rdma __wrap_shmemi_ucx_is_rdma(ucp_ep_h endpoint);
@@ -208,6 +210,18 @@ int __wrap_shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p)
     (void)pe;
     *endpoint_p = (ucp_ep_h)&network;
     return 0;
+}
+
+int __wrap_shmemi_ucx_endpoint_locked(int pe, ucp_ep_h *endpoint_p)
+{
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    return __wrap_shmemi_ucx_endpoint(pe, endpoint_p);
+}
+
+ucp_ep_h __wrap_shmemi_ucx_endpoint_made(int pe)
+{
+    (void)pe;
+    return (ucp_ep_h)&network;
 }
 
 bool __wrap_shmemi_ucx_peer_is_lost(int pe)

@@ -67,8 +67,9 @@ static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, c
     ucp_request_param_t param;
     shmemi_ucx_batch_param(&batch, &param);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_ptr_t request = start_atomic(target, offset, amo, &word, true, &param);
-    int rc = shmemi_ucx_batch_add(&batch, request, "atomic operation");
+    int rc = shmemi_ucx_ensure_open(target);
+    if (!rc)
+        rc = shmemi_ucx_batch_add(&batch, start_atomic(target, offset, amo, &word, true, &param), "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     rc = shmemi_ucx_finish(rc, &batch);
     if (!rc)
@@ -125,6 +126,11 @@ static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_t
     shmemi_ucx_batch_param(&context->network, &param);
     shmemi_ucx_batch_limit(&context->network);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_ensure_open(target);
+    if (rc) {
+        pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+        return rc;
+    }
     struct word_operation *word = take_word();
     word->batch = &context->network;
     word->fetch_p = fetch_p;
@@ -137,7 +143,7 @@ static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_t
         finish_word(word);
     else if (UCS_PTR_IS_ERR(request))
         free_word(word);
-    int rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
+    rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     shmemi_ucx_note_pending(context);
     return rc;

@@ -8,6 +8,7 @@
  */
 #include "transport/ucx/internal.h"
 
+#include "base/holdings.h"
 #include "base/log.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
@@ -102,16 +103,23 @@ static void on_peer_error(void *user_data, ucp_ep_h endpoint, ucs_status_t statu
 
 /* ---- Transports -------------------------------------------------------------------------------------------------- */
 
+static bool is_one_of(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 /* Transports whose adapter reads and writes the peer's memory itself are rc_verbs, rc_mlx5, dc_mlx5 and the like. */
 enum shmemi_ucx_rdma shmemi_ucx_with_transport(enum shmemi_ucx_rdma before, const char *name)
 {
-    static const char *const mapping[] = {"posix", "sysv", "xpmem", "cma", "knem"};
+    static const char *const mapping[] = {"posix", "sysv"}, *const copying[] = {"xpmem", "cma", "knem"};
     if (before == SHMEMI_UCX_RDMA || !strncmp(name, "rc_", 3) || !strncmp(name, "dc_", 3))
         return SHMEMI_UCX_RDMA;
-    for (size_t i = 0; i < sizeof mapping / sizeof mapping[0]; i++)
-        if (!strcmp(name, mapping[i]))
-            return SHMEMI_UCX_MAPPED;
-    return before;
+    if (before == SHMEMI_UCX_ONE_COPY || is_one_of(copying, sizeof copying / sizeof copying[0], name))
+        return SHMEMI_UCX_ONE_COPY;
+    return is_one_of(mapping, sizeof mapping / sizeof mapping[0], name) ? SHMEMI_UCX_MAPPED : before;
 }
 
 /* ---- Connecting -------------------------------------------------------------------------------------------------- */
@@ -123,6 +131,7 @@ static void address_key(char *key, size_t size)
 
 static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
 {
+    int rc = 0;
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .address = address,
@@ -130,9 +139,11 @@ static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
     };
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_t status = ucp_ep_create(shmemi_ucx.initiator, &params, endpoint_p);
+    if (status == UCS_OK)
+        rc = shmemi_ucx_endpoint_added(pe);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     if (status == UCS_OK)
-        return 0;
+        return rc;
     wait_for_launcher(); /* the PE may have died */
     shmemi_error("cannot reach PE %d over the network: %s; check UCX_NET_DEVICES and UCX_TLS", pe,
                  ucs_status_string(status));
@@ -148,6 +159,7 @@ static int connect_to(int pe, ucp_ep_h *endpoint_p)
     if (!address)
         return -ENOMEM;
     address_key(key, sizeof key);
+    shmemi_ucx_make_room();
     int rc = shmemi_bootstrap->get(pe, key, address, &size);
     if (!rc)
         rc = make_endpoint(pe, address, endpoint_p);
@@ -174,6 +186,30 @@ int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p)
     return *endpoint_p ? 0 : connect_once(pe, endpoint_p);
 }
 
+int shmemi_ucx_endpoint_locked(int pe, ucp_ep_h *endpoint_p)
+{
+    int rc;
+    while (!(rc = shmemi_ucx_endpoint(pe, endpoint_p))) {
+        pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+        if (shmemi_likely(shmemi_ucx_endpoint_made(pe) == *endpoint_p))
+            break;
+        pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    }
+    if (!rc)
+        shmemi_ucx_endpoint_used(pe);
+    return rc;
+}
+
+ucp_ep_h shmemi_ucx_endpoint_made(int pe)
+{
+    return atomic_load_explicit(&endpoints.of_pe[pe], memory_order_acquire);
+}
+
+ucp_ep_h shmemi_ucx_endpoint_take(int pe)
+{
+    return atomic_exchange(&endpoints.of_pe[pe], NULL);
+}
+
 /* ---- Open and close ---------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_publish_address(void)
@@ -196,12 +232,19 @@ int shmemi_ucx_publish_address(void)
     return rc;
 }
 
+static ptrdiff_t table_bytes(void)
+{
+    return (ptrdiff_t)shmemi_job.n_pes * (ptrdiff_t)(sizeof *endpoints.of_pe + sizeof *endpoints.lost);
+}
+
 int shmemi_ucx_endpoints_open(void)
 {
     size_t n_pes = (size_t)shmemi_job.n_pes;
     endpoints.of_pe = calloc(n_pes, sizeof *endpoints.of_pe);
     endpoints.lost = calloc(n_pes, sizeof *endpoints.lost);
     atomic_store(&shmemi_ucx.is_closing, false);
+    shmemi_ucx_limit_open();
+    shmemi_hold(SHMEMI_PART_ENDPOINTS, table_bytes());
     if (endpoints.of_pe && endpoints.lost)
         return 0;
     shmemi_error("out of memory for the endpoints of %zu PEs", n_pes);
@@ -233,6 +276,9 @@ void shmemi_ucx_endpoints_close(struct shmemi_ucx_batch *batch)
 
 void shmemi_ucx_endpoints_free(void)
 {
+    shmemi_ucx_limit_close();
+    if (endpoints.of_pe)
+        shmemi_hold(SHMEMI_PART_ENDPOINTS, -table_bytes());
     free(endpoints.of_pe);
     free(endpoints.lost);
     endpoints.of_pe = NULL;

@@ -41,9 +41,11 @@ bool shmemi_gdr_is_wanted(void)
 }
 
 /* Is the connection RDMA? If UCX cannot tell, the answer is yes if the user has asked for gdr. */
-static bool is_native(ucp_ep_h endpoint)
+static bool is_native(int pe)
 {
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    ucp_ep_h endpoint;
+    if (shmemi_ucx_endpoint_locked(pe, &endpoint))
+        return false;
     enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(endpoint);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rdma == SHMEMI_UCX_RDMA || (rdma == SHMEMI_UCX_RDMA_UNKNOWN && is_forced());
@@ -52,11 +54,10 @@ static bool is_native(ucp_ep_h endpoint)
 /* The connection to the first PE of another node is taken as an example of all. */
 static bool is_connected_natively(void)
 {
-    ucp_ep_h endpoint;
     int pe = 0;
     while (pe < shmemi_job.n_pes && shmemi_job_node_rank_of(pe) >= 0)
         pe++;
-    return pe < shmemi_job.n_pes && !shmemi_ucx_endpoint(pe, &endpoint) && is_native(endpoint);
+    return pe < shmemi_job.n_pes && is_native(pe);
 }
 
 /* The reason why gdr cannot be used for this kind of memory; NULL: it can. */
@@ -110,7 +111,7 @@ int shmemi_gdr_target_of(const struct shmemi_view *view, const struct shmemi_ucx
     int rc = shmemi_ucx_target_of(view, target_p);
     if (!rc && atomic_load_explicit(&target->is_native, memory_order_relaxed))
         return 0;
-    if (!rc && !is_native(target->endpoint))
+    if (!rc && !is_native(target->pe))
         rc = -ENOTSUP;
     if (rc != -ENOTSUP) {
         atomic_store_explicit(&target->is_native, !rc, memory_order_relaxed);

@@ -5,6 +5,7 @@
  *   ucx.c         context, workers, counting operations under way
  *   endpoint.c    endpoints: connections to other PEs, and lost ones
  *   messages.c    what UCX would write itself
+ *   limit.c       the limit on open endpoints
  *   progress.c    progress of the workers
  *   key.c         remote keys: expose a region, fetch a peer's key at the first access
  *   rma.c         the driver "ucx": put and get, which gdr shares, fence, quiet
@@ -77,6 +78,7 @@ struct shmemi_ucx_target {
     bool stores;            /* UCX would emulate puts: small ones are messages of our own (store.c) */
     uint32_t region;
     int pe;
+    size_t size;
     atomic_bool is_native; /* gdr: known to be reached by RDMA */
     ucp_ep_h endpoint;
     ucp_rkey_h key;
@@ -113,6 +115,11 @@ void shmemi_ucx_turn(unsigned *spins);
 
 /* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
 int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
+/* The same, and lock the initiator: the endpoint is open as long as it is locked. Not locked after an error. */
+int shmemi_ucx_endpoint_locked(int pe, ucp_ep_h *endpoint_p);
+/* The endpoint if there is one; and: let there be none any more. With the initiator lock held. */
+ucp_ep_h shmemi_ucx_endpoint_made(int pe);
+ucp_ep_h shmemi_ucx_endpoint_take(int pe);
 bool shmemi_ucx_peer_is_lost(int pe);
 /* The lowest PE to which the connection is lost; -1: none is. */
 int shmemi_ucx_first_lost(void);
@@ -128,9 +135,29 @@ int shmemi_ucx_publish_address(void);
 void shmemi_ucx_endpoints_close(struct shmemi_ucx_batch *batch);
 void shmemi_ucx_endpoints_free(void);
 
+/* ---- limit.c: SHMEM_CONNECTIONS ---------------------------------------------------------------------------------- */
+
+extern bool shmemi_ucx_is_limited; /* endpoints may be closed between two operations */
+
+void shmemi_ucx_limit_open(void);
+void shmemi_ucx_limit_close(void);
+/* Close endpoints until there is room for one more, as far as possible. The caller holds no lock of UCX. */
+void shmemi_ucx_make_room(void);
+/* An endpoint has been made, or used; with the initiator lock held. -ENOMEM. */
+int shmemi_ucx_endpoint_added(int pe);
+void shmemi_ucx_endpoint_used(int pe);
+
+/* Open a target's connection again if it has been closed. With the initiator lock held, which is released meanwhile. */
+int shmemi_ucx_reopen(const struct shmemi_ucx_target *target);
+static inline int shmemi_ucx_ensure_open(const struct shmemi_ucx_target *target)
+{
+    return shmemi_likely(!shmemi_ucx_is_limited) ? 0 : shmemi_ucx_reopen(target);
+}
+
 /* ---- pulse.c ----------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_pulse_open(void);
+bool shmemi_ucx_pulse_goes_to(int pe);
 
 /* ---- messages.c -------------------------------------------------------------------------------------------------- */
 
@@ -158,9 +185,17 @@ void shmemi_ucx_key_close(void);
 /* Fetch the peer's key. Any thread; returns when the target is ready. -ENOTSUP, not logged: the peer does not expose
  * its copy of a mapped object. */
 int shmemi_ucx_target_open(const struct shmemi_view *view);
+/* Register memory of this PE with UCX. */
+ucs_status_t shmemi_ucx_map(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p);
 /* Where these bytes of this PE's heap or static data are; NULL if they are not exposed. With the service lock held. */
 char *shmemi_ucx_exposed(uint32_t region, uint64_t offset, size_t nbytes);
 void shmemi_ucx_target_close(struct shmemi_ucx_target *target);
+/* Take the keys of all targets of a PE, which then have to be opened again before they are used; with the initiator lock
+ * held. */
+struct shmemi_ucx_keys *shmemi_ucx_keys_take(int pe);
+struct shmemi_ucx_keys *shmemi_ucx_keys_with(struct shmemi_ucx_keys *others, ucp_rkey_h key); /* limit.c */
+/* Is a key of this PE being fetched? With the initiator lock held. */
+bool shmemi_ucx_key_awaits(int pe);
 
 static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
 {
@@ -243,7 +278,8 @@ int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, cons
  * are answered in any order, so the counters of a batch to which other threads add do not tell. */
 uint64_t shmemi_ucx_stores_issued(void);
 bool shmemi_ucx_stores_are_answered(const struct shmemi_ucx_batch *batch, uint64_t issued);
-/* Fail those to this PE; with the initiator lock held. */
+/* Does one wait for an answer of this PE? And: fail those to it. With the initiator lock held. */
+bool shmemi_ucx_stores_await(int pe);
 void shmemi_ucx_stores_peer_lost(int pe);
 int shmemi_ucx_store_open(void);
 void shmemi_ucx_store_close(void); /* after the workers */
@@ -261,13 +297,20 @@ void shmemi_ucx_words_close(void);
 
 enum shmemi_ucx_rdma {
     SHMEMI_UCX_NO_RDMA,
-    SHMEMI_UCX_MAPPED, /* no RDMA, but the peer's memory may be mapped here */
+    SHMEMI_UCX_MAPPED,   /* no RDMA, but the peer's memory may be mapped here */
+    SHMEMI_UCX_ONE_COPY, /* the same, and the kernel copies to and from the peer's memory */
     SHMEMI_UCX_RDMA,
     SHMEMI_UCX_RDMA_UNKNOWN,
 };
 
 /* What the name of a transport says (endpoint.c), together with what others have said before. */
 enum shmemi_ucx_rdma shmemi_ucx_with_transport(enum shmemi_ucx_rdma before, const char *name);
+/* Are operations on the peer's memory messages, which its CPU carries out? */
+static inline bool shmemi_ucx_emulates(enum shmemi_ucx_rdma rdma)
+{
+    return rdma == SHMEMI_UCX_NO_RDMA || rdma == SHMEMI_UCX_MAPPED || rdma == SHMEMI_UCX_ONE_COPY;
+}
+
 /* Does the endpoint reach its peer's memory by RDMA? With the initiator lock held. */
 enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
@@ -295,8 +338,8 @@ static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *rec
     return receiving->count < SHMEMI_UCX_RECEIVING_MIN || receiving->bytes + size <= SHMEMI_UCX_RECEIVING_BYTES;
 }
 
-/* Where there is no RDMA, an announcement and its answer take longer than to copy so much: it is sent at once. An owner
- * has to keep payloads that come so; the origin of a get has a slot for the answer. */
+/* Where payloads would travel as messages in any case (tcp), an announcement and its answer take longer than to copy so
+ * much: it is sent at once. An owner has to keep payloads that come so; the origin of a get has a slot for the answer. */
 enum { SHMEMI_UCX_EAGER_PAYLOAD = 256 << 10, SHMEMI_UCX_EAGER_ANSWER = 512 << 10 };
 
 /* How a message that is not of this job came, for shmemi_refuse_stranger. It has no effect and gets no answer. */

@@ -7,6 +7,7 @@
  *      KEY_REQUEST {region, token}   ------->   looks the region up
  *      unpacks the key               <-------   KEY_ANSWER {token, status, address, size} + packed key
  */
+#include "base/holdings.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/ucx/internal.h"
@@ -53,16 +54,17 @@ static struct {
     pthread_mutex_t lock;    /* held by the fetching thread; the rest is under the initiator lock */
     atomic_bool is_complete; /* the answer has arrived */
     bool is_waiting;
+    int pe; /* whose key it is, until that is unpacked; -1: nobody's */
     uint64_t token;
     struct key_answer answer;
     unsigned char key[KEY_SIZE_MAX];
-} fetch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} fetch = {.lock = PTHREAD_MUTEX_INITIALIZER, .pe = -1};
 
 static struct shmemi_ucx_target *ready_targets; /* under the initiator lock */
 
 /* ---- Owner ------------------------------------------------------------------------------------------------------- */
 
-static ucs_status_t map_memory(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p)
+ucs_status_t shmemi_ucx_map(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p)
 {
     ucp_mem_map_params_t params = {
         .field_mask =
@@ -74,32 +76,9 @@ static ucs_status_t map_memory(void *address, size_t size, ucs_memory_type_t typ
     return ucp_mem_map(shmemi_ucx.context, &params, memory_p);
 }
 
-static void *register_memory(void *address, size_t size)
-{
-    static atomic_flag warned = ATOMIC_FLAG_INIT;
-    ucp_mem_h memory = NULL;
-    if (!atomic_load(&shmemi_ucx.is_open))
-        return NULL;
-    ucs_status_t status = map_memory(address, size, UCS_MEMORY_TYPE_HOST, &memory);
-    if (status == UCS_OK)
-        return memory;
-    if (!atomic_flag_test_and_set(&warned))
-        shmemi_warn("%zu bytes at %p cannot be registered with the network: %s; transfers from and to them are slower"
-                    " (ulimit -l limits it)",
-                    size, address, ucs_status_string(status));
-    return NULL;
-}
-
-static void unregister_memory(void *handle)
-{
-    ucp_mem_unmap(shmemi_ucx.context, handle);
-}
-
-const struct shmemi_registrar shmemi_ucx_registrar = {register_memory, unregister_memory};
-
 static int make_key(struct exposure *exposure, ucs_memory_type_t type, const char **cause_p)
 {
-    ucs_status_t status = map_memory(exposure->address, exposure->size, type, &exposure->memory);
+    ucs_status_t status = shmemi_ucx_map(exposure->address, exposure->size, type, &exposure->memory);
     if (status == UCS_OK) {
         status = ucp_rkey_pack(shmemi_ucx.context, exposure->memory, &exposure->key, &exposure->key_size);
         if (status != UCS_OK)
@@ -125,6 +104,8 @@ char *shmemi_ucx_exposed(uint32_t region, uint64_t offset, size_t nbytes)
     return (char *)exposure->address + offset;
 }
 
+static void answer_kept(const struct exposure *exposure);
+
 int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p)
 {
     struct exposure *exposure = calloc(1, sizeof *exposure);
@@ -139,9 +120,11 @@ int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_mem
         free(exposure);
         return rc;
     }
+    shmemi_hold(SHMEMI_PART_KEYS, (ptrdiff_t)(sizeof *exposure + exposure->key_size));
     pthread_mutex_lock(&shmemi_ucx.service_lock);
     exposure->next = exposures;
     exposures = exposure;
+    answer_kept(exposure);
     pthread_mutex_unlock(&shmemi_ucx.service_lock);
     return 0;
 }
@@ -164,6 +147,7 @@ static int expose(uint32_t region, const struct shmemi_allocation *allocation, s
 
 static void unmap(struct exposure *exposure)
 {
+    shmemi_hold(SHMEMI_PART_KEYS, -(ptrdiff_t)(sizeof *exposure + exposure->key_size));
     ucp_rkey_buffer_release(exposure->key);
     ucp_mem_unmap(shmemi_ucx.context, exposure->memory);
     free(exposure);
@@ -208,9 +192,7 @@ static void answer_key(const struct key_request *request, const struct exposure 
         .token = request->token,
         .address = exposure ? (uintptr_t)exposure->address : 0,
         .size = exposure ? exposure->size : 0,
-        .status = exposure                                       ? 0
-                  : request->region < SHMEMI_REGION_FIRST_MAPPED ? -EINVAL
-                                                                 : -ENOTSUP,
+        .status = exposure ? 0 : -ENOTSUP,
         .key_size = (uint32_t)key_size,
     };
     if (exposure)
@@ -225,6 +207,37 @@ static void answer_key(const struct key_request *request, const struct exposure 
         shmemi_error("cannot send a key to PE %u: %s", request->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
     if (!sent || UCS_PTR_IS_ERR(sent))
         free(outgoing);
+}
+
+/* PEs start at different times, so a request may come before this one has exposed its heap and static data. It is kept
+ * until then, under the service lock. */
+static struct early {
+    struct early *next;
+    struct key_request request;
+    ucp_ep_h reply;
+} * early;
+
+static void keep(const struct key_request *request, ucp_ep_h reply)
+{
+    struct early *kept = malloc(sizeof *kept);
+    if (!kept)
+        shmemi_fatal("out of memory for an answer to PE %u", request->origin);
+    shmemi_debug("PE %u asks for the key of region %u early", request->origin, request->region);
+    *kept = (struct early){early, *request, reply};
+    early = kept;
+}
+
+static void answer_kept(const struct exposure *exposure)
+{
+    for (struct early **link = &early, *kept; (kept = *link);) {
+        if (kept->request.region != exposure->region) {
+            link = &kept->next;
+            continue;
+        }
+        *link = kept->next;
+        answer_key(&kept->request, exposure, kept->reply);
+        free(kept);
+    }
 }
 
 /* Inside progress of the service worker. */
@@ -246,8 +259,9 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
     }
     const struct exposure *exposure = *find(request.region);
     if (!exposure && request.region < SHMEMI_REGION_FIRST_MAPPED)
-        shmemi_error("PE %u asks for region %u, which this PE does not expose", request.origin, request.region);
-    answer_key(&request, exposure, param->reply_ep);
+        keep(&request, param->reply_ep);
+    else
+        answer_key(&request, exposure, param->reply_ep);
     return UCS_OK;
 }
 
@@ -283,14 +297,16 @@ static ucs_status_t on_key_answer(void *user_data, const void *header, size_t he
     return UCS_OK;
 }
 
-static int ask(const struct shmemi_view *view, ucp_ep_h endpoint, struct key_request *request,
+static int ask(const struct shmemi_view *view, ucp_ep_h *endpoint_p, struct key_request *request,
                struct shmemi_ucx_batch *batch)
 {
     ucp_request_param_t param;
     shmemi_ucx_batch_param(batch, &param);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_endpoint_locked(view->pe, endpoint_p);
+    if (rc)
+        return rc;
     *request = (struct key_request){
         .job_key = shmemi_job.key,
         .token = ++fetch.token,
@@ -298,10 +314,11 @@ static int ask(const struct shmemi_view *view, ucp_ep_h endpoint, struct key_req
         .region = view->region,
     };
     fetch.is_waiting = true;
+    fetch.pe = view->pe;
     atomic_store(&fetch.is_complete, false);
     ucs_status_ptr_t sent =
-        ucp_am_send_nbx(endpoint, SHMEMI_UCX_AM_KEY_REQUEST, request, sizeof *request, NULL, 0, &param);
-    int rc = shmemi_ucx_batch_add(batch, sent, "asking for a key");
+        ucp_am_send_nbx(*endpoint_p, SHMEMI_UCX_AM_KEY_REQUEST, request, sizeof *request, NULL, 0, &param);
+    rc = shmemi_ucx_batch_add(batch, sent, "asking for a key");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
@@ -332,10 +349,10 @@ static int await(const struct shmemi_view *view)
 static void choose_stores(struct shmemi_ucx_target *target)
 {
     enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(target->endpoint);
-    target->stores = !target->is_gdr && (rdma == SHMEMI_UCX_NO_RDMA || rdma == SHMEMI_UCX_MAPPED);
+    target->stores = !target->is_gdr && shmemi_ucx_emulates(rdma);
     shmemi_debug("small puts to region %u of PE %d are %s", target->region, target->pe,
                  target->stores ? "messages, since there is no RDMA" : "left to UCX");
-    if (target->stores && rdma == SHMEMI_UCX_MAPPED)
+    if (target->stores && rdma != SHMEMI_UCX_NO_RDMA)
         atomic_store_explicit(&shmemi_ucx.stores_lag, true, memory_order_relaxed);
 }
 
@@ -362,22 +379,34 @@ static int unpack(const struct shmemi_view *view, ucp_ep_h endpoint)
     return shmemi_ucx_errno(status);
 }
 
+static void fetch_is_over(void)
+{
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    fetch.pe = -1;
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+}
+
+bool shmemi_ucx_key_awaits(int pe)
+{
+    return fetch.pe == pe;
+}
+
 /* With the fetch lock held. */
 static int fetch_key(const struct shmemi_view *view)
 {
     ucp_ep_h endpoint;
     struct key_request request;
     struct shmemi_ucx_batch batch = {0};
-    int rc = shmemi_ucx_endpoint(view->pe, &endpoint);
-    if (rc)
-        return rc;
-    rc = ask(view, endpoint, &request, &batch);
+    int rc = ask(view, &endpoint, &request, &batch);
     if (!rc)
         rc = await(view);
     int sent = shmemi_ucx_batch_wait_all(&batch);
     if (!rc)
         rc = sent;
-    return rc ? rc : unpack(view, endpoint);
+    if (!rc)
+        rc = unpack(view, endpoint);
+    fetch_is_over();
+    return rc;
 }
 
 int shmemi_ucx_target_open(const struct shmemi_view *view)
@@ -394,13 +423,31 @@ int shmemi_ucx_target_open(const struct shmemi_view *view)
 }
 
 /* With the initiator lock held. */
-static void forget(struct shmemi_ucx_target *target)
+static void unlink_target(struct shmemi_ucx_target *target)
 {
     atomic_store(&target->ready, false);
     *target->link = target->next;
     if (target->next)
         target->next->link = target->link;
+}
+
+static void forget(struct shmemi_ucx_target *target)
+{
+    unlink_target(target);
     ucp_rkey_destroy(target->key);
+}
+
+struct shmemi_ucx_keys *shmemi_ucx_keys_take(int pe)
+{
+    struct shmemi_ucx_keys *keys = NULL;
+    for (struct shmemi_ucx_target *target = ready_targets, *next; target; target = next) {
+        next = target->next;
+        if (target->pe != pe)
+            continue;
+        unlink_target(target);
+        keys = shmemi_ucx_keys_with(keys, target->key);
+    }
+    return keys;
 }
 
 void shmemi_ucx_target_close(struct shmemi_ucx_target *target)
@@ -409,6 +456,7 @@ void shmemi_ucx_target_close(struct shmemi_ucx_target *target)
     if (atomic_load(&target->ready))
         forget(target);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    shmemi_hold(SHMEMI_PART_KEYS, -(ptrdiff_t)sizeof *target);
     free(target);
 }
 
@@ -426,6 +474,10 @@ void shmemi_ucx_key_close(void)
     while (ready_targets)
         forget(ready_targets);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    for (struct early *next; early; early = next) {
+        next = early->next;
+        free(early);
+    }
     while (exposures) {
         struct exposure *exposure = exposures;
         exposures = exposure->next;

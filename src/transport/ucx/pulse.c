@@ -200,6 +200,11 @@ static void send_pulse(void)
         start_send(endpoint);
 }
 
+bool shmemi_ucx_pulse_goes_to(int pe)
+{
+    return pulse.next == pe;
+}
+
 /* Times that have passed at a service thread which did not run for long, since its process was stopped, do not count. */
 static void forgive_pause(uint64_t time)
 {

@@ -11,12 +11,13 @@
  * network's own. Requests may overtake each other.
  *
  * Credits. An origin may have as many requests with a payload under way as it has slots, and UNANSWERED_MAX without;
- * this bounds the memory that owners need for it. Long payloads (SHMEMI_UCX_EAGER_PAYLOAD, with RDMA UCX_RNDV_THRESH)
- * stay with the origin until they get a receive slot; these are given in the order of arrival, so no origin waits for
- * ever.
+ * this bounds the memory that owners need for it. Long payloads (SHMEMI_UCX_EAGER_PAYLOAD over tcp, elsewhere
+ * UCX_RNDV_THRESH) stay with the origin until they get a receive slot; these are given in the order of arrival, so no
+ * origin waits for ever.
  */
 #include "transport/request.h"
 
+#include "base/holdings.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/staged/owner.h"
@@ -40,7 +41,8 @@ struct expectation {
     struct expectation *next; /* in the list of such answers */
 };
 
-/* How payloads go to a PE and come from it. UCX has chosen its transports when the first answer comes. */
+/* How payloads go to a PE and come from it. UCX has chosen its transports when the first answer comes. By RDMA, or where
+ * the kernel copies from one process to another, an announced payload takes one copy, a message at least two. */
 enum { UNKNOWN, ANNOUNCED, AT_ONCE };
 
 /* A request on its way. */
@@ -210,7 +212,6 @@ static int ucx_send(int pe, const struct shmemi_request *request)
 {
     ucp_ep_h endpoint;
     int rc = keep_order(request);
-    rc = rc ? rc : shmemi_ucx_endpoint(pe, &endpoint);
     if (rc)
         return rc;
     if (shmemi_ucx_peer_is_lost(pe))
@@ -218,7 +219,9 @@ static int ucx_send(int pe, const struct shmemi_request *request)
     shmemi_ucx_batch_limit(&origin.sends);
     if (shmemi_is_slotless(request->slot))
         await_credit();
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    rc = shmemi_ucx_endpoint_locked(pe, &endpoint);
+    if (rc)
+        return rc;
     rc = send_locked(pe, endpoint, request);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     shmemi_service_notice();
@@ -313,12 +316,12 @@ static void refuse_data_of(uint32_t pe)
 
 static void choose_payloads(uint32_t pe)
 {
-    ucp_ep_h endpoint;
-    if (origin.payloads[pe] != UNKNOWN || shmemi_ucx_endpoint((int)pe, &endpoint))
+    ucp_ep_h endpoint = origin.payloads[pe] == UNKNOWN ? shmemi_ucx_endpoint_made((int)pe) : NULL;
+    if (!endpoint)
         return;
     enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(endpoint);
-    bool has_none = rdma == SHMEMI_UCX_NO_RDMA || rdma == SHMEMI_UCX_MAPPED;
-    origin.payloads[pe] = has_none && shmemi_ucx.chooses_rendezvous ? AT_ONCE : ANNOUNCED;
+    bool is_message = rdma == SHMEMI_UCX_NO_RDMA || rdma == SHMEMI_UCX_MAPPED;
+    origin.payloads[pe] = is_message && shmemi_ucx.chooses_rendezvous ? AT_ONCE : ANNOUNCED;
 }
 
 /* Inside progress of the initiator worker. */
@@ -383,6 +386,12 @@ unsigned shmemi_ucx_request_pending(void)
 
 /* ---- Open and close ---------------------------------------------------------------------------------------------- */
 
+static ptrdiff_t table_bytes(void)
+{
+    const size_t of_pe = SHMEMI_SLOTLESS_SETS * sizeof *origin.slotless + sizeof *origin.payloads;
+    return (ptrdiff_t)shmemi_job.n_pes * (ptrdiff_t)of_pe;
+}
+
 int shmemi_ucx_request_open(void)
 {
     origin.first = NULL;
@@ -394,6 +403,7 @@ int shmemi_ucx_request_open(void)
         shmemi_error("out of memory for the requests to %d PEs", shmemi_job.n_pes);
         return -ENOMEM;
     }
+    shmemi_hold(SHMEMI_PART_COUNTERS, table_bytes());
     int rc = shmemi_ucx_arrival_open();
     return rc ? rc : shmemi_ucx_set_handler(shmemi_ucx.initiator, SHMEMI_UCX_AM_ANSWER, on_answer);
 }
@@ -407,6 +417,8 @@ void shmemi_ucx_request_close(void)
         free(outgoing);
     }
     shmemi_ucx_staging_close();
+    if (origin.slotless && origin.payloads)
+        shmemi_hold(SHMEMI_PART_COUNTERS, -table_bytes());
     free(origin.slot);
     free(origin.slotless);
     free(origin.payloads);

@@ -6,6 +6,7 @@
  * Transfers with GPU memory on this side go through bounce buffers, and are complete on return, nonblocking ones too.
  * Many small rows travel packed, as requests to the owner.
  */
+#include "base/holdings.h"
 #include "base/log.h"
 #include "transport/staged/gather.h"
 #include "bootstrap/job.h"
@@ -29,9 +30,11 @@ int shmemi_ucx_attach_view(struct shmemi_view *view, bool is_gdr)
         shmemi_error("out of memory for the route to PE %d", view->pe);
         return -ENOMEM;
     }
+    shmemi_hold(SHMEMI_PART_KEYS, sizeof *target);
     target->is_gdr = is_gdr;
     target->region = view->region;
     target->pe = view->pe;
+    target->size = view->size;
     view->data = target;
     view->mapped = NULL;
     return 0;
@@ -92,10 +95,14 @@ int shmemi_ucx_start(enum shmemi_ucx_direction direction, struct shmemi_context 
     transfer_param(batch, &local, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_ptr_t request = direction == SHMEMI_UCX_PUT
-                                   ? ucp_put_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param)
-                                   : ucp_get_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param);
-    int rc = shmemi_ucx_batch_add(batch, request, direction == SHMEMI_UCX_PUT ? "put" : "get");
+    int rc = shmemi_ucx_ensure_open(target);
+    if (shmemi_likely(!rc)) {
+        ucs_status_ptr_t request =
+            direction == SHMEMI_UCX_PUT
+                ? ucp_put_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param)
+                : ucp_get_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param);
+        rc = shmemi_ucx_batch_add(batch, request, direction == SHMEMI_UCX_PUT ? "put" : "get");
+    }
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
@@ -203,6 +210,11 @@ static int start_small_get(struct shmemi_context *context, const struct shmemi_u
     shmemi_ucx_batch_param(&context->network, &param);
     shmemi_ucx_batch_limit(&context->network);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_ensure_open(target);
+    if (rc) {
+        pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+        return rc;
+    }
     struct landing *landing = take_landing();
     landing->batch = &context->network;
     landing->dest = dest;
@@ -213,7 +225,7 @@ static int start_small_get(struct shmemi_context *context, const struct shmemi_u
         ucp_get_nbx(target->endpoint, landing->bytes, nbytes, target->address + offset, target->key, &param);
     if (!request || UCS_PTR_IS_ERR(request))
         land(landing, UCS_PTR_STATUS(request));
-    int rc = shmemi_ucx_batch_add(&context->network, request, "get");
+    rc = shmemi_ucx_batch_add(&context->network, request, "get");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The staging slots as UCX sees them: registered once, when the first request needs them.
+ * The staging slots as UCX sees them: registered once, when the first request needs them. And memory that the program has
+ * prepared.
  */
+#include "base/log.h"
 #include "transport/request.h"
 #include "transport/ucx/internal.h"
 
@@ -41,3 +43,28 @@ void shmemi_ucx_staging_close(void)
     staging.handle = NULL;
     staging.once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }
+
+/* ---- Memory that the program has prepared ------------------------------------------------------------------------ */
+
+static void *register_memory(void *address, size_t size)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    ucp_mem_h memory = NULL;
+    if (!atomic_load(&shmemi_ucx.is_open))
+        return NULL;
+    ucs_status_t status = shmemi_ucx_map(address, size, UCS_MEMORY_TYPE_HOST, &memory);
+    if (status == UCS_OK)
+        return memory;
+    if (!atomic_flag_test_and_set(&warned))
+        shmemi_warn("%zu bytes at %p cannot be registered with the network: %s; transfers from and to them are slower"
+                    " (ulimit -l limits it)",
+                    size, address, ucs_status_string(status));
+    return NULL;
+}
+
+static void unregister_memory(void *handle)
+{
+    ucp_mem_unmap(shmemi_ucx.context, handle);
+}
+
+const struct shmemi_registrar shmemi_ucx_registrar = {register_memory, unregister_memory};

@@ -185,9 +185,12 @@ int shmemi_ucx_store(const struct shmemi_ucx_target *target, size_t offset, cons
     store->nbytes = (uint32_t)nbytes;
     add_signal(store, signal);
     memcpy(store->bytes, source, nbytes);
-    ucs_status_t status = send_store(target, record);
+    int rc = shmemi_ucx_ensure_open(target);
+    ucs_status_t status = rc ? UCS_OK : send_store(target, record);
+    if (rc)
+        release_if_done(record);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    return shmemi_likely(status == UCS_OK) ? 0 : shmemi_ucx_report(status, "a put");
+    return shmemi_likely(status == UCS_OK) ? rc : shmemi_ucx_report(status, "a put");
 }
 
 uint64_t shmemi_ucx_stores_issued(void)
@@ -229,6 +232,16 @@ static ucs_status_t on_stored(void *user_data, const void *header, size_t header
     return UCS_OK;
 }
 
+bool shmemi_ucx_stores_await(int pe)
+{
+    bool awaits = false;
+    for (uint32_t number = 0; number < origin.n_blocks * BLOCK && !awaits; number++) {
+        const struct record *record = record_of(number);
+        awaits = record->pe == pe && (record->is_unanswered || record->is_unsent);
+    }
+    return awaits;
+}
+
 void shmemi_ucx_stores_peer_lost(int pe)
 {
     for (uint32_t number = 0; number < origin.n_blocks * BLOCK; number++) {
@@ -253,7 +266,7 @@ static struct outgoing *take_answer(void)
     struct outgoing *outgoing = unused_answers;
     if (outgoing)
         unused_answers = outgoing->next;
-    else if (!(outgoing = malloc(sizeof *outgoing)))
+    else if (!(outgoing = calloc(1, sizeof *outgoing))) /* padding is sent, too */
         shmemi_fatal("out of memory for an answer to a put");
     return outgoing;
 }

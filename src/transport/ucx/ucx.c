@@ -143,9 +143,10 @@ void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch)
 /* Settings of UCX that differ from its defaults, unless the user has set them. The variables are in the environment
  * only while UCX is opened, so that other users of UCX in this process do not see them.
  * TCP_PUT_ENABLE: with UCX's own put over tcp a put is locally complete only when the target has made progress.
- * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead.
- * RNDV_THRESH: longer messages wait at their origin for a staging slot and reach it without further copies. Where there
- * is no RDMA, request.c and arrival.c send larger ones at once.
+ * TCP_*_SEG_SIZE: larger segments double the bandwidth of the messages that are used instead. A message of one segment
+ * is received where we find it, one of several is copied together first: with its header, SHMEMI_UCX_EAGER_PAYLOAD fits.
+ * RNDV_THRESH: longer messages wait at their origin for a staging slot and reach it without further copies. Where they
+ * would be messages nevertheless, request.c and arrival.c send larger ones at once.
  * TLS: no shared memory, which this library uses itself. Between nodes that are one machine (SHMEM_NODE_SIZE,
  * containers) UCX would use it, but there its messages can overtake those that wait for room, and a flush does not wait
  * for these (seen with 1.13, 1.15 and 1.22: an atomic operation arrives after the barrier; amo.c guards those of users
@@ -160,8 +161,8 @@ static struct {
     bool is_ours;
 } defaults[] = {
     [DEFAULT_TLS] = {"UCX_TLS", "^shm", false}, [DEFAULT_RNDV_THRESH] = {"UCX_RNDV_THRESH", "32k", false},
-    {"UCX_TCP_PUT_ENABLE", "n", false},         {"UCX_TCP_TX_SEG_SIZE", "64k", false},
-    {"UCX_TCP_RX_SEG_SIZE", "128k", false},     {"UCX_ATOMIC_MODE", "cpu", false},
+    {"UCX_TCP_PUT_ENABLE", "n", false},         {"UCX_TCP_TX_SEG_SIZE", "260k", false},
+    {"UCX_TCP_RX_SEG_SIZE", "520k", false},     {"UCX_ATOMIC_MODE", "cpu", false},
 };
 enum { N_DEFAULTS = sizeof defaults / sizeof defaults[0] };
 
