@@ -12,11 +12,12 @@ enum { ARENA = 6 << 20, SOURCE = 300 << 10, STATIC = 64 << 10, N_TEAMS = 5 };
 static const char *const settings[] = {
     "",
     "sync=tree,broadcast=push,fcollect=push,collect=push,alltoall=push,reduce=tree,scan=segment,"
-    "leaders_broadcast=scatter,leaders_fcollect=direct,leaders_reduce=segment",
+    "leaders_broadcast=scatter,leaders_fcollect=direct,leaders_reduce=segment,leaders_alltoall=pairwise",
     "sync=flat,broadcast=pull,reduce=segment,leaders_broadcast=tree,leaders_fcollect=dissemination",
     "broadcast=eager,fcollect=eager,collect=eager,alltoall=eager,reduce=flat,scan=flat,leaders_reduce=doubling",
     "reduce=kernel,scan=kernel",
-    "leaders_broadcast=halving,leaders_fcollect=dissemination,leaders_reduce=halving",
+    "leaders_broadcast=halving,leaders_fcollect=dissemination,leaders_reduce=halving,leaders_alltoall=bruck,"
+    "leaders_lengths=relay",
 };
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 

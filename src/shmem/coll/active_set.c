@@ -4,6 +4,10 @@
  * library makes a team of it, which exists until shmem_finalize and runs all later calls. The members of a new set have
  * only this call in common, so they use its pSync to agree on a workspace: messages go up a binary tree to the first
  * member and down again, and each PE resets its words before it returns.
+ *
+ * Programs use one pSync for sets that overlap, one after the other. So a PE may still be in the agreement of one set
+ * when others begin that of the next: each says in its pSync which set it is in, and nobody sends it a message before
+ * that is the set of the message. A PE leaves a set only after it has received all messages that are meant for it.
  */
 #include "shmem/coll/collectives.h"
 
@@ -23,10 +27,11 @@ enum {
     UP_WORDS = BITMAP_WORDS + 1, /* free slots, and the highest operation number used so far */
     DOWN_WORDS = 2,              /* the chosen slot, and that number */
     CHILDREN = 2,
-    FROM_PARENT = CHILDREN * (UP_WORDS + 1), /* each message is followed by a flag */
+    FROM_PARENT = CHILDREN * (UP_WORDS + 1),    /* each message is followed by a flag */
+    PRESENT_SET = FROM_PARENT + DOWN_WORDS + 1, /* name of the set whose agreement this PE is in */
 };
 
-static_assert(FROM_PARENT + DOWN_WORDS + 1 <= SHMEM_SYNC_SIZE, "the messages of an agreement must fit into pSync");
+static_assert(PRESENT_SET + 1 <= SHMEM_SYNC_SIZE, "the messages of an agreement must fit into pSync");
 static_assert(SHMEM_SYNC_VALUE == 0 && sizeof(long) == sizeof(uint64_t), "flags must differ from the initial value");
 
 struct agreement {
@@ -35,6 +40,51 @@ struct agreement {
     struct shmemi_symmetric sync; /* the members' pSync */
     struct shmemi_context context;
 };
+
+/* A number that no other set has, and is not 0. */
+static uint64_t name_of(const struct set *set)
+{
+    enum { STRIDE_BITS = 5, SIZE_BITS = 29 };
+    return ((uint64_t)set->start << SIZE_BITS | (uint64_t)set->size) << STRIDE_BITS |
+           (unsigned)__builtin_ctz((unsigned)set->stride);
+}
+
+static _Atomic uint64_t *present_set(const struct agreement *agreement)
+{
+    return (_Atomic uint64_t *)agreement->sync.host + PRESENT_SET;
+}
+
+/* Describes a wait for a member to come. */
+struct member_wait {
+    struct shmemi_call call;
+    int pe;
+};
+
+static void describe_member(const struct shmemi_call *call, char *text, size_t size)
+{
+    shmemi_append(text, size, "for PE %d to make the first call on this active set",
+                  ((const struct member_wait *)call)->pe);
+}
+
+/* Wait until a member is in the agreement of this set. */
+static int await_presence(struct agreement *agreement, int member)
+{
+    struct shmemi_context *context = &agreement->context;
+    struct member_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_member},
+                               agreement->set->start + member * agreement->set->stride};
+    const uint64_t wanted = name_of(agreement->set);
+    uint64_t present = 0;
+    int rc = 0;
+    shmemi_call_begin(&wait.call);
+    for (unsigned spins = 0; !rc && present != wanted; shmemi_progress(&spins)) {
+        rc = shmemi_copy_from(context, &present, &agreement->sync, PRESENT_SET * sizeof present, sizeof present,
+                              wait.pe);
+        if (!rc)
+            rc = shmemi_complete(context);
+    }
+    shmemi_call_end(&wait.call);
+    return rc;
+}
 
 static int send_message(struct agreement *agreement, int member, int first_word, const uint64_t *message, int n)
 {
@@ -72,9 +122,13 @@ static int gather(struct agreement *agreement, uint64_t *bitmap_and_number)
     if (agreement->me == 0)
         return 0;
     int above = agreement->me - 1;
-    return send_message(agreement, above / CHILDREN, above % CHILDREN * (UP_WORDS + 1), bitmap_and_number, UP_WORDS);
+    int rc = await_presence(agreement, above / CHILDREN);
+    return rc ? rc
+              : send_message(agreement, above / CHILDREN, above % CHILDREN * (UP_WORDS + 1), bitmap_and_number,
+                             UP_WORDS);
 }
 
+/* The children are there: they have sent their messages up. */
 static int spread(struct agreement *agreement, uint64_t *decision)
 {
     int rc = 0;
@@ -125,10 +179,15 @@ static bool take_slot(struct agreement *agreement, unsigned slot)
 static struct shmemi_team *make_team(const struct set *set, const struct shmemi_symmetric *sync)
 {
     struct agreement agreement = {.set = set, .me = (shmemi_job.pe - set->start) / set->stride, .sync = *sync};
+    struct shmemi_call call = {.routine = set->routine, .activity = SHMEMI_AT_COLLECTIVE};
     uint64_t slot_and_number[DOWN_WORDS];
+    shmemi_call_begin(&call);
+    atomic_store_explicit(present_set(&agreement), name_of(set), memory_order_release);
     do
         propose(&agreement, slot_and_number);
     while (!take_slot(&agreement, (unsigned)slot_and_number[0]));
+    atomic_store_explicit(present_set(&agreement), 0, memory_order_release);
+    shmemi_call_end(&call);
     struct shmemi_team *team = shmemi_team_make_active_set(set->start, set->stride, set->size,
                                                            (unsigned)slot_and_number[0], slot_and_number[1]);
     if (!team)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * alltoall and alltoalls: each member writes its blocks into every dest; inside a node, small blocks go through the
- * workspaces.
+ * workspaces. Over many nodes small blocks are handed on from member to member.
  */
 #include "shmem/coll/collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 int shmemi_exchange_eager(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t contribution, size_t at)
 {
@@ -35,52 +39,200 @@ static int await_entered(struct shmemi_team *team)
     return 0;
 }
 
-static int alltoall_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
+/* ---- straight to every member ------------------------------------------------------------------------------------ */
+
+/* Blocks are rows of a member's memory: one row each, or the elements of an alltoalls. */
+struct blocks {
+    struct shmemi_team *team;
+    const struct shmemi_copy_args *args;
+    size_t width, rows; /* of a block */
+    size_t dest_pitch, source_pitch;
+};
+
+static struct shmemi_shape shape_of(const struct blocks *blocks, int count)
 {
-    struct shmemi_context context = SHMEMI_TO_ALL;
-    const int n = team->n_pes, me = team->my_pe;
-    int rc = await_entered(team);
+    return (struct shmemi_shape){.width = blocks->width,
+                                 .rows = blocks->rows * (size_t)count,
+                                 .dest_pitch = blocks->dest_pitch,
+                                 .source_pitch = blocks->source_pitch};
+}
+
+/* Where the block of, or for, a member begins. */
+static size_t at_dest(const struct blocks *blocks, int member)
+{
+    return (size_t)member * blocks->rows * blocks->dest_pitch;
+}
+
+static size_t at_source(const struct blocks *blocks, int member)
+{
+    return (size_t)member * blocks->rows * blocks->source_pitch;
+}
+
+static int send_block(const struct blocks *blocks, struct shmemi_context *context, int to)
+{
+    const struct shmemi_copy_args *args = blocks->args;
+    const int me = blocks->team->my_pe, world_pe = shmemi_team_world_pe(blocks->team, to);
+    if (blocks->rows == 1)
+        return shmemi_send(context, &args->dest, at_dest(blocks, me), &args->source, at_source(blocks, to),
+                           blocks->width, world_pe);
+    const struct shmemi_shape shape = shape_of(blocks, 1);
+    const struct shmemi_view *view = shmemi_region_view(args->dest.region, world_pe);
+    struct shmemi_place source = shmemi_own_place(&args->source, at_source(blocks, to));
+    return view->driver->put_strided_nbi(context, view, args->dest.offset + at_dest(blocks, me), &source, &shape);
+}
+
+/* With at most AT_A_TIME blocks under way in each of two contexts, if `few`: so many connections are in use at a time. */
+static int send_straight(const struct blocks *blocks, bool few)
+{
+    enum { AT_A_TIME = 8 };
+    struct shmemi_context contexts[2] = {SHMEMI_TO_ALL, SHMEMI_TO_ALL};
+    const int n = blocks->team->n_pes, me = blocks->team->my_pe;
+    int rc = await_entered(blocks->team);
     for (int i = 0; i < n && !rc; i++) {
-        int to = (me + i) % n;
-        rc = shmemi_send(&context, &args->dest, (size_t)me * args->nbytes, &args->source, (size_t)to * args->nbytes,
-                         args->nbytes, shmemi_team_world_pe(team, to));
+        struct shmemi_context *context = &contexts[few ? i / AT_A_TIME % 2 : 0];
+        if (few && i % AT_A_TIME == 0)
+            rc = shmemi_complete(context);
+        if (!rc)
+            rc = send_block(blocks, context, (me + i) % n);
     }
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = shmemi_complete(&contexts[i]);
+    return rc ? rc : shmemi_collective_sync(blocks->team);
+}
+
+/* ---- handed on between members: Bruck's algorithm ------------------------------------------------------------------
+ *
+ * Blocks are kept in the order of the distance that they still have to go. In round k all whose distance has bit k are
+ * handed on by 2^k members, and replaced by those that come in. In the end each block is at its distance from where it
+ * came. */
+
+/* Move rows between this PE's own memory and private memory, where they lie side by side. */
+static int copy_rows(struct shmemi_context *context, const struct shmemi_symmetric *memory, size_t at, char *private,
+                     const struct shmemi_shape *shape, bool to_private)
+{
+    const size_t pitch = to_private ? shape->source_pitch : shape->dest_pitch;
+    const struct shmemi_place place = shmemi_place_host(private);
+    if (!memory->host) {
+        const struct shmemi_view *view = shmemi_region_view(memory->region, shmemi_job.pe);
+        return to_private ? view->driver->get_strided(context, view, memory->offset + at, &place, shape)
+                          : view->driver->put_strided(context, view, memory->offset + at, &place, shape);
+    }
+    char *row = memory->host + at;
+    for (size_t i = 0; i < shape->rows; i++, row += pitch, private += shape->width)
+        memcpy(to_private ? private : row, to_private ? row : private, shape->width);
+    return 0;
+}
+
+/* The block for the member i after this one becomes block i. */
+static int read_source(const struct blocks *blocks, char *have)
+{
+    struct shmemi_context context = {0};
+    const int n = blocks->team->n_pes, me = blocks->team->my_pe;
+    struct shmemi_shape last = shape_of(blocks, n - me), first = shape_of(blocks, me);
+    last.dest_pitch = first.dest_pitch = blocks->width;
+    int rc = copy_rows(&context, &blocks->args->source, at_source(blocks, me), have, &last, true);
+    if (!rc && me)
+        rc = copy_rows(&context, &blocks->args->source, 0, have + last.rows * last.width, &first, true);
+    return rc ? rc : shmemi_complete(&context);
+}
+
+/* Block i has come from the member i before this one. */
+static int write_dest(const struct blocks *blocks, const char *have, char *sorted)
+{
+    struct shmemi_context context = {0};
+    const int n = blocks->team->n_pes, me = blocks->team->my_pe;
+    const size_t nbytes = blocks->width * blocks->rows;
+    struct shmemi_shape all = shape_of(blocks, n);
+    all.source_pitch = blocks->width;
+    for (int i = 0; i < n; i++)
+        memcpy(sorted + (size_t)((me - i + n) % n) * nbytes, have + (size_t)i * nbytes, nbytes);
+    int rc = copy_rows(&context, &blocks->args->dest, 0, sorted, &all, false);
+    return rc ? rc : shmemi_complete(&context);
+}
+
+/* Blocks whose distance has the bit of the round, side by side, to or from all blocks. Returns how many there are. */
+static size_t pick(int n, int round, size_t nbytes, char *all, char *picked, bool put_back)
+{
+    size_t count = 0;
+    for (int i = 1 << round; i < n; i++) {
+        if (!(i >> round & 1))
+            continue;
+        char *block = all + (size_t)i * nbytes, *other = picked + count++ * nbytes;
+        memcpy(put_back ? block : other, put_back ? other : block, nbytes);
+    }
+    return count;
+}
+
+static int hand_on(const struct blocks *blocks, char *have, char *out)
+{
+    const int n = blocks->team->n_pes;
+    const size_t nbytes = blocks->width * blocks->rows;
+    char *in = out + (size_t)(n / 2) * nbytes;
+    struct shmemi_relay relay = {.team = blocks->team, .rounds = shmemi_rounds_of(n)};
+    for (int round = 0; round < relay.rounds; round++)
+        relay.bytes[round] = pick(n, round, nbytes, have, out, false) * nbytes;
+    int rc = shmemi_relay_begin(&relay, blocks->rows == 1 ? &blocks->args->dest : NULL, (size_t)n * nbytes);
+    for (int round = 0; round < relay.rounds && !rc; round++) {
+        pick(n, round, nbytes, have, out, false);
+        rc = shmemi_relay_round(&relay, round, out, in);
+        pick(n, round, nbytes, have, in, true);
+    }
+    return rc ? rc : shmemi_relay_end(&relay);
+}
+
+static int alltoall_bruck(const struct blocks *blocks)
+{
+    const size_t all = blocks->width * blocks->rows * (size_t)blocks->team->n_pes;
+    char *have = malloc(2 * all);
+    if (!have) {
+        shmemi_error("out of memory for an exchange of %zu bytes", all);
+        return -ENOMEM;
+    }
+    int rc = read_source(blocks, have);
     if (!rc)
-        rc = shmemi_complete(&context);
-    return rc ? rc : shmemi_collective_sync(team);
+        rc = hand_on(blocks, have, have + all);
+    if (!rc)
+        rc = write_dest(blocks, have, have + all);
+    free(have);
+    blocks->team->collective->may_lag = false;
+    shmemi_leaders_all_entered(blocks->team);
+    return rc;
+}
+
+/* ---- the collectives --------------------------------------------------------------------------------------------- */
+
+static int exchange(const struct blocks *blocks)
+{
+    const struct shmemi_team *team = blocks->team;
+    if (team->leaders.n == 1)
+        return send_straight(blocks, false);
+    enum shmemi_algorithm algorithm =
+        shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_leaders_alltoall, blocks->width * blocks->rows);
+    return algorithm == SHMEMI_leaders_alltoall_bruck
+               ? alltoall_bruck(blocks)
+               : send_straight(blocks, algorithm == SHMEMI_leaders_alltoall_pairwise);
 }
 
 int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
+    const struct blocks blocks = {team, args, args->nbytes, 1, args->nbytes, args->nbytes};
     if (!args->nbytes)
         return 0;
     const size_t all = (size_t)team->n_pes * args->nbytes;
     if (team->leaders.n == 1 && shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_alltoall,
                                                   shmemi_is_device(&args->dest), all) == SHMEMI_alltoall_eager)
         return shmemi_exchange_eager(team, args, all, (size_t)team->my_pe * args->nbytes);
-    return alltoall_push(team, args);
+    return exchange(&blocks);
 }
 
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_alltoall_strides *strides)
 {
-    struct shmemi_context context = {0};
-    const int n = team->n_pes, me = team->my_pe;
-    const struct shmemi_shape shape = {.width = strides->size,
-                                       .rows = strides->nelems,
-                                       .dest_pitch = (size_t)strides->dest * strides->size,
-                                       .source_pitch = (size_t)strides->source * strides->size};
-    if (!strides->nelems)
-        return 0;
-    int rc = await_entered(team);
-    for (int i = 0; i < n && !rc; i++) {
-        int to = (me + i) % n;
-        const struct shmemi_view *view = shmemi_region_view(args->dest.region, shmemi_team_world_pe(team, to));
-        struct shmemi_place source = shmemi_own_place(&args->source, (size_t)to * strides->nelems * shape.source_pitch);
-        size_t offset = args->dest.offset + (size_t)me * strides->nelems * shape.dest_pitch;
-        rc = view->driver->put_strided_nbi(&context, view, offset, &source, &shape);
-    }
-    if (!rc)
-        rc = shmemi_complete(&context);
-    return rc ? rc : shmemi_collective_sync(team);
+    const struct blocks blocks = {team,
+                                  args,
+                                  strides->size,
+                                  strides->nelems,
+                                  (size_t)strides->dest * strides->size,
+                                  (size_t)strides->source * strides->size};
+    return strides->nelems ? exchange(&blocks) : 0;
 }

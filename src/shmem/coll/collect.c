@@ -164,16 +164,26 @@ static size_t add_up(uint64_t *starts, int n)
     return starts[n];
 }
 
-static int sum_lengths(struct shmemi_team *team, uint64_t *starts)
+static int sum_lengths(struct shmemi_team *team, uint64_t *lengths)
 {
     enum { MEMBERS = SHMEMI_CARRIER_BYTES / sizeof(uint64_t) };
     int rc = 0;
     for (int first = 0; first < team->n_pes && !rc; first += MEMBERS) {
         int count = team->n_pes - first < (int)MEMBERS ? team->n_pes - first : (int)MEMBERS;
-        rc = shmemi_reduce_private(team, &shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_U64], starts + 1 + first,
-                                   starts + 1 + first, (size_t)count * sizeof *starts);
+        rc = shmemi_reduce_private(team, &shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_U64], lengths + first, lengths + first,
+                                   (size_t)count * sizeof *lengths);
     }
     return rc;
+}
+
+/* Fill in the lengths of the other members. */
+static int learn_lengths(struct shmemi_team *team, uint64_t *lengths)
+{
+    const size_t nbytes = (size_t)team->n_pes * sizeof *lengths;
+    return shmemi_choose(&team->collective->choices, SHMEMI_COLLECTIVE_leaders_lengths, nbytes) ==
+                   SHMEMI_leaders_lengths_sum
+               ? sum_lengths(team, lengths)
+               : shmemi_gather_words(team, lengths);
 }
 
 /* Exchange all lengths, and the blocks of at most `most` bytes, through the lines of a node. */
@@ -242,7 +252,7 @@ static int collect_over_nodes(const char *routine, struct shmemi_team *team, voi
                               uint64_t *starts)
 {
     starts[team->my_pe + 1] = args->nbytes;
-    int rc = sum_lengths(team, starts);
+    int rc = learn_lengths(team, starts + 1);
     if (rc)
         return rc;
     size_t total = add_up(starts, team->n_pes);

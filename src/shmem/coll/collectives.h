@@ -55,14 +55,16 @@ struct shmemi_workspace {
     _Atomic uint64_t entered[SHMEMI_ROUNDS]; /* by those to whom this leader delivers in a tree, by distance */
     union {
         SHMEMI_CACHE_ALIGNED char record[2][SHMEMI_ROUNDS][SHMEMI_LEADER_BYTES]; /* of reductions */
-        char partial[2 * SHMEMI_ROUNDS * SHMEMI_LEADER_BYTES];                   /* of scans, by members of any node */
+        char partial[2 * SHMEMI_ROUNDS * SHMEMI_LEADER_BYTES];                   /* of relays, by members of any node */
     };
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t scanned[SHMEMI_ROUNDS];
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t granted[SHMEMI_ROUNDS]; /* relays: the piece that the owner may send */
+    _Atomic uint64_t relayed[SHMEMI_ROUNDS];                      /* and the one that it has been sent */
 
     /* Of SHMEM_TEAM_WORLD, read by PEs whose program ends without shmem_finalize (ending.c). */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t syncs_begun; /* by the owner */
     _Atomic uint64_t is_ending;                        /* the owner has begun its last finalisation */
     _Atomic uint64_t unfinished;                       /* on PE 0: number of PEs that ended so */
+    _Atomic uint64_t waited; /* seconds that the owner has waited for another PE (shmemi_watch_tell) */
 };
 
 struct shmemi_collective_state {
@@ -71,7 +73,7 @@ struct shmemi_collective_state {
     uint64_t number;        /* number of operations begun inside the node */
     uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
     uint64_t leaders_number;
-    uint64_t scan_number;
+    uint64_t relay_number;    /* of the last piece of a relay */
     unsigned reductions;      /* number of reductions between leaders so far: selects the set of records */
     unsigned deliveries;      /* number of broadcasts between leaders since the leaders last synchronised */
     unsigned deliveries_most; /* how many there may be before they have to synchronise again */
@@ -80,7 +82,7 @@ struct shmemi_collective_state {
     uint64_t syncs_begun;
     bool may_lag; /* a broadcast over nodes may have left members behind since all of them last synchronised */
     struct shmemi_choices choices;
-    int *leader_of_node;             /* the leader on each node of the job, -1 if the team has none there */
+    int *by_node;                    /* leaders in the order of their nodes; NULL: they are in that order */
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
 };
 
@@ -236,11 +238,8 @@ static inline int shmemi_leader_world_pe(const struct shmemi_team *team, int lea
     return shmemi_team_world_pe(team, team->leaders.pes[leader]);
 }
 
-/* The leader of a member's node. */
-static inline int shmemi_leader_of_member(const struct shmemi_team *team, int member)
-{
-    return team->collective->leader_of_node[shmemi_job.node_of[shmemi_team_world_pe(team, member)]];
-}
+/* The leader of a member's node (sync.c). */
+int shmemi_leader_of_member(const struct shmemi_team *team, int member);
 
 /* Wait until a word, which another node may write, reaches the number, and advance communication meanwhile. */
 void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number);
@@ -262,6 +261,36 @@ int shmemi_leaders_await_entered(struct shmemi_team *team);
 int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
+
+/* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/relay.c) ------------------------ */
+
+/* Filled in by who uses it: the team, and how many rounds of how many bytes there are, alike on all members. */
+struct shmemi_relay {
+    struct shmemi_team *team;
+    int rounds;
+    size_t bytes[SHMEMI_ROUNDS]; /* that each member sends in a round */
+
+    struct shmemi_context data, grants;
+    struct shmemi_symmetric landing;
+    size_t half;
+    bool is_in_workspace;
+    uint64_t number, granted; /* of the present piece, and of the last one that was granted */
+    int granting;             /* the round of that piece */
+    size_t granted_bytes;     /* of that round */
+};
+
+/* Begin: pieces land in these bytes of the team's memory, which are overwritten, if they are host memory of every member
+ * (landing may be NULL); else in the workspace. Then every round, in order: bytes[round] from `out` to the member that
+ * far after this one, the last being followed by the first, and as many from the one before into `in`. Then the end,
+ * which proves that all members have entered if there were rounds_of(n) rounds. */
+int shmemi_relay_begin(struct shmemi_relay *relay, const struct shmemi_symmetric *landing, size_t nbytes);
+int shmemi_relay_round(struct shmemi_relay *relay, int round, const char *out, char *in);
+int shmemi_relay_end(struct shmemi_relay *relay);
+
+/* How often the distance doubles until it reaches n. */
+int shmemi_rounds_of(int n);
+/* Spread a word of each member: words[my_pe] is this one's, the others are filled in. */
+int shmemi_gather_words(struct shmemi_team *team, uint64_t *words);
 
 /* ---- whole collectives, whose arguments have been checked -------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  *
  * Scans: prefix sums in the order of the team. On one node each member adds up the workspaces of those before it or,
  * for longer arrays, scans a part of the elements for all. Over several nodes, where a team's order need not follow the
- * nodes, each partial sum covers twice as many members after each round; arrays are done piece by piece.
+ * nodes, each partial sum covers twice as many members after each round (relay.c).
  */
 #include "shmem/coll/collectives.h"
 
@@ -144,86 +144,84 @@ static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
 
 /* ---- over several nodes ------------------------------------------------------------------------------------------
  *
- * Partial sums go through the part of the workspaces that leaders otherwise use for reductions; so all members
- * synchronise before the scan and after each piece. */
+ * In each round a member hands the sum of those up to itself, as far as it knows it, to the member 2^round after it. The
+ * first members get sums of the last ones, which they do not use. */
 
+enum { SEGMENT_BYTES = 1 << 20, LANDS_IN_DEST_FROM = 16 << 10 };
+
+/* Of one segment of the array. */
 struct doubling {
     char *sum;    /* of the members from some member up to this one */
     char *before; /* of those before this one */
+    char *theirs; /* what has come */
     bool has_before;
 };
 
-static unsigned rounds_of(int n)
+static int allocate(struct doubling *doubling, size_t nbytes)
 {
-    unsigned rounds = 0;
-    for (int distance = 1; distance < n; distance *= 2)
-        rounds++;
-    return rounds;
-}
-
-static size_t piece_bytes(const struct shmemi_team *team)
-{
-    return sizeof team->collective->mine->partial / rounds_of(team->n_pes) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
-}
-
-static int double_reach(struct scan *scan, struct doubling *doubling, unsigned round, size_t nbytes)
-{
-    struct shmemi_team *team = scan->team;
-    struct shmemi_workspace *mine = team->collective->mine;
-    const int distance = 1 << round;
-    const uint64_t number = team->collective->scan_number;
-    char *slot = mine->partial + round * piece_bytes(team);
-    if (team->my_pe + distance < team->n_pes) {
-        int to = shmemi_team_world_pe(team, team->my_pe + distance);
-        int rc = shmemi_put_to_workspace(team, &scan->context, to, slot, doubling->sum, nbytes);
-        if (!rc)
-            rc = shmemi_notify(team, &scan->context, to, &mine->scanned[round], number);
-        if (rc)
-            return rc;
+    const size_t each = (nbytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    doubling->sum = aligned_alloc(SHMEMI_CACHE_LINE, 3 * each);
+    if (!doubling->sum) {
+        shmemi_error("out of memory for a scan");
+        return -ENOMEM;
     }
-    if (team->my_pe < distance)
-        return 0;
-    shmemi_await_word(&mine->scanned[round], number);
-    shmemi_combine(scan->op, doubling->sum, slot, doubling->sum, nbytes);
-    if (doubling->has_before)
-        shmemi_combine(scan->op, doubling->before, slot, doubling->before, nbytes);
-    else
-        memcpy(doubling->before, slot, nbytes);
-    doubling->has_before = true;
+    doubling->before = doubling->sum + each;
+    doubling->theirs = doubling->before + each;
     return 0;
 }
 
-static int scan_piece(struct scan *scan, struct doubling *doubling, size_t at, size_t nbytes)
+static void add_theirs(const struct scan *scan, struct doubling *doubling, size_t nbytes)
+{
+    shmemi_combine(scan->op, doubling->sum, doubling->theirs, doubling->sum, nbytes);
+    if (doubling->has_before)
+        shmemi_combine(scan->op, doubling->before, doubling->theirs, doubling->before, nbytes);
+    else
+        memcpy(doubling->before, doubling->theirs, nbytes);
+    doubling->has_before = true;
+}
+
+static int double_reach(struct scan *scan, struct doubling *doubling, size_t at, size_t nbytes)
+{
+    struct shmemi_relay relay = {.team = scan->team, .rounds = shmemi_rounds_of(scan->team->n_pes)};
+    struct shmemi_symmetric landing = *scan->dest;
+    landing.offset += at;
+    landing.host = landing.host ? landing.host + at : NULL;
+    for (int round = 0; round < relay.rounds; round++)
+        relay.bytes[round] = nbytes;
+    int rc = shmemi_relay_begin(&relay, nbytes >= LANDS_IN_DEST_FROM ? &landing : NULL, nbytes);
+    for (int round = 0; round < relay.rounds && !rc; round++) {
+        rc = shmemi_relay_round(&relay, round, doubling->sum, doubling->theirs);
+        if (!rc && scan->team->my_pe >> round)
+            add_theirs(scan, doubling, nbytes);
+    }
+    shmemi_leaders_all_entered(scan->team);
+    return rc ? rc : shmemi_relay_end(&relay);
+}
+
+static int scan_segment(struct scan *scan, struct doubling *doubling, size_t at, size_t nbytes)
 {
     int rc = shmemi_copy_from(&scan->context, doubling->sum, scan->source, at, nbytes, shmemi_job.pe);
     if (!rc)
         rc = shmemi_complete(&scan->context);
-    scan->team->collective->scan_number++;
     doubling->has_before = false;
     memset(doubling->before, 0, nbytes);
-    for (unsigned round = 0; round < rounds_of(scan->team->n_pes) && !rc; round++)
-        rc = double_reach(scan, doubling, round, nbytes);
+    if (!rc)
+        rc = double_reach(scan, doubling, at, nbytes);
     if (!rc)
         rc = shmemi_copy_to(&scan->context, scan->dest, at, scan->exclusive ? doubling->before : doubling->sum, nbytes,
                             shmemi_job.pe);
-    if (!rc)
-        rc = shmemi_complete(&scan->context);
-    return rc ? rc : shmemi_collective_sync(scan->team);
+    return rc ? rc : shmemi_complete(&scan->context);
 }
 
 static int scan_over_nodes(struct scan *scan, size_t nbytes)
 {
-    const size_t most = piece_bytes(scan->team);
-    struct doubling doubling = {.sum = aligned_alloc(SHMEMI_CACHE_LINE, 2 * most)};
-    if (!doubling.sum) {
-        shmemi_error("out of memory for a scan");
-        return -ENOMEM;
-    }
-    doubling.before = doubling.sum + most;
-    int rc = shmemi_collective_sync(scan->team);
-    for (size_t at = 0, piece; at < nbytes && !rc; at += piece) {
-        piece = nbytes - at < most ? nbytes - at : most;
-        rc = scan_piece(scan, &doubling, at, piece);
+    struct doubling doubling;
+    int rc = allocate(&doubling, nbytes < SEGMENT_BYTES ? nbytes : SEGMENT_BYTES);
+    if (rc)
+        return rc;
+    for (size_t at = 0, segment; at < nbytes && !rc; at += segment) {
+        segment = nbytes - at < SEGMENT_BYTES ? nbytes - at : SEGMENT_BYTES;
+        rc = scan_segment(scan, &doubling, at, segment);
     }
     free(doubling.sum);
     return rc;

@@ -3,12 +3,15 @@
  * The state of a team's collectives; synchronisation; reductions of small private buffers, carried along by a
  * synchronisation.
  */
+#define _GNU_SOURCE
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
 #include "base/cores.h"
+#include "base/holdings.h"
 #include "shmem/check/check.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +19,66 @@ static_assert(sizeof(struct shmemi_workspace) <= SHMEMI_WORKSPACE_BYTES, "the wo
 static_assert(sizeof(struct shmemi_line) == SHMEMI_CACHE_LINE, "a line must be one cache line");
 static_assert(SHMEMI_AGREE_WORDS_MAX * sizeof(uint64_t) <= SHMEMI_LEADER_BYTES, "the words must fit into one record");
 
-static int *make_leader_of_node(const struct shmemi_team *team)
+static int node_of_leader(const struct shmemi_team *team, int leader)
 {
-    int *leader_of_node = malloc((size_t)shmemi_job.n_nodes * sizeof *leader_of_node);
-    if (!leader_of_node)
-        return NULL;
-    for (int node = 0; node < shmemi_job.n_nodes; node++)
-        leader_of_node[node] = -1;
+    return shmemi_job.node_of[shmemi_leader_world_pe(team, leader)];
+}
+
+static bool are_ascending(const struct shmemi_team *team)
+{
+    for (int leader = 1; leader < team->leaders.n; leader++)
+        if (node_of_leader(team, leader) < node_of_leader(team, leader - 1))
+            return false;
+    return true;
+}
+
+static int compare_nodes(const void *a, const void *b, void *team)
+{
+    return node_of_leader(team, *(const int *)a) - node_of_leader(team, *(const int *)b);
+}
+
+/* Sorts the leaders by their nodes, unless they are in that order anyhow. */
+static int sort_leaders(struct shmemi_team *team, int **by_node_p)
+{
+    *by_node_p = NULL;
+    if (are_ascending(team))
+        return 0;
+    int *by_node = malloc((size_t)team->leaders.n * sizeof *by_node);
+    if (!by_node)
+        return -ENOMEM;
     for (int leader = 0; leader < team->leaders.n; leader++)
-        leader_of_node[shmemi_job.node_of[shmemi_leader_world_pe(team, leader)]] = leader;
-    return leader_of_node;
+        by_node[leader] = leader;
+    qsort_r(by_node, (size_t)team->leaders.n, sizeof *by_node, compare_nodes, team);
+    *by_node_p = by_node;
+    return 0;
+}
+
+/* Leaders of SHMEM_TEAM_WORLD have the numbers of their nodes. */
+int shmemi_leader_of_member(const struct shmemi_team *team, int member)
+{
+    const int *by_node = team->collective->by_node;
+    const int node = shmemi_job.node_of[shmemi_team_world_pe(team, member)];
+    int low = 0, high = team->leaders.n - 1;
+    if (!by_node && team->leaders.n == shmemi_job.n_nodes)
+        return node;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (node_of_leader(team, by_node ? by_node[middle] : middle) < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return by_node ? by_node[low] : low;
+}
+
+/* What a team takes beside its workspace. */
+static ptrdiff_t bytes_of_team(const struct shmemi_team *team)
+{
+    const struct shmemi_collective_state *state = team->collective;
+    const size_t n_leaders = (size_t)team->leaders.n, node_n = (size_t)team->node.n;
+    size_t bytes = sizeof *team + sizeof *state + node_n * sizeof state->node[0] + (node_n + n_leaders) * sizeof(int);
+    bytes += (state->by_node ? n_leaders : 0) * sizeof(int);
+    return (ptrdiff_t)(bytes + (team->world_pes ? (size_t)team->n_pes * sizeof(int) : 0));
 }
 
 int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
@@ -36,11 +89,10 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
     }
     const size_t workspace = shmemi_team_workspace(team);
     struct shmemi_collective_state *state = calloc(1, sizeof *state + (size_t)team->node.n * sizeof state->node[0]);
-    int *leader_of_node = make_leader_of_node(team);
-    if (!state || !leader_of_node) {
+    int *by_node = NULL;
+    if (!state || sort_leaders(team, &by_node)) {
         shmemi_error("out of memory for the collectives of a team");
         free(state);
-        free(leader_of_node);
         return -ENOMEM;
     }
     for (int rank = 0; rank < team->node.n; rank++) {
@@ -49,11 +101,12 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
     }
     state->mine = (void *)(shmemi_heap_region.base + workspace);
     state->spins = !shmemi_cores_are_shared();
-    state->number = state->known_entered = state->leaders_number = state->scan_number = number;
+    state->number = state->known_entered = state->leaders_number = state->relay_number = number;
     state->deliveries_most = 1;
-    state->leader_of_node = leader_of_node;
+    state->by_node = by_node;
     shmemi_choices_make(&state->choices, team->node.n, team->leaders.n);
     team->collective = state;
+    shmemi_hold(SHMEMI_PART_COLLECTIVES, bytes_of_team(team));
     return 0;
 }
 
@@ -63,9 +116,10 @@ uint64_t shmemi_collective_close(struct shmemi_team *team)
     uint64_t number = state->number;
     if (state->leaders_number > number)
         number = state->leaders_number;
-    if (state->scan_number > number)
-        number = state->scan_number;
-    free(state->leader_of_node);
+    if (state->relay_number > number)
+        number = state->relay_number;
+    shmemi_hold(SHMEMI_PART_COLLECTIVES, -bytes_of_team(team));
+    free(state->by_node);
     free(state);
     team->collective = NULL;
     return number;
