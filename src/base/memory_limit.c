@@ -8,6 +8,8 @@
  */
 #include "base/memory_limit.h"
 
+#include "base/holdings.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+
+atomic_ptrdiff_t shmemi_held[SHMEMI_PARTS];
 
 enum { LINE_BYTES = 4096 };
 

@@ -5,6 +5,7 @@
 #include "bootstrap/job.h"
 
 #include "base/cores.h"
+#include "base/holdings.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
@@ -18,11 +19,18 @@ struct shmemi_job shmemi_job;
 
 static int *node_of, *node_pes, *leaders;
 static int *node_rank_of; /* by PE: its position among those of this node, or -1; NULL: their numbers are consecutive */
+static size_t held;       /* bytes of these tables */
 static int *host_of;      /* number of each PE's host: its node before SHMEM_NODE_SIZE splits that */
 
 /* Split every node into nodes of SHMEM_NODE_SIZE consecutive PEs of it. */
 static int split_nodes(int n_pes, size_t node_size)
 {
+    node_of = malloc((size_t)n_pes * sizeof *node_of);
+    if (!node_of) {
+        node_of = host_of;
+        return -ENOMEM;
+    }
+    memcpy(node_of, host_of, (size_t)n_pes * sizeof *node_of);
     int *count = calloc((size_t)n_pes, sizeof *count); /* by real node: number of its PEs seen so far */
     int *part = calloc((size_t)n_pes, sizeof *part);   /* by real node: number of the part being filled */
     int next = 0, rc = count && part ? 0 : -ENOMEM;
@@ -105,9 +113,6 @@ int shmemi_job_open(void)
     node_pes = malloc(bytes);
     leaders = malloc(bytes);
     rc = node_of && node_pes && leaders ? 0 : -ENOMEM;
-    host_of = malloc(bytes);
-    if (!rc && !host_of)
-        rc = -ENOMEM;
     if (!rc)
         rc = shmemi_bootstrap->nodes(node_of);
     if (!rc)
@@ -116,8 +121,7 @@ int shmemi_job_open(void)
         shmemi_job_close();
         return rc;
     }
-    memcpy(host_of, node_of, bytes);
-    job->host_of = host_of;
+    job->host_of = host_of = node_of;
     job->generation++;
     return 0;
 }
@@ -132,6 +136,29 @@ static int n_busy_threads(void)
     return shmemi_settings.node_size ? 2 * n_pes : n_pes;
 }
 
+/* The tables were made before it was known how long they are. */
+static void shrink(int **table, int n)
+{
+    int *smaller = realloc(*table, (size_t)n * sizeof *smaller);
+    *table = smaller ? smaller : *table;
+}
+
+static void shrink_tables(void)
+{
+    struct shmemi_job *job = &shmemi_job;
+    shrink(&node_pes, job->node_n_pes);
+    shrink(&leaders, job->n_nodes);
+    job->node_pes = node_pes;
+    job->leaders = leaders;
+}
+
+static size_t count_bytes(void)
+{
+    const struct shmemi_job *job = &shmemi_job;
+    size_t of_pe = 1 + (host_of != node_of) + (node_rank_of != NULL);
+    return (of_pe * (size_t)job->n_pes + (size_t)job->node_n_pes + (size_t)job->n_nodes) * sizeof(int);
+}
+
 int shmemi_job_form_nodes(void)
 {
     shmemi_cores_open(n_busy_threads());
@@ -140,15 +167,22 @@ int shmemi_job_form_nodes(void)
     if (rc)
         return rc;
     collect_node();
-    return shmemi_job_index_node();
+    shrink_tables();
+    rc = shmemi_job_index_node();
+    held = count_bytes();
+    shmemi_hold(SHMEMI_PART_NODE_TABLES, (ptrdiff_t)held);
+    return rc;
 }
 
 void shmemi_job_close(void)
 {
+    shmemi_hold(SHMEMI_PART_NODE_TABLES, -(ptrdiff_t)held);
+    held = 0;
+    if (host_of != node_of)
+        free(host_of);
     free(node_of);
     free(node_pes);
     free(leaders);
-    free(host_of);
     free(node_rank_of);
     node_of = node_pes = leaders = host_of = node_rank_of = NULL;
     shmemi_bootstrap_close();
@@ -256,6 +290,8 @@ int shmemi_job_learn(uint64_t *socket_p)
     const int lowest = shmemi_job.node_pes[0];
     *socket_p = 0;
     int rc = learn_machine();
+    if (!rc)
+        shmemi_debug("number %d of the %d PEs on this machine", shmemi_job.machine_rank, shmemi_job.machine_n_pes);
     if (rc || shmemi_job.pe == 0)
         return rc;
     rc = read_card(0, &card);

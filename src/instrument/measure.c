@@ -28,6 +28,16 @@ static const char *const activity_names[] = {
 #undef ACTIVITY
 };
 
+static const char *const from_kernel_names[] = {
+    [SHMEMI_KERNEL_PUT] = "put",       [SHMEMI_KERNEL_GET] = "get",    [SHMEMI_KERNEL_AMO] = "atomic",
+    [SHMEMI_KERNEL_SIGNAL] = "signal", [SHMEMI_KERNEL_BUSY] = "agent",
+};
+
+const char *shmemi_from_kernel_name(enum shmemi_from_kernel what)
+{
+    return from_kernel_names[what];
+}
+
 const char *shmemi_transfer_name(enum shmemi_transfer transfer)
 {
     return transfer_names[transfer];
@@ -98,6 +108,20 @@ void shmemi_measure_served(const char *operation, uint64_t begin, int origin, ui
     });
 }
 
+void shmemi_measure_from_kernel(enum shmemi_from_kernel what, struct shmemi_trace_transfer *event)
+{
+    event->end = shmemi_clock();
+    tally(&shmemi_measure.from_kernel[what], event->nbytes, event->end - event->begin);
+    if (what == SHMEMI_KERNEL_BUSY) {
+        shmemi_trace_span("for kernels", "kernel", event->begin, event->end);
+        return;
+    }
+    event->name = from_kernel_names[what];
+    event->category = "kernel";
+    event->route = "kernels";
+    shmemi_trace_transfer(event);
+}
+
 static void note_device_copy(const struct shmemi_device_copy *copy)
 {
     shmemi_trace_copy(copy->memory->name, copy->device, copy->queue, copy->what, copy->nbytes, copy->begin, copy->end);
@@ -132,6 +156,8 @@ void shmemi_measure_start(_Atomic uint64_t *zero)
     for (int activity = 0; activity < SHMEMI_ACTIVITIES; activity++)
         clear(&shmemi_measure.activity[activity]);
     clear(&shmemi_measure.served);
+    for (int what = 0; what < SHMEMI_FROM_KERNELS; what++)
+        clear(&shmemi_measure.from_kernel[what]);
     if (shmemi_settings.trace[0])
         shmemi_trace_start(zero);
 }

@@ -25,6 +25,16 @@ enum shmemi_transfer {
     SHMEMI_TRANSFERS,
 };
 
+/* What kernels ask of their agent; the transfers that it makes for them are counted as well. */
+enum shmemi_from_kernel {
+    SHMEMI_KERNEL_PUT,
+    SHMEMI_KERNEL_GET,
+    SHMEMI_KERNEL_AMO,
+    SHMEMI_KERNEL_SIGNAL,
+    SHMEMI_KERNEL_BUSY, /* the agent itself, from the first operation that it finds to the completion of all */
+    SHMEMI_FROM_KERNELS,
+};
+
 enum { SHMEMI_MEASURED_ROUTES_MAX = 16 };
 
 struct shmemi_tally {
@@ -36,6 +46,7 @@ struct shmemi_measure {
     struct shmemi_tally transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
     struct shmemi_tally activity[SHMEMI_ACTIVITIES];
     struct shmemi_tally served; /* requests of other PEs */
+    struct shmemi_tally from_kernel[SHMEMI_FROM_KERNELS];
 };
 extern struct shmemi_measure shmemi_measure;
 
@@ -48,6 +59,7 @@ void shmemi_measure_close(void);
 /* The names in the printed table of a transfer and of an activity. */
 const char *shmemi_transfer_name(enum shmemi_transfer transfer);
 const char *shmemi_activity_name(enum shmemi_activity activity);
+const char *shmemi_from_kernel_name(enum shmemi_from_kernel what);
 
 /* Count a transfer by a route (the number of a driver) that began at event->begin and has just ended. Fills in the
  * name, category and end of the event. */
@@ -56,6 +68,10 @@ void shmemi_measure_transfer(unsigned route, enum shmemi_transfer transfer, stru
 /* Count a request of another PE, which arrived at `begin` and has been carried out. */
 void shmemi_measure_served(const char *operation, uint64_t begin, int origin, uint32_t region, uint64_t offset,
                            uint64_t nbytes);
+
+/* Count an operation that a kernel has asked for, found at event->begin and complete now. Its PE, region, offset and nbytes
+ * are set. Of the agent itself only the time is told. */
+void shmemi_measure_from_kernel(enum shmemi_from_kernel what, struct shmemi_trace_transfer *event);
 
 /* Count a call that began at call->begin and has just ended. */
 void shmemi_measure_call(const struct shmemi_call *call);

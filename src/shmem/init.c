@@ -7,6 +7,7 @@
 #include "deep/types/type.h"
 #include "deep/pipeline.h"
 #include "deep/space/space.h"
+#include "device/device.h"
 #include "shmem/coll/choice.h"
 #include "shmem/coll/collectives.h"
 #include "shmem/steps.h"
@@ -169,6 +170,7 @@ static void close_library(void)
 {
     shmemi_teams_close();
     shmemi_streams_close();
+    shmemi_device_close();
     shmemi_transport_stop();
     shmemi_spaces_close();
     shmemi_pipeline_close();
@@ -209,6 +211,7 @@ static void finalize(void)
     }
     shmemi_streams_drain();
     shmemi_teams_quiet();
+    shmemi_tell_waits(false);
     shmemi_begin_ending();
     shmemi_require(shmemi_report());
     library.depth = 0;
@@ -276,6 +279,7 @@ static int initialize(int thread_level)
         library.depth++;
         if (thread_level > library.thread_level)
             library.thread_level = thread_level;
+        shmemi_tell_waits(true);
         return 0;
     }
     shmemi_init_begins();
@@ -288,6 +292,7 @@ static int initialize(int thread_level)
     watch_process();
     shmemi_sync_world();
     shmemi_init_ends();
+    shmemi_tell_waits(true);
     shmemi_measure_start(&shmemi_node.header->time_zero);
     shmemi_debug("PE %d of %d, node %d of %d, PE %d of %d on it, process %d", shmemi_job.pe, shmemi_job.n_pes,
                  shmemi_job.node, shmemi_job.n_nodes, shmemi_job.node_rank, shmemi_job.node_n_pes, (int)library.pid);

@@ -245,8 +245,11 @@ void shmemi_barrier_in(const char *routine);
 /* Begin the last finalisation of this PE: those that wait in shmemi_end_without_finalize see it. */
 void shmemi_begin_ending(void);
 /* For a PE whose program ends without shmem_finalize: warn, once in the job, and wait until all PEs end. Returns 0, or logs
- * an error and returns -errno: another PE waits for this one in a collective, so that it would wait for ever. */
+ * an error and returns -errno: the job would hang, since another PE waits for this one in a barrier, or all others have
+ * waited for SHMEM_TIMEOUT. */
 int shmemi_end_without_finalize(void);
+/* Let others see how long this PE waits, where the level of thread support allows; before the end, no more. */
+void shmemi_tell_waits(bool on);
 
 bool shmemi_is_initialized(void);
 /* End the job if the library is not initialised. */

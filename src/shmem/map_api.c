@@ -7,6 +7,7 @@
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 
+#include "device/device.h"
 #include "gpu/placement.h"
 #include "transport/stream/stream.h"
 
@@ -34,6 +35,8 @@ SHMEMI_EXPORT void shmumap(void *ptr)
     shmemi_check_equal("shmumap", &shmemi_team_world,
                        SHMEMI_ARGUMENTS({"the offset in the window", (uintptr_t)ptr - shmemi_window.base}));
     shmemi_barrier_in("shmumap");
+    if (shmemi_region_of(ptr))
+        shmemi_device_forget(shmemi_region_of(ptr)->id);
     if (shmemi_unmap(ptr))
         shmemi_give_up();
 }

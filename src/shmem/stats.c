@@ -6,6 +6,8 @@
 #include "base/settings.h"
 #include "shmem/check/check.h"
 #include "shmem/coll/collectives.h"
+#include "shmmap/memory_use.h"
+#include "shmem/steps.h"
 #include "transport/service.h"
 #include "instrument/measure.h"
 #include "instrument/trace.h"
@@ -25,7 +27,10 @@ struct counts {
     struct entry transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
     struct entry activity[SHMEMI_ACTIVITIES];
     struct entry served;
+    struct entry from_kernel[SHMEMI_FROM_KERNELS];
     uint64_t service_cpu;
+    uint64_t step[SHMEMI_INIT_STEPS_MAX]; /* of shmem_init, ns */
+    uint64_t memory[SHMEMI_USES];
 };
 
 struct summary {
@@ -52,7 +57,12 @@ static void take_counts(struct counts *counts)
     for (int activity = 0; activity < SHMEMI_ACTIVITIES; activity++)
         counts->activity[activity] = taken(&shmemi_measure.activity[activity]);
     counts->served = taken(&shmemi_measure.served);
+    for (int what = 0; what < SHMEMI_FROM_KERNELS; what++)
+        counts->from_kernel[what] = taken(&shmemi_measure.from_kernel[what]);
     counts->service_cpu = shmemi_service_cpu_time();
+    for (int i = 0; i < SHMEMI_INIT_STEPS_MAX; i++)
+        shmemi_step_taken(i, &counts->step[i]);
+    shmemi_memory_use(counts->memory);
 }
 
 static int combine(struct counts *result, const struct counts *mine, enum shmemi_operation operation)
@@ -103,6 +113,13 @@ static void print_transfers(FILE *out, const struct summary *summary)
                        summary->least.transfer[i][transfer].ns, summary->most.transfer[i][transfer].ns, summary->n_pes);
 }
 
+static void print_kernels(FILE *out, const struct summary *summary)
+{
+    for (int what = 0; what < SHMEMI_FROM_KERNELS; what++)
+        print_line(out, "kernels", shmemi_from_kernel_name(what), &summary->sum.from_kernel[what],
+                   summary->least.from_kernel[what].ns, summary->most.from_kernel[what].ns, summary->n_pes);
+}
+
 static void print_summary(FILE *out, const char *of, const struct summary *summary)
 {
     fprintf(out, "MapSHMEM statistics of %s\n%-12s %-11s %12s %16s %41s %10s\n", of, "", "", "", "",
@@ -110,6 +127,7 @@ static void print_summary(FILE *out, const char *of, const struct summary *summa
     fprintf(out, "%-12s %-11s %12s %16s %13s %13s %13s %10s\n", "route", "operation", "count", "bytes", "least", "mean",
             "most", "MB/s");
     print_transfers(out, summary);
+    print_kernels(out, summary);
     for (int activity = SHMEMI_AT_BARRIER; activity < SHMEMI_ACTIVITIES; activity++)
         print_line(out, "-", shmemi_activity_name(activity), &summary->sum.activity[activity],
                    summary->least.activity[activity].ns, summary->most.activity[activity].ns, summary->n_pes);
@@ -117,6 +135,29 @@ static void print_summary(FILE *out, const char *of, const struct summary *summa
                summary->n_pes);
     struct entry cpu = {.count = summary->sum.service_cpu > 0, .ns = summary->sum.service_cpu};
     print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
+}
+
+static void print_row(FILE *out, const char *name, double least, double sum, double most, int n_pes)
+{
+    fprintf(out, "  %-52s %13.1f %13.1f %13.1f\n", name, least, sum / n_pes, most);
+}
+
+static void print_start(FILE *out, const struct summary *summary)
+{
+    const char *name;
+    uint64_t ns;
+    fprintf(out, "%-54s %13s %13s %13s\n", "start-up, milliseconds", "least", "mean", "most");
+    for (int i = 0; (name = shmemi_step_taken(i, &ns)); i++)
+        print_row(out, name, (double)summary->least.step[i] * 1e-6, (double)summary->sum.step[i] * 1e-6,
+                  (double)summary->most.step[i] * 1e-6, summary->n_pes);
+}
+
+static void print_memory(FILE *out, const struct summary *summary)
+{
+    fprintf(out, "%-54s %13s %13s %13s\n", "memory of a PE, KiB", "least", "mean", "most");
+    for (int i = 0; i < SHMEMI_USES; i++)
+        print_row(out, shmemi_memory_use_name(i), (double)summary->least.memory[i] / 1024,
+                  (double)summary->sum.memory[i] / 1024, (double)summary->most.memory[i] / 1024, summary->n_pes);
 }
 
 /* Write each line in one call, with the same text in front, since lines of several PEs may mix. */
@@ -140,6 +181,8 @@ static void print(const char *front, const char *of, const struct summary *summa
     if (!out)
         return;
     print_summary(out, of, summary);
+    print_start(out, summary);
+    print_memory(out, summary);
     fclose(out);
     write_lines(front, text);
     free(text);

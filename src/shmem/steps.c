@@ -15,13 +15,12 @@
 #include <stdio.h>
 
 enum {
-    STEPS_MAX = 12,
     GRACE_SECONDS = 8, /* after SHMEM_TIMEOUT: who waits for other PEs and can say so does it before */
 };
 
 static struct {
-    const char *name[STEPS_MAX];
-    uint64_t begin[STEPS_MAX + 1];
+    const char *name[SHMEMI_INIT_STEPS_MAX];
+    uint64_t begin[SHMEMI_INIT_STEPS_MAX + 1];
     int n;
     pthread_mutex_t lock; /* of `n` and `is_over`, which the thread reads */
     pthread_cond_t over;
@@ -72,7 +71,7 @@ static void start_watcher(void)
 void shmemi_step(const char *step)
 {
     pthread_mutex_lock(&steps.lock);
-    if (steps.n < STEPS_MAX) {
+    if (steps.n < SHMEMI_INIT_STEPS_MAX) {
         steps.begin[steps.n] = shmemi_clock();
         steps.name[steps.n++] = step;
     }
@@ -85,6 +84,14 @@ void shmemi_steps_begin(const char *step)
     steps.is_over = false;
     shmemi_step(step);
     start_watcher();
+}
+
+const char *shmemi_step_taken(int i, uint64_t *ns_p)
+{
+    if (i >= steps.n)
+        return NULL;
+    *ns_p = steps.begin[i + 1] - steps.begin[i];
+    return steps.name[i];
 }
 
 static void print_times(void)

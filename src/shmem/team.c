@@ -83,6 +83,8 @@ static int find_parts(struct shmemi_team *team)
         seen[node] = true;
     }
     free(seen);
+    int *fewer = realloc(team->leaders.pes, (size_t)team->leaders.n * sizeof *fewer); /* there may be many more nodes */
+    team->leaders.pes = fewer ? fewer : team->leaders.pes;
     return 0;
 }
 

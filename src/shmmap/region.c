@@ -39,8 +39,21 @@ static char *reserve(void *address, size_t size, int flags)
     return reserved == MAP_FAILED ? NULL : reserved;
 }
 
+/* More than is needed, of which what lies outside of an aligned range is given back. NULL with errno set. */
+static char *reserve_and_cut(size_t size)
+{
+    char *reserved = reserve(NULL, size + SHMEMI_WINDOW_ALIGNMENT, 0);
+    if (!reserved)
+        return NULL;
+    const size_t before = -(uintptr_t)reserved & (SHMEMI_WINDOW_ALIGNMENT - 1);
+    if (before)
+        munmap(reserved, before);
+    munmap(reserved + before + size, SHMEMI_WINDOW_ALIGNMENT - before);
+    return reserved + before;
+}
+
 /* A range where the kernel likes to have it, but moved down to an aligned address: nearly always there is room, too.
- * To reserve more and cut it would fail where the number of addresses is limited. NULL with errno set. */
+ * To reserve more and cut it comes last, since it fails where the number of addresses is limited. NULL with errno set. */
 static char *reserve_aligned(size_t size)
 {
     enum { TRIES = 64 };
@@ -53,11 +66,12 @@ static char *reserve_aligned(size_t size)
         reserved = reserve((void *)base, size, MAP_FIXED_NOREPLACE);
         if (reserved == (char *)base)
             return reserved;
-        if (reserved) /* an old kernel takes the address for a wish */
+        if (reserved) { /* an old kernel, or valgrind, takes the address for a wish */
             munmap(reserved, size);
+            break;
+        }
     }
-    errno = ENOMEM;
-    return NULL;
+    return reserve_and_cut(size);
 }
 
 static bool can_reserve(size_t size)

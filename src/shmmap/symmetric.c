@@ -7,7 +7,6 @@
 #include "shmmap/guarded.h"
 
 #include "base/settings.h"
-#include "bootstrap/bootstrap.h"
 #include "transport/drivers/exchange.h"
 #include "transport/drivers/table.h"
 #include "bootstrap/job.h"
@@ -251,8 +250,6 @@ int shmemi_symmetric_open(void)
         rc = attach_host_region(&shmemi_heap_region);
     if (!rc)
         rc = attach_host_region(&shmemi_static_region);
-    if (!rc && shmemi_job.n_nodes > 1)
-        rc = shmemi_bootstrap->fence(); /* from here on any PE may request a key from any other */
     if (rc)
         return rc;
     shmemi_exchange_open(heap_view, shmemi_heap_region.base);

@@ -7,6 +7,7 @@
  */
 #include "shmmap/views.h"
 
+#include "base/holdings.h"
 #include "base/log.h"
 #include "transport/drivers/table.h"
 
@@ -55,14 +56,19 @@ static struct far_view *look_up(const struct shmemi_region *region, int pe)
     return table ? atomic_load_explicit(slot_of(table, pe), memory_order_acquire) : NULL;
 }
 
+static size_t table_bytes(uint32_t n_slots)
+{
+    return sizeof(struct shmemi_far_views) + n_slots * sizeof(_Atomic(struct far_view *));
+}
+
 static struct shmemi_far_views *enlarged(struct shmemi_far_views *table)
 {
     const uint32_t n_slots = table ? 2 * table->n_slots : LEAST_SLOTS;
-    struct shmemi_far_views *larger = calloc(1, sizeof *larger + n_slots * sizeof larger->slot[0]);
+    struct shmemi_far_views *larger = calloc(1, table_bytes(n_slots));
     if (!larger)
         return NULL;
+    shmemi_hold(SHMEMI_PART_VIEWS, (ptrdiff_t)table_bytes(larger->n_slots = n_slots));
     larger->older = table;
-    larger->n_slots = n_slots;
     larger->n_used = table ? table->n_used : 0;
     for (uint32_t i = 0; table && i < table->n_slots; i++) {
         struct far_view *far = atomic_load_explicit(&table->slot[i], memory_order_relaxed);
@@ -90,8 +96,10 @@ static int enter(struct shmemi_region *region, struct far_view *far)
 
 static void free_far(struct far_view *far)
 {
-    if (far)
-        shmemi_view_detach(&far->view);
+    if (!far)
+        return;
+    shmemi_view_detach(&far->view);
+    shmemi_hold(SHMEMI_PART_VIEWS, -(ptrdiff_t)sizeof *far);
     free(far);
 }
 
@@ -101,6 +109,7 @@ static int make(struct shmemi_region *region, int pe, struct far_view **far_p)
     struct far_view *far = calloc(1, sizeof *far);
     if (!far)
         return -ENOMEM;
+    shmemi_hold(SHMEMI_PART_VIEWS, sizeof *far);
     far->view = shmemi_view_of_copy(region, pe);
     far->owner_base = SHMEMI_OWNER_BASE_UNKNOWN;
     int rc = shmemi_view_attach(&far->view, NULL);
@@ -150,6 +159,11 @@ _Atomic uint64_t *shmemi_region_owner_base(const struct shmemi_region *region, i
 
 /* ---- Open and close ---------------------------------------------------------------------------------------------- */
 
+static size_t near_bytes(void)
+{
+    return (size_t)shmemi_job.node_n_pes * (sizeof(struct shmemi_view) + sizeof(_Atomic uint64_t));
+}
+
 int shmemi_views_open(struct shmemi_region *region)
 {
     const size_t n = (size_t)shmemi_job.node_n_pes;
@@ -160,6 +174,7 @@ int shmemi_views_open(struct shmemi_region *region)
         shmemi_views_close(region);
         return -ENOMEM;
     }
+    shmemi_hold(SHMEMI_PART_VIEWS, (ptrdiff_t)near_bytes());
     for (size_t i = 0; i < n; i++)
         region->owner_base[i] = SHMEMI_OWNER_BASE_UNKNOWN;
     return 0;
@@ -188,12 +203,11 @@ int shmemi_views_try_far(struct shmemi_region *region)
 
 size_t shmemi_views_bytes(const struct shmemi_region *region)
 {
-    const size_t n = region->near ? (size_t)shmemi_job.node_n_pes : 0;
     const struct shmemi_far_views *table = atomic_load_explicit(&region->far, memory_order_acquire);
-    size_t bytes = n * (sizeof *region->near + sizeof *region->owner_base);
+    size_t bytes = region->near ? near_bytes() : 0;
     bytes += table ? table->n_used * sizeof(struct far_view) : 0;
     for (; table; table = table->older)
-        bytes += sizeof *table + table->n_slots * sizeof table->slot[0];
+        bytes += table_bytes(table->n_slots);
     return bytes;
 }
 
@@ -204,6 +218,7 @@ static void close_far(struct shmemi_region *region)
         free_far(atomic_load_explicit(&table->slot[i], memory_order_relaxed));
     for (; table; table = older) {
         older = table->older;
+        shmemi_hold(SHMEMI_PART_VIEWS, -(ptrdiff_t)table_bytes(table->n_slots));
         free(table);
     }
 }
@@ -213,6 +228,8 @@ void shmemi_views_close(struct shmemi_region *region)
     for (int rank = 0; region->near && rank < shmemi_job.node_n_pes; rank++)
         shmemi_view_detach(&region->near[rank]);
     close_far(region);
+    if (region->near && region->owner_base)
+        shmemi_hold(SHMEMI_PART_VIEWS, -(ptrdiff_t)near_bytes());
     free(region->near);
     free(region->owner_base);
     region->near = NULL;

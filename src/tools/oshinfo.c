@@ -11,6 +11,7 @@
 #include "gpu/memory.h"
 #include "shmem/shmemx.h"
 #include "transport/drivers/table.h"
+#include "shmmap/memory_use.h"
 #include "transport/routes.h"
 #include "transport/threads.h"
 
@@ -30,6 +31,7 @@ static const char usage[] =
     "  --settings       only the settings\n"
     "  --routes         only the routes between the PEs\n"
     "  --threads        only where the PEs and the library's threads run\n"
+    "  --memory         only what the memory of PE 0 is used for\n"
     "  --json           all of it as JSON; oshinfo(1) describes the keys\n"
     "  --settings-page  the settings as a page in Markdown, doc/settings.md\n"
     "  --settings-man   the settings as a manual page, shmem_settings(7)\n"
@@ -341,17 +343,27 @@ static void print_settings(void)
     shmemi_settings_print(stdout);
 }
 
+static void print_memory(void)
+{
+    uint64_t bytes[SHMEMI_USES];
+    shmemi_memory_use(bytes);
+    printf("\nmemory of PE 0, KiB:\n");
+    for (int use = 0; use < SHMEMI_USES; use++)
+        printf("  %-32s %12.1f\n", shmemi_memory_use_name(use), (double)bytes[use] / 1024);
+}
+
 /* What an option asks for; each is printed by the job, after initialisation. */
 static const struct {
     const char *option;
-    bool build, settings, threads, routes, json;
+    bool build, settings, threads, routes, memory, json;
 } views[] = {
-    {"", true, true, true, true, false},
-    {"--settings", false, true, false, false, false},
-    {"--threads", false, false, true, false, false},
-    {"--routes", false, false, false, true, false},
-    {"--version", false, false, false, false, false},
-    {"--json", false, false, false, false, true},
+    {"", true, true, true, true, true, false},
+    {"--settings", false, true, false, false, false, false},
+    {"--threads", false, false, true, false, false, false},
+    {"--routes", false, false, false, true, false, false},
+    {"--memory", false, false, false, false, true, false},
+    {"--version", false, false, false, false, false, false},
+    {"--json", false, false, false, false, false, true},
 };
 
 static void print_view(int view)
@@ -369,6 +381,8 @@ static void print_view(int view)
         oshinfo_threads(print_thread_line);
     if (views[view].routes)
         print_routes();
+    if (views[view].memory && shmem_my_pe() == 0)
+        print_memory();
 }
 
 /* Options that need no job: returns the exit status, or -1 for another one. */
