@@ -169,6 +169,7 @@ struct run {
     uint64_t *signals;    /* symmetric; per tile and direction: the last exchange that has arrived */
     uint64_t exchanges;   /* begun so far; the number of the present one                           */
     bool waits_in_kernel; /* the overlapped variant: not in the queue */
+    bool takes_turns;     /* with other PEs, at the GPU: the host waits, not the queue */
     char *staging;        /* of the naive variant, in the symmetric heap                           */
 };
 
@@ -213,6 +214,7 @@ void close_mapped(struct run *run);
 void put_behind(const struct run *run, const struct local_tile *t, struct queue *queue);
 void put_in_queues(const struct run *run, const struct local_tile *t, struct queue *queue); /* after nothing else */
 void wait_in_queue(const struct run *run, const struct local_tile *t, struct queue *queue);
+void wait_for_neighbors(const struct run *run); /* on the host, for the present exchange */
 
 /* Bytes of the piece for a neighbour, and bytes from the start of the messages to a piece. */
 size_t piece_bytes(const struct run *run, const struct local_tile *t, int direction);

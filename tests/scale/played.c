@@ -127,61 +127,95 @@ static void use_objects(struct device *dev, int n_objects, int n_peers, int per_
 
 /* ---- Messages of collectives ------------------------------------------------------------------------------------- */
 
-enum { LONG_BYTES = 1 << 20, BLOCK_WORDS = 16 };
+enum { LONG_BYTES = 1 << 20, BLOCK_WORDS = 16, STRIDE = 3 };
 
 struct arrays {
+    shmem_team_t team;
     uint64_t *source, *dest;
-    size_t words; /* that each PE contributes */
+    size_t words; /* that each PE contributes; alltoall: sends to each */
 };
 
 static void run_barrier(const struct arrays *arrays)
 {
-    (void)arrays;
-    shmem_barrier_all();
+    shmem_team_sync(arrays->team);
+    shmem_quiet();
 }
 
 static void run_broadcast(const struct arrays *arrays)
 {
-    shmem_uint64_broadcast(SHMEM_TEAM_WORLD, arrays->dest, arrays->source, arrays->words, 0);
+    shmem_uint64_broadcast(arrays->team, arrays->dest, arrays->source, arrays->words, 0);
 }
 
 static void run_reduce(const struct arrays *arrays)
 {
-    shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, arrays->dest, arrays->source, arrays->words);
+    shmem_uint64_sum_reduce(arrays->team, arrays->dest, arrays->source, arrays->words);
+}
+
+static void run_scan(const struct arrays *arrays)
+{
+    shmem_uint64_sum_inscan(arrays->team, arrays->dest, arrays->source, arrays->words);
 }
 
 static void run_fcollect(const struct arrays *arrays)
 {
-    shmem_uint64_fcollect(SHMEM_TEAM_WORLD, arrays->dest, arrays->source, arrays->words);
+    shmem_uint64_fcollect(arrays->team, arrays->dest, arrays->source, arrays->words);
 }
 
-static void count(const char *name, void (*run)(const struct arrays *), struct arrays arrays)
+static void run_collect(const struct arrays *arrays)
 {
-    run(&arrays); /* keys are fetched, and nothing waits for a broadcast before */
-    shmem_barrier_all();
+    shmem_uint64_collect(arrays->team, arrays->dest, arrays->source, arrays->words);
+}
+
+static void run_alltoall(const struct arrays *arrays)
+{
+    shmem_uint64_alltoall(arrays->team, arrays->dest, arrays->source, arrays->words);
+}
+
+static void run_alltoalls(const struct arrays *arrays)
+{
+    shmem_uint64_alltoalls(arrays->team, arrays->dest, arrays->source, 1, 2, arrays->words);
+}
+
+/* Words are 1, BLOCK_WORDS, or as many as make LONG_BYTES. */
+static const struct collective {
+    const char *name;
+    void (*run)(const struct arrays *arrays);
+    size_t words[2]; /* 0: no second size */
+} collectives[] = {
+    {"barrier", run_barrier, {1, 0}},
+    {"broadcast", run_broadcast, {1, LONG_BYTES / sizeof(uint64_t)}},
+    {"reduce", run_reduce, {1, LONG_BYTES / sizeof(uint64_t)}},
+    {"scan", run_scan, {1, LONG_BYTES / sizeof(uint64_t)}},
+    {"fcollect", run_fcollect, {1, BLOCK_WORDS}},
+    {"collect", run_collect, {1, BLOCK_WORDS}},
+    {"alltoall", run_alltoall, {1, BLOCK_WORDS}},
+    {"alltoalls", run_alltoalls, {1, 0}},
+};
+enum { N_COLLECTIVES = sizeof collectives / sizeof collectives[0] };
+
+static void count(const struct collective *collective, const char *of, const struct arrays *arrays)
+{
+    collective->run(arrays); /* keys are fetched, and nothing waits for a broadcast before */
+    shmem_team_sync(arrays->team);
     long operations = played_operations();
-    run(&arrays);
+    collective->run(arrays);
     if (shmem_my_pe() == 0)
-        printf("%-10s %8zu bytes %6ld operations, %3d PEs so far\n", name, arrays.words * sizeof(uint64_t),
-               played_operations() - operations, played_endpoints());
-    shmem_barrier_all();
+        printf("%-10s %8zu bytes %6ld operations, %3d PEs so far, %s\n", collective->name,
+               arrays->words * sizeof(uint64_t), played_operations() - operations, played_endpoints(), of);
+    shmem_team_sync(arrays->team);
 }
 
-static void count_messages(void)
+static void count_messages(shmem_team_t team, const char *of)
 {
-    static const size_t sizes[] = {1, LONG_BYTES / sizeof(uint64_t)}, blocks[] = {1, BLOCK_WORDS};
-    const size_t n_pes = (size_t)shmem_n_pes();
-    const size_t most = n_pes * BLOCK_WORDS > sizes[1] ? n_pes * BLOCK_WORDS : sizes[1];
-    struct arrays arrays = {shmem_calloc(sizes[1], 8), shmem_calloc(most, 8), 0};
+    const size_t n_pes = (size_t)shmem_n_pes(), longest = LONG_BYTES / sizeof(uint64_t);
+    const size_t most = n_pes * BLOCK_WORDS > longest ? n_pes * BLOCK_WORDS : longest;
+    struct arrays arrays = {team, shmem_calloc(most, 8), shmem_calloc(most, 8), 0};
     require(arrays.source && arrays.dest, "the heap is too small");
-    count("barrier", run_barrier, arrays);
-    for (int i = 0; i < 2; i++) {
-        arrays.words = sizes[i];
-        count("broadcast", run_broadcast, arrays);
-        count("reduce", run_reduce, arrays);
-        arrays.words = blocks[i];
-        count("fcollect", run_fcollect, arrays);
-    }
+    for (int i = 0; i < N_COLLECTIVES; i++)
+        for (int size = 0; size < 2 && collectives[i].words[size]; size++) {
+            arrays.words = collectives[i].words[size];
+            count(&collectives[i], of, &arrays);
+        }
     shmem_free(arrays.source);
     shmem_free(arrays.dest);
 }
@@ -190,7 +224,11 @@ static int messages(int argc, char **argv)
 {
     played_job(argc > 0 ? atoi(argv[0]) : 1024, argc > 1 ? atoi(argv[1]) : 1);
     shmem_init();
-    count_messages();
+    shmem_team_t some = SHMEM_TEAM_INVALID;
+    count_messages(SHMEM_TEAM_WORLD, "all PEs");
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, STRIDE, shmem_n_pes() / 4, NULL, 0, &some);
+    require(some != SHMEM_TEAM_INVALID, "no team");
+    count_messages(some, "a quarter");
     shmem_finalize();
     return 0;
 }

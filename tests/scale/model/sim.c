@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Simulated time: coroutines, events in the order of their times, and cores that PEs and helping threads share.
+ *
+ * A coroutine runs until it uses time; events and coroutines thus take effect in the order of simulated time.
+ */
+#define _GNU_SOURCE
+#include "model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { STACK_BYTES = 256 << 10 };
+
+struct event {
+    double time;
+    uint64_t order; /* among those of the same time */
+    void (*act)(void *, uint64_t);
+    void *object;
+    uint64_t value;
+};
+
+/* What waits for a core: a PE, or a helping thread's work. */
+struct turn {
+    struct turn *next;
+    struct pe *pe; /* NULL: help */
+    double seconds;
+    void (*act)(void *, uint64_t);
+    void *object;
+    uint64_t value;
+    int machine;
+};
+
+struct machine {
+    int free_cores;
+    struct turn *first, **last;
+};
+
+struct coroutine {
+    struct pe pe;
+    ucontext_t context;
+    void *stack;
+    struct turn turn;
+    uint64_t wait;         /* number of its present wait, so that an old timer has no effect; 0: does not wait */
+    const void *waits_for; /* the word for which it spins */
+    struct coroutine *next_waiting, **link;
+};
+
+enum { BUCKETS = 1 << 14 };
+
+int sim_n_pes, sim_per_node;
+uint64_t sim_messages;
+
+static struct {
+    double now;
+    uint64_t order, wait;
+    struct event *heap;
+    size_t n, room;
+    struct coroutine *all, *current;
+    struct machine *machines;
+    struct coroutine *waiting[BUCKETS]; /* those that spin, by the word */
+    int n_machines, running;
+    ucontext_t loop;
+    void (*body)(struct pe *);
+} sim;
+
+double sim_now(void)
+{
+    return sim.now;
+}
+
+struct pe *sim_me(void)
+{
+    return &sim.current->pe;
+}
+
+struct pe *sim_pe(int number)
+{
+    return &sim.all[number].pe;
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+static bool is_before(const struct event *a, const struct event *b)
+{
+    return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+void sim_at(double time, void (*act)(void *, uint64_t), void *object, uint64_t value)
+{
+    if (sim.n == sim.room) {
+        sim.room = sim.room ? 2 * sim.room : 1024;
+        sim.heap = realloc(sim.heap, sim.room * sizeof *sim.heap);
+    }
+    struct event event = {time, sim.order++, act, object, value};
+    size_t at = sim.n++;
+    for (; at > 0 && is_before(&event, &sim.heap[(at - 1) / 2]); at = (at - 1) / 2)
+        sim.heap[at] = sim.heap[(at - 1) / 2];
+    sim.heap[at] = event;
+}
+
+static struct event next_event(void)
+{
+    const struct event first = sim.heap[0], last = sim.heap[--sim.n];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < sim.n; at = child) {
+        if (child + 1 < sim.n && is_before(&sim.heap[child + 1], &sim.heap[child]))
+            child++;
+        if (!is_before(&sim.heap[child], &last))
+            break;
+        sim.heap[at] = sim.heap[child];
+    }
+    sim.heap[at] = last;
+    return first;
+}
+
+/* ---- Coroutines -------------------------------------------------------------------------------------------------- */
+
+static void resume(void *object, uint64_t value)
+{
+    (void)value;
+    sim.current = object;
+    library_switch(&sim.current->pe);
+    swapcontext(&sim.loop, &sim.current->context);
+}
+
+static void to_loop(void)
+{
+    swapcontext(&sim.current->context, &sim.loop);
+}
+
+static void until(double time)
+{
+    sim_at(time, resume, sim.current, 0);
+    to_loop();
+}
+
+/* ---- Cores ------------------------------------------------------------------------------------------------------- */
+
+static void help_ends(void *object, uint64_t value);
+
+static void begin_turn(struct machine *machine, struct turn *turn)
+{
+    machine->free_cores--;
+    if (turn->pe) {
+        turn->pe->has_core = true;
+        sim_at(sim.now, resume, &sim.all[turn->pe->number], 0);
+    } else {
+        sim_at(sim.now + turn->seconds, help_ends, turn, 0);
+    }
+}
+
+static void give_core(struct machine *machine)
+{
+    machine->free_cores++;
+    struct turn *turn = machine->first;
+    if (!turn)
+        return;
+    machine->first = turn->next;
+    if (!machine->first)
+        machine->last = &machine->first;
+    begin_turn(machine, turn);
+}
+
+static void queue_turn(struct machine *machine, struct turn *turn)
+{
+    turn->next = NULL;
+    *machine->last = turn;
+    machine->last = &turn->next;
+}
+
+static void help_ends(void *object, uint64_t value)
+{
+    struct turn *turn = object;
+    (void)value;
+    turn->act(turn->object, turn->value);
+    give_core(&sim.machines[turn->machine]);
+    free(turn);
+}
+
+void sim_help(int pe, double seconds, void (*act)(void *, uint64_t), void *object, uint64_t value)
+{
+    struct machine *machine = &sim.machines[sim.all[pe].pe.machine];
+    if (sim.all[pe].wait) { /* it looks for such work while it spins */
+        sim_at(sim.now + seconds, act, object, value);
+        return;
+    }
+    struct turn *turn = malloc(sizeof *turn);
+    *turn = (struct turn){NULL, NULL, seconds + model.wake, act, object, value, sim.all[pe].pe.machine};
+    if (machine->free_cores > 0)
+        begin_turn(machine, turn);
+    else
+        queue_turn(machine, turn);
+}
+
+static struct machine *my_machine(void)
+{
+    return &sim.machines[sim.current->pe.machine];
+}
+
+static void release_core(void)
+{
+    if (!sim.current->pe.has_core)
+        return;
+    sim.current->pe.has_core = false;
+    give_core(my_machine());
+}
+
+static void acquire_core(void)
+{
+    struct coroutine *me = sim.current;
+    struct machine *machine = my_machine();
+    if (me->pe.has_core)
+        return;
+    if (machine->free_cores > 0) {
+        machine->free_cores--;
+        me->pe.has_core = true;
+        return;
+    }
+    me->turn = (struct turn){.pe = &me->pe};
+    queue_turn(machine, &me->turn);
+    to_loop();
+}
+
+void sim_cpu(double seconds)
+{
+    acquire_core();
+    while (seconds > 0) {
+        double step = seconds < model.slice ? seconds : model.slice;
+        until(sim.now + step);
+        seconds -= step;
+        if (seconds > 0 && my_machine()->first) {
+            release_core();
+            acquire_core();
+        }
+    }
+}
+
+void sim_sleep(double seconds)
+{
+    release_core();
+    until(sim.now + seconds);
+    acquire_core();
+}
+
+/* ---- Waiting: transport/progress.c and base/cores.c in simulated time --------------------------------------------- */
+
+enum { CROWD = 8, NAPS_PER_STEP = 4 };
+static const double NAP = 20e-6, NAP_MOST = 5e-3, FOR_EVER = 1e9;
+
+static double busy_per_core(void)
+{
+    const double per_machine = model.nodes_per_machine * sim_per_node;
+    return (per_machine < sim_n_pes ? per_machine : sim_n_pes) / model.cores;
+}
+
+static struct coroutine **bucket_of(const void *word)
+{
+    return &sim.waiting[((uintptr_t)word >> 3) * 0x9e3779b97f4a7c15u >> 50];
+}
+
+static void stop_waiting(struct coroutine *coroutine)
+{
+    coroutine->wait = 0;
+    *coroutine->link = coroutine->next_waiting;
+    if (coroutine->next_waiting)
+        coroutine->next_waiting->link = coroutine->link;
+}
+
+static void timer_ends(void *object, uint64_t wait)
+{
+    struct coroutine *coroutine = object;
+    if (coroutine->wait != wait)
+        return;
+    stop_waiting(coroutine);
+    resume(coroutine, 0);
+}
+
+/* On its core, until the word changes or the time is over. */
+static void spin(double seconds)
+{
+    struct coroutine *me = sim.current, **bucket = bucket_of(me->pe.watched);
+    me->waits_for = me->pe.watched;
+    me->wait = ++sim.wait;
+    me->next_waiting = *bucket;
+    me->link = bucket;
+    if (*bucket)
+        (*bucket)->link = &me->next_waiting;
+    *bucket = me;
+    if (seconds < FOR_EVER)
+        sim_at(sim.now + seconds, timer_ends, me, me->wait);
+    to_loop();
+}
+
+static void nap(unsigned turns, unsigned before)
+{
+    const int per_core = (int)busy_per_core();
+    double least = per_core <= CROWD ? NAP : (per_core - CROWD) * NAP;
+    double time = least + (turns - before) / NAPS_PER_STEP * NAP;
+    sim_sleep((time < NAP_MOST ? time : NAP_MOST) + model.slack);
+    sim_cpu(model.wake + model.turn);
+}
+
+void sim_wait_turn(unsigned *spins)
+{
+    const double per_core = busy_per_core();
+    const unsigned most_spins = per_core > 1 ? 16 : 4000;
+    const unsigned yields = per_core > CROWD ? 4 : per_core > 1 ? 64 : 0;
+    acquire_core();
+    if (per_core <= 1) {
+        spin(FOR_EVER); /* nobody else needs the core */
+        sim_cpu(model.turn / 2);
+    } else if (*spins < most_spins) {
+        *spins = most_spins;
+        spin(most_spins * model.turn);
+    } else if (++*spins < most_spins + yields) {
+        sim_sleep(model.slack);
+        sim_cpu(model.wake + model.turn);
+    } else {
+        nap(*spins, most_spins + yields);
+    }
+}
+
+void sim_store(void *word, uint64_t value)
+{
+    struct coroutine *next;
+    *(uint64_t *)word = value;
+    for (struct coroutine *waiting = *bucket_of(word); waiting; waiting = next) {
+        next = waiting->next_waiting;
+        if (waiting->waits_for != word)
+            continue;
+        stop_waiting(waiting);
+        sim_at(sim.now, resume, waiting, 0);
+    }
+}
+
+/* ---- A run ------------------------------------------------------------------------------------------------------- */
+
+static void run_body(void)
+{
+    acquire_core();
+    sim.body(&sim.current->pe);
+    release_core();
+    sim.running--;
+    to_loop();
+}
+
+static void make_coroutine(int number)
+{
+    struct coroutine *made = &sim.all[number];
+    made->pe = (struct pe){.number = number, .node = number / sim_per_node};
+    made->pe.machine = made->pe.node / (int)model.nodes_per_machine;
+    made->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    getcontext(&made->context);
+    made->context.uc_stack = (stack_t){.ss_sp = made->stack, .ss_size = STACK_BYTES};
+    makecontext(&made->context, run_body, 0);
+    sim_at(0, resume, made, 0);
+}
+
+static void open_machines(void)
+{
+    sim.n_machines = (int)((sim_n_pes - 1) / sim_per_node / model.nodes_per_machine) + 1;
+    sim.machines = calloc((size_t)sim.n_machines, sizeof *sim.machines);
+    for (int i = 0; i < sim.n_machines; i++) {
+        sim.machines[i].free_cores = (int)model.cores;
+        sim.machines[i].last = &sim.machines[i].first;
+    }
+}
+
+static void close_all(void)
+{
+    for (int i = 0; i < sim_n_pes; i++)
+        munmap(sim.all[i].stack, STACK_BYTES);
+    free(sim.all);
+    free(sim.machines);
+    free(sim.heap);
+    memset(&sim, 0, sizeof sim);
+}
+
+double sim_run(int n_pes, int per_node, void (*body)(struct pe *pe))
+{
+    sim_n_pes = n_pes;
+    sim_per_node = per_node;
+    sim_messages = 0;
+    sim.body = body;
+    sim.running = n_pes;
+    sim.all = calloc((size_t)n_pes, sizeof *sim.all);
+    open_machines();
+    for (int i = 0; i < n_pes; i++)
+        make_coroutine(i);
+    network_open();
+    library_open(n_pes, per_node);
+    while (sim.n > 0 && sim.running > 0) {
+        struct event event = next_event();
+        sim.now = event.time;
+        event.act(event.object, event.value);
+    }
+    if (sim.running) {
+        fprintf(stderr, "model: %d PEs wait for ever\n", sim.running);
+        exit(1);
+    }
+    double seconds = sim.now;
+    library_close();
+    network_close();
+    close_all();
+    return seconds;
+}
