@@ -92,7 +92,7 @@ static void notify(const struct run *run, const struct message *message)
     shmem_signal_set(message->signal, run->exchanges, message->pe);
 }
 
-static void wait_for_neighbors(const struct run *run)
+void wait_for_neighbors(const struct run *run)
 {
     for (int t = 0; t < run->n_tiles; t++)
         for (int d = 0; d < DIRECTIONS; d++)

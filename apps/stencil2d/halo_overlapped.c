@@ -12,7 +12,8 @@
  *
  * The puts of exchange k need the frame of iteration k - 1 alone, so they run beside the inside of k - 1.
  *
- * Where PEs use a GPU in turns, both queues are one.
+ * Where PEs use a GPU in turns, both queues are one, and the host waits for the neighbours: a queue that waits may keep
+ * the GPU until its turn ends, 2 ms later.
  *
  * In the kernel (CUDA, where the GPUs reach each other, and PEs do not use one in turns): a launch computes frame and
  * inside, with nothing between two launches. The first groups are those of the frame. They wait for the signals of the
@@ -80,7 +81,8 @@ static void open_overlapped(struct run *run)
 {
     open_mapped(run);
     run->waits_in_kernel = run->opt->sync != IN_QUEUE && all_can_wait_in_kernel(run);
-    for (int t = 0; t < run->n_tiles && takes_turns(run); t++)
+    run->takes_turns = takes_turns(run);
+    for (int t = 0; t < run->n_tiles && run->takes_turns; t++)
         use_one_queue(run, &run->tiles[t]);
 }
 
@@ -133,7 +135,9 @@ static void step(struct run *run)
             put_when_done(run, &run->tiles[t]);
         else
             put_behind_frame(run, &run->tiles[t]);
-    for (int t = 0; t < run->n_tiles && !run->waits_in_kernel; t++)
+    if (run->takes_turns)
+        wait_for_neighbors(run);
+    for (int t = 0; t < run->n_tiles && !run->waits_in_kernel && !run->takes_turns; t++)
         wait_in_queue(run, &run->tiles[t], run->tiles[t].urgent);
 }
 

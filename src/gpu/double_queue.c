@@ -24,7 +24,7 @@ enum {
     PIECE_MIN = 128 << 10,  /* starting a smaller DMA copy takes longer than the copy */
     HELP_MAX = 256 << 10,   /* size of pieces that the caller copies itself when it has nothing to start */
     ALONE_MAX = 1 << 20,    /* less than this the caller copies alone: it is done before a thread would be awake */
-    WAKING_BYTES = 4 << 20, /* the caller wakes one thread, and one more for every 4 MiB */
+    WAKING_BYTES = 1 << 20, /* the caller wakes one thread, and one more for every MiB */
     LINGER = 4000,          /* how often a thread checks for another copy before it sleeps */
     SPINS = 2000,           /* how often to check without the lock, before checking with it whether more will come */
     YIELD_MASK = 127,       /* a thread yields the core after every 128 checks */

@@ -208,6 +208,7 @@ void shmemi_progress(unsigned *spins)
     watch();
     if (turns >= patience.spins + patience.yields) {
         shmemi_nap(turns);
+        shmemi_watch_count();
         return;
     }
     if (!shmemi_cores_are_shared())

@@ -36,9 +36,11 @@ static void unpin(void *address, size_t size)
     pinned = NULL;
 }
 
-static const struct shmemi_pinning pinning = {.pin = pin, .unpin = unpin};
+static const struct shmemi_pinning pinning = {.pin = pin, .unpin = unpin, .is_independent = true};
+static const struct shmemi_pinning waiting_pinning = {.pin = pin, .unpin = unpin};
 static const struct shmemi_memory device = {.name = "device", .pinning = &pinning};
 static const struct shmemi_memory other_device = {.name = "other", .pinning = &pinning};
+static const struct shmemi_memory waiting_device = {.name = "waiting", .pinning = &waiting_pinning};
 static const struct shmemi_memory without_pinning = {.name = "plain"};
 
 static struct {
@@ -112,8 +114,25 @@ static void test_full(void)
     }
 }
 
+/* Page-locking that may wait for streams is done in advance, or not at all; other page-locking is not. */
+static void test_prepare(void)
+{
+    CHECK(!shmemi_outbox_take(&waiting_device, 1) && !pinned);
+    shmemi_outbox_prepare(&device);
+    shmemi_outbox_prepare(&without_pinning);
+    CHECK(!pinned);
+    shmemi_outbox_prepare(&waiting_device);
+    CHECK(pinned);
+    void *bytes = shmemi_outbox_take(&waiting_device, 1);
+    CHECK(bytes);
+    shmemi_outbox_give(bytes);
+    shmemi_outbox_close();
+    CHECK(!pinned);
+}
+
 int main(void)
 {
+    test_prepare();
     CHECK(!shmemi_outbox_take(&without_pinning, 1) && !pinned);
     test_random();
     test_full();

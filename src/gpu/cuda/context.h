@@ -238,7 +238,9 @@ int shmemi_cuda_rows_copy(const struct shmemi_place *dest, const struct shmemi_p
 /* gpu/cuda/stream.c: operations in streams of the program */
 extern const struct shmemi_streams shmemi_cuda_streams;
 
-/* take_steps of the table. */
+/* copy and take_steps of the table. */
+int shmemi_cuda_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, size_t nbytes);
 int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
 
 /* gpu/cuda/mps.c: several processes on one GPU, beside each other (MPS) or in turns. prepare is called before CUDA is
@@ -250,6 +252,8 @@ bool shmemi_cuda_kernels_may_wait(void);
 void shmemi_cuda_turns_reserve(void);
 void shmemi_cuda_turns_close(void);
 int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p);
+int shmemi_cuda_turn_begin_with_copy(const struct shmemi_stream *stream, void *dest, const struct shmemi_place *source,
+                                     size_t nbytes, void **turn_p);
 int shmemi_cuda_turn_state(void *turn);
 void shmemi_cuda_turn_end(void *turn, int status);
 

@@ -83,6 +83,12 @@ static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
     return rc;
 }
 
+/* A handle that may stand for several streams: one for each context, or thread. */
+static bool is_default(CUstream handle)
+{
+    return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
 static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
     CUcontext context;
@@ -98,6 +104,7 @@ static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason
         snprintf(reason, reason_size, "the context of stream %p cannot be used", stream->handle);
     else
         stream->object = record;
+    stream->is_in_order = !is_default(stream->handle);
     return rc;
 }
 
@@ -146,8 +153,8 @@ static int copy_here(const struct shmemi_stream *stream, const struct shmemi_pla
     return shmemi_cuda_enqueue_bytes(&to, &from, nbytes, stream->handle);
 }
 
-static int stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
-                       const struct shmemi_place *source, size_t nbytes)
+int shmemi_cuda_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                            const struct shmemi_place *source, size_t nbytes)
 {
     bool pushed;
     int rc = shmemi_cuda_enter(stream->object, &pushed);
@@ -349,7 +356,7 @@ void shmemi_cuda_streams_close(void)
 
 static const struct shmemi_stream_commands commands = {
     .is_recording = stream_is_recording,
-    .copy = stream_copy,
+    .copy = shmemi_cuda_stream_copy,
     .take_steps = shmemi_cuda_stream_take_steps,
     .copy_and_step = stream_copy_and_step,
     .drain = drain,
@@ -361,5 +368,6 @@ const struct shmemi_streams shmemi_cuda_streams = {
     .turn_begin = shmemi_cuda_turn_begin,
     .turn_state = shmemi_cuda_turn_state,
     .turn_end = shmemi_cuda_turn_end,
+    .turn_begin_with_copy = shmemi_cuda_turn_begin_with_copy,
     .commands = &commands,
 };

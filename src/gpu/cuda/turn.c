@@ -3,7 +3,8 @@
  * Turns: a stream of the program waits until a thread of ours has done something.
  *
  * Two words of page-locked memory: the stream sets come and then waits for gone. They only grow, so that a turn can be
- * used again as soon as it has been ended, even if the stream has not noticed yet.
+ * used again as soon as it has been ended, even if the stream has not noticed yet. A stream that copies its data to
+ * host memory first need not wait.
  */
 
 #include "gpu/cuda/context.h"
@@ -90,7 +91,8 @@ static void give_turn(struct turn *turn)
     pthread_mutex_unlock(&turns_lock);
 }
 
-int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p)
+/* Without a wait the stream only shows that it has come. */
+static int begin(const struct shmemi_stream *stream, bool waits, void **turn_p)
 {
     struct turn *turn;
     int rc = take_turn(&turn);
@@ -104,7 +106,7 @@ int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p)
         {shmemi_place_host(&turn->words->come), turn->number, SHMEMI_STEP_SET},
         {shmemi_place_host(&turn->words->gone), turn->number, SHMEMI_STEP_UNTIL_GE},
     };
-    rc = shmemi_cuda_stream_take_steps(stream, words, 2);
+    rc = shmemi_cuda_stream_take_steps(stream, words, waits ? 2 : 1);
     if (rc == -ENOTSUP)
         shmemi_error("CUDA device %d: neither operations on streams nor kernels of the library can be used",
                      turn->context->device);
@@ -113,6 +115,21 @@ int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p)
     else
         *turn_p = turn;
     return rc;
+}
+
+int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p)
+{
+    return begin(stream, true, turn_p);
+}
+
+/* What is longer goes to the staging slots in one copy less. */
+int shmemi_cuda_turn_begin_with_copy(const struct shmemi_stream *stream, void *dest, const struct shmemi_place *source,
+                                     size_t nbytes, void **turn_p)
+{
+    enum { MOST = 32 << 10 };
+    const struct shmemi_place room = shmemi_place_host(dest);
+    int rc = stream->is_in_order && nbytes <= MOST ? shmemi_cuda_stream_copy(stream, &room, source, nbytes) : -ENOTSUP;
+    return rc ? rc : begin(stream, false, turn_p);
 }
 
 /* After a kernel of the program has failed, its context is dead: none of its streams continues. */

@@ -19,6 +19,8 @@
 struct turn {
     cl_event come; /* complete when the queue has reached the turn */
     cl_event gone; /* the library's event, set when the turn ends; NULL: the queue does not wait */
+    unsigned n_before;
+    cl_event before[]; /* the user's events, which come first; retained */
 };
 
 static struct shmemi_opencl *const cl = &shmemi_opencl;
@@ -40,12 +42,22 @@ static int queue_open(struct shmemi_stream *stream, char *reason, size_t reason_
     return shmemi_opencl_errno(status);
 }
 
-static struct turn *make_turn(void)
+static struct turn *make_turn(const struct shmemi_stream *stream)
 {
-    struct turn *turn = calloc(1, sizeof *turn);
+    struct turn *turn = calloc(1, sizeof *turn + stream->n_events * sizeof turn->before[0]);
     if (!turn)
         shmemi_error("no memory for an operation in an OpenCL queue");
+    for (unsigned i = 0; turn && i < stream->n_events; i++)
+        if (cl->clRetainEvent(stream->events[i]) == CL_SUCCESS)
+            turn->before[turn->n_before++] = stream->events[i];
     return turn;
+}
+
+static void free_turn(struct turn *turn)
+{
+    for (unsigned i = 0; i < turn->n_before; i++)
+        cl->clReleaseEvent(turn->before[i]);
+    free(turn);
 }
 
 /* Enqueue both markers. */
@@ -69,7 +81,7 @@ static int enqueue(const struct shmemi_stream *stream, struct turn *turn)
 static int turn_begin(const struct shmemi_stream *stream, void **turn_p)
 {
     cl_int status;
-    struct turn *turn = make_turn();
+    struct turn *turn = make_turn(stream);
     if (!turn)
         return -ENOMEM;
     turn->gone = cl->clCreateUserEvent(stream->object, &status);
@@ -86,7 +98,7 @@ err_release:
     cl->clSetUserEventStatus(turn->gone, CL_INVALID_OPERATION);
     cl->clReleaseEvent(turn->gone);
 err_free:
-    free(turn);
+    free_turn(turn);
     return rc;
 }
 
@@ -98,7 +110,7 @@ static int turn_begin_with_copy(const struct shmemi_stream *stream, void *dest, 
     const struct shmemi_opencl_buffer *buffer = source->object;
     if (!stream->is_in_order || buffer->context->context != stream->object)
         return -ENOTSUP;
-    struct turn *turn = make_turn();
+    struct turn *turn = make_turn(stream);
     if (!turn)
         return -ENOMEM;
     cl_int status =
@@ -106,7 +118,7 @@ static int turn_begin_with_copy(const struct shmemi_stream *stream, void *dest, 
                                 dest, stream->n_events, (const cl_event *)stream->events, &turn->come);
     int rc = shmemi_opencl_check(status, "clEnqueueReadBuffer(the queue, the events that come first)");
     if (rc) {
-        free(turn);
+        free_turn(turn);
         return rc;
     }
     if (stream->event_p && cl->clRetainEvent(turn->come) == CL_SUCCESS)
@@ -115,19 +127,30 @@ static int turn_begin_with_copy(const struct shmemi_stream *stream, void *dest, 
     return shmemi_opencl_check(cl->clFlush(stream->handle), "clFlush");
 }
 
+/* 0, also when the state is that of a failure; -errno, logged, when it cannot be told. */
+static int ask_state(cl_event event, cl_int *state_p)
+{
+    cl_int status = cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state_p, state_p, NULL);
+    return shmemi_opencl_check(status, "clGetEventInfo");
+}
+
+/* NVIDIA's driver (580, with a crowded GPU) may show a marker as complete although an event that it waits for has
+ * failed: these are asked as well. */
 static int turn_state(void *argument)
 {
     const struct turn *turn = argument;
     cl_int state = CL_COMPLETE;
-    cl_int status = cl->clGetEventInfo(turn->come, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    if (status != CL_SUCCESS)
-        return shmemi_opencl_check(status, "clGetEventInfo");
+    int rc = ask_state(turn->come, &state);
+    if (rc)
+        return rc;
     if (state > CL_COMPLETE)
         return -EAGAIN;
+    for (unsigned i = 0; i < turn->n_before && !rc && state == CL_COMPLETE; i++)
+        rc = ask_state(turn->before[i], &state);
     if (state < 0)
         shmemi_error("what comes before an operation of the library in an OpenCL queue failed: %s",
                      shmemi_opencl_error_name(state));
-    return state < 0 ? -ECANCELED : 0;
+    return rc ? rc : state < 0 ? -ECANCELED : 0;
 }
 
 static void turn_end(void *argument, int status)
@@ -138,7 +161,7 @@ static void turn_end(void *argument, int status)
         cl->clReleaseEvent(turn->gone);
     }
     cl->clReleaseEvent(turn->come);
-    free(turn);
+    free_turn(turn);
 }
 
 const struct shmemi_streams shmemi_opencl_queues = {

@@ -36,15 +36,12 @@ static int staged_attach(struct shmemi_view *view, const struct shmemi_share *sh
     return is_gpu && !shmemi_route_is_allowed(SHMEMI_ROUTE_STAGED, view->link->in_node) ? -ENOTSUP : 0;
 }
 
-static int failed_at(const struct shmemi_view *view)
-{
-    shmemi_error("PE %d could not carry out a transfer with region %u; it has said why", view->pe, view->region);
-    return -EIO;
-}
-
 int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot)
 {
-    return shmemi_slot_wait(slot) ? failed_at(view) : 0;
+    int rc = shmemi_slot_wait(slot);
+    if (rc)
+        shmemi_error("PE %d could not carry out a transfer with region %u; it has said why", view->pe, view->region);
+    return rc;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -312,14 +309,16 @@ int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shm
 }
 
 /* The pieces of a put inside a node arrive in their order, and so the last one brings the signal. Requests between nodes
- * may overtake each other. */
+ * may overtake each other: there it is one request, unless pieces save more than to wait for all their answers costs. */
 int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal)
 {
+    const size_t together = shmemi_staging.chunk < 1 << 20 ? shmemi_staging.chunk : 1 << 20;
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    const size_t most = shmemi_piece_choose(view, source->memory, nbytes);
-    if (nbytes > most && !view->link->in_node)
+    const bool in_node = view->link->in_node;
+    if (!in_node && nbytes > together)
         return -ENOTSUP;
+    const size_t most = in_node ? shmemi_piece_choose(view, source->memory, nbytes) : together;
     int rc = nbytes <= most ? put_whole(context, view, offset, source, &shape, signal)
                             : put_pieces(context, view, offset, source, &shape, most, signal);
     shmemi_staged_note_pending(context);

@@ -29,10 +29,10 @@ static struct header *header_at(uint64_t position)
     return (struct header *)(outbox.ring + position % RING_BYTES);
 }
 
-/* The ring is made when it is first needed, and serves one kind of memory. */
-static bool open_ring(const struct shmemi_memory *memory)
+/* The ring serves one kind of memory. */
+static bool open_ring(const struct shmemi_memory *memory, bool may_wait)
 {
-    if (outbox.ring || !memory->pinning)
+    if (outbox.ring || !memory->pinning || (!may_wait && !memory->pinning->is_independent))
         return outbox.memory == memory;
     outbox.ring = aligned_alloc(RING_ALIGNMENT, RING_BYTES);
     if (!outbox.ring)
@@ -61,11 +61,20 @@ static void *take(size_t length)
     return append(length, false) + 1;
 }
 
+void shmemi_outbox_prepare(const struct shmemi_memory *memory)
+{
+    if (!memory->pinning || memory->pinning->is_independent)
+        return;
+    pthread_mutex_lock(&outbox.lock);
+    open_ring(memory, true);
+    pthread_mutex_unlock(&outbox.lock);
+}
+
 void *shmemi_outbox_take(const struct shmemi_memory *memory, size_t nbytes)
 {
     size_t length = sizeof(struct header) + (nbytes + UNIT - 1) / UNIT * UNIT;
     pthread_mutex_lock(&outbox.lock);
-    void *room = open_ring(memory) ? take(length) : NULL;
+    void *room = open_ring(memory, false) ? take(length) : NULL;
     pthread_mutex_unlock(&outbox.lock);
     return room;
 }

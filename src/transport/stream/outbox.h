@@ -11,6 +11,10 @@
 /* Longer sources are better copied in pieces, which overlap with the transfer. */
 enum { SHMEMI_OUTBOX_LONGEST = 256 << 10 };
 
+/* Make it now, before streams wait, for a kind whose page-locking may wait for them. For other kinds it is made when it is
+ * first needed. */
+void shmemi_outbox_prepare(const struct shmemi_memory *memory);
+
 /* Room for nbytes, 1 to SHMEMI_OUTBOX_LONGEST, that the devices of the kind of memory copy to. Never waits, since the
  * room in use may come back only after the program has gone on: NULL when there is none. */
 void *shmemi_outbox_take(const struct shmemi_memory *memory, size_t nbytes);

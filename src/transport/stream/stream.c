@@ -30,10 +30,13 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, c
     }
     *stream_p = (struct shmemi_stream){.memory = memory, .handle = handle};
     int rc = memory->streams->open(stream_p, reason, reason_size);
-    if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed) && !atomic_exchange(&is_used[type], true) &&
-        shmemi_job.n_nodes > 1)
-        shmemi_ucx_prepare_gpu(memory);
-    return rc;
+    if (rc || atomic_load_explicit(&is_used[type], memory_order_relaxed) || atomic_exchange(&is_used[type], true) ||
+        shmemi_job.n_nodes == 1)
+        return rc;
+    shmemi_ucx_prepare_gpu(memory);
+    if (memory->streams->turn_begin_with_copy)
+        shmemi_outbox_prepare(memory);
+    return 0;
 }
 
 int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
@@ -195,6 +198,9 @@ static int do_quiet(struct shmemi_stream_work *work)
 static int post_put(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_transfer *put = &work->transfer;
+    int rc = shmemi_stream_refuse_recording(stream);
+    if (rc)
+        return rc;
     if (stream->memory->streams->turn_begin_with_copy && put->nbytes && put->nbytes <= SHMEMI_OUTBOX_LONGEST &&
         put->local.memory == stream->memory && !put->view->driver->is_direct)
         work->room = shmemi_outbox_take(stream->memory, put->nbytes);
