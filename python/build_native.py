@@ -268,59 +268,10 @@ def declarations():
     return "\n".join(parts)
 
 
-# Arguments are checked before the call, since routines without a result can only end the job.
 SOURCE = r"""
-#include <shmem.h>
+#include "checked.h"
 #include <shmemx.h>
 #include <stdint.h>
-
-static int mapshmem_py_running(void)
-{
-    int initialized = 0;
-    shmem_query_initialized(&initialized);
-    return initialized;
-}
-
-/* The PE's number in the world, or -1. */
-static int world_pe(shmem_ctx_t ctx, int pe)
-{
-    shmem_team_t team;
-    if (ctx == SHMEM_CTX_DEFAULT)
-        return pe >= 0 && pe < shmem_n_pes() ? pe : -1;
-    if (shmem_ctx_get_team(ctx, &team) || pe < 0 || pe >= shmem_team_n_pes(team))
-        return -1;
-    return shmem_team_translate_pe(team, pe, SHMEM_TEAM_WORLD);
-}
-
-/* May nbytes at the address be reached on the PE? 0, or what is wrong: 1 not initialised, 2 the PE, 3 not symmetric,
- * 4 the range ends past its object. */
-static int mapshmem_py_check(shmem_ctx_t ctx, const void *address, size_t nbytes, int pe)
-{
-    if (!mapshmem_py_running())
-        return 1;
-    pe = world_pe(ctx, pe);
-    if (pe < 0)
-        return 2;
-    if (!nbytes)
-        return 0;
-    if (!shmem_addr_accessible(address, pe))
-        return 3;
-    return shmem_addr_accessible((const char *)address + (nbytes - 1), pe) ? 0 : 4;
-}
-
-/* Check and call in one, since each call from Python takes a tenth of a microsecond. */
-#define CHECKED(_name, _far, _routine)                                                                              \
-    static int _name(shmem_ctx_t ctx, void *dest, const void *source, size_t n, int pe)                             \
-    {                                                                                                               \
-        int problem = mapshmem_py_check(ctx, _far, n, pe);                                                          \
-        if (!problem)                                                                                               \
-            _routine(ctx, dest, source, n, pe);                                                                     \
-        return problem;                                                                                             \
-    }
-CHECKED(mapshmem_py_put, dest, shmem_ctx_putmem)
-CHECKED(mapshmem_py_put_nbi, dest, shmem_ctx_putmem_nbi)
-CHECKED(mapshmem_py_get, source, shmem_ctx_getmem)
-CHECKED(mapshmem_py_get_nbi, source, shmem_ctx_getmem_nbi)
 
 static int mapshmem_py_check_team(shmem_team_t team)
 {
@@ -374,10 +325,12 @@ static uintptr_t mapshmem_py_managed(void *managed, int is_versioned, int *conti
 """
 
 libdir = find("libdir", "-L")
+here = os.path.dirname(os.path.abspath(__file__))
+options = {"include_dirs": [here] + find("includedir", "-I"), "library_dirs": libdir, "libraries": ["mapshmem"],
+           "runtime_library_dirs": run_path(libdir)}
 ffibuilder = FFI()
 ffibuilder.cdef(declarations())
-ffibuilder.set_source("mapshmem._native", SOURCE, include_dirs=find("includedir", "-I"), library_dirs=libdir,
-                      libraries=["mapshmem"], runtime_library_dirs=run_path(libdir), py_limited_api=True)
+ffibuilder.set_source("mapshmem._native", SOURCE, py_limited_api=True, **options)
 
 if __name__ == "__main__":
     ffibuilder.compile(verbose=True)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds the wheel: one extension module in C, for all versions of Python from 3.9 on (the limited API)."""
+"""Builds the wheel: extension modules in C, for all versions of Python from 3.9 on (the limited API)."""
 
 import os
 import re
+import sys
 
-from setuptools import setup
+from setuptools import Extension, setup
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, here)
+import build_native  # noqa: E402
+
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
 except ImportError:  # of older versions of setuptools
@@ -29,5 +33,6 @@ def version():
         return re.search(r'__version__ = "(.*)"', file.read()).group(1)
 
 
-setup(version=version(), cffi_modules=["build_native.py:ffibuilder"],
+quick = Extension("mapshmem._quick", ["quick.c"], depends=["checked.h"], py_limited_api=True, **build_native.options)
+setup(version=version(), ext_modules=[quick], cffi_modules=["build_native.py:ffibuilder"],
       cmdclass={} if bdist_wheel is object else {"bdist_wheel": StableWheel})

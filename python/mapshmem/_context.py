@@ -16,7 +16,8 @@ import numpy as np
 
 from ._native import ffi, lib
 from ._errors import fail, refuse, require
-from ._operands import UINT64, MappedMemory, _array, local, reachable, same_type, symmetric, typed, word
+from ._operands import UINT64, local, reachable, same_type, symmetric, typed, word
+from ._quick import Transfers
 
 CTX_SERIALIZED = 1
 CTX_PRIVATE = 2
@@ -30,14 +31,13 @@ _put = lib.mapshmem_py_put
 _put_nbi = lib.mapshmem_py_put_nbi
 _get = lib.mapshmem_py_get
 _get_nbi = lib.mapshmem_py_get_nbi
-_ndarray = np.ndarray
 _Plan = Tuple[Any, Any, int]
 
 
 def _to(what: str, dest: Any, source: Any) -> _Plan:
     """Addresses and bytes of a put."""
     d, room, dtype = symmetric(dest, True)
-    s, nbytes, found = _array(source, False) if type(source) is _ndarray else local(source, False, dtype)
+    s, nbytes, found = local(source, False, dtype)
     if found is not dtype:
         same_type(dtype, found)
     if nbytes > room:
@@ -63,7 +63,7 @@ def _box_of(dest: Any, source: Any) -> Tuple[Any, Any, Any, int]:
     return box(dest, source)
 
 
-class Context:
+class Context(Transfers):
     """A context: operations that are ordered and completed apart from those of other contexts.
 
     Made by `ctx_create` and `Team.create_ctx`; a context manager that calls `destroy` at its end. The program makes one
@@ -76,9 +76,13 @@ class Context:
     __slots__ = ("_handle", "_kept", "_team")
 
     def __init__(self, handle: Any, team: Any = None) -> None:
-        self._handle = handle
+        self._use(handle)
         self._kept: List[Any] = []
         self._team = team
+
+    def _use(self, handle: Any) -> None:
+        self._handle = handle
+        self._address = int(ffi.cast("uintptr_t", handle))
 
     def __enter__(self) -> "Context":
         return self
@@ -90,37 +94,28 @@ class Context:
     def __repr__(self) -> str:
         return "mapshmem.CTX_DEFAULT" if self._handle == lib.SHMEM_CTX_DEFAULT else f"<mapshmem.Context {self._handle}>"
 
-    # ---- put and get
+    # ---- put and get, put_nbi and get_nbi are methods of Transfers. They call these where arguments need more.
 
-    def put(self, dest: Any, source: Any, pe: int) -> None:
-        """Copy source into dest on that PE. Returns when source may be changed; arrived after `quiet`."""
-        kind = type(source)
-        if kind is not _ndarray and kind is type(dest) and isinstance(dest, MappedMemory) and source._mapping.is_mapped \
-                and dest._mapping.is_writable and dest.dtype is source.dtype and source.nbytes <= dest.nbytes:
-            d, s, n = dest._ptr, source._ptr, source.nbytes  # as _to finds, in half the time
-        else:
-            d, s, n = _to("put", dest, source)
+    def _put(self, dest: Any, source: Any, pe: int) -> None:
+        d, s, n = _to("put", dest, source)
         problem = _put(self._handle, d, s, n, pe)
         if problem:
             refuse(problem, "put", n, pe)
 
-    def get(self, dest: Any, source: Any, pe: int) -> None:
-        """Copy source of that PE into dest. Returns when the data are there."""
+    def _get(self, dest: Any, source: Any, pe: int) -> None:
         d, s, n = _from("get", dest, source)
         problem = _get(self._handle, d, s, n, pe)
         if problem:
             refuse(problem, "get", n, pe)
 
-    def put_nbi(self, dest: Any, source: Any, pe: int) -> None:
-        """Begin `put`; source must not change before `quiet`."""
+    def _put_nbi(self, dest: Any, source: Any, pe: int) -> None:
         d, s, n = _to("put_nbi", dest, source)
         self._kept.append(s)
         problem = _put_nbi(self._handle, d, s, n, pe)
         if problem:
             refuse(problem, "put_nbi", n, pe)
 
-    def get_nbi(self, dest: Any, source: Any, pe: int) -> None:
-        """Begin `get`; the data are there after `quiet`."""
+    def _get_nbi(self, dest: Any, source: Any, pe: int) -> None:
         d, s, n = _from("get_nbi", dest, source)
         self._kept.append(d)
         problem = _get_nbi(self._handle, d, s, n, pe)
@@ -384,7 +379,7 @@ class Context:
             raise ValueError("the default context cannot be destroyed")
         if self._handle != lib.SHMEM_CTX_INVALID and lib.mapshmem_py_running():
             lib.shmem_ctx_destroy(self._handle)
-        self._handle = lib.SHMEM_CTX_INVALID
+        self._use(lib.SHMEM_CTX_INVALID)
         self._kept = []
 
     @property

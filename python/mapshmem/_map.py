@@ -14,16 +14,17 @@ from ._context import CTX_DEFAULT, SIGNAL_SET, Context
 from ._device import CUDA, OPENCL, DeviceArray, device_array
 from ._errors import MapError, last_line, require
 from ._operands import MappedMemory
+from ._quick import State
 from ._stream import get_on_stream, put_on_stream, put_signal_on_stream
 from ._team import TEAM_WORLD, Team
 
 __all__ = ["CUDA", "OPENCL", "Mapped", "map", "my_device", "kernels_may_wait", "device_array"]
 
 
-class _Mapping:
+class _Mapping(State):
     """One call of shmmap, which all handles of it share. It keeps the array alive."""
 
-    __slots__ = ("keep", "is_mapped", "is_writable", "base")
+    __slots__ = ("keep", "base")
 
     def __init__(self, keep: Any, base: Any, is_writable: bool) -> None:
         self.keep = keep
@@ -53,10 +54,8 @@ class Mapped(MappedMemory):
     __array__ = None
 
     def __init__(self, mapping: _Mapping, ptr: Any, nbytes: int, dtype: np.dtype) -> None:
-        self._mapping = mapping
+        super().__init__(mapping, int(ffi.cast("uintptr_t", ptr)), nbytes, dtype)
         self._ptr = ptr
-        self.nbytes = nbytes
-        self.dtype = dtype
 
     def __repr__(self) -> str:
         state = "" if self._mapping.is_mapped else ", unmapped"

@@ -15,6 +15,7 @@ import numpy as np
 from ._device import device_array, host_array
 from ._errors import refuse
 from ._native import ffi, lib
+from ._quick import Memory
 
 _from_buffer = ffi.from_buffer
 _ndarray = np.ndarray
@@ -25,15 +26,12 @@ _check = lib.mapshmem_py_check
 Operand = Tuple[Any, int, Optional[np.dtype]]
 
 
-class MappedMemory:
+class MappedMemory(Memory):
     """What Mapped (_map.py) is to transfers: memory of a GPU in the symmetric address space."""
 
-    __slots__ = ("_ptr", "nbytes", "dtype", "_mapping")
+    __slots__ = ("_ptr",)
 
     _ptr: Any
-    nbytes: int
-    dtype: np.dtype
-    _mapping: Any
 
 
 def _array(array: np.ndarray, write: bool) -> Operand:

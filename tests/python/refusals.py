@@ -30,6 +30,15 @@ def test_arguments():
         shmem.atomic_fetch(a, 0)
     with raises(TypeError, "uint64"):
         shmem.signal_set(a[0, 0:1], 1, 0)
+    shmem.put(dest=a, source=np.zeros(3), pe=np.int64(0))
+    with raises(TypeError):
+        shmem.put(a, a)
+    with raises(TypeError):
+        shmem.put(a, a, 0, 1)
+    gone = shmem.ctx_create()
+    gone.destroy()
+    with raises(shmem.InvalidPE):
+        gone.put(a, a, 0)
     fixed = np.zeros(3)
     fixed.flags.writeable = False
     shmem.put(a, fixed, 0)
