@@ -7,6 +7,15 @@
 #ifndef SHMEM_DEPRECATED_H
 #define SHMEM_DEPRECATED_H
 
+/* With -DSHMEMX_WARN_DEPRECATED the compiler warns of each use of these names; otherwise it says nothing, since programs
+ * may go on using them. Not nvcc, which would also warn of uses in our own headers. */
+#if defined(SHMEMX_WARN_DEPRECATED) && !defined(__CUDACC__)
+#define SHMEMI_DEPRECATED __attribute__((__deprecated__))
+#else
+#define SHMEMI_DEPRECATED
+#endif
+#define SHMEMI_DEPRECATE(ret, name, params) SHMEMI_DECLARE(SHMEMI_DEPRECATED ret, name, params)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,8 +57,8 @@ extern "C" {
 /* ---- Names that do not begin with shmem_ ------------------------------------------------------------------------- */
 
 #define SHMEMI_DECLARE_OLD(ret, name, params)                                                                          \
-    ret name params;                                                                                                   \
-    ret p##name params;
+    SHMEMI_DEPRECATED ret name params;                                                                                 \
+    SHMEMI_DEPRECATED ret p##name params;
 
 /* start_pes is shmem_init; its argument is ignored. The others are shmem_my_pe, shmem_n_pes, shmem_malloc, shmem_align,
  * shmem_realloc and shmem_free. */
@@ -64,15 +73,15 @@ SHMEMI_DECLARE_OLD(void, shfree, (void *ptr))
 /* ---- Atomics: the old names of shmem_TYPENAME_atomic_compare_swap, fetch_inc, ... -------------------------------- */
 
 #define SHMEMI_DECLARE_OLD_XAMO(NAME, TYPE, ...)                                                                       \
-    SHMEMI_DECLARE(TYPE, NAME##_fetch, (const TYPE *source, int pe))                                                   \
-    SHMEMI_DECLARE(void, NAME##_set, (TYPE *dest, TYPE value, int pe))                                                 \
-    SHMEMI_DECLARE(TYPE, NAME##_swap, (TYPE *dest, TYPE value, int pe))
+    SHMEMI_DEPRECATE(TYPE, NAME##_fetch, (const TYPE *source, int pe))                                                 \
+    SHMEMI_DEPRECATE(void, NAME##_set, (TYPE *dest, TYPE value, int pe))                                               \
+    SHMEMI_DEPRECATE(TYPE, NAME##_swap, (TYPE *dest, TYPE value, int pe))
 #define SHMEMI_DECLARE_OLD_AMO(NAME, TYPE, ...)                                                                        \
-    SHMEMI_DECLARE(TYPE, NAME##_cswap, (TYPE *dest, TYPE cond, TYPE value, int pe))                                    \
-    SHMEMI_DECLARE(TYPE, NAME##_finc, (TYPE *dest, int pe))                                                            \
-    SHMEMI_DECLARE(void, NAME##_inc, (TYPE *dest, int pe))                                                             \
-    SHMEMI_DECLARE(TYPE, NAME##_fadd, (TYPE *dest, TYPE value, int pe))                                                \
-    SHMEMI_DECLARE(void, NAME##_add, (TYPE *dest, TYPE value, int pe))
+    SHMEMI_DEPRECATE(TYPE, NAME##_cswap, (TYPE *dest, TYPE cond, TYPE value, int pe))                                  \
+    SHMEMI_DEPRECATE(TYPE, NAME##_finc, (TYPE *dest, int pe))                                                          \
+    SHMEMI_DEPRECATE(void, NAME##_inc, (TYPE *dest, int pe))                                                           \
+    SHMEMI_DEPRECATE(TYPE, NAME##_fadd, (TYPE *dest, TYPE value, int pe))                                              \
+    SHMEMI_DEPRECATE(void, NAME##_add, (TYPE *dest, TYPE value, int pe))
 SHMEMI_FOR_OLD_XAMO_TYPES(SHMEMI_DECLARE_OLD_XAMO, )
 SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_DECLARE_OLD_AMO, )
 
@@ -83,16 +92,16 @@ SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_DECLARE_OLD_AMO, )
 
 #define SHMEMI_ACTIVE_SET int PE_start, int logPE_stride, int PE_size
 
-SHMEMI_DECLARE(void, barrier, (SHMEMI_ACTIVE_SET, long *pSync))
-SHMEMI_DECLARE(void, sync, (SHMEMI_ACTIVE_SET, long *pSync))
+SHMEMI_DEPRECATE(void, barrier, (SHMEMI_ACTIVE_SET, long *pSync))
+SHMEMI_DEPRECATE(void, sync, (SHMEMI_ACTIVE_SET, long *pSync))
 
 #define SHMEMI_DECLARE_SET_COLLECTIVES(BITS)                                                                           \
-    SHMEMI_DECLARE(void, broadcast##BITS, (void *dest, const void *source, size_t nelems, int PE_root,                 \
+    SHMEMI_DEPRECATE(void, broadcast##BITS, (void *dest, const void *source, size_t nelems, int PE_root,               \
                                            SHMEMI_ACTIVE_SET, long *pSync))                                            \
-    SHMEMI_DECLARE(void, collect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
-    SHMEMI_DECLARE(void, fcollect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
-    SHMEMI_DECLARE(void, alltoall##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
-    SHMEMI_DECLARE(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
+    SHMEMI_DEPRECATE(void, collect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
+    SHMEMI_DEPRECATE(void, fcollect##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
+    SHMEMI_DEPRECATE(void, alltoall##BITS, (void *dest, const void *source, size_t nelems, SHMEMI_ACTIVE_SET, long *pSync)) \
+    SHMEMI_DEPRECATE(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
                                            SHMEMI_ACTIVE_SET, long *pSync))
 SHMEMI_DECLARE_SET_COLLECTIVES(32)
 SHMEMI_DECLARE_SET_COLLECTIVES(64)
@@ -100,7 +109,7 @@ SHMEMI_DECLARE_SET_COLLECTIVES(64)
 /* void shmem_TYPENAME_{and,or,xor,max,min,sum,prod}_to_all(TYPE *dest, const TYPE *source, int nreduce, int PE_start,
  *                                                          int logPE_stride, int PE_size, TYPE *pWrk, long *pSync); */
 #define SHMEMI_DECLARE_TO_ALL(NAME, TYPE, OP)                                                                          \
-    SHMEMI_DECLARE(void, NAME##_##OP##_to_all, (TYPE *dest, const TYPE *source, int nreduce, SHMEMI_ACTIVE_SET,        \
+    SHMEMI_DEPRECATE(void, NAME##_##OP##_to_all, (TYPE *dest, const TYPE *source, int nreduce, SHMEMI_ACTIVE_SET,      \
                                                 TYPE *pWrk, long *pSync))
 SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, and)
 SHMEMI_FOR_SET_BITS_TYPES(SHMEMI_DECLARE_TO_ALL, or)
@@ -113,22 +122,23 @@ SHMEMI_FOR_SET_ARITHMETIC_TYPES(SHMEMI_DECLARE_TO_ALL, prod)
 /* ---- Waits ------------------------------------------------------------------------------------------------------- */
 
 SHMEMI_FOR_SHORT_TYPES(SHMEMI_DECLARE_WAIT, )
+/* A name of its own in C11 and C++ only, so it has no warning. */
 SHMEMI_DECLARE(void, wait_until, (long *ivar, int cmp, long cmp_value))
 /* These wait until *ivar differs from cmp_value. */
-SHMEMI_DECLARE(void, wait, (long *ivar, long cmp_value))
-SHMEMI_DECLARE(void, short_wait, (short *ivar, short cmp_value))
-SHMEMI_DECLARE(void, int_wait, (int *ivar, int cmp_value))
-SHMEMI_DECLARE(void, long_wait, (long *ivar, long cmp_value))
-SHMEMI_DECLARE(void, longlong_wait, (long long *ivar, long long cmp_value))
+SHMEMI_DEPRECATE(void, wait, (long *ivar, long cmp_value))
+SHMEMI_DEPRECATE(void, short_wait, (short *ivar, short cmp_value))
+SHMEMI_DEPRECATE(void, int_wait, (int *ivar, int cmp_value))
+SHMEMI_DEPRECATE(void, long_wait, (long *ivar, long cmp_value))
+SHMEMI_DEPRECATE(void, longlong_wait, (long long *ivar, long long cmp_value))
 
 /* ---- Caches: removed in OpenSHMEM 1.5. They do nothing, since caches are coherent ------------------------------------ */
 
-SHMEMI_DECLARE(void, clear_cache_inv, (void))
-SHMEMI_DECLARE(void, set_cache_inv, (void))
-SHMEMI_DECLARE(void, clear_cache_line_inv, (void *dest))
-SHMEMI_DECLARE(void, set_cache_line_inv, (void *dest))
-SHMEMI_DECLARE(void, udcflush, (void))
-SHMEMI_DECLARE(void, udcflush_line, (void *dest))
+SHMEMI_DEPRECATE(void, clear_cache_inv, (void))
+SHMEMI_DEPRECATE(void, set_cache_inv, (void))
+SHMEMI_DEPRECATE(void, clear_cache_line_inv, (void *dest))
+SHMEMI_DEPRECATE(void, set_cache_line_inv, (void *dest))
+SHMEMI_DEPRECATE(void, udcflush, (void))
+SHMEMI_DEPRECATE(void, udcflush_line, (void *dest))
 
 /* clang-format on */
 

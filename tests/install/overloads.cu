@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The names without a type in a CUDA file, beside a kernel: headers.test compiles it with nvcc.
+// The names without a type in a CUDA file, beside a kernel: headers.test compiles it with nvcc; where there is a GPU,
+// cuda.test runs it. Status 1: what the PE before has put is not there.
 #include <shmemx.h>
 
 #if __has_include(<thrust/complex.h>)
@@ -27,11 +28,19 @@ int main()
     double *mapped = static_cast<double *>(shmmap(buffer, 64 * sizeof *buffer, OSHM_MEMTYPE_CUDA));
     fill<<<1, 32>>>(buffer, shmem_my_pe());
     cudaDeviceSynchronize();
-    shmem_put(mapped + 32, buffer, 32, (shmem_my_pe() + 1) % shmem_n_pes());
-    shmem_put_nbi(SHMEM_CTX_DEFAULT, mapped + 32, buffer, 32, 0);
+    int me = shmem_my_pe(), n_pes = shmem_n_pes();
+    shmem_put(mapped + 32, buffer, 16, (me + 1) % n_pes);
+    shmem_put_nbi(SHMEM_CTX_DEFAULT, mapped + 48, buffer, 16, (me + 1) % n_pes);
     shmem_atomic_add(&counter, 1, 0);
+    number = 1;
     shmem_sum_reduce(SHMEM_TEAM_WORLD, &sum, &number, 1);
     shmem_barrier_all();
+    double got[64];
+    cudaMemcpy(got, buffer, sizeof got, cudaMemcpyDefault);
+    bool is_right = sum.real() == n_pes && (me > 0 || counter == static_cast<unsigned long>(n_pes));
+    for (int i = 32; i < 64; i++)
+        is_right = is_right && got[i] == (me + n_pes - 1) % n_pes;
     shmumap(mapped);
     shmem_finalize();
+    return is_right ? 0 : 1;
 }

@@ -124,19 +124,23 @@ SHMEMI_FOR_C_BAMO_TYPES(SHMEMI_OVERLOAD_EXCHANGE_NBI, atomic_fetch_and_nbi)
 SHMEMI_FOR_C_BAMO_TYPES(SHMEMI_OVERLOAD_EXCHANGE_NBI, atomic_fetch_or_nbi)
 SHMEMI_FOR_C_BAMO_TYPES(SHMEMI_OVERLOAD_EXCHANGE_NBI, atomic_fetch_xor_nbi)
 
-/* Deprecated names. */
+/* Deprecated names: they call others, of which only the program is to be warned. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define SHMEMI_OVERLOAD_OLD_XAMO(NAME, TYPE, ...)                                                                      \
-    SHMEMI_OVERLOAD(TYPE, NAME, fetch, (source, pe), const TYPE *source, int pe)                                       \
-    SHMEMI_OVERLOAD(void, NAME, set, (dest, value, pe), TYPE *dest, TYPE value, int pe)                                \
-    SHMEMI_OVERLOAD(TYPE, NAME, swap, (dest, value, pe), TYPE *dest, TYPE value, int pe)
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, fetch, (source, pe), const TYPE *source, int pe)                     \
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED void, NAME, set, (dest, value, pe), TYPE *dest, TYPE value, int pe)              \
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, swap, (dest, value, pe), TYPE *dest, TYPE value, int pe)
 #define SHMEMI_OVERLOAD_OLD_AMO(NAME, TYPE, ...)                                                                       \
-    SHMEMI_OVERLOAD(TYPE, NAME, cswap, (dest, cond, value, pe), TYPE *dest, TYPE cond, TYPE value, int pe)             \
-    SHMEMI_OVERLOAD(TYPE, NAME, finc, (dest, pe), TYPE *dest, int pe)                                                  \
-    SHMEMI_OVERLOAD(void, NAME, inc, (dest, pe), TYPE *dest, int pe)                                                   \
-    SHMEMI_OVERLOAD(TYPE, NAME, fadd, (dest, value, pe), TYPE *dest, TYPE value, int pe)                               \
-    SHMEMI_OVERLOAD(void, NAME, add, (dest, value, pe), TYPE *dest, TYPE value, int pe)
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, cswap, (dest, cond, value, pe), TYPE *dest, TYPE cond, TYPE value,   \
+                    int pe)                                                                                            \
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, finc, (dest, pe), TYPE *dest, int pe)                                \
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED void, NAME, inc, (dest, pe), TYPE *dest, int pe)                                 \
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, fadd, (dest, value, pe), TYPE *dest, TYPE value, int pe)             \
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED void, NAME, add, (dest, value, pe), TYPE *dest, TYPE value, int pe)
 SHMEMI_FOR_OLD_XAMO_TYPES(SHMEMI_OVERLOAD_OLD_XAMO, )
 SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_OVERLOAD_OLD_AMO, )
+#pragma GCC diagnostic pop
 
 /* ---- Collectives [9.10] ------------------------------------------------------------------------------------------ */
 
