@@ -34,7 +34,7 @@ thead th { border-bottom: 2px solid var(--quiet); vertical-align: bottom }
 .plots svg { width: 100%; max-width: 520px; height: auto }
 details { margin: 1em 0 } summary { cursor: pointer; color: var(--link) }
 @media print { body { max-width: none; margin: 0 } .wide { overflow: visible } table { font-size: 70% }
-  svg, tr { break-inside: avoid } h2 { break-after: avoid } }"""
+  svg, tr { break-inside: avoid } h2, h2 + p { break-after: avoid } }"""
 
 
 LONG = 40  # characters of a cell that may be broken into lines
