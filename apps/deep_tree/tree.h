@@ -33,8 +33,13 @@ enum { KEYS = 4096, NODES = 1000, CAPACITY = 1 << 20 };
 static int read_arguments(int argc, char **argv)
 {
     const int helps = argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"));
+    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        printf("%s %d.%d.%d\n", SHMEM_VENDOR_STRING, MAPSHMEM_NUMVERSION / 10000, MAPSHMEM_NUMVERSION / 100 % 100,
+               MAPSHMEM_NUMVERSION % 100);
+        return 0;
+    }
     if (argc > 1)
-        fprintf(helps ? stdout : stderr, "usage: oshrun -n 2 %s\nA tree goes to the GPU of PE 1; no options.\n",
+        fprintf(helps ? stdout : stderr, "usage: oshrun -n 2 %s [--version]\nA tree goes to the GPU of PE 1.\n",
                 argv[0]);
     return argc == 1 ? -1 : helps ? 0 : 2;
 }

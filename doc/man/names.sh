@@ -8,7 +8,7 @@
 
 set -eu
 headers=$1
-public='#include <shmemx.h>
+public='#include <shmemx_device.h>
 #include <shmemx_annotate.h>'
 system='#include <stddef.h>
 #include <stdint.h>'

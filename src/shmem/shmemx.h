@@ -165,8 +165,9 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * everything: no CPU thread waits or takes part, and putmem ends when the data have been delivered. On other
  * routes the stream waits while a thread of the library does the operation. The same applies to SHMEM_SIGNAL_ADD, to
  * host memory that is not page-locked, and to all OpenCL queues. But an OpenCL queue that works in order does not wait
- * for a putmem or putmem_signal of up to 256 KiB from a buffer of its context: it copies the source aside. Host memory
- * that is not symmetric should come from cudaMallocHost or the like.
+ * for a putmem or putmem_signal of up to 256 KiB from a buffer of its context: it copies the source aside. Between
+ * nodes a CUDA stream, unless it is a default stream, does the same with up to 32 KiB of GPU memory. Host memory that is
+ * not symmetric should come from cudaMallocHost or the like.
  *
  * In CUDA streams whose priority is above the default, a kernel of the library does putmem_signal of up to 32 KiB
  * between GPUs: behind a kernel of the program the data arrive 4 to 6 us sooner. In other streams the copy engine does

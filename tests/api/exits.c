@@ -2,7 +2,8 @@
  *
  * Ways to start and to end, chosen by name; startup.test checks them from outside.
  *   forgotten WHO        PEs end without shmem_finalize: all, or PE 1 alone a second before the others, or PE 1 while
- *                        the others wait for it in a barrier
+ *                        the others wait for it in a barrier, for a signal, in a reduction; or while all others but
+ *                        one, which is away for 14 s and then sets the signal, wait for it
  *   start_pes            never finalises: the end of the program does that, and completes pending operations
  *   global STATUS WHERE  PE 1 calls shmem_global_exit(STATUS) while the others are in WHERE: barrier, sync, wait,
  *                        compute, mixed; PE 1 leaves a text without a newline in its output
@@ -37,6 +38,24 @@ static int implicit_end(void)
     return 0;
 }
 
+/* What the other PEs do when PE 1 has gone. */
+static void go_on_without(const char *who, int me, int n)
+{
+    static long one = 1, sum;
+    if (!strcmp(who, "one"))
+        sleep(1);
+    else if (!strcmp(who, "awaited"))
+        shmem_barrier_all();
+    else if (!strcmp(who, "reduction"))
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &one, 1);
+    else if (!strcmp(who, "busy") && me == 0) {
+        sleep(14);
+        for (int pe = 1; pe < n; pe++)
+            shmem_long_p(&word, 7, pe);
+    } else
+        shmem_long_wait_until(&word, SHMEM_CMP_EQ, 7);
+}
+
 /* An operation that is pending at the end is completed there, as shmem_finalize would. */
 static int forgotten(const char *who)
 {
@@ -46,10 +65,7 @@ static int forgotten(const char *who)
     shmem_barrier_all();
     if (!strcmp(who, "all") || is_one)
         exit(0);
-    if (!strcmp(who, "one"))
-        sleep(1);
-    else
-        shmem_barrier_all();
+    go_on_without(who, me, n);
     shmem_finalize();
     return 0;
 }

@@ -138,5 +138,5 @@ const keys = {"+": "in", "=": "in", "-": "out", "0": "all", ArrowLeft: "left", A
 for (const name in acts) document.getElementById(name).addEventListener("click", acts[name]);
 canvas.addEventListener("keydown", e => { if (keys[e.key]) { e.preventDefault(); acts[keys[e.key]](); } });
 window.addEventListener("resize", draw);
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+for (const media of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(media).addEventListener("change", draw);
 draw();
