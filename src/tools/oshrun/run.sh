@@ -51,9 +51,19 @@ in_foreground() {
     [ -t 0 ] && read -r _ _ _ _ group _ _ foreground _ </proc/$$/stat && [ "$group" = "$foreground" ]
 }
 
-# wait_for_job: sets status. A signal that is trapped interrupts wait, which is then repeated.
+# job_is_lost: whether bash (5.2 at least) has forgotten that the job has ended: it does when a trapped signal comes at
+# that moment. Then wait would never return.
+job_is_lost() {
+    ! kill -0 "$job" 2>/dev/null && [[ $'\n'$(jobs -rp)$'\n' == *$'\n'"$job"$'\n'* ]]
+}
+
+# wait_for_job: sets status; 1 where a signal has hidden it. A signal that is trapped interrupts wait, which is then
+# repeated. Afterwards nothing interrupts the waiting for helpers of this script but the user's signals.
 wait_for_job() {
-    until signaled=no; wait "$job" 2>/dev/null; status=$?; [ $signaled = no ]; do :; done
+    until signaled=no; wait "$job" 2>/dev/null; status=$?; [ $signaled = no ]; do
+        if job_is_lost; then status=1; break; fi
+    done
+    trap '' ALRM XCPU
 }
 
 # guard: sets guards, the words in front of the command. The command must not ignore SIGINT, as background jobs of a
