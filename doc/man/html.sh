@@ -68,7 +68,7 @@ names() {
         END { print "</p>" }'
 }
 
-mapfile -t pages < <(printf '%s\n' "$@" | sort)
+mapfile -t pages < <(printf '%s\n' "$@" | LC_ALL=C sort -f)
 {
     cat <<'HEAD'
 <!DOCTYPE html>

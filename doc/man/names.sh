@@ -35,8 +35,16 @@ declared() {
         }'
 }
 
+# What kernels call: templates of C++, as they are for NVRTC, which has no headers of the system; and those of the host.
+for_kernels() {
+    {
+        preprocess -P -D__CUDACC_RTC__ -D__cplusplus=201103L <<<'#include <shmemx_device.h>'
+        grep -hE '^(static|template) .*shmemx_device_[a-z_]+\(' "$headers"/mapshmem/device_*.h
+    } | grep -oE 'shmemx_device_([a-z_]+ *\(|[a-z]+_t\b)' | tr -d ' ('
+}
+
 # The macros that the system headers do not have.
 macros() { preprocess -dM | awk '$1 == "#define" { sub(/\(.*/, "", $2); print $2 }' | sort -u; }
 defined() { comm -13 <(macros <<<"$system") <(macros <<<"$public"); }
 
-{ declared; defined; } | grep -Ev '^SHMEMI_|_H$|_$|^SHMEMX_PLACES_' | sort -u
+{ declared; for_kernels; defined; } | grep -Ev '^SHMEMI_|_H$|_$|^SHMEMX_PLACES_' | sort -u

@@ -9,7 +9,9 @@ a_browser() { type -P chromium-headless-shell chromium google-chrome chrome | he
 
 # look_at PAGE...: nothing leaves the screen, overlaps, is cut or hard to read (tests/pages/look.js)
 look_at() {
-    local browser name="${1##*/} in a browser"
+    local browser name="${1##*/}"
+    [ $# -lt 2 ] || name+=" and $(($# - 1)) others"
+    name+=" in a browser"
     browser=$(a_browser)
     if [ -z "$browser" ]; then
         skip "$name" "no chromium: scripts/setup --for-tests installs it"

@@ -38,8 +38,7 @@ def as_script(value):
 
 def look(browser, pages, dark):
     here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, "look.js"), encoding="utf-8") as file:
-        script = file.read()
+    script = read(os.path.join(here, "look.js"))
     with tempfile.TemporaryDirectory(prefix="mapshmem-look.") as folder:
         path = os.path.join(folder, "look.html")
         with open(path, "w", encoding="utf-8") as out:
@@ -53,11 +52,19 @@ def look(browser, pages, dark):
     return [line for line in html.unescape(lines[2]).splitlines() if line], said
 
 
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def whole(path):
+    """The page with its style sheet inside of it."""
+    return re.sub(r'<link rel="stylesheet" href="([^":]+)"[^>]*>',
+                  lambda link: "<style>%s</style>" % read(os.path.join(os.path.dirname(path), link[1])), read(path))
+
+
 def main(browser, paths):
-    pages = {}
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            pages[os.path.basename(path)] = file.read()
+    pages = {os.path.basename(path): whole(path) for path in paths}
     faults = []
     for dark in (False, True):
         found, said = look(browser, pages, dark)
