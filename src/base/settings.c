@@ -345,7 +345,7 @@ void shmemi_settings_print(FILE *stream)
     char range[ALLOWED_BYTES];
     for (int i = 0; i < N_SETTINGS; i++) {
         const char *variable, *text = user_text(&table[i], &variable), *values = allowed(&table[i], range);
-        const char *value = table[i].type == &type_present ? "(not set)" : table[i].value;
+        const char *value = table[i].type == &type_present || !*table[i].value ? "(not set)" : table[i].value;
         fprintf(stream, "  %-22s %-10s default %-10s %s%s%s%s\n", table[i].name, text ? text : value, value,
                 table[i].meaning, *values ? " [" : "", values, *values ? "]" : "");
     }

@@ -235,11 +235,11 @@ bool shmemi_threads_are_guests(void)
 const char *shmemi_threads_place_name(enum shmemi_threads_place place)
 {
     static const char *const names[] = {
-        "the PE's, which have room",
+        "the PE's own, which have room",
         "cores of their own",
         "cores that no PE has, shared with other PEs' threads",
-        "the PE's: no other core may be used",
-        "the PE's: nothing is known of others",
+        "the PE's own: no other core may be used",
+        "the PE's own: nothing is known of others",
     };
     return names[place];
 }

@@ -89,7 +89,7 @@ static void print_thread_line(int pe, const char *line)
     if (pe == 0)
         printf("\nthe library's threads:\n");
     if (pe < THREAD_PES_MAX)
-        printf("%6d %s\n", pe, line);
+        printf("  PE %d%s\n", pe, line + strlen("PE")); /* "PE on processors ..." */
     if (pe == THREAD_PES_MAX)
         printf("  and %d other PEs\n", shmem_n_pes() - THREAD_PES_MAX);
 }

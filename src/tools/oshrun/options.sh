@@ -45,10 +45,12 @@ In the first form the last "--" ends the program's arguments: a program with "--
 more behind them. In the second form everything after the first "--" goes to the launcher unchanged.
 
 Launchers are tried in this order: srun with PMIx in an allocation of Slurm (SLURM_JOB_ID is set), mpirun of Open MPI,
-prterun of PRRTE, srun elsewhere, mpiexec of MPICH. What the launcher cannot do is refused. --launcher or the variable MAPSHMEM_LAUNCHER chooses another one: a program that also uses MPICH needs
---launcher=mpiexec.mpich. Variables whose names begin with SHMEM_, SMA_, MAPSHMEM_, UCX_, POCL_, OCL_ or CUDA_ or end
-in SAN_OPTIONS are forwarded to all hosts. The exit status is that of the first PE that failed (128 + N for signal N),
-127 if the program is not found, 2 for a wrong command line.
+prterun of PRRTE, srun elsewhere, mpiexec of MPICH. --launcher or the variable MAPSHMEM_LAUNCHER chooses another one: a
+program that also uses MPICH needs --launcher=mpiexec.mpich. What the launcher cannot do is refused.
+
+Variables whose names begin with SHMEM_, SMA_, MAPSHMEM_, UCX_, POCL_, OCL_ or CUDA_ or end in SAN_OPTIONS are forwarded
+to all hosts. The exit status is that of the first PE that failed (128 + N for signal N), 127 if the program is not
+found, 2 for a wrong command line.
 END
 }
 
