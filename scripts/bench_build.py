@@ -53,7 +53,8 @@ def compile_program(command, target):
     result = run([*command, "-o", target], limit=100)
     if result.status != 0:
         lines = (result.err or result.out).splitlines()
-        cause = next((line for line in lines if "error" in line.lower()), result.cause())
+        cause = next((line for word in ("undefined reference", "error") for line in lines if word in line.lower()),
+                     result.cause())
         raise Unable("does not compile: " + cause.replace(TOP + os.sep, "")[:200])
     return target
 

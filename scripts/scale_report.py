@@ -100,7 +100,9 @@ def share(row, name):
 
 
 def rate_text(row):
-    return svgplot.number_text(float("%.4g" % row["rate"])) + row["rate_unit"]
+    """13260000 as "13.26 MTEPS"."""
+    factors = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
+    return svgplot.scaled(row["rate"], [(factor, prefix + row["rate_unit"]) for factor, prefix in factors])
 
 
 def cells(row):

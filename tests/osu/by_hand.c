@@ -48,7 +48,7 @@ static void send(const struct by_hand *hand, const struct by_hand_call *call, in
 static void tell(const struct by_hand *hand, int word, int pe)
 {
     shmem_fence();
-    shmem_uint64_atomic_set(&hand->signal[word], hand->n_told, pe);
+    shmem_ulong_atomic_set(&hand->signal[word], hand->n_told, pe);
 }
 
 static void await(const struct by_hand *hand, int word)
@@ -135,7 +135,7 @@ void by_hand_send(struct osu_memory *memory, struct osu_memory *stage, size_t si
     plain_read(memory->device, stage->address, memory->object, 0, size);
     shmem_putmem(stage->address, stage->address, size, pe);
     shmem_fence();
-    shmem_uint64_atomic_set(signal, value, pe);
+    shmem_ulong_atomic_set(signal, value, pe);
 }
 
 void by_hand_receive(struct osu_memory *memory, struct osu_memory *stage, size_t size, uint64_t *signal, uint64_t value)
