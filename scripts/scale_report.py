@@ -185,7 +185,7 @@ def pictures(rows):
 
 def html(about, rows, left_out, drawn):
     failed = [row for row in rows if row["status"] == "failed"]
-    parts = [htmlpage.facts(about.items())]
+    parts = [htmlpage.facts([(name.replace("_", " "), value) for name, value in about.items()])]
     for app, mode in dict.fromkeys((row["app"], row["mode"]) for row in rows):
         members = [row for row in rows if (row["app"], row["mode"]) == (app, mode)]
         panels = svgplot.Painter(drawn.get((app, mode), []), DASHED).panels()
