@@ -263,7 +263,7 @@ static int read_card(int pe, struct card *card)
     return -EPROTO;
 }
 
-/* Count the PEs of the nodes that are on this machine. */
+/* Count the PEs of the nodes that are on this machine, which share its cores. */
 static int learn_machine(void)
 {
     struct shmemi_job *job = &shmemi_job;
@@ -281,6 +281,8 @@ static int learn_machine(void)
             job->machine_n_pes += node_of[pe] == node;
         }
     }
+    if (!rc && job->machine_n_pes > job->host_n_pes)
+        shmemi_cores_open(2 * job->machine_n_pes); /* as in n_busy_threads */
     return rc;
 }
 

@@ -25,6 +25,7 @@
 
 enum {
     IDLE_ROUNDS_BEFORE_SLEEP = 200,
+    IDLE_ROUNDS_IN_A_CROWD = 4, /* each takes the core from somebody who has something to do */
     ROUNDS_PER_SWEEP = 8192,
 };
 
@@ -107,6 +108,11 @@ static void look_again_soon(void)
         shmemi_yield();
 }
 
+static unsigned rounds_before_sleep(void)
+{
+    return shmemi_cores_are_crowded() ? IDLE_ROUNDS_IN_A_CROWD : IDLE_ROUNDS_BEFORE_SLEEP;
+}
+
 static void *service_main(void *argument)
 {
     (void)argument;
@@ -119,7 +125,7 @@ static void *service_main(void *argument)
             shmemi_workers_sweep(); /* a busy thread never gets to the sweep after the sleep */
         if (done) {
             idle = 0;
-        } else if (++idle < IDLE_ROUNDS_BEFORE_SLEEP) {
+        } else if (++idle < rounds_before_sleep()) {
             shmemi_yield();
         } else if (shmemi_workers_sleep_ms() == 0) {
             look_again_soon();

@@ -6,6 +6,8 @@
 
 #include "transport/ucx/internal.h"
 
+#include "base/cores.h"
+
 #include <errno.h>
 
 enum { BURST = 16 }; /* calls of UCX's progress under one lock, as long as there are events */
@@ -112,8 +114,10 @@ static bool may_have_events(enum shmemi_turn turn)
 
 static int sleep_ms(void)
 {
-    enum { PENDING_POLL_MS = 1 }; /* while operations are under way whose completion wakes nobody */
-    return has_pending() ? PENDING_POLL_MS : -1;
+    enum { PENDING_POLL_MS = 1, IN_A_CROWD_MS = 20 }; /* while operations are under way whose completion wakes nobody */
+    if (!has_pending())
+        return -1;
+    return shmemi_cores_are_crowded() ? IN_A_CROWD_MS : PENDING_POLL_MS;
 }
 
 const struct shmemi_worker shmemi_worker_network = {
