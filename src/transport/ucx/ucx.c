@@ -19,7 +19,8 @@
 
 enum {
     ADDRESS_MAX = 64 << 10, /* bytes of a worker's address: some 100 with one network device */
-    CLOSE_SECONDS = 5,
+    CLOSE_SECONDS = 5,      /* without any progress */
+    PATIENCE = 4,           /* yields before naps */
 };
 
 struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
@@ -263,6 +264,14 @@ static void init_locks(void)
     pthread_mutexattr_destroy(&attributes);
 }
 
+/* UCX ends the process when a worker is destroyed while one of its endpoints is still being closed. */
+static void abandon(void)
+{
+    shmemi_ucx.initiator = shmemi_ucx.service = NULL;
+    shmemi_ucx.context = NULL;
+    shmemi_ucx_endpoints_free();
+}
+
 static void destroy(void)
 {
     if (shmemi_ucx.initiator)
@@ -271,9 +280,7 @@ static void destroy(void)
         ucp_worker_destroy(shmemi_ucx.service);
     if (shmemi_ucx.context)
         ucp_cleanup(shmemi_ucx.context);
-    shmemi_ucx.initiator = shmemi_ucx.service = NULL;
-    shmemi_ucx.context = NULL;
-    shmemi_ucx_endpoints_free();
+    abandon();
 }
 
 int shmemi_ucx_open(void)
@@ -311,13 +318,30 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Wait for a batch, but not for ever: a peer may have died. Both workers are progressed, since the peers are closing
- * their endpoints at the same time. */
-static void wait_until(struct shmemi_ucx_batch *batch, double deadline)
+static bool is_complete(struct shmemi_ucx_batch *batch)
 {
-    while (atomic_load(&batch->completed) < atomic_load(&batch->issued) && now() < deadline)
-        if (!shmemi_ucx_progress() && !shmemi_ucx_service_progress())
+    return atomic_load(&batch->completed) >= atomic_load(&batch->issued);
+}
+
+/* Wait for a batch as long as some of it completes from time to time, but not for ever: a peer may have died. Both
+ * workers are progressed, since the peers are closing their endpoints at the same time. */
+static void wait_for(struct shmemi_ucx_batch *batch)
+{
+    uint64_t seen = atomic_load(&batch->completed);
+    double deadline = now() + CLOSE_SECONDS;
+    unsigned idle = 0;
+    while (!is_complete(batch) && now() < deadline) {
+        if (shmemi_ucx_progress() || shmemi_ucx_service_progress())
+            idle = 0;
+        else if (++idle > PATIENCE && shmemi_cores_are_crowded())
+            shmemi_nap(idle);
+        else
             shmemi_yield();
+        if (atomic_load(&batch->completed) == seen)
+            continue;
+        seen = atomic_load(&batch->completed);
+        deadline = now() + CLOSE_SECONDS;
+    }
 }
 
 static void flush(struct shmemi_ucx_batch *batch)
@@ -338,19 +362,21 @@ void shmemi_ucx_close(void)
     if (!atomic_load(&shmemi_ucx.is_open))
         return;
     atomic_store(&shmemi_ucx.is_closing, true);
-    double deadline = now() + CLOSE_SECONDS;
     if (shmemi_ucx_first_lost() < 0)
         flush(&flushes);
-    wait_until(&flushes, deadline);
+    wait_for(&flushes);
     shmemi_ucx_key_close();
     shmemi_ucx_endpoints_close(&closes);
-    wait_until(&closes, deadline);
+    wait_for(&closes);
     atomic_store(&shmemi_ucx.is_open, false);
     shmemi_ucx_words_close();
     shmemi_ucx_landings_close();
     shmemi_ucx_bounce_close();
     shmemi_ucx_request_close();
-    destroy();
+    if (is_complete(&closes))
+        destroy();
+    else
+        abandon();
     shmemi_ucx_store_close();
     shmemi_ucx_messages_close();
     pthread_mutex_destroy(&shmemi_ucx.service_lock);
