@@ -123,12 +123,19 @@ static void make(struct shmemi_step *step, enum shmemi_collective collective, in
     }
 }
 
-void shmemi_choices_make(struct shmemi_choices *choices, int node_members, int nodes)
+/* Whose number counts for a collective's lines: in leaders_alltoall all members send over the network. */
+static int counted(int collective, const struct shmemi_team *team)
+{
+    if (collective == SHMEMI_COLLECTIVE_leaders_alltoall)
+        return team->n_pes;
+    return strncmp(collective_names[collective], "leaders_", 8) ? team->node.n : team->leaders.n;
+}
+
+void shmemi_choices_make(struct shmemi_choices *choices, const struct shmemi_team *team)
 {
     for (int i = 0; i < SHMEMI_COLLECTIVES * SHMEMI_PLACES; i++) {
         int collective = i / SHMEMI_PLACES, place = i % SHMEMI_PLACES;
-        bool between_nodes = !strncmp(collective_names[collective], "leaders_", 8);
         make(choices->step[collective][place], (enum shmemi_collective)collective, place,
-             (size_t)(between_nodes ? nodes : node_members));
+             (size_t)counted(collective, team));
     }
 }

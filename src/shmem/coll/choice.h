@@ -47,7 +47,10 @@ struct shmemi_choices {
 
 /* Read SHMEM_COLLECTIVE. Returns 0, or logs what is allowed and returns -EINVAL. */
 int shmemi_choices_read(void);
-void shmemi_choices_make(struct shmemi_choices *choices, int node_members, int nodes);
+
+/* For a team whose nodes and leaders are known. */
+struct shmemi_team;
+void shmemi_choices_make(struct shmemi_choices *choices, const struct shmemi_team *team);
 
 static inline enum shmemi_algorithm shmemi_choose_for(const struct shmemi_choices *choices,
                                                       enum shmemi_collective collective, bool is_device, size_t nbytes)

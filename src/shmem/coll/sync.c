@@ -104,7 +104,7 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
     state->number = state->known_entered = state->leaders_number = state->relay_number = number;
     state->deliveries_most = 1;
     state->by_node = by_node;
-    shmemi_choices_make(&state->choices, team->node.n, team->leaders.n);
+    shmemi_choices_make(&state->choices, team);
     team->collective = state;
     shmemi_hold(SHMEMI_PART_COLLECTIVES, bytes_of_team(team));
     return 0;
