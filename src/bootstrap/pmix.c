@@ -394,16 +394,22 @@ static bool await_fence(int milliseconds)
     return !failed;
 }
 
+/* Whether the fence has to hand what was published to all nodes. On one node its server has it all. With several, the
+ * servers fetch from each other what a PE needs, when it does; but Slurm's does not find it if that PE has published
+ * more since, as MPI and publish_presence do. */
+static bool must_collect(void)
+{
+    return node_n_pes < n_pes && getenv("SLURM_STEP_ID");
+}
+
 /* The time is kept here and not by PMIX_TIMEOUT: servers observe that only until the last PE of their own node has come,
- * so a PE that is alone on its node would wait for ever for one of another. The fence hands what has been published to
- * all nodes: Slurm's server does not find it when it is fetched later from a PE of another node that has published more
- * since, as MPI and publish_presence do. */
+ * so a PE that is alone on its node would wait for ever for one of another. */
 static pmix_status_t enter_fence(void)
 {
     static pmix_info_t collect; /* static: the library may look at it after the call */
-    bool yes = true;
+    bool collects = must_collect();
     sem_init(&fence.over, 0, 0);
-    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &collects, PMIX_BOOL);
     pmix_status_t status = PMIx_Fence_nb(NULL, 0, &collect, 1, on_fence, NULL);
     if (status == PMIX_OPERATION_SUCCEEDED)
         return PMIX_SUCCESS;
