@@ -23,10 +23,12 @@ struct event {
     uint64_t value;
 };
 
-/* What waits for a core: a PE, or a helping thread's work. */
+/* What waits for a core: a PE, or a helping thread's work. Those that have used least of the cores come first, as Linux
+ * has it: whoever sleeps much need not wait long. */
 struct turn {
     struct turn *next;
     struct pe *pe; /* NULL: help */
+    double used;
     double seconds;
     void (*act)(void *, uint64_t);
     void *object;
@@ -36,7 +38,15 @@ struct turn {
 
 struct machine {
     int free_cores;
-    struct turn *first, **last;
+    double used_least; /* by the last one that got a core: sleep is no credit beyond that */
+    struct turn *first;
+};
+
+/* A PE's helping thread. After each piece of work it looks for more some times, with short sleeps between. */
+struct helper {
+    int looks;
+    bool looks_on;
+    double used;
 };
 
 struct coroutine {
@@ -44,6 +54,8 @@ struct coroutine {
     ucontext_t context;
     void *stack;
     struct turn turn;
+    struct helper helper;
+    double used;           /* of the cores */
     uint64_t wait;         /* number of its present wait, so that an old timer has no effect; 0: does not wait */
     const void *waits_for; /* the word for which it spins */
     struct coroutine *next_waiting, **link;
@@ -160,16 +172,63 @@ static void give_core(struct machine *machine)
     if (!turn)
         return;
     machine->first = turn->next;
-    if (!machine->first)
-        machine->last = &machine->first;
+    if (turn->used > machine->used_least)
+        machine->used_least = turn->used;
     begin_turn(machine, turn);
 }
 
 static void queue_turn(struct machine *machine, struct turn *turn)
 {
-    turn->next = NULL;
-    *machine->last = turn;
-    machine->last = &turn->next;
+    struct turn **link = &machine->first;
+    if (turn->used < machine->used_least - model.slice)
+        turn->used = machine->used_least - model.slice;
+    while (*link && (*link)->used <= turn->used)
+        link = &(*link)->next;
+    turn->next = *link;
+    *link = turn;
+}
+
+/* ---- Helping threads: transport/service.c in simulated time ------------------------------------------------------- */
+
+enum { CROWD = 8, LOOKS = 200, LOOKS_IN_A_CROWD = 4 };
+
+/* Threads of the job on a machine, for each core: as in bootstrap/job.c, nodes that share a machine count double. */
+static double busy_per_core(void)
+{
+    const double per_machine = model.nodes_per_machine * sim_per_node;
+    const bool is_played = model.nodes_per_machine > 1 && sim_n_pes > sim_per_node;
+    return (is_played ? 2 : 1) * (per_machine < sim_n_pes ? per_machine : sim_n_pes) / model.cores;
+}
+
+static void work_as_helper(int pe, double seconds, void (*act)(void *, uint64_t), void *object, uint64_t value)
+{
+    struct machine *machine = &sim.machines[sim.all[pe].pe.machine];
+    struct helper *helper = &sim.all[pe].helper;
+    struct turn *turn = malloc(sizeof *turn);
+    helper->used += seconds;
+    *turn = (struct turn){NULL, NULL, helper->used, seconds, act, object, value, sim.all[pe].pe.machine};
+    if (machine->free_cores > 0)
+        begin_turn(machine, turn);
+    else
+        queue_turn(machine, turn);
+}
+
+static void look_again(void *object, uint64_t value);
+
+static void looked(void *object, uint64_t value)
+{
+    struct coroutine *of = object;
+    (void)value;
+    of->helper.looks_on = --of->helper.looks > 0;
+    if (of->helper.looks_on)
+        sim_at(sim.now + model.slack, look_again, of, 0);
+}
+
+static void look_again(void *object, uint64_t value)
+{
+    struct coroutine *of = object;
+    (void)value;
+    work_as_helper(of->pe.number, model.wake + model.turn, looked, of, 0);
 }
 
 static void help_ends(void *object, uint64_t value)
@@ -183,17 +242,18 @@ static void help_ends(void *object, uint64_t value)
 
 void sim_help(int pe, double seconds, void (*act)(void *, uint64_t), void *object, uint64_t value)
 {
-    struct machine *machine = &sim.machines[sim.all[pe].pe.machine];
+    struct helper *helper = &sim.all[pe].helper;
     if (sim.all[pe].wait) { /* it looks for such work while it spins */
         sim_at(sim.now + seconds, act, object, value);
         return;
     }
-    struct turn *turn = malloc(sizeof *turn);
-    *turn = (struct turn){NULL, NULL, seconds + model.wake, act, object, value, sim.all[pe].pe.machine};
-    if (machine->free_cores > 0)
-        begin_turn(machine, turn);
-    else
-        queue_turn(machine, turn);
+    work_as_helper(pe, seconds + model.wake, act, object, value);
+    if (busy_per_core() <= 1)
+        return; /* who has cores enough takes nothing from others by looking */
+    helper->looks = busy_per_core() > CROWD ? LOOKS_IN_A_CROWD : LOOKS;
+    if (!helper->looks_on)
+        sim_at(sim.now + model.slack, look_again, &sim.all[pe], 0);
+    helper->looks_on = true;
 }
 
 static struct machine *my_machine(void)
@@ -220,7 +280,7 @@ static void acquire_core(void)
         me->pe.has_core = true;
         return;
     }
-    me->turn = (struct turn){.pe = &me->pe};
+    me->turn = (struct turn){.pe = &me->pe, .used = me->used};
     queue_turn(machine, &me->turn);
     to_loop();
 }
@@ -228,6 +288,7 @@ static void acquire_core(void)
 void sim_cpu(double seconds)
 {
     acquire_core();
+    sim.current->used += seconds;
     while (seconds > 0) {
         double step = seconds < model.slice ? seconds : model.slice;
         until(sim.now + step);
@@ -248,14 +309,8 @@ void sim_sleep(double seconds)
 
 /* ---- Waiting: transport/progress.c and base/cores.c in simulated time --------------------------------------------- */
 
-enum { CROWD = 8, NAPS_PER_STEP = 4 };
+enum { NAPS_PER_STEP = 4 };
 static const double NAP = 20e-6, NAP_MOST = 5e-3, FOR_EVER = 1e9;
-
-static double busy_per_core(void)
-{
-    const double per_machine = model.nodes_per_machine * sim_per_node;
-    return (per_machine < sim_n_pes ? per_machine : sim_n_pes) / model.cores;
-}
 
 static struct coroutine **bucket_of(const void *word)
 {
@@ -314,8 +369,10 @@ void sim_wait_turn(unsigned *spins)
         spin(FOR_EVER); /* nobody else needs the core */
         sim_cpu(model.turn / 2);
     } else if (*spins < most_spins) {
+        const double begin = sim.now;
         *spins = most_spins;
         spin(most_spins * model.turn);
+        sim.current->used += sim.now - begin;
     } else if (++*spins < most_spins + yields) {
         sim_sleep(model.slack);
         sim_cpu(model.wake + model.turn);
@@ -364,10 +421,8 @@ static void open_machines(void)
 {
     sim.n_machines = (int)((sim_n_pes - 1) / sim_per_node / model.nodes_per_machine) + 1;
     sim.machines = calloc((size_t)sim.n_machines, sizeof *sim.machines);
-    for (int i = 0; i < sim.n_machines; i++) {
+    for (int i = 0; i < sim.n_machines; i++)
         sim.machines[i].free_cores = (int)model.cores;
-        sim.machines[i].last = &sim.machines[i].first;
-    }
 }
 
 static void close_all(void)
