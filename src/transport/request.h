@@ -68,7 +68,8 @@ struct shmemi_request {
         struct {
             uint64_t offset, value;
             uint32_t region;
-            uint32_t op; /* SHMEMI_AMO_SET or SHMEMI_AMO_ADD */
+            uint32_t op;            /* SHMEMI_AMO_SET or SHMEMI_AMO_ADD */
+            uint32_t serial, parts; /* of the put, among those of the origin; in how many requests it comes */
         } signal;
         struct {
             uint32_t is_eager; /* a wish: an answer that is not announced first, since there is room for it */

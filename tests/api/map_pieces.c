@@ -136,6 +136,35 @@ static void check_both_directions(void)
     }
 }
 
+/* ---- With a signal ----------------------------------------------------------------------------------------------- */
+
+static uint64_t *signals; /* symmetric: one that is set, one that is added to */
+
+static void check_signal(size_t nbytes, int op, bool is_blocking)
+{
+    char what[64];
+    uint64_t *signal = &signals[op == SHMEM_SIGNAL_ADD];
+    const uint64_t next = shmem_signal_fetch(signal) + 3;
+    snprintf(what, sizeof what, "put_signal%s, %s", is_blocking ? "" : "_nbi", op == SHMEM_SIGNAL_ADD ? "add" : "set");
+    clear(&dest);
+    shmem_barrier_all();
+    (is_blocking ? shmem_putmem_signal : shmem_putmem_signal_nbi)(
+        dest.address + OFFSET, source.address, nbytes, signal, op == SHMEM_SIGNAL_ADD ? 3 : next, op, check_target(1));
+    shmem_signal_wait_until(signal, SHMEM_CMP_GE, next);
+    check_object(&dest, what, nbytes, check_origin(1));
+    shmem_barrier_all();
+    CHECK_THAT(shmem_signal_fetch(signal) == next, "%s: the signal was updated more than once", what);
+}
+
+/* Pieces may overtake each other; only the signal says that all are there. */
+static void check_signals(void)
+{
+    static const size_t sizes[] = {64, PIECE, PIECE + 1, 4 * PIECE, 17 * PIECE + 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int form = 0; form < 4; form++)
+            check_signal(sizes[i], form & 1 ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET, form & 2);
+}
+
 /* ---- Strided ----------------------------------------------------------------------------------------------------- */
 
 /* Rows of `width` words, `there` words apart in the source, `here` words apart in the destination. */
@@ -232,12 +261,15 @@ static bool check_with(const char *piece, const char *slots)
     source = map_new();
     dest = map_new();
     local = map_new();
+    signals = shmem_calloc(2, sizeof *signals);
     fill(&source, shmem_my_pe());
     shmem_barrier_all();
     check_sizes();
     check_both_directions();
+    check_signals();
     check_strided();
     check_threads();
+    shmem_free(signals);
     unmap(&local);
     unmap(&dest);
     unmap(&source);

@@ -11,6 +11,7 @@
 #include "transport/node.h"
 #include "transport/service.h"
 #include "transport/staged/owner.h"
+#include "transport/staged/parts.h"
 #include "network.h"
 #include "records.h"
 #include "request_rows.h"
@@ -462,7 +463,8 @@ static void settle_all(void)
     do
         network_complete_all();
     while (advance());
-    ALWAYS(!borrowed);
+    shmemi_parts_close();
+    ALWAYS(!borrowed && !shmemi_parts_open());
     network_check_end();
 }
 

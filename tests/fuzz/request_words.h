@@ -26,13 +26,15 @@ static inline void request_make_amo(struct fuzz_input *input, struct shmemi_requ
 /* By bytes that a put with a slot does not need. */
 static inline void request_make_signal(struct shmemi_request *request, uint32_t regions)
 {
-    uint8_t byte[6];
+    uint8_t byte[8];
     memcpy(byte, request->u.data, sizeof byte);
     request->type = SHMEMI_REQUEST_PUT_SIGNAL;
     request->u.signal.region = byte[1] % (regions + 1);
     request->u.signal.offset = byte[2] < 240 ? byte[2] % 64 * (uint64_t)8 : byte[3];
     request->u.signal.value = byte[4];
     request->u.signal.op = byte[5] < 240 ? SHMEMI_AMO_SET + byte[5] % 2 : byte[5];
+    request->u.signal.serial = byte[6] % 4;
+    request->u.signal.parts = byte[7] < 240 ? byte[7] % 3 : byte[7];
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "transport/service.h"
 #include "transport/staged/gather.h"
 #include "transport/staged/owner.h"
+#include "transport/staged/parts.h"
 #include "transport/staged/slots.h"
 #include "transport/threads.h"
 #include "transport/ucx/ucx.h"
@@ -70,6 +71,7 @@ void shmemi_transport_stop(void)
     shmemi_service_stop();
     shmemi_progress_use(NULL, 0);
     shmemi_ring_close();
+    shmemi_parts_close();
 }
 
 void shmemi_transport_close(void)

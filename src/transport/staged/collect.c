@@ -35,17 +35,16 @@ static bool owner_updates(const struct shmemi_view *view, const struct shmemi_wo
     return !is_host || signal->amo.op == SHMEMI_AMO_SET || view->link->owner_adds(word);
 }
 
-/* The data are copied into slots before this returns, so it does not matter whether it may block. Earlier puts that are
- * held back leave first: nothing orders them before the signal, but many programs send the signal last. */
+/* Earlier puts that are held back leave first: nothing orders them before the signal, but many programs send the signal
+ * last. */
 static int collect_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
                               bool is_blocking)
 {
-    (void)is_blocking;
     if (!owner_updates(view, signal))
         return -ENOTSUP;
     int rc = shmemi_gather_gathering.flush(context);
-    return rc ? rc : shmemi_staged_put_signal(context, view, offset, source, nbytes, signal);
+    return rc ? rc : shmemi_staged_put_signal(context, view, offset, source, nbytes, signal, is_blocking);
 }
 
 const struct shmemi_collecting shmemi_staged_collecting = {collect_put, collect_get, collect_put_signal};

@@ -13,6 +13,7 @@
 #include "instrument/measure.h"
 #include "transport/progress.h"
 #include "transport/staged/batch.h"
+#include "transport/staged/parts.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -179,7 +180,8 @@ static int update_signal(const struct shmemi_request *request)
 
 static void settle(struct shmemi_arrival *arrival, int status)
 {
-    if (!status && arrival->request.type == SHMEMI_REQUEST_PUT_SIGNAL)
+    const bool has_signal = arrival->request.type == SHMEMI_REQUEST_PUT_SIGNAL;
+    if (has_signal && shmemi_parts_are_complete(&arrival->request, status != 0))
         status = update_signal(&arrival->request);
     note_served(arrival);
     arrival->settle(arrival, status);

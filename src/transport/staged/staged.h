@@ -28,6 +28,8 @@ int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_reque
 /* Send a request. Its answer, if any, is copied to its place by quiet, or by a thread that needs the slot. */
 int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
+/* Send a request that needs no slot. */
+int shmemi_staged_send_slotless(const struct shmemi_view *view, struct shmemi_request *request);
 /* Wait for a free slot; the caller has no pieces of its own under way that could free one. */
 unsigned shmemi_staged_await_slot(struct shmemi_context *context);
 /* Wait for the answer of a slot that this thread holds. */
@@ -40,12 +42,24 @@ int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p);
 
-/* A put, and the update of a word of the same PE after it, which its owner carries out. Returns when the source may be
- * reused. -ENOTSUP: it would need several requests, which may overtake each other. */
+/* A put, and the update of a word of the same PE after it, which its owner carries out. If it is blocking, returns when
+ * the source may be reused; otherwise quiet completes it. */
 int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal);
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *word,
+                             bool is_blocking);
 
 extern const struct shmemi_collecting shmemi_staged_collecting; /* transport/staged/collect.c */
+
+/* The driver's puts (transport/staged/put.c). Blocking ones return when the source has been copied to slots; quiet waits
+ * for the owner's part. */
+int shmemi_staged_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes);
+int shmemi_staged_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                          const struct shmemi_place *source, size_t nbytes);
+int shmemi_staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, const struct shmemi_shape *shape);
+int shmemi_staged_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                                  const struct shmemi_place *source, const struct shmemi_shape *shape);
 
 /* The driver's gets (transport/staged/get.c). */
 int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
