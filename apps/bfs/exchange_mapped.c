@@ -3,6 +3,11 @@
  * From GPU to GPU: outboxes, inboxes and frontiers are mapped, nonblocking puts go from one to the other, one quiet
  * completes those to all PEs. Then each gets its report with a signal. An inbox has a box for each sender, so that the
  * sender knows where to put without asking.
+ *
+ * To a PE whose GPU this one cannot reach by itself, a put is a message, and a quiet a wait for its answer. There the
+ * pairs bring a signal of their own and nobody waits for an answer: the report, which may arrive first, says whether
+ * there are any. The pairs are not overwritten before they have been sent: an outbox is filled from the start to the
+ * end, and begins anew in the next search, when all have taken what they got.
  */
 #include <shmemx.h>
 
@@ -11,7 +16,7 @@
 size_t mapped_heap_bytes(const struct partition *part, bool direction_optimising)
 {
     (void)direction_optimising;
-    return (size_t)part->n_pes * sizeof(uint64_t);
+    return 2 * (size_t)part->n_pes * sizeof(uint64_t);
 }
 
 void *mapped_map(struct search *search, struct buffer *buf, size_t bytes)
@@ -28,7 +33,7 @@ void mapped_open(struct search *search)
     size_t boxes = search_pairs(&search->part) * sizeof(u64);
     size_t bits = search_all_words(&search->part) * sizeof(u32);
 
-    search->signals = shmem_calloc((size_t)search->n_pes, sizeof(*search->signals));
+    search->signals = shmem_calloc(2 * (size_t)search->n_pes, sizeof(*search->signals));
     if (!search->signals)
         die("no memory left in the symmetric heap for signals: set SHMEM_SYMMETRIC_SIZE higher");
     if (search->n_pes == 1)
@@ -48,12 +53,22 @@ void mapped_close(struct search *search)
     shmem_free(search->signals);
 }
 
+static uint64_t *pairs_signal(const struct search *search, int pe)
+{
+    return &search->signals[search->n_pes + pe];
+}
+
 void mapped_send_pairs(struct search *search, int pe, size_t at, size_t n)
 {
-    u64 *outbox = search->outbox_map;
-    u64 *inbox = search->inbox_map;
+    u64 *source = (u64 *)search->outbox_map + at;
+    u64 *dest = (u64 *)search->inbox_map + search->to_send[pe].place;
 
-    shmem_putmem_nbi(inbox + search->to_send[pe].place, outbox + at, n * sizeof(u64), pe);
+    search->to_send[pe].is_marked = !shmem_ptr(search->inbox_map, pe);
+    if (search->to_send[pe].is_marked)
+        shmem_putmem_signal_nbi(dest, source, n * sizeof(u64), pairs_signal(search, search->my_pe), search->epoch,
+                                SHMEM_SIGNAL_SET, pe);
+    else
+        shmem_putmem_nbi(dest, source, n * sizeof(u64), pe);
 }
 
 void mapped_send_words(struct search *search, int half)
@@ -65,9 +80,19 @@ void mapped_send_words(struct search *search, int half)
         shmem_putmem_nbi(mine, mine, words * sizeof(u32), (search->my_pe + k) % search->n_pes);
 }
 
+/* Is a quiet needed, before the reports? */
+static bool has_unmarked(const struct search *search)
+{
+    for (int pe = 0; pe < search->n_pes; pe++)
+        if (pe != search->my_pe && search->to_send[pe].sent_to_you > 0 && !search->to_send[pe].is_marked)
+            return true;
+    return search->is_bottom_up;
+}
+
 void mapped_deliver(struct search *search)
 {
-    shmem_quiet();
+    if (has_unmarked(search))
+        shmem_quiet();
     for (int k = 1; k < search->n_pes; k++) {
         int pe = (search->my_pe + k) % search->n_pes;
 
@@ -78,7 +103,11 @@ void mapped_deliver(struct search *search)
 
 void mapped_await(struct search *search, int pe)
 {
+    const struct report *report = search_report(search, pe);
+
     shmem_signal_wait_until(&search->signals[pe], SHMEM_CMP_GE, search->epoch);
+    if (!search->is_bottom_up && report->sent_to_you > 0 && report->is_marked)
+        shmem_signal_wait_until(pairs_signal(search, pe), SHMEM_CMP_GE, search->epoch);
 }
 
 void mapped_take_pairs(struct search *search, size_t at, size_t n)

@@ -29,7 +29,8 @@ struct report {
     uint64_t found_edges;
     uint64_t sent; /* pairs to all others                             */
     uint64_t sent_to_you;
-    uint64_t place; /* where they begin in your inbox, in pairs        */
+    uint64_t place;     /* where they begin in your inbox, in pairs        */
+    uint64_t is_marked; /* they bring a signal of their own: mapped_await  */
 };
 
 /* The counters of the device, as the host reads them. */
@@ -99,7 +100,7 @@ struct search {
 
     /* exchange_mapped.c, and for exchange_atomic.c */
     void *outbox_map, *inbox_map, *frontier_map[2];
-    uint64_t *signals; /* symmetric, [n_pes]: the last epoch that a PE has reported  */
+    uint64_t *signals; /* symmetric, [2][n_pes]: the last epoch that a PE has reported, of which its pairs came */
     /* exchange_atomic.c */
     struct buffer *fill; /* one word: pairs for which room in the inbox is reserved   */
     u64 *fill_map;
