@@ -81,15 +81,35 @@ static void for_messages(const struct run *run, void (*function)(const struct ru
             }
 }
 
+/* Does this PE's GPU write there itself? Otherwise a put is a message, which brings the signal along. */
+static bool is_near(const struct message *message)
+{
+    return shmem_ptr(message->dest, message->pe) != NULL;
+}
+
 static void begin_put(const struct run *run, const struct message *message)
 {
     (void)run;
     shmem_putmem_nbi(message->dest, message->source, message->bytes, message->pe);
 }
 
-static void notify(const struct run *run, const struct message *message)
+static void begin_near_put(const struct run *run, const struct message *message)
 {
-    shmem_signal_set(message->signal, run->exchanges, message->pe);
+    if (is_near(message))
+        begin_put(run, message);
+}
+
+static void notify_near(const struct run *run, const struct message *message)
+{
+    if (is_near(message))
+        shmem_signal_set(message->signal, run->exchanges, message->pe);
+}
+
+static void send_far(const struct run *run, const struct message *message)
+{
+    if (!is_near(message))
+        shmem_putmem_signal_nbi(message->dest, message->source, message->bytes, message->signal, run->exchanges,
+                                SHMEM_SIGNAL_SET, message->pe);
 }
 
 void wait_for_neighbors(const struct run *run)
@@ -100,11 +120,13 @@ void wait_for_neighbors(const struct run *run)
                 shmem_signal_wait_until(&run->signals[t * DIRECTIONS + d], SHMEM_CMP_GE, run->exchanges);
 }
 
-static void step_signal(struct run *run)
+/* The quiet also ends the far puts of the exchange before. */
+void put_from_host(struct run *run)
 {
-    for_messages(run, begin_put);
+    for_messages(run, begin_near_put);
     shmem_quiet();
-    for_messages(run, notify);
+    for_messages(run, notify_near);
+    for_messages(run, send_far);
     wait_for_neighbors(run);
 }
 
@@ -180,7 +202,7 @@ const struct exchange exchange_mapped_signal = {
     .variant = "mapped",
     .sync = "signal",
     .open = open_mapped,
-    .step = step_signal,
+    .step = put_from_host,
     .close = close_mapped,
 };
 

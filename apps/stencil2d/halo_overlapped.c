@@ -12,8 +12,16 @@
  *
  * The puts of exchange k need the frame of iteration k - 1 alone, so they run beside the inside of k - 1.
  *
- * Where PEs use a GPU in turns, both queues are one, and the host waits for the neighbours: a queue that waits may keep
- * the GPU until its turn ends, 2 ms later.
+ * On the host (OpenCL, where a queue that waits goes on late, since only a thread can tell it to; and where PEs use a GPU
+ * in turns): the queue computes frames and insides, the urgent one only sends, and the host waits for the neighbours
+ * before it enqueues more:
+ *
+ *     urgent:             put k             |             put k + 1
+ *     queue:  frame, inside of k - 1        |  frame, inside of k
+ *     host:                  waits for k    |                 waits for k + 1
+ *
+ * Where PEs use a GPU in turns, both queues are one: one that waits for another may keep the GPU until its turn ends, 2
+ * ms later.
  *
  * In the kernel (CUDA, where the GPUs reach each other, and PEs do not use one in turns): a launch computes frame and
  * inside, with nothing between two launches. The first groups are those of the frame. They wait for the signals of the
@@ -70,6 +78,14 @@ static bool takes_turns(const struct run *run)
     return run->ops->memtype == OSHM_MEMTYPE_CUDA && !shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA);
 }
 
+static bool host_waits(const struct run *run)
+{
+    const enum sync sync = run->opt->sync;
+
+    return run->takes_turns || sync == BY_SIGNALS || sync == BY_BARRIERS ||
+           (sync == AS_DEVICE_LIKES && run->ops->memtype == OSHM_MEMTYPE_OPENCL);
+}
+
 /* The urgent one, as that of the mapped variant is. */
 static void use_one_queue(const struct run *run, struct local_tile *t)
 {
@@ -80,8 +96,10 @@ static void use_one_queue(const struct run *run, struct local_tile *t)
 static void open_overlapped(struct run *run)
 {
     open_mapped(run);
-    run->waits_in_kernel = run->opt->sync != IN_QUEUE && all_can_wait_in_kernel(run);
     run->takes_turns = takes_turns(run);
+    run->host_waits = host_waits(run);
+    run->host_sends = run->host_waits && !run->takes_turns && run->opt->sync != BY_BARRIERS;
+    run->waits_in_kernel = run->opt->sync != IN_QUEUE && !run->host_waits && all_can_wait_in_kernel(run);
     for (int t = 0; t < run->n_tiles && run->takes_turns; t++)
         use_one_queue(run, &run->tiles[t]);
 }
@@ -125,30 +143,62 @@ static void compute_in_queues(const struct run *run, const struct local_tile *t,
     compute_inside(run, t, t->queue, i, n);
 }
 
-/* ---- Both -------------------------------------------------------------------------------------------------------- */
+/* ---- On the host --------------------------------------------------------------------------------------------------- */
+
+/* The puts that come next in the urgent queue wait for the frame alone. */
+static void compute_in_line(const struct run *run, const struct local_tile *t, int i, int n)
+{
+    if (has_frame(i, n))
+        compute_frame(run, t, t->queue, i, n);
+    if (i == n - 1)
+        follow(run, t->urgent, t->queue);
+    compute_inside(run, t, t->queue, i, n);
+}
+
+/* ---- All three ------------------------------------------------------------------------------------------- */
+
+static void send(const struct run *run, const struct local_tile *t)
+{
+    if (run->waits_in_kernel)
+        put_when_done(run, t);
+    else if (run->host_waits)
+        put_behind(run, t, t->urgent);
+    else
+        put_behind_frame(run, t);
+}
 
 /* All puts are in their queues before a queue waits, so that tiles of one PE can be neighbours. */
 static void step(struct run *run)
 {
+    for (int t = 0; t < run->n_tiles && run->host_sends; t++)
+        run->ops->gpu.finish(run->tiles[t].urgent);
+    if (run->host_sends) {
+        put_from_host(run);
+        return;
+    }
     for (int t = 0; t < run->n_tiles; t++)
-        if (run->waits_in_kernel)
-            put_when_done(run, &run->tiles[t]);
-        else
-            put_behind_frame(run, &run->tiles[t]);
-    if (run->takes_turns)
+        send(run, &run->tiles[t]);
+    if (run->host_waits)
         wait_for_neighbors(run);
-    for (int t = 0; t < run->n_tiles && !run->waits_in_kernel && !run->takes_turns; t++)
+    for (int t = 0; t < run->n_tiles && !run->waits_in_kernel && !run->host_waits; t++)
         wait_in_queue(run, &run->tiles[t], run->tiles[t].urgent);
+}
+
+static void compute_tile(const struct run *run, struct local_tile *t, int i, int n)
+{
+    if (run->waits_in_kernel)
+        compute_and_wait(run, t, i, n);
+    else if (run->host_waits)
+        compute_in_line(run, t, i, n);
+    else
+        compute_in_queues(run, t, i, n);
 }
 
 static void compute_round(struct run *run, int n)
 {
     for (int i = 0; i < n; i++) {
         for (int t = 0; t < run->n_tiles; t++)
-            if (run->waits_in_kernel)
-                compute_and_wait(run, &run->tiles[t], i, n);
-            else
-                compute_in_queues(run, &run->tiles[t], i, n);
+            compute_tile(run, &run->tiles[t], i, n);
         run->cur = !run->cur;
     }
 }

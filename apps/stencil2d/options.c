@@ -96,7 +96,7 @@ static const char help_text[] =
     "      --naive, --both   the same as --variant naive; mapped and naive\n"
     "      --sync signal|barrier|queue\n"
     "                        order the mapped exchange by the host's signals, by barriers or in the device's queue;\n"
-    "                        queue: the overlapped one, too (what suits the device)\n"
+    "                        signal, queue: the overlapped one, too (what suits the device)\n"
     "      --verify          compare with a serial run on the CPU; status 1 if a cell differs\n"
     "      --tolerance X     relative error that passes the check (0: bit for bit)\n"
     "      --picture FILE    draw the matrix after the run, as PNG; of several runs the last\n"

@@ -169,7 +169,9 @@ struct run {
     uint64_t *signals;    /* symmetric; per tile and direction: the last exchange that has arrived */
     uint64_t exchanges;   /* begun so far; the number of the present one                           */
     bool waits_in_kernel; /* the overlapped variant: not in the queue */
-    bool takes_turns;     /* with other PEs, at the GPU: the host waits, not the queue */
+    bool takes_turns;     /* with other PEs, at the GPU */
+    bool host_waits;      /* the overlapped variant: not the queue */
+    bool host_sends;      /* and the host puts, as soon as the frame is there */
     char *staging;        /* of the naive variant, in the symmetric heap                           */
 };
 
@@ -215,6 +217,7 @@ void put_behind(const struct run *run, const struct local_tile *t, struct queue 
 void put_in_queues(const struct run *run, const struct local_tile *t, struct queue *queue); /* after nothing else */
 void wait_in_queue(const struct run *run, const struct local_tile *t, struct queue *queue);
 void wait_for_neighbors(const struct run *run); /* on the host, for the present exchange */
+void put_from_host(struct run *run);            /* to all neighbours; and waits for what they put */
 
 /* Bytes of the piece for a neighbour, and bytes from the start of the messages to a piece. */
 size_t piece_bytes(const struct run *run, const struct local_tile *t, int direction);
