@@ -109,6 +109,7 @@ const struct shmemi_driver shmemi_driver_local = {
     .attach = local_attach,
     .detach = shmemi_nothing_to_detach,
     SHMEMI_DIRECT_OPERATIONS,
+    .collecting = &shmemi_direct_collecting,
 };
 
 const struct shmemi_driver shmemi_driver_ipc = {
@@ -117,11 +118,25 @@ const struct shmemi_driver shmemi_driver_ipc = {
     .attach = ipc_attach,
     .detach = ipc_detach,
     SHMEMI_DIRECT_OPERATIONS,
+    .collecting = &shmemi_direct_collecting,
 };
+
+/* The owner's GPU is used by two processes here, which take turns unless there is MPS: what this one copies there waits
+ * for its turn while the owner computes. A request is carried out in the owner's turn. */
+static int shadow_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                             bool is_blocking)
+{
+    return shmemi_staged_collecting.put_signal(context, view, offset, source, nbytes, signal, is_blocking);
+}
+
+static const struct shmemi_collecting shadow_collecting = {shmemi_direct_collect_put, shmemi_direct_collect_get,
+                                                           shadow_put_signal};
 
 const struct shmemi_driver shmemi_driver_shadow = {
     .name = "cuda-shadow",
     .attach = shadow_attach,
     .detach = ipc_detach,
     SHMEMI_DIRECT_OPERATIONS,
+    .collecting = &shadow_collecting,
 };

@@ -210,16 +210,16 @@ static int collect_run(struct shmemi_context *context, const struct shmemi_view 
                : -EAGAIN;
 }
 
-static int collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes)
+int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
     int rc = shmemi_direct_list_copy(context, &dest, source, nbytes);
     return rc == -EAGAIN ? collect_run(context, view, offset, source, nbytes, true) : rc;
 }
 
-static int collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes)
+int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                              const struct shmemi_place *dest, size_t nbytes)
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
     int rc = shmemi_direct_list_copy(context, dest, &source, nbytes);
@@ -356,4 +356,5 @@ static int collect_put_signal(struct shmemi_context *context, const struct shmem
     return quiet(context); /* the source is free then */
 }
 
-const struct shmemi_collecting shmemi_direct_collecting = {collect_put, collect_get, collect_put_signal};
+const struct shmemi_collecting shmemi_direct_collecting = {shmemi_direct_collect_put, shmemi_direct_collect_get,
+                                                           collect_put_signal};
