@@ -20,8 +20,8 @@
 #include <string.h>
 
 enum {
-    COPIES_MAX = 256,       /* under way; further requests wait in their link */
-    AT_ONCE_MAX = 64 << 10, /* bytes up to which a blocking copy is faster than one with an event */
+    COPIES_MAX = 256,        /* under way; further requests wait in their link */
+    AT_ONCE_MAX = 256 << 10, /* bytes up to which a blocking copy is faster than one with an event */
 };
 
 const struct shmemi_resolver *shmemi_owner_resolver;

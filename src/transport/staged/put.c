@@ -312,6 +312,13 @@ int shmemi_staged_put_nbi(struct shmemi_context *context, const struct shmemi_vi
 
 /* ---- With a signal ----------------------------------------------------------------------------------------------- */
 
+/* A short copy with none under way before it is quicker than one with an event, for which two threads would look. */
+static bool is_quicker_at_once(size_t nbytes)
+{
+    enum { AT_ONCE_MAX = 32 << 10 };
+    return nbytes <= AT_ONCE_MAX && !shmemi_slots_are_loading();
+}
+
 int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *word,
                              bool is_blocking)
@@ -320,7 +327,7 @@ int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi
     const size_t most = shmemi_piece_choose(view, source->memory, nbytes);
     const struct signal signal = signal_of(word, (nbytes + most - 1) / most);
     int rc;
-    if (!is_blocking && source->memory != &shmemi_memory_host)
+    if (!is_blocking && source->memory != &shmemi_memory_host && !is_quicker_at_once(nbytes))
         rc = leave_pieces(context, view, offset, source, &shape, most, &signal);
     else if (nbytes <= most)
         rc = put_whole(context, view, offset, source, &shape, &signal);

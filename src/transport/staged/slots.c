@@ -234,7 +234,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     pthread_mutex_unlock(&origin.lock);
 }
 
-static bool are_loading(void)
+bool shmemi_slots_are_loading(void)
 {
     return atomic_load_explicit(&origin.loading, memory_order_relaxed);
 }
@@ -283,7 +283,7 @@ static unsigned send_all_filled(void)
 /* Nothing wakes the service thread when a slot is filled: it has to poll. */
 static int sleep_ms(void)
 {
-    return are_loading() ? 0 : -1;
+    return shmemi_slots_are_loading() ? 0 : -1;
 }
 
 const struct shmemi_worker shmemi_worker_slots = {

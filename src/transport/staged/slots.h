@@ -35,6 +35,8 @@ void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const str
  * Quiet reports failures. */
 void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
                                const struct shmemi_request *request);
+/* Are any slots being filled? */
+bool shmemi_slots_are_loading(void);
 /* Sends the requests of slots that have been filled. */
 extern const struct shmemi_worker shmemi_worker_slots;
 

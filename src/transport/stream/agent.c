@@ -14,6 +14,7 @@
 #include "transport/threads.h"
 #include "transport/drivers/table.h"
 #include "transport/stream/outbox.h"
+#include "transport/ucx/ucx.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -144,12 +145,25 @@ static void take_posted(struct shmemi_stream_work **list)
     }
 }
 
+static bool has_to_share(void)
+{
+    return shmemi_cores_are_shared() || shmemi_threads_are_guests();
+}
+
+/* Is something under way to other nodes? The service thread brings it on, too, but looks less often, since it may have to
+ * sleep; and the program's threads may be waiting for their streams. */
+static bool has_sent(unsigned turns)
+{
+    enum { TURNS_MAX = 6000 };
+    return turns < TURNS_MAX && shmemi_job.n_nodes > 1 && !has_to_share() && shmemi_ucx_request_pending();
+}
+
 /* Pause while no work item can be advanced. It sleeps rather than yields: a thread of the program that waits for its
  * stream spins, and if the two share a core, each yield costs a time slice. */
 static void take_nap(unsigned *turns)
 {
     enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
-    const unsigned spins = shmemi_cores_are_shared() || shmemi_threads_are_guests() ? SPINS_ON_SHARED_CORES : SPINS;
+    const unsigned spins = has_to_share() ? SPINS_ON_SHARED_CORES : SPINS;
     if (shmemi_work(SHMEMI_TURN_OF_WAITER)) {
         *turns = 0;
         return;
@@ -167,8 +181,9 @@ static void *agent_main(void *argument)
     pthread_mutex_lock(&agent.lock);
     while (!agent.stops) {
         take_posted(&list);
-        if (!list) {
+        if (!list && !has_sent(turns)) {
             pthread_cond_wait(&agent.changed, &agent.lock);
+            turns = 0;
             continue;
         }
         pthread_mutex_unlock(&agent.lock);

@@ -371,8 +371,6 @@ void shmemi_ucx_staging_close(void);
 unsigned shmemi_ucx_request_deliver(void);
 /* Are there requests that could be handed over, but have not been? Any thread. */
 bool shmemi_ucx_request_is_left(void);
-/* Requests that wait for their answers. */
-unsigned shmemi_ucx_request_pending(void);
 /* gdr.c: do the settings and the kernel's modules allow the driver gdr to be used? */
 bool shmemi_gdr_is_wanted(void);
 /* The target of a view of the driver gdr. -ENOTSUP: the operation must be sent as a request. */

@@ -38,6 +38,9 @@ void shmemi_ucx_pulse_start(void);
 void shmemi_ucx_pulse_settle(void);
 void shmemi_ucx_pulse_stop(void);
 
+/* Requests of this PE that wait for their answers. Any thread. */
+unsigned shmemi_ucx_request_pending(void);
+
 /* Workers (transport/progress.h), in a job of several nodes only: the first hands arrivals to shmemi_arrival_accept, the
  * second advances this PE's own operations, the third sends signs of life to other hosts. */
 extern const struct shmemi_worker shmemi_worker_network_service, shmemi_worker_network, shmemi_worker_pulse;
