@@ -12,16 +12,15 @@
  *
  * The puts of exchange k need the frame of iteration k - 1 alone, so they run beside the inside of k - 1.
  *
- * On the host (OpenCL, where a queue that waits goes on late, since only a thread can tell it to; and where PEs use a GPU
- * in turns): the queue computes frames and insides, the urgent one only sends, and the host waits for the neighbours
- * before it enqueues more:
+ * On the host (OpenCL, where a queue that waits goes on late, since only a thread can tell it to): the queue computes
+ * frames and insides, and the host waits for a frame, puts it, and waits for the neighbours. The urgent queue has a
+ * marker behind the frame:
  *
- *     urgent:             put k             |             put k + 1
- *     queue:  frame, inside of k - 1        |  frame, inside of k
- *     host:                  waits for k    |                 waits for k + 1
+ *     queue:  frame, inside of k - 1                 |  frame, inside of k
+ *     host:          put k, wait for k               |         put k + 1, wait for k + 1
  *
- * Where PEs use a GPU in turns, both queues are one: one that waits for another may keep the GPU until its turn ends, 2
- * ms later.
+ * Where PEs use a GPU in turns, both queues are one, puts are in it, and the host waits for the neighbours: a queue that
+ * waits may keep the GPU until its turn ends, 2 ms later.
  *
  * In the kernel (CUDA, where the GPUs reach each other, and PEs do not use one in turns): a launch computes frame and
  * inside, with nothing between two launches. The first groups are those of the frame. They wait for the signals of the
@@ -82,8 +81,7 @@ static bool host_waits(const struct run *run)
 {
     const enum sync sync = run->opt->sync;
 
-    return run->takes_turns || sync == BY_SIGNALS || sync == BY_BARRIERS ||
-           (sync == AS_DEVICE_LIKES && run->ops->memtype == OSHM_MEMTYPE_OPENCL);
+    return run->takes_turns || sync == BY_SIGNALS || (sync != IN_QUEUE && run->ops->memtype == OSHM_MEMTYPE_OPENCL);
 }
 
 /* The urgent one, as that of the mapped variant is. */
@@ -98,7 +96,7 @@ static void open_overlapped(struct run *run)
     open_mapped(run);
     run->takes_turns = takes_turns(run);
     run->host_waits = host_waits(run);
-    run->host_sends = run->host_waits && !run->takes_turns && run->opt->sync != BY_BARRIERS;
+    run->host_sends = run->host_waits && !run->takes_turns;
     run->waits_in_kernel = run->opt->sync != IN_QUEUE && !run->host_waits && all_can_wait_in_kernel(run);
     for (int t = 0; t < run->n_tiles && run->takes_turns; t++)
         use_one_queue(run, &run->tiles[t]);
@@ -143,19 +141,37 @@ static void compute_in_queues(const struct run *run, const struct local_tile *t,
     compute_inside(run, t, t->queue, i, n);
 }
 
-/* ---- On the host --------------------------------------------------------------------------------------------------- */
+/* ---- On the host ------------------------------------------------------------------------------------------------- */
 
-/* The puts that come next in the urgent queue wait for the frame alone. */
+/* A frame apart from the inside costs two more commands, 10 us with NVIDIA's OpenCL, as long as a GPU of 2023 takes for
+ * so many cells: a smaller tile is computed whole, unless --sync signal asks for it. Where PEs use a GPU in turns, the
+ * put comes behind both anyway. */
+static bool has_frame_apart(const struct run *run, const struct local_tile *t)
+{
+    const long least = 2048 * 2048;
+
+    return !run->takes_turns && (run->opt->sync == BY_SIGNALS || (long)t->shape.rows * t->shape.cols > least);
+}
+
+/* What is sent next waits for the frame alone. */
 static void compute_in_line(const struct run *run, const struct local_tile *t, int i, int n)
 {
-    if (has_frame(i, n))
-        compute_frame(run, t, t->queue, i, n);
+    if (!has_frame(i, n) || !has_frame_apart(run, t)) {
+        compute(run, t, i, n);
+        return;
+    }
+    compute_frame(run, t, t->queue, i, n);
     if (i == n - 1)
         follow(run, t->urgent, t->queue);
     compute_inside(run, t, t->queue, i, n);
 }
 
-/* ---- All three ------------------------------------------------------------------------------------------- */
+static void wait_for_frame(const struct run *run, const struct local_tile *t)
+{
+    run->ops->gpu.finish(has_frame_apart(run, t) ? t->urgent : t->queue);
+}
+
+/* ---- All three --------------------------------------------------------------------------------------------------- */
 
 static void send(const struct run *run, const struct local_tile *t)
 {
@@ -170,9 +186,9 @@ static void send(const struct run *run, const struct local_tile *t)
 /* All puts are in their queues before a queue waits, so that tiles of one PE can be neighbours. */
 static void step(struct run *run)
 {
-    for (int t = 0; t < run->n_tiles && run->host_sends; t++)
-        run->ops->gpu.finish(run->tiles[t].urgent);
     if (run->host_sends) {
+        for (int t = 0; t < run->n_tiles; t++)
+            wait_for_frame(run, &run->tiles[t]);
         put_from_host(run);
         return;
     }

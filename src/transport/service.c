@@ -25,6 +25,7 @@
 
 enum {
     IDLE_ROUNDS_BEFORE_SLEEP = 200,
+    IDLE_ROUNDS_APART = 4000, /* after work, on a core that no PE has: about a millisecond */
     IDLE_ROUNDS_IN_A_CROWD = 4, /* each takes the core from somebody who has something to do */
     ROUNDS_PER_SWEEP = 8192,
 };
@@ -108,15 +109,21 @@ static void look_again_soon(void)
         shmemi_yield();
 }
 
-static unsigned rounds_before_sleep(void)
+/* To wake the thread takes longer than most of what it does, and programs that exchange data step by step come back after
+ * some 10 microseconds. Rounds between nodes take longer, and work comes there in idle jobs, too: signs of life. */
+static unsigned rounds_before_sleep(bool has_worked)
 {
-    return shmemi_cores_are_crowded() ? IDLE_ROUNDS_IN_A_CROWD : IDLE_ROUNDS_BEFORE_SLEEP;
+    if (shmemi_cores_are_crowded())
+        return IDLE_ROUNDS_IN_A_CROWD;
+    const bool has_core = shmemi_threads_are_apart() && !shmemi_cores_are_shared();
+    return has_worked && has_core && shmemi_job.n_nodes == 1 ? IDLE_ROUNDS_APART : IDLE_ROUNDS_BEFORE_SLEEP;
 }
 
 static void *service_main(void *argument)
 {
     (void)argument;
     unsigned idle = 0, rounds = 0;
+    bool has_worked = false; /* since it slept */
     shmemi_threads_enter("service thread", "shmem-service");
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         adopt();
@@ -125,7 +132,8 @@ static void *service_main(void *argument)
             shmemi_workers_sweep(); /* a busy thread never gets to the sweep after the sleep */
         if (done) {
             idle = 0;
-        } else if (++idle < rounds_before_sleep()) {
+            has_worked = true;
+        } else if (++idle < rounds_before_sleep(has_worked)) {
             shmemi_yield();
         } else if (shmemi_workers_sleep_ms() == 0) {
             look_again_soon();
@@ -133,6 +141,7 @@ static void *service_main(void *argument)
             sleep_until_event();
             shmemi_workers_sweep();
             idle = 0;
+            has_worked = false;
         }
     }
     return NULL;
