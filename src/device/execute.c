@@ -60,6 +60,12 @@ static struct shmemi_amo update_of(const struct shmemi_device_entry *entry)
     };
 }
 
+/* What only notes small operations down, where that does not end in a kernel of this PE. */
+static const struct shmemi_collecting *collecting_of(const struct shmemi_view *view)
+{
+    return view->driver->copies_itself ? NULL : view->driver->collecting;
+}
+
 /* The driver orders the two if it can; otherwise the fence does, as it does for signals of which the data went before. */
 static int put_and_signal(struct shmemi_context *context, struct shmemi_device_entry *entry,
                           const struct shmemi_view *view, const struct shmemi_place *source)
@@ -68,7 +74,7 @@ static int put_and_signal(struct shmemi_context *context, struct shmemi_device_e
     if (!word)
         return -EINVAL;
     const struct shmemi_word_update update = {.view = word, .offset = entry->extra, .amo = update_of(entry)};
-    const struct shmemi_collecting *collecting = entry->nbytes ? view->driver->collecting : NULL;
+    const struct shmemi_collecting *collecting = entry->nbytes ? collecting_of(view) : NULL;
     int rc = collecting ? collecting->put_signal(context, view, entry->offset, source, entry->nbytes, &update, false)
                         : -ENOTSUP;
     if (rc == -ENOTSUP) {
@@ -83,9 +89,13 @@ static int put_and_signal(struct shmemi_context *context, struct shmemi_device_e
 static int put(struct shmemi_context *context, struct shmemi_device_entry *entry, const struct shmemi_view *view,
                const struct shmemi_place *source)
 {
+    const struct shmemi_collecting *collecting = collecting_of(view);
     if (entry->what & (SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD))
         return put_and_signal(context, entry, view, source);
-    return entry->nbytes ? view->driver->put_nbi(context, view, entry->offset, source, entry->nbytes) : 0;
+    if (!entry->nbytes)
+        return 0;
+    int rc = collecting ? collecting->put(context, view, entry->offset, source, entry->nbytes) : -EAGAIN;
+    return rc == -EAGAIN ? view->driver->put_nbi(context, view, entry->offset, source, entry->nbytes) : rc;
 }
 
 static int update_word(struct shmemi_context *context, const struct shmemi_device_entry *entry,

@@ -42,17 +42,74 @@ static uint64_t sequence_of(const struct shmemi_device_entry *entry)
     return __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
 }
 
+/* Has the entry of a ticket been written? */
+static bool is_written(const struct shmemi_device_agent *agent, uint64_t ticket)
+{
+    return ticket - agent->freed < SHMEMI_DEVICE_ENTRIES && sequence_of(entry_at(agent, ticket)) == ticket + 1;
+}
+
+static void execute(struct shmemi_device_agent *agent, struct shmemi_device_entry *entry, char *slot)
+{
+    if (shmemi_device_execute(agent, entry, slot))
+        shmemi_fatal("an operation of a kernel has failed");
+}
+
+/* A put of a word alone: such puts come in great numbers, and in no order. */
+static bool is_word(const struct shmemi_device_entry *entry)
+{
+    const unsigned signals = SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD;
+    return (entry->what & SHMEMI_DEVICE_KINDS) == SHMEMI_DEVICE_PUT && entry->what & SHMEMI_DEVICE_INLINE &&
+           !(entry->what & signals);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct shmemi_device_entry *x = *(struct shmemi_device_entry *const *)a;
+    const struct shmemi_device_entry *y = *(struct shmemi_device_entry *const *)b;
+    if (x->pe != y->pe)
+        return x->pe < y->pe ? -1 : 1;
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Take the words at this place of the ring, and those that come right behind them. */
+static unsigned collect_words(struct shmemi_device_agent *agent, struct shmemi_device_entry **words)
+{
+    enum { LINGER_NS = 1500 };
+    unsigned n = 0;
+    for (uint64_t last = shmemi_clock(); n < SHMEMI_DEVICE_ENTRIES && shmemi_clock() - last < LINGER_NS;)
+        while (is_written(agent, agent->issued + n) && is_word(entry_at(agent, agent->issued + n))) {
+            words[n] = entry_at(agent, agent->issued + n);
+            n++;
+            last = shmemi_clock();
+        }
+    return n;
+}
+
+/* In the order of their places: what lies side by side then travels and arrives as one piece. */
+static void issue_words(struct shmemi_device_agent *agent)
+{
+    struct shmemi_device_entry *words[SHMEMI_DEVICE_ENTRIES];
+    const unsigned n = collect_words(agent, words);
+    qsort(words, n, sizeof words[0], by_place);
+    for (unsigned i = 0; i < n; i++)
+        execute(agent, words[i], NULL);
+    agent->issued += n;
+}
+
 /* Start all entries that have been written. */
 static bool issue(struct shmemi_device_agent *agent)
 {
     const uint64_t before = agent->issued;
-    for (;; agent->issued++) {
+    while (is_written(agent, agent->issued)) {
         struct shmemi_device_entry *entry = entry_at(agent, agent->issued);
-        char *slot = agent->slots + agent->issued % SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
-        if (agent->issued - agent->freed == SHMEMI_DEVICE_ENTRIES || sequence_of(entry) != agent->issued + 1)
-            break;
-        if (shmemi_device_execute(agent, entry, slot))
-            shmemi_fatal("an operation of a kernel has failed");
+        if (is_word(entry)) {
+            issue_words(agent);
+            continue;
+        }
+        execute(agent, entry, agent->slots + agent->issued % SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES);
+        agent->issued++;
     }
     return agent->issued != before;
 }
@@ -200,6 +257,7 @@ static int make_block(struct shmemi_device_agent *agent)
 
 static void free_agent(struct shmemi_device_agent *agent)
 {
+    shmemi_drivers_close_gathering(&agent->context);
     if (agent->for_kernels)
         shmemi_device_free(&agent->user, agent->for_kernels);
     if (agent->user.memory && agent->block)
@@ -243,7 +301,11 @@ static int add_agent(const struct shmemi_device_user *user, struct shmemi_device
     memset(agent, 0, sizeof *agent);
     agent->user = *user;
     agent->next = atomic_load(&agents);
+    agent->context.by_engines = true;
+    agent->context.may_gather = true;
     int rc = make_agent(agent);
+    if (!rc)
+        rc = shmemi_drivers_begin_gathering(&agent->context, SHMEMI_DEVICE_ENTRIES);
     if (rc) {
         free_agent(agent);
         return rc;

@@ -9,7 +9,7 @@
 #include "device/device.h"
 #include "transport/driver.h"
 
-enum { SHMEMI_DEVICE_ENTRIES = 1024, SHMEMI_DEVICE_SLOT_BYTES = 4096 };
+enum { SHMEMI_DEVICE_ENTRIES = 512, SHMEMI_DEVICE_SLOT_BYTES = 16384 };
 
 struct shmemi_device_progress {
     _Alignas(64) unsigned long long freed, done; /* as kernels read them */

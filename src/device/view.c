@@ -144,10 +144,21 @@ static void warn_of_turns(const struct shmemi_memory *memory)
         shmemi_memory_sharers[memory->type]);
 }
 
-/* A GPU on which a kernel waits may finish nothing that is used for the first time, such as a kernel of the library that
- * is loaded then: all that streams use which wait is what kernels need which wait. */
-static int prepare(const struct shmemi_device_user *user)
+/* Is there a PE in whose copy kernels cannot store by themselves? */
+static bool has_far_peers(const shmemx_device_view_t *view, const shmemx_device_peer_t *peers)
 {
+    for (int i = 0; i < view->n_peers; i++)
+        if (!(peers[i].can & SHMEMI_DEVICE_STORES))
+            return true;
+    return view->n_peers < view->n_pes;
+}
+
+/* A GPU on which a kernel waits may finish nothing that is used for the first time, such as a kernel of the library that
+ * is loaded then: all that streams use which wait is what kernels need which wait. If other PEs' data reach them by
+ * copies of the library, these are made ready, too. */
+static int prepare(const struct shmemi_device_user *user, bool is_far)
+{
+    static bool is_ready;
     struct shmemi_stream stream;
     char reason[160];
     if (!user->memory)
@@ -155,38 +166,36 @@ static int prepare(const struct shmemi_device_user *user)
     int rc = shmemi_stream_open(user->memory->type, NULL, &stream, reason, sizeof reason);
     if (rc)
         shmemi_error("no view for kernels: %s", reason);
+    if (rc || !is_far || is_ready)
+        return rc;
+    rc = user->memory->streams->commands->make_ready();
+    is_ready = !rc;
+    atomic_store(&shmemi_memory_kernels_wait, is_ready);
     return rc;
 }
 
-/* Where kernels of a GPU would wait for the agent's transfers of GPU memory, programs have been seen to hang. */
-static int check_reach(const struct shmemi_device_user *user, const shmemx_device_view_t *view,
-                       const shmemx_device_peer_t *peers)
+/* Kernels can do everything there. */
+static void describe_near(shmemx_device_view_t *view, const shmemx_device_peer_t *peers)
 {
-    int pe = 0;
-    while (pe < view->n_pes && (unsigned)(pe - view->first_pe) < (unsigned)view->n_peers &&
-           peers[pe - view->first_pe].can & SHMEMI_DEVICE_STORES)
-        pe++;
-    if (!user->memory || pe == view->n_pes)
-        return 0;
-    shmemi_error("kernels of a GPU cannot reach PE %d: that takes a GPU with a direct route (oshinfo --routes). Use "
-                 "operations in streams, or of the host",
-                 pe);
-    return -ENOTSUP;
+    view->n_near = view->n_peers < SHMEMI_DEVICE_NEAR ? view->n_peers : SHMEMI_DEVICE_NEAR;
+    for (int i = 0; i < view->n_near; i++)
+        view->near[i] = peers[i].distance;
 }
 
 static int make_tables(struct table *table, const shmemx_device_peer_t *peers)
 {
     void *copy = NULL;
-    int rc = prepare(&table->user);
-    if (!rc)
-        rc = check_reach(&table->user, &table->view, peers);
+    const size_t nbytes = (size_t)table->view.n_peers * sizeof *peers;
+    int rc = prepare(&table->user, has_far_peers(&table->view, peers));
     if (!rc)
         rc = shmemi_device_waits(&table->user, &table->view.waits);
     if (!rc && needs_agent(&table->view, peers))
         rc = shmemi_device_ring(&table->user, &table->view.ring);
     if (!rc)
-        rc = shmemi_device_copy_of(&table->user, peers, (size_t)table->view.n_peers * sizeof *peers, &copy);
+        rc = shmemi_device_copy_of(&table->user, peers, nbytes, &copy);
     table->view.peers = copy;
+    if (!rc && !table->view.ring)
+        describe_near(&table->view, peers);
     return rc;
 }
 

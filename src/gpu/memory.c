@@ -19,6 +19,7 @@ bool shmemi_memory_probe;
 void (*shmemi_copy_observer)(const struct shmemi_device_copy *copy);
 int shmemi_memory_machine_pes = 1, shmemi_memory_machine_rank;
 int shmemi_memory_sharers[SHMEMI_MEMTYPES] = {1, 1, 1};
+atomic_bool shmemi_memory_kernels_wait;
 
 enum kind_state { KIND_UNTRIED, KIND_OPEN, KIND_ABSENT };
 

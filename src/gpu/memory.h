@@ -16,6 +16,7 @@
 #include "gpu/shape.h"
 #include "gpu/word_step.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -251,6 +252,8 @@ struct shmemi_stream_commands {
     /* May kernels wait for other PEs? Not where several PEs use a device in turns (shmemi_memory_sharers): a kernel
      * that waits keeps the device until the end of its turn, and the PE that it waits for cannot go on. */
     bool (*kernels_may_wait)(void);
+    /* From now on kernels may wait for copies of the library: make everything that these need. No kernel waits yet. */
+    int (*make_ready)(void);
 };
 
 /* Operations that a kind enqueues in the program's streams. All functions return at once: they do not wait for the
@@ -391,6 +394,10 @@ extern int shmemi_memory_machine_pes, shmemi_memory_machine_rank;
 
 /* By type: how many PEs use the device that this PE has mapped memory of, at least 1. Set by shmmap. */
 extern int shmemi_memory_sharers[SHMEMI_MEMTYPES];
+
+/* Kernels of this process may fill its device and wait there for what other PEs send: data go there by copies, since a
+ * kernel of the library might never start. */
+extern atomic_bool shmemi_memory_kernels_wait;
 
 /* The place of a local address that is neither symmetric nor known to be host memory, and the most that any kind says
  * of the address. */

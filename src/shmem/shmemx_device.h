@@ -36,7 +36,7 @@
  *   barrier             quiet, then sync; sync: every member has come
  *
  * OTHER PES. What a kernel cannot reach (another node, the routes "staged" and "cuda-shadow", atomic operations of a GPU on
- * the heap) it hands to a thread of the library, the agent, which uses the ordinary routes. Up to 4 KiB are copied aside, so
+ * the heap) it hands to a thread of the library, the agent, which uses the ordinary routes. Up to 16 KiB are copied aside, so
  * that a put returns at once; more is copied by the agent, which takes until the put is complete. An operation with a
  * result, and a get, wait for the agent. A kernel must call quiet before it ends if it has put anything to such a PE:
  * otherwise that may still be under way when the kernel is over.
@@ -79,7 +79,7 @@ extern "C" {
  * them (see OTHER PES); the first such view starts it.
  *
  * Returns 0, or logs the cause and returns a negative errno value: -EINVAL if the address is not symmetric; -ENOTSUP for
- * static data and OpenCL buffers, and for kernels of a GPU if there is a PE without a direct route; -ENOMEM. The calling
+ * static data and OpenCL buffers; -ENOMEM. The calling
  * thread has chosen the GPU (cudaSetDevice). Any thread may call. */
 int shmemx_device_view(const void *symmetric, shmemx_device_view_t *view);
 
@@ -96,13 +96,18 @@ int shmemx_device_team_view(shmem_team_t team, void *work, size_t nbytes, shmemx
 /* How many PEs use this PE's CUDA device, this one included; 1 if none is known. Found by shmmap. */
 int shmemx_device_sharers(void);
 
+/* How many blocks of a kernel that waits for other PEs should be left free for the library: 1 if the agent serves some PE
+ * (see OTHER PES), whose atomic operations on memory of this GPU a small kernel carries out; otherwise 0. Known once the
+ * views are made. */
+int shmemx_device_spare_blocks(void);
+
 /* shmemx_device_max_blocks(kernel, threads_per_block, shared_bytes), in files that nvcc compiles: the most blocks of a
- * kernel that the present device holds at a time beside as many of each other PE that uses it. A kernel whose blocks wait
- * for other blocks, or other PEs, has no more: those that have not started would be waited for for ever. shared_bytes is
+ * kernel that the present device holds at a time beside as many of each other PE that uses it, less those that
+ * shmemx_device_spare_blocks tells. A kernel whose blocks wait for other blocks, or other PEs, has no more: those that have not started would be waited for for ever. shared_bytes is
  * the dynamic shared memory of a block. The result is 0 if not even one block of each PE fits, and -EINVAL, which is
  * logged, when CUDA refuses the question. As host C++: how many blocks threads of the CPU can reasonably play. Programs that have a
  * CUfunction ask cuOccupancyMaxActiveBlocksPerMultiprocessor, times the number of multiprocessors, divided by
- * shmemx_device_sharers(). */
+ * shmemx_device_sharers(), less shmemx_device_spare_blocks(). */
 
 #ifdef __cplusplus
 }

@@ -81,6 +81,7 @@ struct shmemi_context {
     } lists;                    /* direct: small operations; all but is_patient under the lock (direct/list.c) */
     atomic_bool request_failed; /* staged: reported at the next quiet */
     atomic_bool in_session;     /* the program has asked for everything small to be held back */
+    bool by_engines;            /* no kernels, which may never start where others wait: copies; owners update words */
     bool may_gather;            /* set by who ends gathering and closes it in the end: bursts may be held back */
     struct shmemi_gather *_Atomic gather; /* what is held back (transport/staged/gather.h); NULL: nothing yet */
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What device_random.cc runs: programs made at random, the same on all PEs, and the model of the memory of all PEs.
+// What device_random.cc and tests/device/random.cu run: programs made at random, the same on all PEs; the model of the
+// memory of all PEs; and how the host does its part.
 #ifndef DEVICE_PROGRAM_H
 #define DEVICE_PROGRAM_H
 
@@ -9,6 +10,12 @@
 #include "check.h"
 
 #include <vector>
+
+#ifdef __CUDACC__
+#define ACTOR static __device__ __host__ inline
+#else
+#define ACTOR static inline
+#endif
 
 namespace
 {
@@ -87,16 +94,20 @@ shmemx_device_view_t view;
 shmemx_device_team_t team;
 std::vector<memory> before, after;           // the model: all PEs' memory around the round
 std::vector<actor> actors(PES_MOST *ACTORS); // of all PEs: actor a of a PE is number pe * ACTORS + a
-shmemi_device::host_barrier meeting;         // of the actors of this PE
 
 int half()
 {
     return static_cast<int>(round_number % HALVES);
 }
 
+ACTOR unsigned char pattern_of(unsigned long i, int number, unsigned long round)
+{
+    return static_cast<unsigned char>(i * 7 + (i >> 8) + static_cast<unsigned long>(number) * 31 + round * 13);
+}
+
 unsigned char pattern(unsigned long i, int number)
 {
-    return static_cast<unsigned char>(i * 7 + (i >> 8) + static_cast<unsigned long>(number) * 31 + round_number * 13);
+    return pattern_of(i, number, round_number);
 }
 
 // ---- The program -------------------------------------------------------------------------------------------------------
@@ -107,9 +118,9 @@ unsigned long length(numbers &random)
     return kind == 0 ? 4000 + random.below(1200) : kind < 4 ? random.below(600) : random.below(40);
 }
 
-update update_of(int word, bool is_wide)
+ACTOR update update_of(unsigned long round, int word, bool is_wide)
 {
-    return static_cast<update>((round_number * 5 + static_cast<unsigned>(word) + (is_wide ? 3 : 0)) % UPDATES);
+    return static_cast<update>((round * 5 + static_cast<unsigned>(word) + (is_wide ? 3 : 0)) % UPDATES);
 }
 
 op random_op(numbers &random, unsigned long *used)
@@ -156,7 +167,7 @@ void make_ops(numbers &random, std::vector<op> *ops)
 template <class T> void update_model(T *word, const op &o)
 {
     const T value = static_cast<T>(o.value);
-    switch (update_of(o.word, o.is_wide)) {
+    switch (update_of(round_number, o.word, o.is_wide)) {
     case ADD:
         *word += value;
         break;
@@ -208,6 +219,113 @@ void prepare_round(numbers &random)
             for (unsigned long i = 0; i < sizeof a.source; i++)
                 a.source[i] = pattern(i, number);
     }
+}
+
+// ---- What the host does ------------------------------------------------------------------------------------------------
+
+template <class T> void word_by_host(const op &o, unsigned char *there, actor *a)
+{
+    T value;
+    if (o.what == P) {
+        memcpy(&value, a->source + o.from, sizeof value);
+        shmem_p(reinterpret_cast<T *>(there), value, o.pe);
+    } else {
+        value = shmem_g(reinterpret_cast<const T *>(own->part[1 - half()][o.part] + o.from), o.pe);
+        memcpy(a->result + o.to, &value, sizeof value);
+    }
+}
+
+template <class T> void update_by_host(const op &o, T *word)
+{
+    const T value = static_cast<T>(o.value);
+    switch (update_of(round_number, o.word, o.is_wide)) {
+    case ADD:
+        o.is_special ? (void)shmem_atomic_fetch_add(word, value, o.pe) : shmem_atomic_add(word, value, o.pe);
+        break;
+    case XOR:
+        o.is_special ? (void)shmem_atomic_fetch_xor(word, value, o.pe) : shmem_atomic_xor(word, value, o.pe);
+        break;
+    case OR:
+        o.is_special ? (void)shmem_atomic_fetch_or(word, value, o.pe) : shmem_atomic_or(word, value, o.pe);
+        break;
+    case AND:
+        o.is_special ? (void)shmem_atomic_fetch_and(word, value, o.pe) : shmem_atomic_and(word, value, o.pe);
+        break;
+    case COUNT:
+        for (T seen = shmem_atomic_fetch(word, o.pe), old;; seen = old)
+            if ((old = shmem_atomic_compare_swap(word, seen, static_cast<T>(seen + 1), o.pe)) == seen)
+                break;
+        break;
+    default:
+        shmem_atomic_set(word, static_cast<T>(round_number), o.pe);
+    }
+}
+
+void move_by_host(const op &o, unsigned char *there, unsigned long *signal, actor *a)
+{
+    const unsigned char *other = own->part[1 - half()][o.part] + o.from;
+    if (o.what == PUT)
+        (o.is_special ? shmem_putmem_nbi : shmem_putmem)(there, a->source + o.from, o.n, o.pe);
+    else if (o.what == GET)
+        (o.is_special ? shmem_getmem_nbi : shmem_getmem)(a->result + o.to, other, o.n, o.pe);
+    else
+        shmem_putmem_signal(there, a->source + o.from, o.n, signal, o.adds ? 1 : round_number,
+                            o.adds ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET, o.pe);
+}
+
+void by_host(int number, const op &o, actor *a)
+{
+    unsigned char *there = own->part[half()][number] + o.to;
+    if (o.what == UPDATE)
+        o.is_wide ? update_by_host(o, &own->words[o.word]) : update_by_host(o, &own->halves[o.word]);
+    else if (o.what == P || o.what == G)
+        o.n == 1   ? word_by_host<unsigned char>(o, there, a)
+        : o.n == 2 ? word_by_host<unsigned short>(o, there, a)
+        : o.n == 4 ? word_by_host<unsigned int>(o, there, a)
+                   : word_by_host<unsigned long>(o, there, a);
+    else
+        move_by_host(o, there, o.adds ? &own->added[o.receiver] : &own->set[number], a);
+}
+
+// status for waits on own->set: 0 for actors of which a message with such a signal comes to this one.
+void senders(int receiver, int *status)
+{
+    for (int number = 0; number < n_pes * ACTORS; number++) {
+        status[number] = 1;
+        for (const op &o : actors[static_cast<size_t>(number)].ops)
+            if (o.what == MESSAGE && o.pe == me && o.receiver == receiver && !o.adds)
+                status[number] = 0;
+    }
+}
+
+// ---- What is seen ------------------------------------------------------------------------------------------------------
+
+void expect_same(const void *seen, const void *expected, unsigned long n, const char *what, int number)
+{
+    const unsigned char *s = static_cast<const unsigned char *>(seen),
+                        *e = static_cast<const unsigned char *>(expected);
+    for (unsigned long i = 0; i < n; i++)
+        CHECK_THAT(s[i] == e[i], "program %lu, round %lu, actor %d: byte %lu of %lu of %s is %d, not %d", program,
+                   round_number, number, i, n, what, s[i], e[i]);
+}
+
+void check_gets(int number)
+{
+    const actor &a = actors[static_cast<size_t>(number)];
+    for (const op &o : a.ops)
+        if (o.what == GET || o.what == G)
+            expect_same(a.result + o.to, before[static_cast<size_t>(o.pe)].part[1 - half()][o.part] + o.from, o.n,
+                        "a get", number);
+}
+
+// The data of the messages to an actor of this PE, whose signals it has seen.
+void check_messages(const memory *seen, int receiver)
+{
+    for (int number = 0; number < n_pes * ACTORS; number++)
+        for (const op &o : actors[static_cast<size_t>(number)].ops)
+            if (o.what == MESSAGE && o.pe == me && o.receiver == receiver)
+                expect_same(seen->part[half()][number] + o.to,
+                            after[static_cast<size_t>(me)].part[half()][number] + o.to, o.n, "a message", number);
 }
 
 } // namespace

@@ -7,146 +7,17 @@
 //
 // Usage: device_random [PROGRAMS [SECONDS [FIRST]]]: as many programs as that, but no longer than that (0: no limit), from
 // the program with this number on.
-#include "device_program.h"
+#include "device_actors.h"
 
 #include <thread>
 
 namespace
 {
 
-// ---- What is seen ------------------------------------------------------------------------------------------------------
-
-void expect_same(const void *seen, const void *expected, unsigned long n, const char *what, int number)
-{
-    const unsigned char *s = static_cast<const unsigned char *>(seen),
-                        *e = static_cast<const unsigned char *>(expected);
-    for (unsigned long i = 0; i < n; i++)
-        CHECK_THAT(s[i] == e[i], "program %lu, round %lu, actor %d: byte %lu of %lu of %s is %d, not %d", program,
-                   round_number, number, i, n, what, s[i], e[i]);
-}
-
-void check_gets(int number)
-{
-    const actor &a = actors[static_cast<size_t>(number)];
-    for (const op &o : a.ops)
-        if (o.what == GET || o.what == G)
-            expect_same(a.result + o.to, before[static_cast<size_t>(o.pe)].part[1 - half()][o.part] + o.from, o.n,
-                        "a get", number);
-}
-
-// The data of the messages to an actor of this PE, whose signals it has seen.
-void check_messages(int receiver)
-{
-    for (int number = 0; number < n_pes * ACTORS; number++)
-        for (const op &o : actors[static_cast<size_t>(number)].ops)
-            if (o.what == MESSAGE && o.pe == me && o.receiver == receiver)
-                expect_same(own->part[half()][number] + o.to,
-                            after[static_cast<size_t>(me)].part[half()][number] + o.to, o.n, "a message", number);
-}
-
-// status for waits on own->set: 0 for actors of which a message with such a signal comes to this one.
-void senders(int receiver, int *status)
-{
-    for (int number = 0; number < n_pes * ACTORS; number++) {
-        status[number] = 1;
-        for (const op &o : actors[static_cast<size_t>(number)].ops)
-            if (o.what == MESSAGE && o.pe == me && o.receiver == receiver && !o.adds)
-                status[number] = 0;
-    }
-}
+const shmemx_device_block_t block;
+shmemi_device::host_barrier meeting; // of the actors of this PE
 
 // ---- Blocks ------------------------------------------------------------------------------------------------------------
-
-const shmemx_device_block_t block;
-
-bool is_first_of(int group)
-{
-    return group == 0 || (group == 2 ? block.rank() == 0 : block.rank() == shmemx_device_warp_t().rank());
-}
-
-template <class T> void word_by_thread(const op &o, unsigned char *there, actor *a)
-{
-    T value;
-    if (o.what == P) {
-        memcpy(&value, a->source + o.from, sizeof value);
-        shmemx_device_p(view, reinterpret_cast<T *>(there), value, o.pe);
-    } else {
-        value = shmemx_device_g(view, reinterpret_cast<const T *>(own->part[1 - half()][o.part] + o.from), o.pe);
-        memcpy(a->result + o.to, &value, sizeof value);
-    }
-}
-
-template <class T> void update_by_thread(const op &o, T *word)
-{
-    const T value = static_cast<T>(o.value);
-    switch (update_of(o.word, o.is_wide)) {
-    case ADD:
-        o.is_special ? (void)shmemx_device_atomic_fetch_add(view, word, value, o.pe)
-                     : shmemx_device_atomic_add(view, word, value, o.pe);
-        break;
-    case XOR:
-        o.is_special ? (void)shmemx_device_atomic_fetch_xor(view, word, value, o.pe)
-                     : shmemx_device_atomic_xor(view, word, value, o.pe);
-        break;
-    case OR:
-        o.is_special ? (void)shmemx_device_atomic_fetch_or(view, word, value, o.pe)
-                     : shmemx_device_atomic_or(view, word, value, o.pe);
-        break;
-    case AND:
-        o.is_special ? (void)shmemx_device_atomic_fetch_and(view, word, value, o.pe)
-                     : shmemx_device_atomic_and(view, word, value, o.pe);
-        break;
-    case COUNT:
-        for (T seen = shmemx_device_atomic_fetch(view, word, o.pe), old;; seen = old)
-            if ((old = shmemx_device_atomic_compare_swap(view, word, seen, seen + 1, o.pe)) == seen)
-                break;
-        break;
-    default:
-        o.is_special ? (void)shmemx_device_atomic_swap(view, word, static_cast<T>(round_number), o.pe)
-                     : shmemx_device_atomic_set(view, word, static_cast<T>(round_number), o.pe);
-    }
-}
-
-template <class GROUP> void move_by(GROUP group, const op &o, unsigned char *there, unsigned long *signal, actor *a)
-{
-    const unsigned char *other = own->part[1 - half()][o.part] + o.from;
-    const unsigned long value = o.adds ? 1 : round_number;
-    const int how = o.adds ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET;
-    if (o.what == PUT && o.is_special)
-        shmemx_device_put_nbi(group, view, there, a->source + o.from, o.n, o.pe);
-    else if (o.what == PUT)
-        shmemx_device_putmem(group, view, there, a->source + o.from, o.n, o.pe);
-    else if (o.what == GET && o.is_special)
-        shmemx_device_getmem_nbi(group, view, a->result + o.to, other, o.n, o.pe);
-    else if (o.what == GET)
-        shmemx_device_get(group, view, a->result + o.to, other, o.n, o.pe);
-    else if (o.is_special)
-        shmemx_device_put_signal_nbi(group, view, there, a->source + o.from, o.n, signal, value, how, o.pe);
-    else if (o.n)
-        shmemx_device_put_signal(group, view, there, a->source + o.from, o.n, signal, value, how, o.pe);
-    else if (group.rank() == 0)
-        shmemx_device_signal_op(view, signal, value, how, o.pe);
-}
-
-void by_block(int number, const op &o, actor *a)
-{
-    unsigned char *there = own->part[half()][number] + o.to;
-    unsigned long *signal = o.adds ? &own->added[o.receiver] : &own->set[number];
-    if (o.what == P || o.what == G || o.what == UPDATE) {
-        if (block.rank() != o.value % block.size())
-            return;
-        if (o.what == UPDATE)
-            o.is_wide ? update_by_thread(o, &own->words[o.word]) : update_by_thread(o, &own->halves[o.word]);
-        else
-            o.n == 1   ? word_by_thread<unsigned char>(o, there, a)
-            : o.n == 2 ? word_by_thread<unsigned short>(o, there, a)
-            : o.n == 4 ? word_by_thread<unsigned int>(o, there, a)
-                       : word_by_thread<unsigned long>(o, there, a);
-    } else if (is_first_of(o.group))
-        o.group == 0   ? move_by(block, o, there, signal, a)
-        : o.group == 1 ? move_by(shmemx_device_warp_t(), o, there, signal, a)
-                       : move_by(shmemx_device_thread_t(), o, there, signal, a);
-}
 
 void wait_as_block(int receiver)
 {
@@ -157,7 +28,7 @@ void wait_as_block(int receiver)
     shmemx_device_wait_until_all(block, view, own->set, static_cast<unsigned long>(n_pes * ACTORS), status,
                                  SHMEM_CMP_GE, round_number);
     if (block.rank() == 0)
-        check_messages(receiver);
+        check_messages(own, receiver);
 }
 
 void round_of_block(int mine)
@@ -165,9 +36,10 @@ void round_of_block(int mine)
     const int number = me * ACTORS + mine;
     actor &a = actors[static_cast<size_t>(number)];
     meeting.wait();
+    const scene here = {view, own, round_number, half()};
     bool needs_quiet = !by_kernel || a.is_quiet;
     for (const op &o : a.ops) {
-        by_block(number, o, &a);
+        by_block(here, number, o, a.source, a.result);
         needs_quiet = needs_quiet || (o.what == GET && o.is_special);
     }
     wait_as_block(mine);
@@ -184,77 +56,13 @@ void round_of_block(int mine)
 
 // ---- The host ----------------------------------------------------------------------------------------------------------
 
-template <class T> void word_by_host(const op &o, unsigned char *there, actor *a)
-{
-    T value;
-    if (o.what == P) {
-        memcpy(&value, a->source + o.from, sizeof value);
-        shmem_p(reinterpret_cast<T *>(there), value, o.pe);
-    } else {
-        value = shmem_g(reinterpret_cast<const T *>(own->part[1 - half()][o.part] + o.from), o.pe);
-        memcpy(a->result + o.to, &value, sizeof value);
-    }
-}
-
-template <class T> void update_by_host(const op &o, T *word)
-{
-    const T value = static_cast<T>(o.value);
-    switch (update_of(o.word, o.is_wide)) {
-    case ADD:
-        o.is_special ? (void)shmem_atomic_fetch_add(word, value, o.pe) : shmem_atomic_add(word, value, o.pe);
-        break;
-    case XOR:
-        o.is_special ? (void)shmem_atomic_fetch_xor(word, value, o.pe) : shmem_atomic_xor(word, value, o.pe);
-        break;
-    case OR:
-        o.is_special ? (void)shmem_atomic_fetch_or(word, value, o.pe) : shmem_atomic_or(word, value, o.pe);
-        break;
-    case AND:
-        o.is_special ? (void)shmem_atomic_fetch_and(word, value, o.pe) : shmem_atomic_and(word, value, o.pe);
-        break;
-    case COUNT:
-        for (T seen = shmem_atomic_fetch(word, o.pe), old;; seen = old)
-            if ((old = shmem_atomic_compare_swap(word, seen, static_cast<T>(seen + 1), o.pe)) == seen)
-                break;
-        break;
-    default:
-        shmem_atomic_set(word, static_cast<T>(round_number), o.pe);
-    }
-}
-
-void move_by_host(const op &o, unsigned char *there, unsigned long *signal, actor *a)
-{
-    const unsigned char *other = own->part[1 - half()][o.part] + o.from;
-    if (o.what == PUT)
-        (o.is_special ? shmem_putmem_nbi : shmem_putmem)(there, a->source + o.from, o.n, o.pe);
-    else if (o.what == GET)
-        (o.is_special ? shmem_getmem_nbi : shmem_getmem)(a->result + o.to, other, o.n, o.pe);
-    else
-        shmem_putmem_signal(there, a->source + o.from, o.n, signal, o.adds ? 1 : round_number,
-                            o.adds ? SHMEM_SIGNAL_ADD : SHMEM_SIGNAL_SET, o.pe);
-}
-
-void by_host(int number, const op &o, actor *a)
-{
-    unsigned char *there = own->part[half()][number] + o.to;
-    if (o.what == UPDATE)
-        o.is_wide ? update_by_host(o, &own->words[o.word]) : update_by_host(o, &own->halves[o.word]);
-    else if (o.what == P || o.what == G)
-        o.n == 1   ? word_by_host<unsigned char>(o, there, a)
-        : o.n == 2 ? word_by_host<unsigned short>(o, there, a)
-        : o.n == 4 ? word_by_host<unsigned int>(o, there, a)
-                   : word_by_host<unsigned long>(o, there, a);
-    else
-        move_by_host(o, there, o.adds ? &own->added[o.receiver] : &own->set[number], a);
-}
-
 void wait_as_host()
 {
     int status[PES_MOST * ACTORS];
     senders(HOST, status);
     shmem_signal_wait_until(&own->added[HOST], SHMEM_CMP_GE, after[static_cast<size_t>(me)].added[HOST]);
     shmem_ulong_wait_until_all(own->set, static_cast<size_t>(n_pes * ACTORS), status, SHMEM_CMP_GE, round_number);
-    check_messages(HOST);
+    check_messages(own, HOST);
 }
 
 // The last barrier is there because words are compared that the next round changes.

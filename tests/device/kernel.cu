@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Every call of shmemx_device.h in a kernel, on a buffer of cudaMalloc; a put by many blocks; a queue that threads of all
-// PEs fill. device.test compiles it, gpu-check runs it.
+// PEs fill; kernels that leave no room on the GPU. device.test compiles it, gpu-check runs it.
 #include "calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { BLOCKS = 16, THREADS = 96, ENTRIES = BLOCKS * THREADS, MANY = 1 << 20 };
+enum { FULL_THREADS = 1024, FULL_BLOCKS = 1024, FULL_ROUNDS = 4, ROW = 600 };
 
 struct buffers {
     symmetric all;
@@ -15,6 +16,8 @@ struct buffers {
     unsigned long queue[8 * ENTRIES], filled[8 * ENTRIES];
     unsigned long arrived[BLOCKS];
     alignas(16) int many[MANY + 4];
+    alignas(16) int row[FULL_BLOCKS][2][ROW];
+    unsigned long row_arrived[FULL_BLOCKS], counted;
 };
 
 __global__ void all_calls(calls c)
@@ -64,6 +67,30 @@ __global__ void empty_queue(calls c, buffers *own)
     EXPECT(sum == n * (n + 1) / 2);
 }
 
+// As many blocks as the GPU holds: each sends a row to the same block of the next PE and waits for one of the PE before,
+// which may be a round ahead.
+__global__ void __launch_bounds__(FULL_THREADS) fill_gpu(calls c, buffers *own, int *source, bool counts)
+{
+    const shmemx_device_block_t block;
+    int *row = source + blockIdx.x * ROW;
+    for (unsigned long round = 1; round <= FULL_ROUNDS; round++) {
+        int(&arrived)[ROW] = own->row[blockIdx.x][round % 2];
+        for (unsigned i = block.rank(); i < ROW; i += block.size())
+            row[i] = static_cast<int>(1000000 * c.view.pe + 1000 * round + i + blockIdx.x);
+        block.sync();
+        shmemx_device_put_signal(block, c.view, arrived, row, ROW, &own->row_arrived[blockIdx.x], round,
+                                 SHMEM_SIGNAL_SET, next_of(c));
+        shmemx_device_signal_wait_until(block, c.view, &own->row_arrived[blockIdx.x], SHMEM_CMP_GE, round);
+        for (unsigned i = block.rank(); i < ROW; i += block.size())
+            EXPECT(arrived[i] == static_cast<int>(1000000 * previous_of(c) + 1000 * round + i + blockIdx.x));
+        if (counts && block.rank() == 0)
+            shmemx_device_atomic_add(c.view, &own->counted, 1, next_of(c));
+        block.sync();
+    }
+    if (counts)
+        shmemx_device_quiet(block, c.view);
+}
+
 static void require(bool condition, const char *what)
 {
     if (condition)
@@ -86,6 +113,26 @@ static void finish(const calls &c, const char *what)
         printf("%s: ok\n", what);
 }
 
+// The GPU full to the last place if no room is needed for atomic operations; otherwise as a program fills it.
+static void fill(const calls &c, buffers *own, int *source, bool counts)
+{
+    int blocks = shmemx_device_max_blocks(fill_gpu, FULL_THREADS, 0), of_processor = 0, processors = 0, device = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_processor, fill_gpu, FULL_THREADS, 0);
+    if (!counts)
+        blocks = processors * of_processor / shmemx_device_sharers();
+    require(blocks > 0 && blocks <= FULL_BLOCKS, "blocks that fill the GPU");
+    cudaMemset(own->row_arrived, 0, sizeof own->row_arrived);
+    cudaDeviceSynchronize();
+    shmem_barrier_all();
+    fill_gpu<<<blocks, FULL_THREADS>>>(c, own, source, counts);
+    finish(c, counts ? "a full GPU, and atomic operations" : "a full GPU");
+    unsigned long counted = 0;
+    cudaMemcpy(&counted, &own->counted, sizeof counted, cudaMemcpyDefault);
+    require(counted == (counts ? static_cast<unsigned long>(blocks) * FULL_ROUNDS : 0), "what the next PE has counted");
+}
+
 template <class T> static T *allocate(size_t nbytes)
 {
     void *pointer;
@@ -104,6 +151,7 @@ int main()
     }
     cudaSetDevice(shmemx_my_device(OSHM_MEMTYPE_CUDA));
     buffers *own = allocate<buffers>(sizeof *own);
+    static_assert(FULL_BLOCKS * ROW <= MANY, "the source of rows");
     int *source = allocate<int>(MANY * sizeof *source);
     cudaDeviceSynchronize();
     buffers *mapped = static_cast<buffers *>(shmmap(own, sizeof *own, OSHM_MEMTYPE_CUDA));
@@ -128,6 +176,8 @@ int main()
     fill_queue<<<BLOCKS, THREADS>>>(c, own);
     empty_queue<<<1, THREADS>>>(c, own);
     finish(c, "queue");
+    fill(c, own, source, false);
+    fill(c, own, source, true);
     shmumap(mapped);
     shmem_finalize();
 }

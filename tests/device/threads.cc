@@ -25,6 +25,9 @@ static shmemx_device_view_t view_of(symmetric *copies, int me, shmemi_device_rin
         peers[me][pe].can = ring && pe != me ? 0 : SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS;
     }
     view.peers = peers[me];
+    view.n_near = ring ? 0 : 2; /* the third is found in the table */
+    for (int pe = 0; pe < view.n_near; pe++)
+        view.near[pe] = peers[me][pe].distance;
     view.ring = ring;
     view.own = reinterpret_cast<char *>(copies + me);
     view.size = sizeof *copies;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Benchmarks of communication from kernels (shmemx_device.h), between PE 0 and PE 1: latency of put with signal beside a
-// hand-written one, bandwidth of put by blocks, rates of p and atomic operations, barrier and sum in a kernel.
+// hand-written one, bandwidth of put by blocks, rates of p and atomic operations, barrier and sum in a kernel. Without a
+// direct route (SHMEM_NODE_SIZE=1): what the agent carries out, beside the same by the host and in streams.
 //
 //     nvcc -O3 -arch=native -o kernels kernels.cu $(pkg-config --cflags --libs mapshmem) && oshrun -n 2 ./kernels
 #include <shmemx_device.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <vector>
 
@@ -108,7 +110,29 @@ __global__ void sums(double *data, unsigned long n, int turns, shmemx_device_tea
     *time = now() - start;
 }
 
-static memory *own;
+// Words by the agent: each thread ends when its own are complete.
+__global__ void many_far_words(memory *own, int turns, shmemx_device_view_t view)
+{
+    for (int i = 0; i < turns; i++)
+        shmemx_device_p(view, &own->words[blockIdx.x * blockDim.x + threadIdx.x], static_cast<unsigned long>(i), 1);
+    shmemx_device_quiet(shmemx_device_block_t(), view);
+}
+
+// Both PEs send a halo and wait for the other's.
+__global__ void halos(memory *own, const char *source, unsigned long n, unsigned long first, int turns,
+                      shmemx_device_view_t view, unsigned long *time)
+{
+    const shmemx_device_block_t block;
+    const unsigned long start = now();
+    for (int i = 0; i < turns; i++) {
+        char *half = own->data + i % 2 * n;
+        shmemx_device_put_signal(block, view, half, source, n, own->signals, first + i, SHMEM_SIGNAL_SET, 1 - view.pe);
+        shmemx_device_signal_wait_until(block, view, own->signals, SHMEM_CMP_GE, first + i);
+    }
+    *time = now() - start;
+}
+
+static memory *own, *mapped;
 static char *source;
 static unsigned long *kernel_time, next_signal = 1;
 static shmemx_device_view_t view;
@@ -222,6 +246,92 @@ static void collectives()
         printf("# barrier %.2f us, sum of 8 bytes %.2f us, of 64 KiB %.2f us\n", barrier, small, large);
 }
 
+// Seconds of the host for each turn of a function.
+template <class TURN> static double time_host(int turns, TURN turn)
+{
+    std::vector<double> times;
+    for (int i = 0; i < ROUNDS; i++) {
+        shmem_barrier_all();
+        const auto begin = std::chrono::steady_clock::now();
+        turn(turns);
+        times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / turns);
+    }
+    std::sort(times.begin(), times.end());
+    return times[ROUNDS / 2];
+}
+
+// The ping-pong of the kernels by the same calls of the host, on the same memory: us.
+static double latency_of_host(unsigned long n)
+{
+    return 1e6 / 2 * time_host(200, [&](int turns) {
+               for (int i = 0; i < turns; i++, next_signal++)
+                   for (int step = 0; step < 2; step++)
+                       if (step == view.pe)
+                           shmem_putmem_signal(mapped->data, source, n, mapped->signals, next_signal, SHMEM_SIGNAL_SET,
+                                               1 - view.pe);
+                       else
+                           shmem_signal_wait_until(mapped->signals, SHMEM_CMP_GE, next_signal);
+           });
+}
+
+static double halo_on_stream(unsigned long n, cudaStream_t stream)
+{
+    return 1e6 * time_host(200, [&](int turns) {
+               for (int i = 0; i < turns; i++, next_signal++) {
+                   shmemx_putmem_signal_on_stream(mapped->data + i % 2 * n, source, n, mapped->signals, next_signal,
+                                                  SHMEM_SIGNAL_SET, 1 - view.pe, stream);
+                   shmemx_signal_wait_until_on_stream(mapped->signals, SHMEM_CMP_GE, next_signal, stream);
+               }
+               require(cudaStreamSynchronize(stream) == cudaSuccess, "stream");
+           });
+}
+
+static double halo_in_kernel(unsigned long n)
+{
+    const int turns = 200;
+    return time_kernel(turns, [&] {
+        halos<<<1, 512>>>(own, source, n, next_signal, turns, view, kernel_time);
+        next_signal += turns;
+    });
+}
+
+static void by_agent()
+{
+    cudaStream_t stream;
+    if (view.pe == 0)
+        printf("# by the agent: put with signal, half a round trip, us\n# bytes  thread    warp   block    host\n");
+    for (unsigned long n = 8; n <= 32 << 10; n *= n < 64 ? 8 : 4) {
+        const double thread = latency<shmemx_device_thread_t>(n, 1), warp = latency<shmemx_device_warp_t>(n, 32);
+        const double block = latency<shmemx_device_block_t>(n, 256), host = latency_of_host(n);
+        if (view.pe == 0)
+            printf("%7lu %7.2f %7.2f %7.2f %7.2f\n", n, thread, warp, block, host);
+    }
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "stream");
+    for (unsigned long n = 4 << 10; n <= 64 << 10; n *= 4) {
+        const double kernel = halo_in_kernel(n), on_stream = halo_on_stream(n, stream);
+        if (view.pe == 0)
+            printf("# halo of %lu bytes both ways: kernel %.2f us, stream %.2f us\n", n, kernel, on_stream);
+    }
+    if (view.pe == 0) {
+        const int turns = 8;
+        const double time = time_run([&] { many_far_words<<<132, 256>>>(own, turns, view); });
+        printf("# millions of p a second accepted and carried out, 132 x 256 threads: %.2f\n",
+               132.0 * 256 * turns / time / 1e6);
+    }
+    shmem_barrier_all();
+}
+
+// Between PEs of which each reaches the other's memory.
+static void directly(void *other)
+{
+    latencies(other);
+    if (view.pe == 0) {
+        bandwidths();
+        printf("# millions a second, 132 x 256 threads: p %.0f, add %.0f", rate<OPERATION_P>(), rate<OPERATION_ADD>());
+        printf(", fetch_add %.0f\n", rate<OPERATION_FETCH_ADD>());
+    }
+}
+
 int main()
 {
     int n_devices = 0;
@@ -239,7 +349,7 @@ int main()
     cudaMemset(own, 0, sizeof *own);
     cudaMemset(source, 0, MOST);
     cudaDeviceSynchronize();
-    memory *mapped = static_cast<memory *>(shmmap(own, sizeof *own, OSHM_MEMTYPE_CUDA));
+    mapped = static_cast<memory *>(shmmap(own, sizeof *own, OSHM_MEMTYPE_CUDA));
     require(mapped, "shmmap");
     if (!shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA)) {
         fprintf(stderr, "the PEs share a GPU without MPS\n");
@@ -250,12 +360,8 @@ int main()
                 !shmemx_device_team_view(SHMEM_TEAM_WORLD, mapped->work, SHMEMX_DEVICE_WORK_BYTES(2, SLOT), &team),
             "views");
     shmem_barrier_all();
-    latencies(shmem_ptr(mapped, 1 - view.pe));
-    if (view.pe == 0) {
-        bandwidths();
-        printf("# millions a second, 132 x 256 threads: p %.0f, add %.0f", rate<OPERATION_P>(), rate<OPERATION_ADD>());
-        printf(", fetch_add %.0f\n", rate<OPERATION_FETCH_ADD>());
-    }
+    void *other = shmem_ptr(mapped, 1 - view.pe);
+    other ? directly(other) : by_agent();
     shmem_barrier_all();
     collectives();
     shmumap(mapped);

@@ -22,10 +22,18 @@ static struct shmemi_cuda_context *contexts;
 
 /* ---- Streams and events ------------------------------------------------------------------------------------------ */
 
+static atomic_uint n_threads; /* that have used a stream */
+
+unsigned shmemi_cuda_streams_soon(void)
+{
+    enum { THREADS_TO_COME = 2 }; /* the service thread, and the agent of kernels */
+    const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME;
+    return n < SHMEMI_CUDA_STREAMS ? n : SHMEMI_CUDA_STREAMS;
+}
+
 /* Number of this thread's stream. The first threads (main thread, service thread) get one each; later ones share. */
 static unsigned stream_index(void)
 {
-    static atomic_uint n_threads;
     static _Thread_local unsigned number; /* from 1 */
     if (!number)
         number = atomic_fetch_add(&n_threads, 1) % SHMEMI_CUDA_STREAMS + 1;
@@ -63,7 +71,11 @@ static int create_stream(struct shmemi_cuda_context *context, unsigned index, CU
 
 int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p)
 {
-    unsigned index = stream_index();
+    return shmemi_cuda_stream_number(context, stream_index(), stream_p);
+}
+
+int shmemi_cuda_stream_number(struct shmemi_cuda_context *context, unsigned index, CUstream *stream_p)
+{
     CUstream stream = atomic_load_explicit(&context->stream[index], memory_order_acquire);
     if (!stream)
         return create_stream(context, index, stream_p);
@@ -316,6 +328,18 @@ int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **conte
     if (rc)
         return rc;
     return shmemi_cuda_context_find(context, device < 0 ? 0 : device, context_p);
+}
+
+int shmemi_cuda_contexts_visit(int (*visit)(struct shmemi_cuda_context *))
+{
+    int rc = 0;
+    pthread_mutex_lock(&contexts_lock);
+    struct shmemi_cuda_context *record = contexts;
+    pthread_mutex_unlock(&contexts_lock);
+    for (; record && !rc; record = record->next) /* none is removed before the end */
+        if (!record->is_gone)
+            rc = visit(record);
+    return rc;
 }
 
 struct shmemi_cuda_context *shmemi_cuda_context_any(void)

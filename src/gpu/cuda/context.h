@@ -67,6 +67,8 @@ int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **conte
 /* Any record, or NULL if there is none; a primary context if possible, since the program may destroy its own
  * contexts. */
 struct shmemi_cuda_context *shmemi_cuda_context_any(void);
+/* All records that are not gone, as long as the result is 0. */
+int shmemi_cuda_contexts_visit(int (*visit)(struct shmemi_cuda_context *));
 /* Find out which contexts the program has destroyed: cudaDeviceReset destroys them, whoever holds references. To be
  * called before handles are used at a time when the program may have done so. */
 void shmemi_cuda_contexts_check(void);
@@ -75,6 +77,9 @@ void shmemi_cuda_contexts_close(void);
 
 /* This thread's stream in the context. */
 int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p);
+/* One of the SHMEMI_CUDA_STREAMS that threads use; and how many of them will be in use once threads of the library copy. */
+int shmemi_cuda_stream_number(struct shmemi_cuda_context *context, unsigned index, CUstream *stream_p);
+unsigned shmemi_cuda_streams_soon(void);
 
 /* Events without timing. The context is current when one is taken. */
 int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p);
@@ -166,6 +171,9 @@ bool shmemi_cuda_is_locked_range(const void *address, size_t size);
 int shmemi_cuda_pin(void *address, size_t size);
 extern const struct shmemi_pinning shmemi_cuda_pinning;
 void shmemi_cuda_pinned_close(void);
+
+/* gpu/cuda/ready.c: use once what copies need, before kernels wait for them. No kernel waits yet. */
+int shmemi_cuda_make_ready(void);
 
 /* gpu/cuda/combine.c */
 int shmemi_cuda_combine(const struct shmemi_combination *combination);

@@ -376,6 +376,41 @@ int shmemi_cuda_list_wait(struct shmemi_list *list)
 
 /* ---- Atomic operations ------------------------------------------------------------------------------------------- */
 
+/* The stream stores a word, and then the list's ticket: that needs no room on the GPU, which kernels that wait may fill.
+ * false: it cannot. */
+static bool store_by_stream(struct cuda_list *member, uintptr_t address, const struct shmemi_amo *amo)
+{
+    const struct shmemi_cuda_context *context = member->list.object;
+    if (!atomic_load_explicit(&context->streams.is_prepared, memory_order_acquire) ||
+        !context->streams.has_word_operations)
+        return false;
+    const struct shmemi_kernel_end end = shmemi_cuda_list_lend(&member->list);
+    CUstreamBatchMemOpParams operations[] = {
+        {.writeValue = {.operation = amo->size == sizeof(uint64_t) ? CU_STREAM_MEM_OP_WRITE_VALUE_64
+                                                                   : CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                        .address = address,
+                        .value64 = amo->operand}},
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = end.done, .value = end.ticket}},
+    };
+    return shmemi_cuda.cuStreamBatchMemOp(member->stream, 2, operations, 0) == CUDA_SUCCESS;
+}
+
+static int start_amo(struct cuda_list *member, uintptr_t address, const struct shmemi_amo *amo, uint64_t *old_p)
+{
+    bool pushed, has_started = false;
+    if (amo->op == SHMEMI_AMO_SET) {
+        int rc = shmemi_cuda_enter(member->list.object, &pushed);
+        if (rc)
+            return rc;
+        has_started = store_by_stream(member, address, amo);
+        shmemi_cuda_leave(pushed);
+    }
+    if (has_started)
+        return 0;
+    shmemi_list_amo(&member->list, address, amo, old_p);
+    return list_start(&member->list);
+}
+
 int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
 {
     struct shmemi_cuda_lists *lists = word->object ? lists_of(word) : NULL;
@@ -385,10 +420,9 @@ int shmemi_cuda_amo(const struct shmemi_place *word, const struct shmemi_amo *am
     *old_p = 0;
     pthread_mutex_lock(&lists->amo_lock);
     shmemi_list_empty(list);
-    shmemi_list_amo(list, word->address, amo, old_p);
     int rc = shmemi_cuda_stream(list->object, &lists->member[LISTS].stream);
     if (!rc)
-        rc = list_start(list);
+        rc = start_amo(&lists->member[LISTS], word->address, amo, old_p);
     if (!rc)
         rc = shmemi_cuda_list_wait(list);
     if (!rc)

@@ -361,6 +361,7 @@ static const struct shmemi_stream_commands commands = {
     .copy_and_step = stream_copy_and_step,
     .drain = drain,
     .kernels_may_wait = shmemi_cuda_kernels_may_wait,
+    .make_ready = shmemi_cuda_make_ready,
 };
 
 const struct shmemi_streams shmemi_cuda_streams = {

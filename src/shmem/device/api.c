@@ -34,6 +34,12 @@ SHMEMI_EXPORT int shmemx_device_sharers(void)
     return known > 1 ? known : 1;
 }
 
+SHMEMI_EXPORT int shmemx_device_spare_blocks(void)
+{
+    shmemi_require_init("shmemx_device_spare_blocks");
+    return shmemi_job.n_nodes > 1 || atomic_load(&shmemi_memory_kernels_wait);
+}
+
 static int refuse_area(const char *why, const void *work, size_t nbytes, int n_pes)
 {
     shmemi_error("shmemx_device_team_view: the work area of %zu bytes at %p %s; a team of %d needs at least %lu bytes, "

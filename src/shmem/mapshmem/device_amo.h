@@ -54,7 +54,7 @@ SHMEMI_DEVICE_TEMPLATE T fetching(const shmemx_device_view_t &view, const T *des
     if (there)
         return bits_of<T>(OP::fetch(there, bits_of<unit>(value), bits_of<unit>(expected)));
     const request r = amo_request(view, dest, op, sizeof(T), bits_of<unit>(value), bits_of<unit>(expected), pe);
-    return bits_of<T>(static_cast<unit>(send_and_fetch(need_ring(view, pe), r)));
+    return bits_of<T>(static_cast<unit>(send_and_fetch(ring_to(view, pe), r)));
 }
 
 template <class OP, class T>
@@ -65,7 +65,7 @@ SHMEMI_DEVICE_TEMPLATE void sending(const shmemx_device_view_t &view, T *dest, u
     if (there)
         OP::send(there, bits_of<unit>(value));
     else
-        send_alone(need_ring(view, pe), amo_request(view, dest, op, sizeof(T), bits_of<unit>(value), 0, pe));
+        send_alone(ring_to(view, pe), amo_request(view, dest, op, sizeof(T), bits_of<unit>(value), 0, pe));
 }
 
 template <class T> struct same { /* of an argument that does not decide the type */

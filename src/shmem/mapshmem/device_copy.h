@@ -30,6 +30,7 @@ template <class UNIT, class LOADS> SHMEMI_DEVICE_TEMPLATE void copy_unit(char *d
 /* At most 15 bytes, one word after the other: dest grows in alignment before the units, and shrinks behind them. */
 template <class LOADS> SHMEMI_DEVICE_RARE void copy_edge(char *dest, const char *source, word nbytes, word unit)
 {
+    SHMEMI_DEVICE_AS_IT_IS
     while (nbytes) {
         const word at = reinterpret_cast<word>(dest);
         if (unit > 8 && at % 8 == 0 && nbytes >= 8) {
@@ -54,6 +55,7 @@ SHMEMI_DEVICE_TEMPLATE void copy_units(const GROUP &group, char *dest, const cha
 {
     const word step = static_cast<word>(group.size()) * sizeof(UNIT);
     word at = group.rank() * sizeof(UNIT);
+    SHMEMI_DEVICE_AS_IT_IS
     for (; at + 3 * step < nbytes; at += 4 * step) {
         const UNIT first = LOADS::template load<UNIT>(source + at);
         const UNIT second = LOADS::template load<UNIT>(source + at + step);
@@ -64,6 +66,7 @@ SHMEMI_DEVICE_TEMPLATE void copy_units(const GROUP &group, char *dest, const cha
         store_plain<UNIT>(dest + at + 2 * step, third);
         store_plain<UNIT>(dest + at + 3 * step, fourth);
     }
+    SHMEMI_DEVICE_AS_IT_IS
     for (; at < nbytes; at += step)
         copy_unit<UNIT, LOADS>(dest + at, source + at);
 }
@@ -84,10 +87,12 @@ SHMEMI_DEVICE_TEMPLATE void copy_with_edges(const GROUP &group, char *dest, cons
 
 /* In the widest unit in which both sides have the same alignment. */
 template <class LOADS, class GROUP>
-SHMEMI_DEVICE_RARE void copy_narrow(const GROUP &group, char *dest, const char *source, word nbytes)
+SHMEMI_DEVICE_RARE void copy_any(const GROUP group, char *dest, const char *source, word nbytes)
 {
     const word apart = reinterpret_cast<word>(dest) ^ reinterpret_cast<word>(source);
-    if (apart % 8 == 0)
+    if (apart % 16 == 0)
+        copy_with_edges<quad, LOADS>(group, dest, source, nbytes);
+    else if (apart % 8 == 0)
         copy_with_edges<word, LOADS>(group, dest, source, nbytes);
     else if (apart % 4 == 0)
         copy_with_edges<half, LOADS>(group, dest, source, nbytes);
@@ -97,13 +102,17 @@ SHMEMI_DEVICE_RARE void copy_narrow(const GROUP &group, char *dest, const char *
         copy_with_edges<unsigned char, LOADS>(group, dest, source, nbytes);
 }
 
+/* Whole units, and a single word, take the fewest instructions. */
 template <class LOADS, class GROUP>
 SHMEMI_DEVICE_TEMPLATE void copy(const GROUP &group, char *dest, const char *source, word nbytes)
 {
-    if ((reinterpret_cast<word>(dest) ^ reinterpret_cast<word>(source)) % 16 == 0)
-        copy_with_edges<quad, LOADS>(group, dest, source, nbytes);
-    else
-        copy_narrow<LOADS>(group, dest, source, nbytes);
+    const word all = reinterpret_cast<word>(dest) | reinterpret_cast<word>(source) | nbytes;
+    if (all % sizeof(quad) == 0)
+        copy_units<quad, LOADS>(group, dest, source, nbytes);
+    else if (nbytes != sizeof(word) || all % sizeof(word))
+        copy_any<LOADS>(group, dest, source, nbytes);
+    else if (group.rank() == 0)
+        copy_unit<word, LOADS>(dest, source);
 }
 
 } // namespace shmemi_device

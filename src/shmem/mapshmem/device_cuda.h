@@ -21,9 +21,10 @@
 #define SHMEMI_DEVICE_TEMPLATE __device__ __forceinline__
 #define SHMEMI_DEVICE_RARE                                                                                             \
     static inline __device__ __attribute__((noinline)) /* what kernels seldom do is a call: less code */
+#define SHMEMI_DEVICE_AS_IT_IS _Pragma("unroll 1")     /* more of a loop at a time would take more registers */
 
 /* ---- Groups: who makes a call together ---------------------------------------------------------------------------
- * share: the value that the thread with rank 0 has. */
+ * share: the value that the thread with rank 0 has. Before, the group calls ready, or meets in another way. */
 
 struct shmemx_device_thread_t {
     SHMEMI_DEVICE_MEMBER unsigned rank() const
@@ -35,6 +36,9 @@ struct shmemx_device_thread_t {
         return 1;
     }
     SHMEMI_DEVICE_MEMBER void sync() const
+    {
+    }
+    SHMEMI_DEVICE_MEMBER void ready() const
     {
     }
     SHMEMI_DEVICE_MEMBER unsigned long long share(unsigned long long value) const
@@ -56,15 +60,17 @@ struct shmemx_device_block_t {
     {
         __syncthreads();
     }
+    SHMEMI_DEVICE_MEMBER void ready() const
+    {
+        sync(); /* all have read what was shared before */
+    }
     SHMEMI_DEVICE_MEMBER unsigned long long share(unsigned long long value) const
     {
         __shared__ unsigned long long box;
         if (rank() == 0)
             box = value;
         sync();
-        value = box;
-        sync();
-        return value;
+        return box;
     }
 };
 
@@ -79,17 +85,17 @@ struct shmemx_device_warp_t {
         const unsigned left = block.size() - block.rank() / 32 * 32;
         return left < 32 ? left : 32;
     }
-    SHMEMI_DEVICE_MEMBER unsigned members() const
-    {
-        return 0xffffffffu >> (32 - size());
-    }
+    /* All lanes, whether the block has threads for them or not: what is constant need not be found out each time. */
     SHMEMI_DEVICE_MEMBER void sync() const
     {
-        __syncwarp(members());
+        __syncwarp(0xffffffffu);
+    }
+    SHMEMI_DEVICE_MEMBER void ready() const
+    {
     }
     SHMEMI_DEVICE_MEMBER unsigned long long share(unsigned long long value) const
     {
-        value = __shfl_sync(members(), value, 0);
+        value = __shfl_sync(0xffffffffu, value, 0);
         sync(); /* which orders memory, too */
         return value;
     }
@@ -100,6 +106,36 @@ namespace shmemi_device
 
 typedef unsigned long long word;
 typedef unsigned int half;
+
+/* The threads of a warp that happen to be here at the same time. */
+struct companions {
+    unsigned members;
+    SHMEMI_DEVICE_MEMBER companions()
+    {
+        asm volatile("activemask.b32 %0;" : "=r"(members));
+    }
+    static SHMEMI_DEVICE_MEMBER unsigned count(unsigned lanes)
+    {
+        unsigned n;
+        asm("popc.b32 %0, %1;" : "=r"(n) : "r"(lanes));
+        return n;
+    }
+    SHMEMI_DEVICE_MEMBER unsigned size() const
+    {
+        return count(members);
+    }
+    SHMEMI_DEVICE_MEMBER unsigned rank() const
+    {
+        unsigned below;
+        asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
+        return count(members & below);
+    }
+    SHMEMI_DEVICE_MEMBER word share(word value) const
+    {
+        const unsigned first = count((members & (0u - members)) - 1u);
+        return __shfl_sync(members, value, static_cast<int>(first));
+    }
+};
 struct alignas(16) quad {
     word low, high;
 };
@@ -282,8 +318,9 @@ template <class KERNEL> inline int shmemx_device_max_blocks(KERNEL *kernel, int 
     if (rc == cudaSuccess)
         rc = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void *>(kernel),
                                                            threads_per_block, shared_bytes);
+    blocks = multiprocessors * blocks / shmemx_device_sharers() - shmemx_device_spare_blocks();
     if (rc == cudaSuccess)
-        return multiprocessors * blocks / shmemx_device_sharers();
+        return blocks > 0 ? blocks : 0;
     fprintf(stderr, "shmemx_device_max_blocks: %s\n", cudaGetErrorString(rc));
     return -EINVAL;
 }

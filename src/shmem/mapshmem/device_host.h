@@ -20,6 +20,7 @@
 #define SHMEMI_DEVICE_MEMBER inline
 #define SHMEMI_DEVICE_TEMPLATE inline
 #define SHMEMI_DEVICE_RARE static inline
+#define SHMEMI_DEVICE_AS_IT_IS
 
 namespace shmemi_device
 {
@@ -74,15 +75,13 @@ inline unsigned long long host_share(host_barrier *barrier, bool is_first, unsig
     if (is_first)
         barrier->shared = value;
     barrier->wait();
-    value = barrier->shared;
-    barrier->wait();
-    return value;
+    return barrier->shared;
 }
 
 } // namespace shmemi_device
 
 /* ---- Groups: who makes a call together ---------------------------------------------------------------------------
- * share: the value that the thread with rank 0 has. */
+ * share: the value that the thread with rank 0 has. Before, the group calls ready, or meets in another way. */
 
 struct shmemx_device_thread_t {
     unsigned rank() const
@@ -94,6 +93,9 @@ struct shmemx_device_thread_t {
         return 1;
     }
     void sync() const
+    {
+    }
+    void ready() const
     {
     }
     unsigned long long share(unsigned long long value) const
@@ -115,6 +117,10 @@ struct shmemx_device_block_t {
     {
         shmemi_device::host_wait(shmemi_device::self().of_block);
     }
+    void ready() const
+    {
+        sync();
+    }
     unsigned long long share(unsigned long long value) const
     {
         return shmemi_device::host_share(shmemi_device::self().of_block, rank() == 0, value);
@@ -133,6 +139,10 @@ struct shmemx_device_warp_t {
     void sync() const
     {
         shmemi_device::host_wait(shmemi_device::self().of_warp);
+    }
+    void ready() const
+    {
+        sync();
     }
     unsigned long long share(unsigned long long value) const
     {
@@ -186,6 +196,21 @@ template <class KERNEL> void shmemx_device_host_launch(unsigned n_blocks, unsign
 
 namespace shmemi_device
 {
+
+struct companions { /* of a thread that is not in step with others */
+    unsigned size() const
+    {
+        return 1;
+    }
+    unsigned rank() const
+    {
+        return 0;
+    }
+    word share(word value) const
+    {
+        return value;
+    }
+};
 
 /* ---- Words that others change ------------------------------------------------------------------------------------
  * Updates are acquire and release: CPUs do nothing less, and the sanitizer sees what orders the data. */

@@ -18,17 +18,37 @@ SHMEMI_DEVICE char *slot_of(const shmemi_device_ring *ring, word ticket)
     return ring->slots + (ticket & (ring->n_entries - 1)) * ring->slot_bytes;
 }
 
-/* A ticket whose entry is free. What others have read of the agent's progress is asked first: it is nearer. */
+/* Wait until the entry of a ticket, and so those of all before it, are free. The agent's progress is far away, and many
+ * threads may wait: those whose turn comes next ask for it, and the others, but for now and then, look at what these have
+ * seen. */
+SHMEMI_DEVICE void wait_free(shmemi_device_ring *ring, word ticket)
+{
+    const unsigned turns_between_far_looks = 64;
+    const long long n = static_cast<long long>(ring->n_entries);
+    long long distance = static_cast<long long>(ticket - load_acquire(&ring->seen_freed));
+    for (unsigned turns = 1; distance >= n; turns++) {
+        relax_far();
+        word freed;
+        if (distance < 2 * n || turns % turns_between_far_looks == 0) {
+            freed = load_acquire(ring->freed);
+            store_release(&ring->seen_freed, freed);
+        } else
+            freed = load_acquire(&ring->seen_freed);
+        distance = static_cast<long long>(ticket - freed);
+    }
+}
+
+/* A ticket whose entry is free. Threads of a warp that come together take theirs together: none may wait for an entry
+ * while another has not written its own, which the agent needs before. */
 SHMEMI_DEVICE word take_ticket(shmemi_device_ring *ring)
 {
-    const word ticket = fetch_add(&ring->tail, static_cast<word>(1));
-    word freed = load_acquire(&ring->seen_freed);
-    while (static_cast<long long>(ticket - freed) >= static_cast<long long>(ring->n_entries)) {
-        relax_far();
-        freed = load_acquire(ring->freed);
-        store_release(&ring->seen_freed, freed);
+    const companions here;
+    word first = 0;
+    if (here.rank() == 0) {
+        first = fetch_add(&ring->tail, static_cast<word>(here.size()));
+        wait_free(ring, first + here.size() - 1);
     }
-    return ticket;
+    return here.share(first) + here.rank();
 }
 
 /* The entry's members are set; so is the slot, by threads that have met this one since. */
@@ -57,11 +77,15 @@ SHMEMI_DEVICE void give_entry(shmemi_device_ring *ring, word ticket)
     store_release(&entry_of(ring, ticket)->sequence, static_cast<word>(0));
 }
 
-SHMEMI_DEVICE shmemi_device_ring *need_ring(const shmemx_device_view_t &view, int pe)
+SHMEMI_DEVICE shmemi_device_ring *ring_to(const shmemx_device_view_t &view, int pe)
 {
-    if (!view.ring || static_cast<unsigned>(pe) >= static_cast<unsigned>(view.n_pes))
+    return static_cast<unsigned>(pe) < static_cast<unsigned>(view.n_pes) ? view.ring : 0;
+}
+
+SHMEMI_DEVICE void need(const shmemi_device_ring *ring)
+{
+    if (!ring)
         give_up("there is no such PE, or no way to it");
-    return view.ring;
 }
 
 struct request { /* of an entry; what it needs beside the members below is 0 */
@@ -99,32 +123,68 @@ SHMEMI_DEVICE void send(const shmemi_device_ring *ring, word ticket, const reque
     send_entry(entry, ticket);
 }
 
-/* By one thread: an operation without bytes in a slot. Returns its ticket. */
-SHMEMI_DEVICE_RARE word send_alone(shmemi_device_ring *ring, const request &r)
+/* Calls that are not inlined get a request as single values: a kernel that makes them only now and then needs no memory
+ * of its own (a stack) for it. */
+#define SHMEMI_DEVICE_REQUEST                                                                                          \
+    unsigned what, int pe, unsigned region, unsigned signal_region, word offset, word nbytes, word value, word extra
+#define SHMEMI_DEVICE_VALUES(r) r.what, r.pe, r.region, r.signal_region, r.offset, r.nbytes, r.value, r.extra
+
+SHMEMI_DEVICE request request_of(SHMEMI_DEVICE_REQUEST)
 {
+    request r;
+    r.what = what;
+    r.pe = pe;
+    r.region = region;
+    r.signal_region = signal_region;
+    r.offset = offset;
+    r.local = 0;
+    r.nbytes = nbytes;
+    r.value = value;
+    r.extra = extra;
+    return r;
+}
+
+/* By one thread: an operation without bytes in a slot. Returns its ticket. */
+SHMEMI_DEVICE word send_one(shmemi_device_ring *ring, const request &r)
+{
+    need(ring);
     const word ticket = take_ticket(ring);
     send(ring, ticket, r);
     return ticket;
 }
 
-/* By one thread: the word that comes back. */
-SHMEMI_DEVICE_RARE word send_and_fetch(shmemi_device_ring *ring, request r)
+SHMEMI_DEVICE_RARE void send_values(shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST)
 {
-    r.what |= SHMEMI_DEVICE_REPLY;
-    const word ticket = send_alone(ring, r);
+    send_one(ring, request_of(what, pe, region, signal_region, offset, nbytes, value, extra));
+}
+SHMEMI_DEVICE void send_alone(shmemi_device_ring *ring, const request &r)
+{
+    send_values(ring, SHMEMI_DEVICE_VALUES(r));
+}
+
+/* By one thread: the word that comes back. */
+SHMEMI_DEVICE_RARE word fetch_values(shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST)
+{
+    what |= SHMEMI_DEVICE_REPLY;
+    const word ticket = send_one(ring, request_of(what, pe, region, signal_region, offset, nbytes, value, extra));
     wait_done(ring, ticket);
     const word reply = load_relaxed(reinterpret_cast<const word *>(slot_of(ring, ticket)));
     give_entry(ring, ticket);
     return reply;
 }
+SHMEMI_DEVICE word send_and_fetch(shmemi_device_ring *ring, const request &r)
+{
+    return fetch_values(ring, SHMEMI_DEVICE_VALUES(r));
+}
 
 /* By a group: bytes that fit into a slot are copied there; others are left where they are, which takes until the
  * operation is done if it must be complete on this side. The signal, if there is one, is part of the request. */
 template <class GROUP>
-SHMEMI_DEVICE_RARE void far_put(const GROUP &group, const shmemx_device_view_t &view, request r, const char *source,
-                                bool is_blocking)
+SHMEMI_DEVICE_RARE void far_put_values(const GROUP group, shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST,
+                                       const char *source, bool is_blocking)
 {
-    shmemi_device_ring *ring = need_ring(view, r.pe);
+    request r = request_of(what, pe, region, signal_region, offset, nbytes, value, extra);
+    need(ring);
     const bool fits = r.nbytes <= ring->slot_bytes;
     group.sync(); /* the agent stops at a ticket that is not sent: nobody here may still wait for one behind it */
     const word ticket = group.share(group.rank() == 0 ? take_ticket(ring) : 0);
@@ -140,19 +200,27 @@ SHMEMI_DEVICE_RARE void far_put(const GROUP &group, const shmemx_device_view_t &
     if (is_blocking)
         group.sync();
 }
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void far_put(const GROUP &group, shmemi_device_ring *ring, const request &r, const char *source,
+                                    bool is_blocking)
+{
+    far_put_values(group, ring, SHMEMI_DEVICE_VALUES(r), source, is_blocking);
+}
 
 /* By a group: little comes by the slot; more is written to dest by the agent. */
 template <class GROUP>
-SHMEMI_DEVICE_RARE void far_get(const GROUP &group, const shmemx_device_view_t &view, request r, char *dest,
-                                bool is_blocking)
+SHMEMI_DEVICE_RARE void far_get_values(const GROUP group, shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST, char *dest,
+                                       bool is_blocking)
 {
-    shmemi_device_ring *ring = need_ring(view, r.pe);
+    request r = request_of(what, pe, region, signal_region, offset, nbytes, value, extra);
+    need(ring);
     const bool fits = r.nbytes <= ring->slot_bytes;
     word ticket = 0;
+    group.ready();
     if (group.rank() == 0) {
         r.what |= fits ? static_cast<unsigned>(SHMEMI_DEVICE_REPLY) : 0u;
         r.local = fits ? 0 : reinterpret_cast<word>(dest);
-        ticket = send_alone(ring, r);
+        ticket = send_one(ring, r);
         if (fits || is_blocking)
             wait_done(ring, ticket);
     }
@@ -166,6 +234,15 @@ SHMEMI_DEVICE_RARE void far_get(const GROUP &group, const shmemx_device_view_t &
     if (is_blocking)
         group.sync();
 }
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void far_get(const GROUP &group, shmemi_device_ring *ring, const request &r, char *dest,
+                                    bool is_blocking)
+{
+    far_get_values(group, ring, SHMEMI_DEVICE_VALUES(r), dest, is_blocking);
+}
+
+#undef SHMEMI_DEVICE_REQUEST
+#undef SHMEMI_DEVICE_VALUES
 
 } // namespace shmemi_device
 

@@ -8,16 +8,32 @@
 namespace shmemi_device
 {
 
+/* From the table of all peers of the node. */
+SHMEMI_DEVICE_RARE char *direct_by_table(const shmemx_device_peer_t *peers, unsigned n_peers, unsigned place,
+                                         const void *symmetric, unsigned need)
+{
+    if (place >= n_peers || !(peers[place].can & need))
+        return 0;
+    return const_cast<char *>(static_cast<const char *>(symmetric)) + peers[place].distance;
+}
+
+/* By choice, not by address: arguments of a kernel would be copied to its stack to be addressed. */
+SHMEMI_DEVICE long long near_distance(const shmemx_device_view_t &view, unsigned place)
+{
+    const long long *near = view.near;
+    const bool odd = place & 1, second = place & 2;
+    const long long a = odd ? near[1] : near[0], b = odd ? near[3] : near[2];
+    const long long c = odd ? near[5] : near[4], d = odd ? near[7] : near[6];
+    return place & 4 ? (second ? d : c) : (second ? b : a);
+}
+
 /* The address of a PE's copy, for one who may do there what `need` says; 0: the agent must do it. */
 SHMEMI_DEVICE char *direct(const shmemx_device_view_t &view, const void *symmetric, int pe, unsigned need)
 {
     const unsigned place = static_cast<unsigned>(pe - view.first_pe);
-    if (place >= static_cast<unsigned>(view.n_peers))
-        return 0;
-    const shmemx_device_peer_t *peer = &view.peers[place];
-    if (view.ring && !(peer->can & need)) /* without a ring everything can be done directly */
-        return 0;
-    return const_cast<char *>(static_cast<const char *>(symmetric)) + peer->distance;
+    if (place < static_cast<unsigned>(view.n_near))
+        return const_cast<char *>(static_cast<const char *>(symmetric)) + near_distance(view, place);
+    return direct_by_table(view.peers, static_cast<unsigned>(view.n_peers), place, symmetric, need);
 }
 
 template <class GROUP>
@@ -27,7 +43,7 @@ SHMEMI_DEVICE_TEMPLATE void put(const GROUP &group, const shmemx_device_view_t &
     char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
     const char *from = static_cast<const char *>(source);
     if (!there) {
-        far_put(group, view, request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe), from, is_blocking);
+        far_put(group, ring_to(view, pe), request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe), from, is_blocking);
         return;
     }
     copy<plain_loads>(group, there, from, nbytes);
@@ -42,7 +58,7 @@ SHMEMI_DEVICE_TEMPLATE void get(const GROUP &group, const shmemx_device_view_t &
     const char *there = direct(view, source, pe, SHMEMI_DEVICE_STORES);
     char *to = static_cast<char *>(dest);
     if (!there) {
-        far_get(group, view, request_to(SHMEMI_DEVICE_GET, view, source, nbytes, pe), to, is_blocking);
+        far_get(group, ring_to(view, pe), request_to(SHMEMI_DEVICE_GET, view, source, nbytes, pe), to, is_blocking);
         return;
     }
     copy<fresh_loads>(group, to, there, nbytes);
@@ -59,19 +75,38 @@ SHMEMI_DEVICE void add_signal(request *r, const shmemx_device_view_t &view, cons
     r->value = value;
 }
 
-/* By one thread: after all that it has stored or seen before. */
-SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
+/* Where a thread updates a signal by itself; 0: nowhere. */
+SHMEMI_DEVICE word *direct_signal(const shmemx_device_view_t &view, void *address, bool adds, int pe)
 {
-    word *there =
-        reinterpret_cast<word *>(direct(view, address, pe, adds ? SHMEMI_DEVICE_ATOMICS : SHMEMI_DEVICE_STORES));
+    return reinterpret_cast<word *>(direct(view, address, pe, adds ? SHMEMI_DEVICE_ATOMICS : SHMEMI_DEVICE_STORES));
+}
+
+/* By one thread: after all that it has stored or seen before. */
+SHMEMI_DEVICE void signal_at(word *there, const shmemx_device_view_t &view, void *address, word value, bool adds,
+                             int pe)
+{
     if (!there) {
         request r = request_to(SHMEMI_DEVICE_PUT, view, address, 0, pe);
         add_signal(&r, view, address, value, adds);
-        send_alone(need_ring(view, pe), r);
+        send_alone(ring_to(view, pe), r);
     } else if (adds)
         send_add_release(there, value);
     else
         store_release(there, value);
+}
+
+SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
+{
+    signal_at(direct_signal(view, address, adds, pe), view, address, value, adds, pe);
+}
+
+/* The same for a signal with data: one look-up is enough for both if they lie in one object. */
+SHMEMI_DEVICE word *signal_beside(char *there, const shmemx_device_view_t &view, const void *dest,
+                                  const shmemx_device_view_t &signal_view, void *address, bool adds, int pe)
+{
+    if (there && !view.ring && view.region == signal_view.region)
+        return reinterpret_cast<word *>(there + (static_cast<char *>(address) - static_cast<const char *>(dest)));
+    return there ? direct_signal(signal_view, address, adds, pe) : 0;
 }
 
 /* Both by the agent, or none: it orders the signal behind the data only if it has written both. */
@@ -82,17 +117,18 @@ SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_v
 {
     const bool adds = op == SHMEM_SIGNAL_ADD;
     char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
+    word *signal = signal_beside(there, view, dest, signal_view, address, adds, pe);
     const char *from = static_cast<const char *>(source);
     if (!there) {
         request r = request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe);
         add_signal(&r, signal_view, address, value, adds);
-        far_put(group, view, r, from, is_blocking);
+        far_put(group, ring_to(view, pe), r, from, is_blocking);
         return;
     }
     copy<plain_loads>(group, there, from, nbytes);
     group.sync();
     if (group.rank() == 0)
-        signal(signal_view, address, value, adds, pe);
+        signal_at(signal, signal_view, address, value, adds, pe);
 }
 
 /* Everything that the group has put so far is in place, and seen by whoever sees what it does next. */
@@ -201,7 +237,7 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_p(const shmemx_device_view_t &view, T 
     }
     request r = request_to(SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_INLINE, view, dest, sizeof(T), pe);
     r.value = bits_of<unit>(value);
-    send_alone(need_ring(view, pe), r);
+    send_alone(ring_to(view, pe), r);
 }
 
 template <class T> SHMEMI_DEVICE_TEMPLATE T shmemx_device_g(const shmemx_device_view_t &view, const T *source, int pe)
@@ -212,7 +248,7 @@ template <class T> SHMEMI_DEVICE_TEMPLATE T shmemx_device_g(const shmemx_device_
     if (there)
         return bits_of<T>(fresh<unit>::load(there));
     request r = request_to(SHMEMI_DEVICE_GET, view, source, sizeof(T), pe);
-    return bits_of<T>(static_cast<unit>(send_and_fetch(need_ring(view, pe), r)));
+    return bits_of<T>(static_cast<unit>(send_and_fetch(ring_to(view, pe), r)));
 }
 
 template <class WORD>

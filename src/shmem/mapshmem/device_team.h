@@ -169,8 +169,9 @@ template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_sync(GROUP grou
 
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_barrier(GROUP group, const shmemx_device_team_t &team)
 {
-    shmemi_device::quiet(group, team.work);
-    shmemi_device::sync(group, team);
+    if (team.work.ring)
+        shmemi_device::quiet(group, team.work);
+    shmemi_device::sync(group, team); /* what members announce follows all that they have put by themselves */
 }
 
 template <class GROUP, class T>

@@ -13,6 +13,7 @@ typedef struct {
 } shmemx_device_peer_t;
 
 enum { SHMEMI_DEVICE_STORES = 1, SHMEMI_DEVICE_ATOMICS = 2 };
+enum { SHMEMI_DEVICE_NEAR = 8 }; /* peers that the view itself tells of: arguments of a kernel are read soonest */
 
 /* ---- The ring: operations on PEs that kernels cannot reach, carried out by a thread of the library ----------------
  *
@@ -87,7 +88,8 @@ typedef struct {
     unsigned region;                   /* number of the object, the same on all PEs */
     int first_pe, n_peers;
     int pe, n_pes; /* this PE's number in SHMEM_TEAM_WORLD, and how many there are */
-    unsigned reserved;
+    int n_near;    /* for the first so many of peers, kernels do everything themselves, and near holds their distance */
+    long long near[SHMEMI_DEVICE_NEAR];
 } shmemx_device_view_t;
 
 /* A team as kernels of this PE use it; shmemx_device_team_view fills it in. */

@@ -36,24 +36,24 @@ template <class T> SHMEMI_DEVICE_TEMPLATE bool holds(T value, int cmp, T other)
 
 enum { turns_between_looks = 1024 }; /* at the clock, in a loop that waits */
 
-SHMEMI_DEVICE shmemi_device_wait *place_of_wait(const shmemx_device_view_t &view)
+SHMEMI_DEVICE shmemi_device_wait *place_of_wait(shmemi_device_wait *waits)
 {
-    return &view.waits[block_number() % static_cast<unsigned>(SHMEMI_DEVICE_WAITS)];
+    return &waits[block_number() % static_cast<unsigned>(SHMEMI_DEVICE_WAITS)];
 }
 
 /* Now and then in a wait: returns when it began, as far as is known. After a second, writes what it waits for. */
-SHMEMI_DEVICE_RARE word tell_wait(const shmemx_device_view_t &view, word began, const void *ivar, unsigned size,
+SHMEMI_DEVICE_RARE word tell_wait(shmemi_device_wait *waits, word began, unsigned region, word offset, unsigned size,
                                   unsigned n_words, int cmp, word value, word seen, int from)
 {
     const word second = 1000000000, now = clock_ns();
     if (!began || now - began < second)
         return began ? began : now;
-    shmemi_device_wait *wait = place_of_wait(view);
+    shmemi_device_wait *wait = place_of_wait(waits);
     store_relaxed(&wait->now, now);
-    store_relaxed(&wait->offset, static_cast<word>(static_cast<const char *>(ivar) - view.own));
+    store_relaxed(&wait->offset, offset);
     store_relaxed(&wait->value, value);
     store_relaxed(&wait->seen, seen);
-    store_relaxed(&wait->region, view.region);
+    store_relaxed(&wait->region, region);
     store_relaxed(&wait->size, size);
     store_relaxed(&wait->n_words, n_words);
     store_relaxed(&wait->block, block_number());
@@ -64,9 +64,9 @@ SHMEMI_DEVICE_RARE word tell_wait(const shmemx_device_view_t &view, word began, 
 }
 
 /* The wait has ended; another block may have taken the place. */
-SHMEMI_DEVICE_RARE void end_wait(const shmemx_device_view_t &view, word began)
+SHMEMI_DEVICE_RARE void end_wait(shmemi_device_wait *waits, word began)
 {
-    shmemi_device_wait *wait = place_of_wait(view);
+    shmemi_device_wait *wait = place_of_wait(waits);
     if (load_relaxed(&wait->since) == began)
         store_relaxed(&wait->since, static_cast<word>(0));
 }
@@ -76,26 +76,38 @@ SHMEMI_DEVICE_TEMPLATE word tell_words(const shmemx_device_view_t &view, word be
                                        unsigned long n_words, int cmp, T value, T seen, int from)
 {
     typedef typename amo_unit<T>::type unit;
-    return tell_wait(view, began, ivars, sizeof(T), static_cast<unsigned>(n_words), cmp, bits_of<unit>(value),
-                     bits_of<unit>(seen), from);
+    const word offset = static_cast<word>(reinterpret_cast<const char *>(ivars) - view.own);
+    return tell_wait(view.waits, began, view.region, offset, sizeof(T), static_cast<unsigned>(n_words), cmp,
+                     bits_of<unit>(value), bits_of<unit>(seen), from);
 }
 
 /* ---- One word ---------------------------------------------------------------------------------------------------- */
+
+/* Look so many times, unless it holds earlier, and with nothing else in the loop: that is seen soonest. */
+template <class T> SHMEMI_DEVICE_TEMPLATE bool look_for(const T *ivar, int cmp, T value, T *seen_p)
+{
+    unsigned turns = turns_between_looks;
+    T seen = look(ivar);
+    SHMEMI_DEVICE_AS_IT_IS
+    while (!holds(seen, cmp, value) && --turns) {
+        relax();
+        seen = look(ivar);
+    }
+    *seen_p = seen;
+    return turns != 0;
+}
 
 /* Returns what was seen in the end. from: the PE that writes the word, for the watchdog; -1: not known. */
 template <class T>
 SHMEMI_DEVICE_TEMPLATE T wait_for(const shmemx_device_view_t &view, const T *ivar, int cmp, T value, int from)
 {
-    T seen = look(ivar);
+    T seen;
     word began = 0;
-    for (unsigned turns = 1; !holds(seen, cmp, value); turns++) {
-        relax();
-        if (view.waits && turns % turns_between_looks == 0)
+    while (!look_for(ivar, cmp, value, &seen))
+        if (view.waits)
             began = tell_words(view, began, ivar, 1, cmp, value, seen, from);
-        seen = look(ivar);
-    }
     if (began)
-        end_wait(view, began);
+        end_wait(view.waits, began);
     return seen;
 }
 
@@ -177,7 +189,7 @@ SHMEMI_DEVICE_TEMPLATE unsigned long wait_any(const shmemx_device_view_t &view, 
         found = find_one(ivars, nelems, status, cmp, values, &n_counted);
     }
     if (began)
-        end_wait(view, began);
+        end_wait(view.waits, began);
     return found == nelems ? ~0ul : found;
 }
 
@@ -194,7 +206,7 @@ SHMEMI_DEVICE_TEMPLATE unsigned long wait_some(const shmemx_device_view_t &view,
         n = find_some(ivars, nelems, indices, status, cmp, values, &n_counted);
     }
     if (began)
-        end_wait(view, began);
+        end_wait(view.waits, began);
     return n;
 }
 
@@ -224,6 +236,7 @@ SHMEMI_DEVICE_TEMPLATE WORD shmemx_device_signal_wait_until(GROUP group, const s
                                                             typename shmemi_device::same<WORD>::type cmp_value)
 {
     shmemi_device::word seen = 0;
+    group.ready();
     if (group.rank() == 0)
         seen = static_cast<shmemi_device::word>(shmemi_device::wait_for(view, sig_addr, cmp, cmp_value, -1));
     return static_cast<WORD>(group.share(seen));

@@ -79,7 +79,7 @@ static int amo_on_own(const struct shmemi_view *view, size_t offset, const struc
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p)
 {
-    if (view->by_agent) {
+    if (view->by_agent && !context->by_engines) {
         struct shmemi_place word = shmemi_view_place(view, offset);
         return fetch_p ? shmemi_direct_list_amo_now(context, &word, amo, fetch_p)
                        : shmemi_direct_list_amo(context, &word, amo, NULL);
@@ -92,7 +92,7 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p)
 {
-    if (view->by_agent) {
+    if (view->by_agent && !context->by_engines) {
         struct shmemi_place word = shmemi_view_place(view, offset);
         return shmemi_direct_list_amo(context, &word, amo, fetch_p);
     }

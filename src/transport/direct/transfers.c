@@ -186,7 +186,7 @@ static int start_or_collect(struct shmemi_context *context, const struct shmemi_
                             const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    int rc = shmemi_direct_list_copy(context, dest, source, nbytes);
+    int rc = context->by_engines ? -EAGAIN : shmemi_direct_list_copy(context, dest, source, nbytes);
     return rc == -EAGAIN ? start(context, dest, source, &shape) : rc;
 }
 

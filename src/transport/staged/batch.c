@@ -214,13 +214,16 @@ static int check(const char *payload, size_t size)
     return position == size ? 0 : -EINVAL;
 }
 
-/* Start the list and wait for it. */
-static int finish(struct shmemi_list **list_p)
+/* How single rows reach the memory of one device: by a list, or where kernels may fill the device by copies in a row. */
+struct landing {
+    struct shmemi_list *list;
+    struct shmemi_channel channel; /* memory is NULL: there is none */
+};
+
+static int finish_list(struct shmemi_list *list)
 {
-    struct shmemi_list *list = *list_p;
     if (!list)
         return 0;
-    *list_p = NULL;
     int rc = list->memory->lists->start(list);
     while (!rc && (rc = list->memory->lists->test(list)) == -EAGAIN) {
         rc = 0;
@@ -230,20 +233,54 @@ static int finish(struct shmemi_list **list_p)
     return rc;
 }
 
+static int finish_channel(struct shmemi_channel *channel)
+{
+    if (!channel->memory)
+        return 0;
+    int rc = channel->memory->channels->wait(channel);
+    channel->memory->channels->close(channel);
+    channel->memory = NULL;
+    return rc;
+}
+
+/* Wait until everything has landed. */
+static int finish(struct landing *landing)
+{
+    struct shmemi_list *list = landing->list;
+    landing->list = NULL;
+    int rc = finish_list(list), rc_channel = finish_channel(&landing->channel);
+    return rc ? rc : rc_channel;
+}
+
 /* A single row goes into a list where the kind has lists: a copy of its own would take as long as the whole list.
  * -EAGAIN: there is no list. */
-static int store_by_list(struct shmemi_list **list_p, const struct shmemi_place *place, const struct entry *entry)
+static int store_by_list(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
 {
     const size_t nbytes = entry->record.nbytes;
     int rc = 0;
-    if (*list_p && ((*list_p)->object != place->object || !shmemi_list_has_room(*list_p, nbytes)))
-        rc = finish(list_p);
-    if (!rc && !*list_p)
-        *list_p = place->memory->lists->take(place);
-    if (rc || !*list_p)
+    if (landing->list && (landing->list->object != place->object || !shmemi_list_has_room(landing->list, nbytes)))
+        rc = finish(landing);
+    if (!rc && !landing->list)
+        landing->list = place->memory->lists->take(place);
+    if (rc || !landing->list)
         return rc ? rc : -EAGAIN;
-    shmemi_list_put(*list_p, place->address, entry->bytes, nbytes);
+    shmemi_list_put(landing->list, place->address, entry->bytes, nbytes);
     return 0;
+}
+
+static int store_by_channel(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+{
+    struct shmemi_channel *channel = &landing->channel;
+    const struct shmemi_place source = shmemi_place_host(entry->bytes);
+    int rc = 0;
+    if (channel->memory && channel->object != place->object)
+        rc = finish_channel(channel);
+    if (!rc && !channel->memory)
+        rc = place->memory->channels->open(place, channel);
+    if (rc)
+        return rc;
+    return channel->memory->channels->copy(channel, place, &source,
+                                           (entry->record.more_rows + (size_t)1) * entry->record.nbytes);
 }
 
 static int store_rows(const struct shmemi_place *place, const struct entry *entry)
@@ -257,20 +294,28 @@ static int store_rows(const struct shmemi_place *place, const struct entry *entr
     return shmemi_memory_copy(place, &source, &shape);
 }
 
-static int store(const struct entry *entry, struct shmemi_list **list_p)
+static int store_in(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
 {
-    const bool is_single = !entry->record.more_rows;
+    const bool is_single = !entry->record.more_rows, is_dense = is_single || entry->pitch == entry->record.nbytes;
+    const bool by_copies = atomic_load_explicit(&shmemi_memory_kernels_wait, memory_order_relaxed);
+    if (is_single && place->memory == &shmemi_memory_host) {
+        shmemi_copy_bytes((void *)place->address, entry->bytes, entry->record.nbytes);
+        return 0;
+    }
+    if (by_copies && is_dense && place->memory->channels && place->object)
+        return store_by_channel(landing, place, entry);
+    int rc = is_single && !by_copies && place->memory->lists ? store_by_list(landing, place, entry) : -EAGAIN;
+    return rc == -EAGAIN ? store_rows(place, entry) : rc;
+}
+
+static int store(const struct entry *entry, struct landing *landing)
+{
     struct shmemi_place place;
     int rc = shmemi_owner_resolver->resolve(entry->record.region, entry->record.offset, entry->extent, &place);
     if (rc)
         return rc;
     shmemi_access_for_peer_begin();
-    if (is_single && place.memory == &shmemi_memory_host)
-        shmemi_copy_bytes((void *)place.address, entry->bytes, entry->record.nbytes);
-    else
-        rc = is_single && place.memory->lists ? store_by_list(list_p, &place, entry) : -EAGAIN;
-    if (rc == -EAGAIN)
-        rc = store_rows(&place, entry);
+    rc = store_in(landing, &place, entry);
     shmemi_access_for_peer_end();
     shmemi_owner_resolver->release();
     return rc;
@@ -279,7 +324,7 @@ static int store(const struct entry *entry, struct shmemi_list **list_p)
 int shmemi_batch_scatter(const struct shmemi_request *request, const void *payload)
 {
     struct entry entry;
-    struct shmemi_list *list = NULL;
+    struct landing landing = {0};
     size_t position = 0;
     int rc = check(payload, request->width);
     if (rc) {
@@ -287,7 +332,7 @@ int shmemi_batch_scatter(const struct shmemi_request *request, const void *paylo
         return rc;
     }
     while (!rc && next_entry(payload, request->width, &position, &entry))
-        rc = store(&entry, &list);
-    int rc_list = finish(&list);
-    return rc ? rc : rc_list;
+        rc = store(&entry, &landing);
+    int rc_landing = finish(&landing);
+    return rc ? rc : rc_landing;
 }
