@@ -43,7 +43,10 @@
     X(cuMemcpyDtoDAsync)                                                                                               \
     X(cuMemcpy2DAsync)                                                                                                 \
     X(cuMemsetD32Async)                                                                                                \
-    X(cuLaunchKernel)
+    X(cuLaunchKernel)                                                                                                  \
+    X(cuLaunchCooperativeKernel)                                                                                       \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                                     \
+    X(cuDeviceGetAttribute)
 
 #define CUDA_FIELD(name) CUDA_FIELD_(name)
 #define CUDA_FIELD_(name) __typeof__(name) *name;
@@ -65,6 +68,7 @@ struct queue {
 struct cuda_device {
     struct device device;
     CUcontext context;
+    CUdevice number;
     CUmodule module; /* NULL: the program has no kernels */
     struct queue first;
     struct kernel *kernels;
@@ -108,6 +112,10 @@ void cuda_queue_close(struct queue *queue);
 void *cuda_queue_object(struct queue *queue);
 void cuda_launch(struct queue *queue, struct kernel *kernel, const struct launch *launch,
                  const struct argument *arguments, int n_arguments);
+bool cuda_has_kernel(struct device *dev, const char *name);
+size_t cuda_most_groups(struct device *dev, struct kernel *kernel, size_t group);
+void cuda_launch_together(struct queue *queue, struct kernel *kernel, const struct launch *launch,
+                          const struct argument *arguments, int n_arguments);
 void cuda_fill(struct queue *queue, struct buffer *buf, size_t offset, uint32_t value, size_t words);
 void cuda_copy(struct queue *queue, struct buffer *dest, size_t dest_offset, const struct buffer *source,
                size_t source_offset, size_t bytes);

@@ -134,6 +134,17 @@ struct gpu_ops {
     void (*signal_wait)(struct queue *queue, uint64_t *signal, uint64_t value);
 };
 
+/* Optional, for devices that can run all groups of a kernel at the same time, so that these may wait for each other:
+ * launch is NULL for the others. */
+struct together_ops {
+    bool (*has)(struct device *dev, const char *name); /* whether there is such a kernel for this device */
+    /* How many groups of that many work-items the device holds at a time if nobody else uses it. */
+    size_t (*most_groups)(struct device *dev, struct kernel *kernel, size_t group);
+    /* As gpu.launch. */
+    void (*launch)(struct queue *queue, struct kernel *kernel, const struct launch *launch,
+                   const struct argument *arguments, int n_arguments);
+};
+
 /* What shmmap and shmemx_my_device call the kinds: 0, OSHM_MEMTYPE_CUDA and OSHM_MEMTYPE_OPENCL. */
 enum { DEVICE_TYPE_HOST = 0, DEVICE_TYPE_CUDA = 1, DEVICE_TYPE_OPENCL = 2 };
 
@@ -157,9 +168,10 @@ struct device_ops {
     void (*read)(struct device *dev, void *dest, const struct buffer *buf, size_t offset, size_t bytes);
 
     struct plain_ops plain;
-    struct enqueue_ops enqueues; /* optional */
-    struct lock_ops locks;       /* optional */
-    struct gpu_ops gpu;          /* optional */
+    struct enqueue_ops enqueues;  /* optional */
+    struct lock_ops locks;        /* optional */
+    struct gpu_ops gpu;           /* optional */
+    struct together_ops together; /* optional */
 };
 
 extern const struct device_ops device_cuda_ops, device_opencl_ops;

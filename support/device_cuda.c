@@ -26,15 +26,14 @@ static int count(void)
 static struct device *open_device(int index, const struct kernel_code *code)
 {
     struct cuda_device *dev;
-    CUdevice number;
 
     if (index < 0 || index >= count())
         return NULL;
     dev = host_alloc(sizeof(*dev));
     *dev = (struct cuda_device){.device = {&device_cuda_ops}};
-    cuda_check(cuda.cuDeviceGet(&number, index), "cuDeviceGet");
-    cuda_check(cuda.cuDeviceGetName(dev->name, sizeof(dev->name), number), "cuDeviceGetName");
-    cuda_check(cuda.cuDevicePrimaryCtxRetain(&dev->context, number), "cuDevicePrimaryCtxRetain");
+    cuda_check(cuda.cuDeviceGet(&dev->number, index), "cuDeviceGet");
+    cuda_check(cuda.cuDeviceGetName(dev->name, sizeof(dev->name), dev->number), "cuDeviceGetName");
+    cuda_check(cuda.cuDevicePrimaryCtxRetain(&dev->context, dev->number), "cuDevicePrimaryCtxRetain");
     cuda_queue_init(&dev->first, dev, false);
     if (code)
         cuda_check(cuda.cuModuleLoadData(&dev->module, code->fatbin), "loading the kernels");
@@ -265,4 +264,5 @@ const struct device_ops device_cuda_ops = {
             .put_signal = cuda_put_signal,
             .signal_wait = cuda_signal_wait,
         },
+    .together = {.has = cuda_has_kernel, .most_groups = cuda_most_groups, .launch = cuda_launch_together},
 };

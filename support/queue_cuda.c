@@ -133,20 +133,69 @@ void cuda_kernels_end(struct cuda_device *dev)
     }
 }
 
+/* False: there is nothing to launch. */
+static bool prepare_launch(struct queue *queue, const struct kernel *kernel, const struct launch *launch,
+                           const struct argument *arguments, int n_arguments, struct shape *shape, void **addresses)
+{
+    if (!shape_launch(launch, kernel->name, kernel->max_group, n_arguments, shape))
+        return false;
+    for (int i = 0; i < n_arguments; i++) /* a pointer to a buffer is its address on the device */
+        addresses[i] = arguments[i].buffer ? (void *)&arguments[i].buffer : (void *)arguments[i].value;
+    cuda_enter(queue->dev);
+    return true;
+}
+
 void cuda_launch(struct queue *queue, struct kernel *kernel, const struct launch *launch,
                  const struct argument *arguments, int n_arguments)
 {
     void *addresses[MAX_ARGUMENTS];
     struct shape shape;
 
-    if (!shape_launch(launch, kernel->name, kernel->max_group, n_arguments, &shape))
+    if (!prepare_launch(queue, kernel, launch, arguments, n_arguments, &shape, addresses))
         return;
-    for (int i = 0; i < n_arguments; i++) /* a pointer to a buffer is its address on the device */
-        addresses[i] = arguments[i].buffer ? (void *)&arguments[i].buffer : (void *)arguments[i].value;
-    cuda_enter(queue->dev);
     cuda_check(cuda.cuLaunchKernel(kernel->function, (unsigned int)(shape.global[0] / shape.group[0]),
                                    (unsigned int)(shape.global[1] / shape.group[1]), 1, (unsigned int)shape.group[0],
                                    (unsigned int)shape.group[1], 1, 0, queue->stream, addresses, NULL),
+               kernel->name);
+}
+
+/* ---- Kernels whose groups wait for each other --------------------------------------------------------------------- */
+
+bool cuda_has_kernel(struct device *device, const char *name)
+{
+    struct cuda_device *dev = cuda_device(device);
+    CUfunction function;
+
+    cuda_enter(dev);
+    return cuda.cuModuleGetFunction(&function, dev->module, name) == CUDA_SUCCESS;
+}
+
+size_t cuda_most_groups(struct device *device, struct kernel *kernel, size_t group)
+{
+    struct cuda_device *dev = cuda_device(device);
+    int multiprocessors = 0;
+    int groups = 0;
+
+    cuda_enter(dev);
+    cuda_check(cuda.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev->number),
+               "cuDeviceGetAttribute");
+    cuda_check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(&groups, kernel->function, (int)group, 0),
+               kernel->name);
+    return (size_t)multiprocessors * (size_t)groups;
+}
+
+void cuda_launch_together(struct queue *queue, struct kernel *kernel, const struct launch *launch,
+                          const struct argument *arguments, int n_arguments)
+{
+    void *addresses[MAX_ARGUMENTS];
+    struct shape shape;
+
+    if (!prepare_launch(queue, kernel, launch, arguments, n_arguments, &shape, addresses))
+        return;
+    cuda_check(cuda.cuLaunchCooperativeKernel(kernel->function, (unsigned int)(shape.global[0] / shape.group[0]),
+                                              (unsigned int)(shape.global[1] / shape.group[1]), 1,
+                                              (unsigned int)shape.group[0], (unsigned int)shape.group[1], 1, 0,
+                                              queue->stream, addresses),
                kernel->name);
 }
 

@@ -10,8 +10,12 @@
  * west to east. */
 enum { NORTH_WEST, NORTH, NORTH_EAST, WEST, HERE, EAST, SOUTH_WEST, SOUTH, SOUTH_EAST, DIRECTIONS };
 
-/* Work-items of a group, side by side and one above the other. */
-enum { GROUP_WIDTH = 64, GROUP_HEIGHT = 4, GROUP = GROUP_WIDTH * GROUP_HEIGHT };
+/* Work-items of a group, side by side and one above the other; a test with a thread for each has smaller groups. */
+#ifndef STENCIL_GROUP_WIDTH
+#define STENCIL_GROUP_WIDTH 64
+#define STENCIL_GROUP_HEIGHT 4
+#endif
+enum { GROUP_WIDTH = STENCIL_GROUP_WIDTH, GROUP_HEIGHT = STENCIL_GROUP_HEIGHT, GROUP = GROUP_WIDTH * GROUP_HEIGHT };
 
 /* What a work-item computes of the rectangle. Compilers for CPUs do best with single columns. */
 enum { CUDA_PACK_BYTES = 16, CUDA_PACK_ROWS = 4, OPENCL_PACK_COLS = 1, OPENCL_PACK_ROWS = 8 };
@@ -29,6 +33,7 @@ struct launch_plan {
     long origin, pitch;       /* of the matrix buffers: cell (r, c) has the index origin + r * pitch + c           */
     struct bounds inside;     /* the rectangle                                                                     */
     long backwards;           /* from the last row to the first: what was written last may still be in the cache   */
+    long groups;              /* of work-items, for the frame and the rectangle                                    */
     long frame_groups;        /* the first groups compute the frame; 0: there is none                              */
     struct bounds outer;      /* the frame lies inside of these ...                                                */
     struct bounds inner;      /* ... and outside of these                                                          */
@@ -39,6 +44,22 @@ struct launch_plan {
     long words;               /* where the words begin in messages, in bytes; -1: the two members below are not used */
     long wait_for;            /* the frame waits until the signals of the directions of `arrived` have this value  */
     long count;               /* not 0: each group of the frame adds 1 to the word DIRECTIONS when it is done      */
+};
+
+/* Who takes what kernels store into their neighbours' messages by themselves (CUDA). */
+struct neighbor_plan {
+    int pe[DIRECTIONS];      /* -1: there is none                                                                    */
+    long groups[DIRECTIONS]; /* of that one's frame: each adds 1 to the word of its direction here for each exchange */
+};
+
+/* Rounds that one launch computes. Exchanges are counted from the first one of the run. */
+struct rounds_plan {
+    long count;    /* of rounds                                                       */
+    long width;    /* iterations of a round                                           */
+    long exchange; /* of the first round                                              */
+    long before;   /* exchanges before the matrix was set, which the words do not count */
+    long cur;      /* which of the two buffers holds the matrix                       */
+    long done;     /* what the word DIRECTIONS holds before the first iteration       */
 };
 
 #endif

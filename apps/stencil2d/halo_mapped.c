@@ -136,6 +136,17 @@ static void step_barrier(struct run *run)
     shmem_barrier_all();
 }
 
+void put_by_host(const struct run *run, uint64_t added)
+{
+    for (int t = 0; t < run->n_tiles; t++)
+        for (int d = 0; d < DIRECTIONS; d++)
+            if (has_neighbor(&run->tiles[t].shape, d)) {
+                const struct message m = message_to(run, &run->tiles[t], d);
+
+                shmem_putmem_signal(m.dest, m.source, m.bytes, m.signal, added, SHMEM_SIGNAL_ADD, m.pe);
+            }
+}
+
 /* A direction has the same queue in all exchanges. */
 void put_in_queues(const struct run *run, const struct local_tile *t, struct queue *queue)
 {

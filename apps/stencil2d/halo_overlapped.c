@@ -44,7 +44,7 @@
 
 #include "stencil2d.h"
 
-static bool reaches_neighbors(const struct local_tile *t)
+bool reaches_neighbors(const struct local_tile *t)
 {
     for (int d = 0; d < DIRECTIONS; d++)
         if (has_neighbor(&t->shape, d)) {
@@ -98,6 +98,7 @@ static void open_overlapped(struct run *run)
     run->host_waits = host_waits(run);
     run->host_sends = run->host_waits && !run->takes_turns;
     run->waits_in_kernel = run->opt->sync != IN_QUEUE && !run->host_waits && all_can_wait_in_kernel(run);
+    run->sync = run->waits_in_kernel ? "kernel" : run->host_waits ? "signal" : NULL;
     for (int t = 0; t < run->n_tiles && run->takes_turns; t++)
         use_one_queue(run, &run->tiles[t]);
 }
@@ -108,9 +109,9 @@ static void put_when_done(const struct run *run, const struct local_tile *t)
 {
     uint64_t *words = (uint64_t *)(t->mapped_messages + words_offset(run));
 
-    run->ops->gpu.signal_wait(t->urgent, &words[FRAMES_DONE], t->frames_done);
+    run->ops->gpu.signal_wait(t->urgent, &words[GROUPS_DONE], t->groups_done);
     for (int i = 0; i < t->n_beside; i++)
-        run->ops->gpu.signal_wait(t->beside[i], &words[FRAMES_DONE], t->frames_done);
+        run->ops->gpu.signal_wait(t->beside[i], &words[GROUPS_DONE], t->groups_done);
     put_in_queues(run, t, t->urgent);
 }
 

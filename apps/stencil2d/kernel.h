@@ -8,6 +8,9 @@
  *   COLS, ROWS                   what a work-item computes of the rectangle
  *   GROUP_ID, LOCAL_COL, LOCAL_ROW   of this work-item
  *   WORD, wait_for_word(word, value), meet_group(), count_done(word)
+ *   FOR_ANY_SINK, SINK, OWN_MESSAGES, send_cell(sink, messages, direction, place, value)
+ *                                where the frame writes what neighbours need: words in front of a function that is given
+ *                                one, its type, and the one that stands for this PE's own messages
  *
  * The rectangle: a work-item walks down some rows of a few columns and keeps the three rows around the cells in
  * registers; the columns beside its own come from the cache. The frame: a work-item computes one cell at a time, from
@@ -85,12 +88,13 @@ FUNCTION REAL new_cell(GLOBAL const REAL *in, GLOBAL REAL *messages, const struc
     return (center * cell_at(in, messages, p, r, c) + cardinal * cross) + diagonal * corners;
 }
 
+FOR_ANY_SINK
 FUNCTION void compute_frame(GLOBAL const REAL *in, GLOBAL REAL *out, GLOBAL REAL *messages, const struct launch_plan *p,
-                            REAL center, REAL cardinal, REAL diagonal)
+                            long group, SINK sink, REAL center, REAL cardinal, REAL diagonal)
 {
     long row, col;
 
-    long first = (GROUP_ID * GROUP_HEIGHT + LOCAL_ROW) * GROUP_WIDTH + LOCAL_COL;
+    long first = (group * GROUP_HEIGHT + LOCAL_ROW) * GROUP_WIDTH + LOCAL_COL;
 
     for (long n = first; find_cell(p, n, &row, &col); n += p->frame_groups * GROUP) {
         REAL value = new_cell(in, messages, p, row, col, center, cardinal, diagonal);
@@ -100,7 +104,7 @@ FUNCTION void compute_frame(GLOBAL const REAL *in, GLOBAL REAL *out, GLOBAL REAL
             long place = place_in_piece(p, d, row, col);
 
             if (place >= 0)
-                messages[place] = value;
+                send_cell(sink, messages, d, place, value);
         }
     }
 }
@@ -197,7 +201,7 @@ KERNEL void SWEEP(GLOBAL const REAL *RESTRICT in, GLOBAL REAL *RESTRICT out, GLO
     if (words && LOCAL_ROW == 0 && LOCAL_COL < DIRECTIONS && plan.arrived[LOCAL_COL] >= 0)
         wait_for_word(words + LOCAL_COL, plan.wait_for);
     meet_group();
-    compute_frame(in, out, messages, &plan, center, cardinal, diagonal);
+    compute_frame(in, out, messages, &plan, GROUP_ID, OWN_MESSAGES, center, cardinal, diagonal);
     meet_group();
     if (words && plan.count && LOCAL_ROW == 0 && LOCAL_COL == 0)
         count_done(words + DIRECTIONS);

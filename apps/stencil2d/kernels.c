@@ -44,15 +44,30 @@ static long groups_inside(const struct device_ops *ops, const struct launch_plan
     return parts(skipped + b->end_col - b->first_col, group_cols) * parts(b->end_row - b->first_row, group_rows);
 }
 
-void plan_launch(const struct device_ops *ops, struct queue *queue, struct kernel *kernel, const struct real *real,
-                 const struct plan_buffers *buffers, const struct launch_plan *plan, const double weights[3])
+void plan_groups(const struct device_ops *ops, const struct real *real, struct launch_plan *plan)
 {
-    const long groups = plan->frame_groups + groups_inside(ops, plan, real->size);
-    const struct launch launch = {
+    plan->groups = plan->frame_groups + groups_inside(ops, plan, real->size);
+}
+
+struct launch launch_of(long groups)
+{
+    return (struct launch){
         .global = {(size_t)groups * GROUP_WIDTH, GROUP_HEIGHT},
         .group = {GROUP_WIDTH, GROUP_HEIGHT},
     };
-    double rounded[3]; /* the first real->size bytes of each */
+}
+
+void round_weights(const struct real *real, const double weights[3], double rounded[3])
+{
+    for (int i = 0; i < 3; i++)
+        real->set(&rounded[i], weights[i], 1);
+}
+
+void plan_launch(const struct device_ops *ops, struct queue *queue, struct kernel *kernel, const struct real *real,
+                 const struct plan_buffers *buffers, struct launch_plan *plan, const double weights[3])
+{
+    struct launch launch;
+    double rounded[3];
     struct argument arguments[] = {
         BUFFER_ARGUMENT(buffers->in),
         BUFFER_ARGUMENT(buffers->out),
@@ -63,8 +78,9 @@ void plan_launch(const struct device_ops *ops, struct queue *queue, struct kerne
         {.value = &rounded[2], .size = real->size},
     };
 
-    for (int i = 0; i < 3; i++)
-        real->set(&rounded[i], weights[i], 1);
+    plan_groups(ops, real, plan);
+    launch = launch_of(plan->groups);
+    round_weights(real, weights, rounded);
     ops->gpu.launch(queue, kernel, &launch, arguments, sizeof(arguments) / sizeof(arguments[0]));
 }
 
@@ -72,7 +88,7 @@ void sweep_launch(const struct device_ops *ops, struct queue *queue, struct kern
                   const struct sweep *sweep)
 {
     const struct plan_buffers buffers = {.in = sweep->in, .out = sweep->out, .messages = sweep->out};
-    const struct launch_plan plan = {
+    struct launch_plan plan = {
         .origin = (long)sweep->origin,
         .pitch = (long)sweep->pitch,
         .inside = {.end_row = sweep->rows, .end_col = sweep->cols},

@@ -88,9 +88,15 @@ static void set_up(struct session *s, struct run *run)
     run->exchange->open(run);
 }
 
-static double run_once(struct session *s, const struct real *real, const struct exchange *exchange)
+static void take_down(struct run *run)
 {
-    struct run run = {
+    run->exchange->close(run);
+    tiles_close(run);
+}
+
+static struct run make_run(struct session *s, const struct real *real, const struct exchange *exchange)
+{
+    return (struct run){
         .opt = &s->opt,
         .real = real,
         .ops = s->ops,
@@ -98,10 +104,31 @@ static double run_once(struct session *s, const struct real *real, const struct 
         .tiles = s->tiles,
         .n_tiles = s->opt.gpus_per_pe,
     };
+}
+
+/* What was asked for by its name cannot be left out. */
+static void refuse(struct session *s, struct run *run)
+{
+    if (!s->opt.all)
+        quit_all("--variant %s: %s", run->exchange->variant, run->refusal);
+    if (shmem_my_pe() == 0)
+        fprintf(s->opt.csv ? stderr : stdout, "%s %s is left out: %s\n", run->exchange->variant, run->real->name,
+                run->refusal);
+    take_down(run);
+}
+
+/* Returns the seconds of all iterations; 0: the variant cannot be run here. */
+static double run_once(struct session *s, const struct real *real, const struct exchange *exchange)
+{
+    struct run run = make_run(s, real, exchange);
     struct result result = {0};
 
     set_up(s, &run);
     introduce(s, &run);
+    if (run.refusal) {
+        refuse(s, &run);
+        return 0;
+    }
     if (s->kernel.alone == 0)
         s->kernel = run_kernel(&run);
     result.kernel = s->kernel;
@@ -113,8 +140,7 @@ static double run_once(struct session *s, const struct real *real, const struct 
     report_result(&run, &result);
     if (s->opt.picture)
         picture_draw(&run, s->opt.picture);
-    run.exchange->close(&run);
-    tiles_close(&run);
+    take_down(&run);
     s->failed = s->failed || result.verdict == FAILED;
     return result.seconds;
 }
@@ -130,6 +156,7 @@ static const struct exchange *exchange_of(const struct session *s, enum variant 
 
     static const struct exchange *const others[VARIANTS] = {
         [OVERLAPPED] = &exchange_overlapped,
+        [KERNEL] = &exchange_kernel,
         [STRIDED] = &exchange_strided,
         [NAIVE] = &exchange_naive,
     };
@@ -141,16 +168,73 @@ static const struct exchange *exchange_of(const struct session *s, enum variant 
     return mapped[sync];
 }
 
+/* ---- The fastest variant ----------------------------------------------------------------------------------------- */
+
+/* Seconds of an iteration; 0: it cannot be run here. */
+static double try_variant(struct session *s, const struct real *real, enum variant variant)
+{
+    struct run run = make_run(s, real, exchange_of(s, variant));
+    double seconds = 0;
+
+    set_up(s, &run);
+    introduce(s, &run);
+    if (!run.refusal)
+        seconds = run_trial(&run);
+    take_down(&run);
+    return seconds;
+}
+
+static void report_choice(const struct session *s, const struct real *real, const double seconds[AUTO],
+                          enum variant fastest)
+{
+    FILE *out = s->opt.csv ? stderr : stdout;
+
+    if (shmem_my_pe() != 0)
+        return;
+    fprintf(out, "auto %s takes %s; us an iteration:", real->name, exchange_of(s, fastest)->variant);
+    for (enum variant v = 0; v < AUTO; v++)
+        if (seconds[v] > 0)
+            fprintf(out, " %s %.2f", exchange_of(s, v)->variant, 1e6 * seconds[v]);
+        else
+            fprintf(out, " %s -", exchange_of(s, v)->variant);
+    fputc('\n', out);
+    fflush(out);
+}
+
+/* All PEs have the same times, those of the slowest. */
+static double run_fastest(struct session *s, const struct real *real)
+{
+    double seconds[AUTO];
+    enum variant fastest = MAPPED;
+
+    for (enum variant v = 0; v < AUTO; v++) {
+        seconds[v] = try_variant(s, real, v);
+        if (seconds[v] > 0 && seconds[v] < seconds[fastest])
+            fastest = v;
+    }
+    report_choice(s, real, seconds, fastest);
+    return run_once(s, real, exchange_of(s, fastest));
+}
+
+/* ---- All --------------------------------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct session *s, enum variant variant)
+{
+    return variant == AUTO ? "auto" : exchange_of(s, variant)->variant;
+}
+
 /* How the variants compare, once the naive one has been run, too. */
 static void compare_times(const struct session *s, const struct real *real, const double seconds[VARIANTS])
 {
     if (shmem_my_pe() != 0 || s->opt.csv || !s->opt.variant[NAIVE])
         return;
-    for (enum variant v = 0; v < NAIVE; v++)
-        if (s->opt.variant[v] && fmin(seconds[v], seconds[NAIVE]) < LEAST_SECONDS)
-            printf("%s %s beside naive: too small to tell\n", exchange_of(s, v)->variant, real->name);
-        else if (s->opt.variant[v])
-            printf("%s %s takes %.1f %% of the time of naive\n", exchange_of(s, v)->variant, real->name,
+    for (enum variant v = 0; v < VARIANTS; v++)
+        if (v == NAIVE || seconds[v] == 0)
+            continue;
+        else if (fmin(seconds[v], seconds[NAIVE]) < LEAST_SECONDS)
+            printf("%s %s beside naive: too small to tell\n", name_of(s, v), real->name);
+        else
+            printf("%s %s takes %.1f %% of the time of naive\n", name_of(s, v), real->name,
                    100 * seconds[v] / seconds[NAIVE]);
 }
 
@@ -161,7 +245,7 @@ static void run_variants(struct session *s, const struct real *real)
     s->kernel.alone = 0;
     for (enum variant v = 0; v < VARIANTS; v++)
         if (s->opt.variant[v])
-            seconds[v] = run_once(s, real, exchange_of(s, v));
+            seconds[v] = v == AUTO ? run_fastest(s, real) : run_once(s, real, exchange_of(s, v));
     compare_times(s, real, seconds);
 }
 

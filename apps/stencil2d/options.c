@@ -89,10 +89,12 @@ static const char help_text[] =
     "                        the initial matrix: noise, in which any wrong cell shows, or a plate with hot and cold\n"
     "                        shapes, 0 to 100 degrees (noise; with --picture the plate)\n"
     "      --seed N          of the noise (71594)\n"
-    "      --variant mapped|overlapped|strided|naive|all\n"
+    "      --variant mapped|overlapped|kernel|strided|naive|auto|all\n"
     "                        mapped: exchange between mapped GPU buffers, then compute; overlapped: both at the\n"
-    "                        same time; strided: as mapped, columns by strided puts instead of packing; naive:\n"
-    "                        through host memory by hand; all: all but strided (mapped)\n"
+    "                        same time; kernel: kernels exchange by themselves (CUDA, one node); strided: as\n"
+    "                        mapped, columns by strided puts instead of packing; naive: through host memory by\n"
+    "                        hand; auto: what is fastest here, tried at the start; all: the first three that are\n"
+    "                        possible, and naive (mapped)\n"
     "      --naive, --both   the same as --variant naive; mapped and naive\n"
     "      --sync signal|barrier|queue\n"
     "                        order the mapped exchange by the host's signals, by barriers or in the device's queue;\n"
@@ -225,16 +227,19 @@ static bool parse_sync(const char *text, struct options *opt)
 static bool parse_variant(const char *text, struct options *opt)
 {
     static const char *const names[] = {
-        [MAPPED] = "mapped", [OVERLAPPED] = "overlapped", [STRIDED] = "strided", [NAIVE] = "naive"};
+        [MAPPED] = "mapped",   [OVERLAPPED] = "overlapped", [KERNEL] = "kernel",
+        [STRIDED] = "strided", [NAIVE] = "naive",           [AUTO] = "auto",
+    };
     bool all = strcmp(text, "all") == 0;
     bool known = all;
 
     for (int v = 0; v < VARIANTS; v++) {
-        bool is_meant = (all && v != STRIDED) || strcmp(text, names[v]) == 0;
+        bool is_meant = (all && v != STRIDED && v != AUTO) || strcmp(text, names[v]) == 0;
 
         opt->variant[v] = opt->variant[v] || is_meant;
         known = known || is_meant;
     }
+    opt->all = opt->all || all;
     return known;
 }
 
@@ -321,6 +326,14 @@ static void set_defaults(struct options *opt)
     };
 }
 
+static bool any_variant(const struct options *opt)
+{
+    for (int v = 0; v < VARIANTS; v++)
+        if (opt->variant[v])
+            return true;
+    return false;
+}
+
 void options_parse(int argc, char **argv, struct options *opt)
 {
     int code;
@@ -345,7 +358,7 @@ void options_parse(int argc, char **argv, struct options *opt)
         }
         return;
     }
-    if (!opt->variant[OVERLAPPED] && !opt->variant[STRIDED] && !opt->variant[NAIVE])
+    if (!any_variant(opt))
         opt->variant[MAPPED] = true;
     opt->plate = opt->plate || (opt->picture && !opt->field_given);
     if (optind < argc)

@@ -112,9 +112,7 @@ static void print_verdict(const struct result *result)
 
 static const char *sync_name(const struct run *run)
 {
-    if (run->waits_in_kernel)
-        return "kernel";
-    return run->host_waits ? "signal" : run->exchange->sync;
+    return run->sync ? run->sync : run->exchange->sync;
 }
 
 /* Both were measured apart: what would not be possible, or lasted no longer than the scheduler's turns, is noise. */

@@ -63,7 +63,15 @@ static long groups_of_frame(const struct launch_plan *plan)
     return groups < MOST_FRAME_GROUPS ? groups : MOST_FRAME_GROUPS;
 }
 
-static struct launch_plan frame_plan(const struct run *run, const struct tile *tile, int i, int n)
+long frame_groups(const struct run *run, const struct tile *tile)
+{
+    struct launch_plan plan;
+
+    set_bounds(run, tile, 0, 1, &plan);
+    return groups_of_frame(&plan);
+}
+
+struct launch_plan frame_plan(const struct run *run, const struct tile *tile, int i, int n)
 {
     const struct grid *grid = &run->grid;
     struct launch_plan plan = empty_plan(run);
@@ -82,8 +90,7 @@ static struct launch_plan frame_plan(const struct run *run, const struct tile *t
     return plan;
 }
 
-static void launch(const struct run *run, const struct local_tile *t, struct queue *queue,
-                   const struct launch_plan *plan)
+static void launch(const struct run *run, const struct local_tile *t, struct queue *queue, struct launch_plan *plan)
 {
     const struct plan_buffers buffers = {
         .in = t->buf[run->cur],
@@ -116,13 +123,13 @@ void compute_and_wait(const struct run *run, struct local_tile *t, int i, int n)
     plan.wait_for = (long)run->exchanges;
     plan.count = i == n - 1;
     if (plan.count)
-        t->frames_done += (uint64_t)plan.frame_groups;
+        t->groups_done += (uint64_t)plan.frame_groups;
     launch(run, t, t->queue, &plan);
 }
 
 void compute_frame(const struct run *run, const struct local_tile *t, struct queue *queue, int i, int n)
 {
-    const struct launch_plan plan = frame_plan(run, &t->shape, i, n);
+    struct launch_plan plan = frame_plan(run, &t->shape, i, n);
 
     launch(run, t, queue, &plan);
 }

@@ -2,10 +2,17 @@
  *
  * Carries out one run and measures the time of its rounds.
  */
+#include <math.h>
+
 #include "stencil2d.h"
 
 /* Without waiting for the devices the host gets no further ahead of them than this. */
 #define ROUNDS_AHEAD 256
+
+/* A trial lasts for about so long, three times, and has at most so many iterations each time. */
+#define TRIAL_SECONDS 0.01
+#define TRIAL_TIMES 3
+#define TRIAL_MOST 1000
 
 /* Iterations without exchange that are timed; more would tell no more. */
 #define MOST_TIMED 500
@@ -35,25 +42,30 @@ static void compute_round(struct run *run, int n)
         compute_in_order(run, n);
 }
 
-static void round_of(struct run *run, int n)
+/* A round, or as many of those that are left as the variant likes. Returns how many iterations. */
+static long next_rounds(struct run *run, long left)
 {
+    const int n = iterations_of_round(run, left);
+    long rounds;
+
     run->exchanges++;
     run->exchange->step(run);
+    rounds = run->exchange->compute_many ? run->exchange->compute_many(run, left) : 0;
+    if (rounds > 0)
+        return rounds * run->grid.halo_width;
     if (run->exchange->compute)
         run->exchange->compute(run, n);
     else
         compute_in_order(run, n);
     if (!run->exchange->in_queues || run->exchanges % ROUNDS_AHEAD == 0)
         tiles_finish(run);
+    return n;
 }
 
 static void iterate(struct run *run, long iterations)
 {
     for (long done = 0; done < iterations;) {
-        int n = iterations_of_round(run, iterations - done);
-
-        round_of(run, n);
-        done += n;
+        done += next_rounds(run, iterations - done);
         progress_line(&run->progress, run->exchange->variant, done, iterations);
     }
     tiles_finish(run);
@@ -134,4 +146,33 @@ struct kernel_times run_kernel(struct run *run)
     times.alone = time_of(run, compute_alone);
     times.waited_for = time_of(run, compute_and_finish);
     return times;
+}
+
+/* The slowest PE's time. */
+static double trial_seconds(struct run *run, long iterations)
+{
+    double start;
+
+    job_barrier();
+    start = now();
+    iterate(run, iterations);
+    return job_max(now() - start);
+}
+
+/* Whole rounds; the first ones, which load and connect, do not count. */
+double run_trial(struct run *run)
+{
+    const long round = run->grid.halo_width, few = 4 * round;
+    double best = INFINITY, most;
+    long n;
+
+    run->progress = now();
+    reset(run);
+    iterate(run, few);
+    most = TRIAL_SECONDS / (trial_seconds(run, few) / (double)few);
+    n = most < TRIAL_MOST ? (long)most : TRIAL_MOST;
+    n = n < few ? few : n / round * round;
+    for (int i = 0; i < TRIAL_TIMES; i++)
+        best = fmin(best, trial_seconds(run, n) / (double)n);
+    return best;
 }

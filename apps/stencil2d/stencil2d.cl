@@ -26,4 +26,8 @@
 #define wait_for_word(word, value)
 #define meet_group()
 #define count_done(word)
+#define FOR_ANY_SINK
+#define SINK int
+#define OWN_MESSAGES 0
+#define send_cell(sink, messages, direction, place, value) (messages)[place] = (value)
 

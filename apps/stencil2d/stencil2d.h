@@ -28,7 +28,8 @@
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */
 
-enum variant { MAPPED, OVERLAPPED, STRIDED, NAIVE, VARIANTS };
+/* AUTO is the fastest of those before it. */
+enum variant { MAPPED, OVERLAPPED, KERNEL, STRIDED, NAIVE, AUTO, VARIANTS };
 
 /* What orders the exchange of the mapped and overlapped variants; by default what is fastest on the device. */
 enum sync { AS_DEVICE_LIKES, BY_SIGNALS, BY_BARRIERS, IN_QUEUE };
@@ -49,6 +50,7 @@ struct options {
     double weights[3];            /* center, cardinal, diagonal                            */
     double halo_value;            /* of the fixed border                                   */
     bool variant[VARIANTS];       /* to run one after the other; mapped if there is none   */
+    bool all;                     /* of several, those that are not possible are left out  */
     enum sync sync;
     bool verify;         /* against the serial reference                          */
     double tolerance;    /* relative error that passes; 0: bit for bit            */
@@ -84,8 +86,9 @@ struct grid {
 /* Areas of the buffer with what is sent. */
 enum { OUT_EVEN, OUT_ODD, IN_EVEN, IN_ODD, AREAS };
 
-/* Words after the areas: the last exchange that has arrived from each direction; how many groups of frames are done. */
-enum { FRAMES_DONE = DIRECTIONS, TILE_WORDS };
+/* Words after the areas: what has arrived from each direction (the number of the last exchange, in the kernel variant how
+ * many groups have sent theirs); how many groups of this tile that are counted are done. */
+enum { GROUPS_DONE = DIRECTIONS, TILE_WORDS };
 
 /* A neighbouring tile, of this PE or another. */
 struct neighbor {
@@ -138,14 +141,16 @@ struct local_tile {
     int n_beside;
     struct buffer *buf[2];   /* the matrix before and after an iteration, in turns                 */
     struct buffer *messages; /* areas, then words                                                  */
-    uint64_t frames_done;    /* what that word will be when all launches so far are done           */
+    uint64_t groups_done;    /* what that word will be when all launches so far are done           */
     char *mapped_messages;   /* the symmetric address of messages; NULL in the naive and strided variants */
     char *mapped_buf[2];     /* those of buf, in the strided variant                               */
 };
 
 /* How halos are exchanged. All functions are collective. step sends what the last iteration has written for the
  * neighbours, and returns when the halos of exchange number `exchanges` have arrived or, if it works in the queues, at
- * once. compute does the iterations of a round after step; NULL: in order, in the tiles' first queues. */
+ * once. compute does the iterations of a round after step; NULL: in order, in the tiles' first queues. compute_many, which
+ * may be NULL, is called after step, too: if it can do several rounds at once it begins some of those whose iterations
+ * are left, and returns how many; else 0. open sets run->refusal if this exchange is not possible here. */
 struct exchange {
     const char *variant, *sync;
     bool in_queues;
@@ -153,6 +158,7 @@ struct exchange {
     void (*open)(struct run *run);
     void (*step)(struct run *run);
     void (*compute)(struct run *run, int iterations);
+    long (*compute_many)(struct run *run, long iterations_left);
     void (*close)(struct run *run);
 };
 
@@ -164,15 +170,19 @@ struct run {
     struct grid grid;
     struct local_tile *tiles;
     int n_tiles;
-    int cur;              /* which of the buffers holds the matrix now                             */
-    double progress;      /* when the last progress line was printed                               */
-    uint64_t *signals;    /* symmetric; per tile and direction: the last exchange that has arrived */
-    uint64_t exchanges;   /* begun so far; the number of the present one                           */
-    bool waits_in_kernel; /* the overlapped variant: not in the queue */
-    bool takes_turns;     /* with other PEs, at the GPU */
-    bool host_waits;      /* the overlapped variant: not the queue */
-    bool host_sends;      /* and the host puts, as soon as the frame is there */
-    char *staging;        /* of the naive variant, in the symmetric heap                           */
+    int cur;                   /* which of the buffers holds the matrix now                             */
+    double progress;           /* when the last progress line was printed                               */
+    uint64_t *signals;         /* symmetric; per tile and direction: the last exchange that has arrived */
+    uint64_t exchanges;        /* begun so far; the number of the present one                           */
+    uint64_t exchanges_before; /* the matrix was set                                               */
+    bool waits_in_kernel;      /* the overlapped and kernel variants: not in the queue */
+    const char *sync;          /* what orders the exchange, if open has decided that; else NULL */
+    bool takes_turns;          /* with other PEs, at the GPU */
+    bool host_waits;           /* the overlapped variant: not the queue */
+    bool host_sends;           /* and the host puts, as soon as the frame is there */
+    char *staging;             /* of the naive variant, in the symmetric heap                           */
+    struct direct *direct;     /* of the kernel variant (halo_kernel.c)                                */
+    const char *refusal;       /* why the variant cannot be run here, the same on all PEs; or NULL     */
 };
 
 enum verdict { NOT_VERIFIED, EXACT, WITHIN_TOLERANCE, FAILED };
@@ -193,6 +203,7 @@ struct result {
 
 void run_iterations(struct run *run, struct result *result); /* result->kernel is set */
 struct kernel_times run_kernel(struct run *run);             /* destroys the matrix, which run_iterations sets anew */
+double run_trial(struct run *run);                           /* seconds of an iteration, of a few; the same */
 
 /* run->tiles, with their geometry and devices, are the caller's. */
 void tiles_open(struct run *run);
@@ -201,18 +212,21 @@ void tiles_set_initial(struct run *run);
 void tiles_finish(const struct run *run); /* waits for all work in their queues */
 void tiles_close(struct run *run);
 
-/* ---- Halo exchange (halo_mapped.c, halo_overlapped.c, halo_strided.c, halo_naive.c) ------------------------------ */
+/* ---- Halo exchange (halo_mapped.c, halo_overlapped.c, halo_kernel.c, halo_strided.c, halo_naive.c) --------------- */
 
 extern const struct exchange exchange_mapped_signal;  /* puts between mapped buffers, ordered by signals  */
 extern const struct exchange exchange_mapped_barrier; /* the same, ordered by barriers                    */
 extern const struct exchange exchange_mapped_queue;   /* the same in the device's queue, but for the wait */
 extern const struct exchange exchange_overlapped;     /* in another queue, while the device computes      */
+extern const struct exchange exchange_kernel;         /* by the kernels that compute, while they compute  */
 extern const struct exchange exchange_strided;        /* between mapped matrices, without messages        */
 extern const struct exchange exchange_naive;          /* through host memory, by hand                     */
 
 /* What the mapped variants share. */
 void open_mapped(struct run *run);
 void close_mapped(struct run *run);
+bool reaches_neighbors(const struct local_tile *t);      /* kernels of this PE do, by loads and stores */
+void put_by_host(const struct run *run, uint64_t added); /* by the host's puts, which add to the signals */
 void put_behind(const struct run *run, const struct local_tile *t, struct queue *queue);
 void put_in_queues(const struct run *run, const struct local_tile *t, struct queue *queue); /* after nothing else */
 void wait_in_queue(const struct run *run, const struct local_tile *t, struct queue *queue);
@@ -232,12 +246,19 @@ size_t messages_bytes(const struct run *run);
 /* Iteration i of n, from buf[cur] to the other; the caller changes cur. They return at once. In the first iteration
  * compute_and_wait's frame waits for the exchange on the device, and in the last one it counts itself. */
 bool has_frame(int i, int n);
+struct launch_plan frame_plan(const struct run *run, const struct tile *tile, int i, int n); /* without a rectangle */
+long frame_groups(const struct run *run, const struct tile *tile); /* in the last iteration of each round */
 void compute(const struct run *run, const struct local_tile *t, int i, int n);
 void compute_and_wait(const struct run *run, struct local_tile *t, int i, int n);
 void compute_frame(const struct run *run, const struct local_tile *t, struct queue *queue, int i, int n);
 void compute_inside(const struct run *run, const struct local_tile *t, struct queue *queue, int i, int n);
 void compute_unframed(const struct run *run, const struct local_tile *t, int i, int n); /* the halo is in the matrix */
 void compute_whole(const struct run *run, const struct local_tile *t);                  /* without a frame */
+
+/* For the kernels of halo_kernel.c (direct_plan.c): who the neighbours of this PE's only tile are; iteration i of n after an
+ * exchange, as for the other variants, but what leaves goes where the neighbours read it. */
+void direct_neighbors(const struct run *run, struct neighbor_plan *plan);
+struct launch_plan direct_plan(const struct run *run, uint64_t exchange, int i, int n);
 
 /* ---- Kernels (kernels.c) ----------------------------------------------------------------------------------------- */
 
@@ -262,7 +283,13 @@ struct plan_buffers {
 };
 
 void plan_launch(const struct device_ops *ops, struct queue *queue, struct kernel *kernel, const struct real *real,
-                 const struct plan_buffers *buffers, const struct launch_plan *plan, const double weights[3]);
+                 const struct plan_buffers *buffers, struct launch_plan *plan, const double weights[3]);
+
+/* What plan_launch is made of: sets how many groups the plan has; a launch of groups; weights as they are passed, in the
+ * first real->size bytes of each. */
+void plan_groups(const struct device_ops *ops, const struct real *real, struct launch_plan *plan);
+struct launch launch_of(long groups);
+void round_weights(const struct real *real, const double weights[3], double rounded[3]);
 
 /* ---- Check (verify.c) and output (report.c) ---------------------------------------------------------------------- */
 

@@ -90,12 +90,13 @@ static void set_messages(const struct run *run, struct local_tile *t)
             fill_piece(run, &t->shape, d, messages + piece_offset(run, area_out(run->exchanges + 1), d));
     run->ops->write(t->dev, t->messages, 0, messages, bytes);
     free(messages);
-    t->frames_done = 0;
+    t->groups_done = 0;
 }
 
 void tiles_set_initial(struct run *run)
 {
     run->cur = 0;
+    run->exchanges_before = run->exchanges;
     for (int i = 0; i < run->n_tiles; i++) {
         set_matrix(run, &run->tiles[i]);
         set_messages(run, &run->tiles[i]);
