@@ -32,7 +32,7 @@ typedef uint32_t vertex_t;
 enum { IS_WIDE = sizeof(vertex_t) == 8 };
 
 /* How PEs exchange what they find, in the order in which --variant all runs them. search.h has their functions. */
-enum exchange_kind { MAPPED, ATOMIC, GRID, NAIVE, N_EXCHANGES };
+enum exchange_kind { MAPPED, ATOMIC, KERNEL, GRID, NAIVE, N_EXCHANGES };
 const char *exchange_name(enum exchange_kind kind);
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */
@@ -55,6 +55,7 @@ struct options {
     bool one_root;               /* search from root only; else roots are drawn               */
     uint64_t root;               /* its name in the file, if there is a file                  */
     bool exchanges[N_EXCHANGES]; /* variants to run, one after the other                    */
+    bool all;                    /* of several, those that are not possible are left out      */
     bool direction_optimising;
     double alpha, beta; /* when to go bottom-up and back                             */
     bool verify;        /* each search, by the five rules of Graph500                */
@@ -139,9 +140,11 @@ struct search_memory search_memory(const struct options *opt, const struct parti
 /* What search_open gives to the device when it opens it (device.h). */
 extern const struct kernel_code search_kernels;
 
-/* Collective. The graph is uploaded; its host copy is not needed by search_run. */
+/* Collective. The graph is uploaded; its host copy is not needed by search_run. If the variant cannot be run here,
+ * search_refusal says why, and the search can only be closed. */
 struct search *search_open(const struct options *opt, const struct graph *graph, const struct device_ops *ops,
                            struct device *dev, enum exchange_kind kind);
+const char *search_refusal(const struct search *search); /* the same on all PEs; NULL: there is none */
 /* Collective: one search; *times is the same on every PE. The clock runs from a barrier to the end of the slowest. */
 void search_run(struct search *search, vertex_t root, struct search_times *times);
 /* The parents of this PE's vertices: the root's is the root itself, that of an unreached vertex NO_VERTEX. */

@@ -209,6 +209,33 @@ DEVICE void reserve(struct finds *finds, LOCAL struct reservation *r, GLOBAL con
     finds->mine = sum > 0 ? ADD_LOCAL_64(&r->found, sum) : 0;
 }
 
+/* Edges of each group: a range of those of the frontier. */
+DEVICE u64 edges_of_group(u64 n_edges)
+{
+    return (n_edges / GROUPS / LANES + 1) * LANES;
+}
+
+/* Looks at edges from to from + n - 1 of the frontier, and reserves room for what is new. */
+DEVICE void find_new(struct finds *finds, LOCAL struct reservation *r, LOCAL struct piece *piece, GLOBAL const u64 *row,
+                     GLOBAL const u32 *column, GLOBAL u32 *known, GLOBAL const u64 *queue, GLOBAL u64 *counters,
+                     u32 n_vertices, u64 from, u32 n, u32 turn, struct own_part own)
+{
+    load_piece(piece, row, queue, n_vertices, from, from + n);
+    look_at_edges(finds, piece, column, n);
+    keep_new(finds, known);
+    reserve(finds, r, row, own.first, own.size, own.block);
+    make_reservation(r, &counters[(turn + 1) % QUEUE_COUNTERS], (GLOBAL u32 *)(counters + COUNTER_WORDS), own.n_pes);
+}
+
+DEVICE void take_own(const struct finds *finds, u32 k, LOCAL const struct reservation *r, GLOBAL u32 *parent,
+                     GLOBAL u64 *next_queue, u32 first)
+{
+    u64 place = r->found_at + finds->mine + finds->place[k];
+
+    parent[finds->vertex[k] - first] = first + finds->from[k];
+    next_queue[VERTICES(place)] = PACK(finds->vertex[k] - first, EDGES(place));
+}
+
 /* The neighbours of the frontier that are not yet known go to the next queue, or to the outboxes. Each of these has
  * room for all vertices of its PE and is never full in a search. A group takes a range of the frontier's edges. */
 KERNEL void expand(GLOBAL const u64 *RESTRICT row, GLOBAL const u32 *RESTRICT column, GLOBAL u32 *parent,
@@ -217,9 +244,10 @@ KERNEL void expand(GLOBAL const u64 *RESTRICT row, GLOBAL const u32 *RESTRICT co
 {
     SHARED struct reservation reservation;
     SHARED struct piece piece;
+    const struct own_part own = {first, size, block, my_pe, n_pes};
     u64 n_edges = EDGES(counters[turn]);
     u32 n_vertices = VERTICES(counters[turn]);
-    u64 share = (n_edges / GROUPS / LANES + 1) * LANES;
+    u64 share = edges_of_group(n_edges);
     u64 end = (GROUP + 1) * share < n_edges ? (GROUP + 1) * share : n_edges;
     u32 most = LANES * PER_LANE;
 
@@ -233,29 +261,46 @@ KERNEL void expand(GLOBAL const u64 *RESTRICT row, GLOBAL const u32 *RESTRICT co
         u32 n = end - from < most ? (u32)(end - from) : most;
         struct finds finds;
 
-        load_piece(&piece, row, queue, n_vertices, from, from + n);
-        look_at_edges(&finds, &piece, column, n);
-        keep_new(&finds, known);
-        reserve(&finds, &reservation, row, first, size, block);
-        make_reservation(&reservation, &counters[(turn + 1) % QUEUE_COUNTERS], (GLOBAL u32 *)(counters + COUNTER_WORDS),
-                         n_pes);
+        find_new(&finds, &reservation, &piece, row, column, known, queue, counters, n_vertices, from, n, turn, own);
         for (u32 k = 0; k < PER_LANE; k++) {
             u32 vertex = finds.vertex[k];
             u32 owner = vertex / block;
 
             if (vertex == NONE)
                 continue;
-            if (owner == my_pe) {
-                u64 place = reservation.found_at + finds.mine + finds.place[k];
-
-                parent[vertex - first] = first + finds.from[k];
-                next_queue[VERTICES(place)] = PACK(vertex - first, EDGES(place));
-            } else {
-                u64 place = reservation.sent_at[owner] + finds.place[k];
-
-                outbox[(u64)(owner - (owner > my_pe)) * block + place] =
+            if (owner == my_pe)
+                take_own(&finds, k, &reservation, parent, next_queue, first);
+            else
+                outbox[(u64)(owner - (owner > my_pe)) * block + reservation.sent_at[owner] + finds.place[k]] =
                     PAIR(vertex - owner * block, first + finds.from[k]);
-            }
+        }
+    }
+}
+
+DEVICE void absorb_arrivals(LOCAL struct reservation *reservation, GLOBAL const u64 *row, GLOBAL u32 *parent,
+                            GLOBAL u32 *known, GLOBAL u64 *next_queue, GLOBAL u64 *counters, GLOBAL const u64 *inbox,
+                            const struct arrivals *arrivals, u32 turn, u32 first)
+{
+    for (u64 from = GROUP * LANES; from < arrivals->end[ARRIVALS - 1]; from += GROUPS * LANES) {
+        u64 i = from + LANE;
+        u64 pair = 0, place = 0;
+        bool is_new = false;
+
+        if (i < arrivals->end[ARRIVALS - 1]) {
+            u32 box = 0;
+
+            while (i >= arrivals->end[box])
+                box++;
+            pair = inbox[arrivals->at[box] + i];
+            is_new = !is_surely_known(known, first + PAIR_VERTEX(pair)) && make_known(known, first + PAIR_VERTEX(pair));
+        }
+        if (is_new)
+            place = ADD_LOCAL_64(&reservation->found, PACK(1, degree_of(row, PAIR_VERTEX(pair))));
+        make_reservation(reservation, &counters[(turn + 1) % QUEUE_COUNTERS], (GLOBAL u32 *)counters, 0);
+        if (is_new) {
+            place += reservation->found_at;
+            parent[PAIR_VERTEX(pair)] = PAIR_PARENT(pair);
+            next_queue[VERTICES(place)] = PACK(PAIR_VERTEX(pair), EDGES(place));
         }
     }
 }
@@ -268,28 +313,7 @@ KERNEL void absorb(GLOBAL const u64 *RESTRICT row, GLOBAL u32 *parent, GLOBAL u3
     SHARED struct reservation reservation;
 
     clear_reservation(&reservation, 0);
-    for (u64 from = GROUP * LANES; from < arrivals.end[ARRIVALS - 1]; from += GROUPS * LANES) {
-        u64 i = from + LANE;
-        u64 pair = 0, place = 0;
-        bool is_new = false;
-
-        if (i < arrivals.end[ARRIVALS - 1]) {
-            u32 box = 0;
-
-            while (i >= arrivals.end[box])
-                box++;
-            pair = inbox[arrivals.at[box] + i];
-            is_new = !is_surely_known(known, first + PAIR_VERTEX(pair)) && make_known(known, first + PAIR_VERTEX(pair));
-        }
-        if (is_new)
-            place = ADD_LOCAL_64(&reservation.found, PACK(1, degree_of(row, PAIR_VERTEX(pair))));
-        make_reservation(&reservation, &counters[(turn + 1) % QUEUE_COUNTERS], (GLOBAL u32 *)counters, 0);
-        if (is_new) {
-            place += reservation.found_at;
-            parent[PAIR_VERTEX(pair)] = PAIR_PARENT(pair);
-            next_queue[VERTICES(place)] = PACK(PAIR_VERTEX(pair), EDGES(place));
-        }
-    }
+    absorb_arrivals(&reservation, row, parent, known, next_queue, counters, inbox, &arrivals, turn, first);
 }
 
 /* ---- Bottom-up --------------------------------------------------------------------------------------------------- */

@@ -15,8 +15,9 @@
 #define EDGES(word) ((word) & (((u64)1 << EDGE_BITS) - 1))
 
 /* The buffer of counters: those of three queues, which take turns (the one that is read, the one that is filled, the
- * one that is cleared), a word that keeps the rest aligned, then for each PE how many pairs it has been sent (u32). */
+ * one that is cleared), a word in which groups that meet count themselves, then for each PE how many pairs it has been sent (u32). */
 #define QUEUE_COUNTERS 3
+#define MEETINGS QUEUE_COUNTERS
 #define COUNTER_WORDS 4
 
 /* What goes to another PE: its vertex, counted from its first, and the vertex that it was found from. */
@@ -29,6 +30,31 @@
 #define ARRIVALS 8
 struct arrivals {
     u64 at[ARRIVALS], end[ARRIVALS];
+};
+
+/* The vertices of a PE, and where it stands among the others. */
+struct own_part {
+    u32 first, size, block, my_pe, n_pes;
+};
+
+/* What kernels tell each other PE of a level when they exchange by themselves (kernels_direct.h). */
+struct level_report {
+    u64 frontier;    /* vertices that this PE had in its queue           */
+    u64 found;       /* own vertices found for the next level            */
+    u64 sent;        /* pairs to all others                              */
+    u64 sent_to_you; /* pairs to the PE that reads this ...              */
+    u64 place;       /* ... and where they begin in the inbox there      */
+    u64 unused[2];
+    u64 epoch; /* of the level; the rest is set before */
+};
+
+/* What a whole search has done; the same on all PEs but for the last one. */
+struct search_result {
+    u64 levels;  /* of the tree                        */
+    u64 run;     /* levels that were run               */
+    u64 reached; /* vertices                           */
+    u64 sent;    /* pairs                              */
+    u64 comm_ns; /* nanoseconds in which groups waited */
 };
 
 #define MOST_PES 512 /* a group counts in local memory what it sends to each */

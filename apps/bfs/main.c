@@ -48,9 +48,22 @@ static void search_from(struct session *s, struct search *search, struct result 
     free(parents);
 }
 
-/* Returns the seconds of all searches. */
+/* What was asked for by its name cannot be left out. */
+static void refuse(struct session *s, struct search *search, enum exchange_kind kind)
+{
+    const char *refusal = search_refusal(search);
+
+    if (!s->opt.all)
+        quit_all("--variant %s: %s", exchange_name(kind), refusal);
+    if (shmem_my_pe() == 0)
+        fprintf(s->opt.csv ? stderr : stdout, "%s is left out: %s\n", exchange_name(kind), refusal);
+    search_close(search);
+}
+
+/* Returns the seconds of all searches; 0: the variant cannot be run here. */
 static double run_variant(struct session *s, enum exchange_kind kind)
 {
+    struct search *search = search_open(&s->opt, &s->graph, s->place.ops, s->place.dev, kind);
     struct variant variant = {
         .name = exchange_name(kind),
         .opt = &s->opt,
@@ -59,11 +72,15 @@ static double run_variant(struct session *s, enum exchange_kind kind)
         .results = calloc((size_t)s->n_roots, sizeof(*variant.results)),
         .n_results = s->n_roots,
     };
-    struct search *search = search_open(&s->opt, &s->graph, s->place.ops, s->place.dev, kind);
     double seconds;
 
     if (!variant.results)
         die("no host memory for %d searches", s->n_roots);
+    if (search_refusal(search)) {
+        refuse(s, search, kind);
+        free(variant.results);
+        return 0;
+    }
     for (int i = 0; i < s->n_roots; i++) {
         variant.results[i].root = s->roots[i];
         search_from(s, search, &variant.results[i]);
@@ -84,7 +101,7 @@ static void run_variants(struct session *s)
         if (s->opt.exchanges[kind])
             seconds[kind] = run_variant(s, (enum exchange_kind)kind);
     for (int kind = 0; kind < NAIVE; kind++)
-        if (s->opt.exchanges[kind] && s->opt.exchanges[NAIVE])
+        if (s->opt.exchanges[kind] && s->opt.exchanges[NAIVE] && seconds[kind] > 0)
             report_ratio(&s->opt, exchange_name((enum exchange_kind)kind), seconds[kind], seconds[NAIVE]);
 }
 

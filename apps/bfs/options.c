@@ -152,6 +152,7 @@ static bool take_variant(const char *value, struct options *opt)
     const bool is_all = strcmp(value, "all") == 0;
     bool is_known = is_all;
 
+    opt->all = is_all;
     for (int kind = 0; kind < N_EXCHANGES; kind++) {
         opt->exchanges[kind] = (is_all && kind != GRID) || strcmp(value, exchange_name((enum exchange_kind)kind)) == 0;
         is_known = is_known || opt->exchanges[kind];
@@ -192,7 +193,8 @@ static const struct line {
     {0, "root", "V", take_root, "one search, from vertex V"},
     {0, "seed", "N", take_seed, "of the graph and the roots (1)"},
     {0, "variant", "V", take_variant,
-     "mapped, atomic, naive (by hand through host memory), all of these, or grid (mapped)"},
+     "mapped, atomic, kernel (kernels exchange by themselves; CUDA, one node), naive (by hand through host memory),"
+     " all of these that are possible, or grid (mapped)"},
     {0, "naive", NULL, take_naive, "--variant naive"},
     {0, "both", NULL, take_both, "mapped, then naive"},
     {0, "direction-optimising", NULL, take_direction, "search bottom-up where that is less work"},

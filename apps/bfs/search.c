@@ -14,10 +14,8 @@
 #define ARRAY_LENGTH(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 static const struct exchange *const exchanges[N_EXCHANGES] = {
-    [MAPPED] = &exchange_mapped,
-    [ATOMIC] = &exchange_atomic,
-    [GRID] = &exchange_grid,
-    [NAIVE] = &exchange_naive,
+    [MAPPED] = &exchange_mapped, [ATOMIC] = &exchange_atomic, [KERNEL] = &exchange_kernel,
+    [GRID] = &exchange_grid,     [NAIVE] = &exchange_naive,
 };
 
 const char *exchange_name(enum exchange_kind kind)
@@ -206,8 +204,14 @@ struct search *search_open(const struct options *opt, const struct graph *graph,
     open_kernels(search, graph->n_adjacent);
     if (search->exchange->open)
         search->exchange->open(search);
-    warm_up(search, graph);
+    if (!search->refusal)
+        warm_up(search, graph);
     return search;
+}
+
+const char *search_refusal(const struct search *search)
+{
+    return search->refusal;
 }
 
 static void close_blocks(struct search *search)
@@ -468,8 +472,11 @@ static void take_slowest(struct search_times *times)
 static void run_blocks(struct search *search, vertex_t root, struct search_times *times)
 {
     begin(search, root);
-    while (run_level(search, times))
-        continue;
+    if (search->exchange->run)
+        search->exchange->run(search, times);
+    else
+        while (run_level(search, times))
+            continue;
     search->ops->gpu.finish(search->device_queue);
 }
 

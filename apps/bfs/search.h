@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of a search share: search.c has the levels, exchange_*.c the three ways to other PEs, direction.c the
+ * What the files of a search share: search.c has the levels, exchange_*.c the ways to other PEs, direction.c the
  * steps bottom-up.
  *
  * A level is: each PE expands its part of the frontier, which fills its outboxes and the queue of the next level; what
@@ -63,9 +63,13 @@ struct exchange {
     /* Bring that to the device; pairs are in the inbox from at on. */
     void (*take_pairs)(struct search *search, size_t at, size_t n);
     void (*take_words)(struct search *search, int pe, int half);
+
+    /* Runs all levels by itself, when the search has begun: then the functions above but open and close are not called.
+     * May be NULL. */
+    void (*run)(struct search *search, struct search_times *times);
 };
 
-extern const struct exchange exchange_mapped, exchange_atomic, exchange_naive;
+extern const struct exchange exchange_mapped, exchange_atomic, exchange_kernel, exchange_naive;
 
 struct search {
     const struct options *opt;
@@ -104,6 +108,9 @@ struct search {
     /* exchange_atomic.c */
     struct buffer *fill; /* one word: pairs for which room in the inbox is reserved   */
     u64 *fill_map;
+    /* exchange_kernel.c */
+    struct direct_search *direct;
+    const char *refusal; /* why it cannot search here, the same on all PEs; or NULL */
     /* exchange_naive.c */
     u64 *host_outbox, *host_inbox; /* symmetric */
     uint32_t *host_frontier;

@@ -4,8 +4,11 @@
  * may run the lanes of a group one after the other between barriers, where none can be too early. Here they run in any
  * order, and ThreadSanitizer (scripts/check --tsan) sees lanes that use the same memory without a barrier between them.
  * Searches as search.c and direction.c launch them, on PEs that are all here; each level and the tree are compared with
- * a serial search. Takes the number of rounds and the seed of the first.
+ * a serial search. The same for whole searches in one kernel, which exchanges by itself (kernels_direct.h). Takes the
+ * number of rounds and the seed of the first.
  */
+#include <shmemx_device.h>
+
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -14,6 +17,23 @@
 #include "bfs_device.h"
 #include "bfs_graphs.h"
 #include "unit.h"
+
+#define WITH_SEARCH KERNEL
+#define VIEW const shmemx_device_view_t &
+#define NOW_NS() 0
+
+static void meet_all_begin(u64 *word)
+{
+    __atomic_fetch_add(hesitate(word), 1, __ATOMIC_RELEASE);
+}
+
+static void meet_all_end(const u64 *word, u64 value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
+        sched_yield();
+}
+
+#include "kernels_direct.h"
 
 /* ---- PEs --------------------------------------------------------------------------------------------------------- */
 
@@ -275,6 +295,110 @@ static void run_search(device &device, const adjacency &graph, u32 n_pes, u32 ro
             check_vertex(search, pe.first + i, pe.parent[i]);
 }
 
+/* ---- Whole searches in one kernel -------------------------------------------------------------------------------- */
+
+/* What exchange_kernel.c has besides. */
+struct direct_pe {
+    std::vector<struct level_report> box;
+    struct search_result result;
+    std::vector<shmemx_device_peer_t> inbox_peers, box_peers;
+    shmemx_device_view_t inbox_view, box_view;
+    struct own_part own;
+};
+
+static shmemx_device_view_t make_view(std::vector<shmemx_device_peer_t> &peers, u32 number, void *own,
+                                      const std::vector<void *> &copies)
+{
+    shmemx_device_view_t view = {};
+
+    for (void *copy : copies)
+        peers.push_back({(char *)copy - (char *)own, SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS});
+    view.peers = peers.data();
+    view.own = (char *)own;
+    view.n_peers = view.n_pes = (int)peers.size();
+    view.pe = (int)number;
+    return view;
+}
+
+static void open_direct(search &search, std::vector<direct_pe> &direct)
+{
+    std::vector<void *> inboxes, boxes;
+
+    direct.resize(search.n_pes);
+    for (u32 i = 0; i < search.n_pes; i++) {
+        direct[i].box.assign(2 * search.n_pes + search.n_pes * sizeof(u32) / sizeof(struct level_report) + 1, {});
+        direct[i].own = {search.pes[i].first, search.pes[i].size, search.block, i, search.n_pes};
+        inboxes.push_back(search.pes[i].inbox.data());
+        boxes.push_back(direct[i].box.data());
+    }
+    for (u32 i = 0; i < search.n_pes; i++) {
+        direct[i].inbox_view = make_view(direct[i].inbox_peers, i, inboxes[i], inboxes);
+        direct[i].box_view = make_view(direct[i].box_peers, i, boxes[i], boxes);
+    }
+}
+
+/* The groups of all PEs run at the same time, each in a slot. */
+template <int slot> static void run_slot(search &search, std::vector<direct_pe> &direct, u64 epoch)
+{
+    const u32 per_pe = search.device.n_slots / search.n_pes;
+    pe &pe = search.pes[slot / per_pe];
+    direct_pe &more = direct[slot / per_pe];
+
+    lane.group = slot % per_pe;
+    lane.n_groups = per_pe;
+    search_all<slot>(pe.row.data(), pe.column.data(), pe.parent.data(), pe.known.data(), pe.queue[0].data(),
+                     pe.queue[1].data(), pe.counters.data(), pe.inbox.data(), more.box.data(), &more.result,
+                     more.inbox_view, more.box_view, more.own, epoch);
+    lane.group = slot;
+    lane.n_groups = search.device.n_slots;
+}
+
+static void clear_pe(pe &pe)
+{
+    pe.parent.assign(pe.parent.size(), NONE);
+    pe.known.assign(pe.known.size(), 0);
+    pe.counters.assign(pe.counters.size(), 0);
+}
+
+/* One search after the other on the same PEs, as a program makes them. The device has four slots. */
+static void run_whole(device &device, const adjacency &graph, u32 n_pes, const std::vector<u32> &roots)
+{
+    const u32 n = (u32)graph.size();
+    const u32 block = ((n + n_pes - 1) / n_pes + 63) / 64 * 64;
+    search search = {device, {graph, {}}, n_pes, block, 0, 0, 0, 0, {}, {}};
+    std::vector<direct_pe> direct;
+    u64 epoch = 0;
+
+    for (u32 i = 0; i < n_pes; i++)
+        search.pes.push_back(open_pe(search, i));
+    open_direct(search, direct);
+    for (u32 root : roots) {
+        const std::vector<u32> levels = serial_levels(graph, root);
+        u64 reached = 0;
+
+        search.root = root;
+        for (pe &pe : search.pes) {
+            clear_pe(pe);
+            launch_start(search, pe);
+        }
+        device.launch(4, {[&] { run_slot<0>(search, direct, epoch); }, [&] { run_slot<1>(search, direct, epoch); },
+                          [&] { run_slot<2>(search, direct, epoch); }, [&] { run_slot<3>(search, direct, epoch); }});
+        for (u32 vertex = 0; vertex < n; vertex++) {
+            const u32 parent = search.pes[vertex / block].parent[vertex % block];
+
+            reached += levels[vertex] != NONE;
+            CHECK((parent == NONE) == (levels[vertex] == NONE));
+            CHECK(parent == NONE || vertex == root ||
+                  (graph[vertex].count(parent) == 1 && levels[parent] + 1 == levels[vertex]));
+        }
+        for (const direct_pe &pe : direct)
+            CHECK(pe.result.reached == reached && pe.result.run == direct[0].result.run);
+        epoch += direct[0].result.run;
+    }
+}
+
+/* ---- Rounds ------------------------------------------------------------------------------------------------------ */
+
 /* Groups are few, so that each takes several pieces of a frontier, and several ranges of vertices bottom-up. Of the
  * path's vertices the third PE has none. */
 static void run_round(u32 seed)
@@ -297,6 +421,16 @@ static void run_round(u32 seed)
         run_search(small, web, 3, far, never, never);
         run_search(small, web, 3, far, 2, 4);
         run_search(small, path, 3, random() % 120, 6, 9);
+    }
+    {
+        device direct(64, 4, 4);
+        const std::vector<u32> roots = {hub, *web[hub].begin(), (u32)(random() % web.size())};
+
+        run_whole(direct, web, 1, roots);
+        run_whole(direct, web, 2, roots);
+        run_whole(direct, web, 4, roots);
+        run_whole(direct, path, 2, {(u32)(random() % 120), 0});
+        run_whole(direct, path, 4, {(u32)(random() % 120)});
     }
     device large(256, 2, 3);
 
