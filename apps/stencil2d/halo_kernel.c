@@ -3,19 +3,21 @@
  * Halo exchange by the kernels that compute (kernel_direct.h; CUDA): the groups of a frame store what the neighbours need
  * into their messages, add to words there, and wait for those of the neighbours. The host sends the first pieces only.
  *
- * Where the device holds all groups of an iteration at a time, one launch does many rounds: nothing is launched between
- * iterations, which is most of the time that small tiles take. Else there is a launch for each iteration, in which the
- * device passes groups on to free multiprocessors, and of which the next one has no gap to wait for. Both do the same
- * towards the neighbours, so they may differ from PE to PE and from round to round.
+ * Where the device holds the groups of an iteration in a few turns, one launch does many rounds: nothing is launched
+ * between iterations, which is most of the time that small tiles take. Else there is a launch for each iteration, in which
+ * the device passes groups on to free multiprocessors. Both do the same towards the neighbours, so they may differ from
+ * PE to PE and from round to round.
  */
+#include <limits.h>
 #include <shmemx.h>
 #include <shmemx_device.h>
 #include <stdlib.h>
 
 #include "stencil2d.h"
 
-/* Rounds of one launch. */
+/* Rounds of one launch, and groups of an iteration that one group of the launch computes. */
 #define MOST_ROUNDS 1000
+#define MOST_TURNS 4
 
 struct direct {
     shmemx_device_view_t view; /* of the messages */
@@ -92,14 +94,14 @@ static void open_kernels(const struct run *run)
 {
     struct device *dev = run->tiles[0].dev;
     struct direct *direct = run->direct;
-    long held;
+    long held, needed, turns;
 
     direct->step = run->ops->gpu.kernel(dev, name_of(run, "step_sp", "step_dp"), NULL);
     direct->persist = run->ops->gpu.kernel(dev, name_of(run, "persist_sp", "persist_dp"), NULL);
     held = (long)run->ops->together.most_groups(dev, direct->persist, GROUP) / shmemx_device_sharers();
-    direct->groups = write_plans(run);
-    if (direct->groups > held)
-        direct->groups = 0;
+    needed = write_plans(run);
+    turns = held > 0 ? (needed + held - 1) / held : LONG_MAX;
+    direct->groups = turns > MOST_TURNS ? 0 : (needed + turns - 1) / turns;
     round_weights(run->real, run->opt->weights, direct->weights);
 }
 

@@ -21,63 +21,66 @@
 #define SIDE_OF(i, n) ((i) < 0 ? 0 : (i) < (n) ? 1 : 2)
 
 /* Where in messages a cell goes for the neighbour in a direction; -1: that one does not need it. */
-FUNCTION long place_in_piece(const struct launch_plan *p, int direction, long row, long col)
+FUNCTION long place_in_piece(const struct launch_plan *p, int direction, int row, int col)
 {
     int v = direction / 3;
     int h = direction % 3;
-    long rows = v == 1 ? p->rows : p->halo_width;
-    long cols = h == 1 ? p->cols : p->halo_width;
-    long r = row - (v == 2 ? p->rows - p->halo_width : 0);
-    long c = col - (h == 2 ? p->cols - p->halo_width : 0);
+    int rows = v == 1 ? (int)p->rows : (int)p->halo_width;
+    int cols = h == 1 ? (int)p->cols : (int)p->halo_width;
+    int r = row - (v == 2 ? (int)p->rows - rows : 0);
+    int c = col - (h == 2 ? (int)p->cols - cols : 0);
 
     if (p->leaving[direction] < 0 || r < 0 || r >= rows || c < 0 || c >= cols)
         return -1;
-    return p->leaving[direction] + r * cols + c;
+    return p->leaving[direction] + (long)r * cols + c;
+}
+
+/* The cell with a number in a rectangle; else the number is counted on from it. */
+FUNCTION int find_in(long *number, long first_row, long end_row, long first_col, long end_col, int *row, int *col)
+{
+    int cols = (int)(end_col - first_col);
+    long cells = (end_row - first_row) * cols;
+
+    if (*number >= cells) {
+        *number -= cells;
+        return 0;
+    }
+    *row = (int)first_row + (int)*number / cols;
+    *col = (int)first_col + (int)*number % cols;
+    return 1;
 }
 
 /* The cell with a number: the rows to the north, those to the south, then what is left to the west and to the east.
  * false: there are fewer. */
-FUNCTION int find_cell(const struct launch_plan *p, long number, long *row, long *col)
+FUNCTION int find_cell(const struct launch_plan *p, long number, int *row, int *col)
 {
     const struct bounds o = p->outer;
     const struct bounds i = p->inner;
-    const struct bounds part[4] = {
-        {o.first_row, i.first_row, o.first_col, o.end_col},
-        {i.end_row, o.end_row, o.first_col, o.end_col},
-        {i.first_row, i.end_row, o.first_col, i.first_col},
-        {i.first_row, i.end_row, i.end_col, o.end_col},
-    };
 
-    for (int n = 0; n < 4; n++) {
-        long cols = part[n].end_col - part[n].first_col;
-        long cells = (part[n].end_row - part[n].first_row) * cols;
-
-        if (number < cells) {
-            *row = part[n].first_row + (int)number / (int)cols;
-            *col = part[n].first_col + (int)number % (int)cols;
-            return 1;
-        }
-        number -= cells;
-    }
-    return 0;
+    return find_in(&number, o.first_row, i.first_row, o.first_col, o.end_col, row, col) ||
+           find_in(&number, i.end_row, o.end_row, o.first_col, o.end_col, row, col) ||
+           find_in(&number, i.first_row, i.end_row, o.first_col, i.first_col, row, col) ||
+           find_in(&number, i.first_row, i.end_row, i.end_col, o.end_col, row, col);
 }
 #endif
 
-FUNCTION REAL cell_at(GLOBAL const REAL *in, GLOBAL REAL *messages, const struct launch_plan *p, long row, long col)
+/* One load without a branch: it is on its way while the others are. */
+FUNCTION REAL cell_at(GLOBAL const REAL *in, GLOBAL REAL *messages, const struct launch_plan *p, int row, int col)
 {
-    int v = SIDE_OF(row, p->rows);
-    int h = SIDE_OF(col, p->cols);
+    int rows = (int)p->rows, cols = (int)p->cols, width = (int)p->halo_width;
+    int v = SIDE_OF(row, rows);
+    int h = SIDE_OF(col, cols);
     long arrived = p->arrived[3 * v + h];
-    long first_row = v == 0 ? -p->halo_width : v == 1 ? 0 : p->rows;
-    long first_col = h == 0 ? -p->halo_width : h == 1 ? 0 : p->cols;
+    int r = row - (v == 0 ? -width : v == 1 ? 0 : rows);
+    int c = col - (h == 0 ? -width : h == 1 ? 0 : cols);
+    long there = arrived + (long)r * (h == 1 ? cols : width) + c;
+    long here = p->origin + row * p->pitch + col;
 
-    if (arrived < 0)
-        return in[p->origin + row * p->pitch + col];
-    return messages[arrived + (row - first_row) * (h == 1 ? p->cols : p->halo_width) + (col - first_col)];
+    return *(arrived < 0 ? in + here : messages + there);
 }
 
 /* The order of the operations is that of the serial reference. */
-FUNCTION REAL new_cell(GLOBAL const REAL *in, GLOBAL REAL *messages, const struct launch_plan *p, long r, long c,
+FUNCTION REAL new_cell(GLOBAL const REAL *in, GLOBAL REAL *messages, const struct launch_plan *p, int r, int c,
                        REAL center, REAL cardinal, REAL diagonal)
 {
     REAL cross = cell_at(in, messages, p, r - 1, c) + cell_at(in, messages, p, r + 1, c);
@@ -92,14 +95,14 @@ FOR_ANY_SINK
 FUNCTION void compute_frame(GLOBAL const REAL *in, GLOBAL REAL *out, GLOBAL REAL *messages, const struct launch_plan *p,
                             long group, SINK sink, REAL center, REAL cardinal, REAL diagonal)
 {
-    long row, col;
-
+    int row, col;
     long first = (group * GROUP_HEIGHT + LOCAL_ROW) * GROUP_WIDTH + LOCAL_COL;
 
     for (long n = first; find_cell(p, n, &row, &col); n += p->frame_groups * GROUP) {
         REAL value = new_cell(in, messages, p, row, col, center, cardinal, diagonal);
 
         out[p->origin + row * p->pitch + col] = value;
+        UNROLLED
         for (int d = 0; d < DIRECTIONS; d++) {
             long place = place_in_piece(p, d, row, col);
 
