@@ -169,6 +169,10 @@ static void run_search(struct search *search, struct search_times *times)
     };
     struct search_result result;
 
+    if (shmemx_device_sharers() > 1) { /* nothing of another PE has to run beside kernels that wait, but those alone */
+        search->ops->gpu.finish(search->device_queue);
+        shmem_barrier_all();
+    }
     search->ops->together.launch(search->device_queue, direct->search_all, &launch, arguments,
                                  (int)(sizeof(arguments) / sizeof(arguments[0])));
     search->ops->read(search->dev, &result, direct->result, 0, sizeof(result));

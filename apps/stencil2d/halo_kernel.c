@@ -30,7 +30,7 @@ struct direct {
 
 /* ---- Is it possible? --------------------------------------------------------------------------------------------- */
 
-enum { POSSIBLE, NOT_CUDA, SEVERAL_GPUS, NO_KERNEL, NO_ROUTE, NO_VIEW, IN_TURNS };
+enum { POSSIBLE, NOT_CUDA, SEVERAL_GPUS, NO_KERNEL, NO_ROUTE, NO_VIEW, IN_TURNS, SHARED };
 
 static const char *const refusals[] = {
     [NOT_CUDA] = "kernels communicate on CUDA devices only",
@@ -40,6 +40,7 @@ static const char *const refusals[] = {
         "the kernels of a PE cannot reach the GPU of a neighbour (it is on another node, or there is no cuda-ipc)",
     [NO_VIEW] = "shmemx_device_view has failed",
     [IN_TURNS] = "PEs share a GPU without MPS, so that kernels that wait for each other would take turns",
+    [SHARED] = "PEs share a GPU, where it has to be asked for by its name",
 };
 
 static const char *name_of(const struct run *run, const char *sp, const char *dp)
@@ -58,7 +59,9 @@ static int obstacle(const struct run *run)
         return NO_KERNEL;
     if (!reaches_neighbors(&run->tiles[0]))
         return NO_ROUTE;
-    return shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA) ? POSSIBLE : IN_TURNS;
+    if (!shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA))
+        return IN_TURNS;
+    return run->is_trial && shmemx_device_sharers() > 1 ? SHARED : POSSIBLE;
 }
 
 /* All PEs refuse for the same cause. */
@@ -131,11 +134,14 @@ static void close_direct(struct run *run)
 
 /* ---- Iterations -------------------------------------------------------------------------------------------------- */
 
-/* The first pieces were written by the host: it sends them as the frame would have. */
+/* The first pieces were written by the host: it sends them as the frame would have. No kernel waits on any PE while a
+ * put is under way: where PEs share a GPU, the library's kernels may not get their turn beside one that waits. */
 static void step(struct run *run)
 {
-    if (run->exchanges == run->exchanges_before + 1)
-        put_by_host(run, (uint64_t)frame_groups(run, &run->tiles[0].shape));
+    if (run->exchanges > run->exchanges_before + 1)
+        return;
+    put_by_host(run, (uint64_t)frame_groups(run, &run->tiles[0].shape));
+    shmem_barrier_all();
 }
 
 static void compute_steps(struct run *run, int n)

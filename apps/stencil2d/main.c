@@ -176,6 +176,7 @@ static double try_variant(struct session *s, const struct real *real, enum varia
     struct run run = make_run(s, real, exchange_of(s, variant));
     double seconds = 0;
 
+    run.is_trial = true;
     set_up(s, &run);
     introduce(s, &run);
     if (!run.refusal)

@@ -182,6 +182,7 @@ struct run {
     bool host_sends;           /* and the host puts, as soon as the frame is there */
     char *staging;             /* of the naive variant, in the symmetric heap                           */
     struct direct *direct;     /* of the kernel variant (halo_kernel.c)                                */
+    bool is_trial;             /* of the variant auto */
     const char *refusal;       /* why the variant cannot be run here, the same on all PEs; or NULL     */
 };
 
