@@ -136,6 +136,26 @@ struct shmemi_word {
     enum shmemi_word_step step;
 };
 
+/* An atomic operation on such a word, of 4 or 8 bytes, and where the old value belongs if it fetches. */
+struct shmemi_stream_update {
+    struct shmemi_place word;
+    struct shmemi_amo amo;
+    bool fetches;
+    struct shmemi_place old;
+};
+
+/* Words of this process that a stream waits for: for all, or for any of them, whose number is stored at index. */
+struct shmemi_stream_wait {
+    struct shmemi_place words; /* the first of n */
+    size_t n;                  /* 0: there are none; the index is SIZE_MAX then */
+    unsigned size;             /* of a word: 4 or 8 bytes */
+    enum shmemi_word_step step;
+    uint64_t value;
+    const int *status; /* not zero: the word is left out; NULL: none is */
+    bool any;
+    struct shmemi_place index; /* of a size_t, for any */
+};
+
 /* ---- The table of a kind ------------------------------------------------------------------------------------------
  * A kind fills in all members of its table. Features that only some kinds have are in sub-tables, all members of which
  * are filled in, too; the kind's pointer to a sub-table is NULL when it lacks the feature. In a build without a kind,
@@ -242,7 +262,14 @@ struct shmemi_stream_commands {
     bool (*is_recording)(const struct shmemi_stream *stream);
     int (*copy)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const struct shmemi_place *source,
                 size_t nbytes);
+    int (*copy_shape)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                      const struct shmemi_place *source, const struct shmemi_shape *shape);
     int (*take_steps)(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
+    int (*store)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
+                 size_t nbytes); /* at most 16 */
+    /* -ENOTSUP also where the GPU's operations on this memory are not atomic with others. */
+    int (*update)(const struct shmemi_stream *stream, const struct shmemi_stream_update *update);
+    int (*wait_words)(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait);
     /* copy, and then take_steps of one word that is not a wait, as one operation. -ENOTSUP also where two separate ones
      * are better. */
     int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,

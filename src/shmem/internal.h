@@ -221,6 +221,10 @@ void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *d
 void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe);
 
+/* The shape of the elements of iput and iget; no rows if there are none. Ends the job if a stride is too short. */
+struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size_t nelems, ptrdiff_t dst,
+                                          ptrdiff_t sst);
+
 /* Atomics and signals. *fetch_p, unless fetch_p is NULL, is the old value. */
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe);

@@ -187,7 +187,7 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * these updates are not atomic with each other.
  *
  * Errors end the job. A stream may belong to any CUDA context. Into a stream that is being captured into a graph, only
- * operations that the GPU does alone can be enqueued, and neither sync_all nor barrier_all; others end the job. An
+ * operations that the GPU does alone can be enqueued; others end the job. mapshmem/streams.h says more. An
  * operation that waits blocks other streams that share a hardware queue of the device with it: programs with more than
  * a few waiting streams set CUDA_DEVICE_MAX_CONNECTIONS (default 8, at most 32), which slows the start.
  *
@@ -244,6 +244,8 @@ void shmemx_sync_all_on_queue(shmemx_queue_t queue, unsigned n_events, const shm
                               shmemx_event_t *event);
 void shmemx_barrier_all_on_queue(shmemx_queue_t queue, unsigned n_events, const shmemx_event_t *events,
                                  shmemx_event_t *event);
+
+#include <mapshmem/streams.h>
 
 #ifdef __cplusplus
 }

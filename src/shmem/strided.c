@@ -26,6 +26,12 @@ static struct shmemi_shape shape_of(const char *routine, const struct strides *s
     };
 }
 
+struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size_t nelems, ptrdiff_t dst, ptrdiff_t sst)
+{
+    const struct strides strides = {size, nelems, dst, sst, 1};
+    return nelems ? shape_of(routine, &strides) : (struct shmemi_shape){0};
+}
+
 enum form { PUT, GET, PUT_NBI, GET_NBI };
 
 static void transfer_dense(struct shmemi_context *context, const char *routine, void *dest, const void *source,

@@ -91,6 +91,23 @@ static const struct on_ops ops = {
     .barrier = barrier_all,
 };
 
+/* ---- Typed operations -------------------------------------------------------------------------------------------- */
+
+#define ON(_name, _lane, ...) shmemx_##_name##_on_queue(__VA_ARGS__, on_lanes[_lane], 0, NULL, NULL)
+#define ON_ALONE(_name, _lane) shmemx_##_name##_on_queue(on_lanes[_lane], 0, NULL, NULL)
+
+static void batch_begin(int lane)
+{
+    (void)lane;
+}
+
+static void batch_end(int lane)
+{
+    on_finish(lane);
+}
+
+#include "on_typed.h"
+
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 /* Operations on one queue come after events of the other one, and hold up what waits for theirs. */
@@ -175,6 +192,7 @@ int main(void)
     }
     char *map = on_check(&ops);
     CHECK(!shmemx_kernels_may_wait(OSHM_MEMTYPE_OPENCL) && !shmemx_kernels_may_wait(0) && !shmemx_kernels_may_wait(99));
+    check_typed(map);
     check_events(map);
     check_drain(map);
     if (!is_pocl())

@@ -213,6 +213,118 @@ static void check_graph(char *map)
     }
 }
 
+/* ---- Typed operations, and graphs of them -------------------------------------------------------------------------- */
+
+#define ON(_name, _lane, ...) shmemx_##_name##_on_stream(__VA_ARGS__, on_lanes[_lane])
+#define ON_ALONE(_name, _lane) shmemx_##_name##_on_stream(on_lanes[_lane])
+
+static bool captures; /* batches */
+static CUstreamCaptureMode capture_mode;
+
+static CUgraphExec end_capture(int lane)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    TRY(more.cuStreamEndCapture(on_lanes[lane], &graph));
+    TRY(more.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    return exec;
+}
+
+static void batch_begin(int lane)
+{
+    if (captures)
+        TRY(more.cuStreamBeginCapture(on_lanes[lane], capture_mode));
+}
+
+static void batch_end(int lane)
+{
+    if (captures)
+        TRY(more.cuGraphLaunch(end_capture(lane), on_lanes[lane]));
+    on_finish(lane);
+}
+
+#include "on_typed.h"
+
+static void check_typed_graphs(char *map)
+{
+    const struct typed mapped = typed_at(map + ON_DATA, true);
+    if (!all_are_direct(map))
+        return;
+    captures = true;
+    for (int i = 0; i < 2; i++) {
+        capture_mode = i ? CU_STREAM_CAPTURE_MODE_THREAD_LOCAL : CU_STREAM_CAPTURE_MODE_RELAXED;
+        check_typed_in(&mapped, true);
+    }
+    captures = false;
+}
+
+/* A graph that takes away the signals that it waits for, launched many times without anything between. */
+static void check_replays(char *map)
+{
+    enum { LAUNCHES = 100 };
+    const struct typed t = typed_at(map + ON_DATA, true);
+    uint64_t *words = (uint64_t *)area_of(&t, WORDS), *heap_words = check_shmem_malloc(2 * sizeof *heap_words);
+    if (!all_are_direct(map))
+        return;
+    clear_areas(&t);
+    heap_words[0] = heap_words[1] = 0;
+    shmem_barrier_all();
+    TRY(more.cuStreamBeginCapture(on_lanes[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    for (int half = 0; half < 2; half++) {
+        ON(long_atomic_inc, 0, (long *)words + 4, t.next);
+        ON(putmem_signal, 0, words + 8, words + 4, 8, heap_words + half, 1, SHMEM_SIGNAL_SET, t.next);
+        ON(putmem_signal, 0, words + 12 + half, words + 4, 8, words, 1, SHMEM_SIGNAL_ADD, t.previous);
+        ON(signal_wait_until_set, 0, heap_words + half, SHMEM_CMP_EQ, 1, 0);
+        ON(signal_wait_until, 0, words, SHMEM_CMP_GE, 1);
+        ON(signal_op, 0, words, (uint64_t)-1, SHMEM_SIGNAL_ADD, t.me);
+    }
+    CUgraphExec exec = end_capture(0);
+    for (int i = 0; i < LAUNCHES; i++)
+        TRY(more.cuGraphLaunch(exec, on_lanes[0]));
+    on_finish(0);
+    read_areas(&t);
+    CHECK(((uint64_t *)(void *)typed_copy[WORDS])[0] == 0);
+    CHECK(((uint64_t *)(void *)typed_copy[WORDS])[4] == 2 * LAUNCHES);
+    CHECK(heap_words[0] == 0 && heap_words[1] == 0);
+    shmem_free(heap_words);
+}
+
+/* Barriers in graphs, and others between them. */
+static void check_graph_barriers(char *map)
+{
+    enum { LAUNCHES = 30 };
+    const int me = shmem_my_pe(), n_pes = shmem_n_pes();
+    const size_t own = ON_DATA, slots = ON_DATA + 4096, kept = ON_DATA + 8192;
+    if (!all_are_direct(map))
+        return;
+    TRY(more.cuStreamBeginCapture(on_lanes[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+    for (int pe = 0; pe < n_pes; pe++)
+        put(0, map + slots + 4 * (size_t)me, map + own, 4, pe);
+    barrier_all(0);
+    on_copy(0, kept, slots, 4 * (size_t)n_pes);
+    sync_all(0);
+    CUgraphExec exec = end_capture(0);
+    for (int i = 1; i <= LAUNCHES; i++) {
+        on_fill(0, own, (uint32_t)(i * 100 + me), 1);
+        TRY(more.cuGraphLaunch(exec, on_lanes[0]));
+        on_copy(0, kept + (size_t)i * 4 * (size_t)n_pes, kept, 4 * (size_t)n_pes);
+        if (i % 3 == 0)
+            barrier_all(0);
+        if (i % 7 == 0)
+            sync_all(1);
+    }
+    on_finish(0);
+    on_finish(1);
+    for (int i = 1; i <= LAUNCHES; i++)
+        for (int pe = 0; pe < n_pes; pe++) {
+            uint32_t found = on_word(kept + ((size_t)i * (size_t)n_pes + (size_t)pe) * 4);
+            CHECK_THAT(found == (uint32_t)(i * 100 + pe), "after launch %d the word of PE %d is %u", i, pe, found);
+        }
+    shmem_barrier_all();
+}
+
+/* ---- The end ------------------------------------------------------------------------------------------------------ */
+
 /* The program completes nothing: shmumap and shmem_finalize complete what was enqueued. */
 static void check_drain(char *map)
 {
@@ -235,6 +347,10 @@ int main(void)
     CHECK(shmem_n_pes() > 1 || shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA));
     check_unmapped(map);
     check_graph(map);
+    check_typed(map);
+    check_typed_graphs(map);
+    check_replays(map);
+    check_graph_barriers(map);
     check_other_context(map);
     check_drain(map);
     return check_end();

@@ -249,6 +249,36 @@ extern const struct shmemi_streams shmemi_cuda_streams;
 /* copy and take_steps of the table. */
 int shmemi_cuda_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes);
+/* The same with rows, and of a value, an atomic operation, a wait (gpu/cuda/stream_words.c). */
+int shmemi_cuda_stream_copy_shape(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                                  const struct shmemi_place *source, const struct shmemi_shape *shape);
+int shmemi_cuda_stream_store(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
+                             size_t nbytes);
+int shmemi_cuda_stream_update(const struct shmemi_stream *stream, const struct shmemi_stream_update *update);
+int shmemi_cuda_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait);
+
+bool shmemi_cuda_stream_is_recording(const struct shmemi_stream *stream);
+/* The address at which the current context reaches host memory; false when the memory is not page-locked for CUDA. */
+bool shmemi_cuda_device_address(uintptr_t address, CUdeviceptr *address_p);
+/* Host memory must be page-locked: the driver reads other memory at once, not in the order of the stream, and may wait
+ * for the stream. */
+bool shmemi_cuda_stream_can_copy(const struct shmemi_place *place, size_t nbytes);
+/* The place as the streams of a context see it: for memory of another context, object is NULL, and the driver finds the
+ * context. */
+struct shmemi_place shmemi_cuda_seen_from(const struct shmemi_cuda_context *context, const struct shmemi_place *place);
+/* The address at which the stream's GPU reaches a word; false when it does not reach it, or not as is needed: to modify a
+ * word over PCIe is not atomic with what CPUs do. Words in other contexts are left to a turn. */
+bool shmemi_cuda_stream_reach(const struct shmemi_stream *stream, const struct shmemi_place *place, bool modifies,
+                              CUdeviceptr *address_p);
+/* The driver's operation for a step at a word of 4 or 8 bytes; false when there is none. */
+bool shmemi_cuda_word_operation(uint32_t step, unsigned size, uint64_t address, uint64_t value,
+                                CUstreamBatchMemOpParams *operation);
+/* Enqueue them, one after the other; false, with nothing enqueued, if the driver refuses. */
+bool shmemi_cuda_word_operations(const struct shmemi_stream *stream, CUstreamBatchMemOpParams *operations, unsigned n);
+/* Should another thread wait instead of a kernel, while the driver's operation holds up the stream? A graph cannot have
+ * that. */
+bool shmemi_cuda_leaves_wait(const struct shmemi_stream *stream);
+
 int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
 
 /* gpu/cuda/mps.c: several processes on one GPU, beside each other (MPS) or in turns. prepare is called before CUDA is

@@ -47,18 +47,22 @@ static void prepare(struct shmemi_cuda_context *context)
     pthread_mutex_unlock(&used_lock);
 }
 
+/* This thread may be capturing another of its streams: what is prepared must not disturb that. */
 static int look_up_record(CUcontext context, struct shmemi_cuda_context **record_p)
 {
     CUdevice device;
     CUcontext popped;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     int rc = CUDA_CALL(cuCtxPushCurrent, context);
     if (rc)
         return rc;
+    shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
     rc = CUDA_CALL(cuCtxGetDevice, &device);
     if (!rc)
         rc = shmemi_cuda_context_find(context, device, record_p); /* ordinals and handles are the same numbers */
     if (!rc && !atomic_load_explicit(&(*record_p)->streams.is_prepared, memory_order_acquire))
         prepare(*record_p);
+    shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
     shmemi_cuda.cuCtxPopCurrent(&popped);
     return rc;
 }
@@ -108,7 +112,7 @@ static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason
     return rc;
 }
 
-static bool stream_is_recording(const struct shmemi_stream *stream)
+bool shmemi_cuda_stream_is_recording(const struct shmemi_stream *stream)
 {
     CUstreamCaptureStatus status;
     CUresult result = shmemi_cuda.cuStreamIsCapturing(stream->handle, &status);
@@ -117,25 +121,20 @@ static bool stream_is_recording(const struct shmemi_stream *stream)
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* The address at which the current context reaches host memory; false when the memory is not page-locked for CUDA. */
-static bool device_address(uintptr_t address, CUdeviceptr *address_p)
+bool shmemi_cuda_device_address(uintptr_t address, CUdeviceptr *address_p)
 {
     return shmemi_cuda.cuPointerGetAttribute(address_p, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address) == CUDA_SUCCESS;
 }
 
-/* Host memory must be page-locked: the driver reads other memory at once, not in the order of the stream, and may wait
- * for the stream. */
-static bool stream_can_copy(const struct shmemi_place *place, size_t nbytes)
+bool shmemi_cuda_stream_can_copy(const struct shmemi_place *place, size_t nbytes)
 {
     CUdeviceptr ignored;
     return place->memory == &shmemi_memory_cuda ||
-           (place->memory == &shmemi_memory_host && device_address(place->address, &ignored) &&
-            device_address(place->address + nbytes - 1, &ignored));
+           (place->memory == &shmemi_memory_host && shmemi_cuda_device_address(place->address, &ignored) &&
+            shmemi_cuda_device_address(place->address + nbytes - 1, &ignored));
 }
 
-/* The place as the streams of a context see it: for memory of another context, object is NULL, and the driver finds the
- * context. */
-static struct shmemi_place seen_from(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
+struct shmemi_place shmemi_cuda_seen_from(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
 {
     struct shmemi_place seen = *place;
     if (seen.object != context)
@@ -147,9 +146,10 @@ static int copy_here(const struct shmemi_stream *stream, const struct shmemi_pla
                      const struct shmemi_place *source, size_t nbytes)
 {
     bool has_device = dest->memory == &shmemi_memory_cuda || source->memory == &shmemi_memory_cuda;
-    if (!has_device || !stream_can_copy(dest, nbytes) || !stream_can_copy(source, nbytes))
+    if (!has_device || !shmemi_cuda_stream_can_copy(dest, nbytes) || !shmemi_cuda_stream_can_copy(source, nbytes))
         return -ENOTSUP;
-    struct shmemi_place to = seen_from(stream->object, dest), from = seen_from(stream->object, source);
+    struct shmemi_place to = shmemi_cuda_seen_from(stream->object, dest),
+                        from = shmemi_cuda_seen_from(stream->object, source);
     return shmemi_cuda_enqueue_bytes(&to, &from, nbytes, stream->handle);
 }
 
@@ -167,14 +167,18 @@ int shmemi_cuda_stream_copy(const struct shmemi_stream *stream, const struct shm
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
-/* The driver's operation for a step; false when there is none. */
-static bool operation_of(uint32_t step, uint64_t address, uint64_t value, CUstreamBatchMemOpParams *operation)
+bool shmemi_cuda_word_operation(uint32_t step, unsigned size, uint64_t address, uint64_t value,
+                                CUstreamBatchMemOpParams *operation)
 {
+    const bool is_half = size == sizeof(uint32_t);
+    const uint64_t ones = is_half ? UINT32_MAX : UINT64_MAX;
     unsigned flags = 0;
     switch (step) {
     case SHMEMI_STEP_SET:
         *operation = (CUstreamBatchMemOpParams){
-            .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64, .address = address, .value64 = value}};
+            .writeValue = {.operation = is_half ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64,
+                           .address = address,
+                           .value64 = value & ones}};
         return true;
     case SHMEMI_STEP_UNTIL_EQ:
         flags = CU_STREAM_WAIT_VALUE_EQ;
@@ -187,7 +191,7 @@ static bool operation_of(uint32_t step, uint64_t address, uint64_t value, CUstre
         flags = CU_STREAM_WAIT_VALUE_GEQ;
         break;
     case SHMEMI_STEP_UNTIL_NE:
-        if (value)
+        if (value & ones)
             return false;
         flags = CU_STREAM_WAIT_VALUE_AND;
         value = UINT64_MAX;
@@ -196,9 +200,19 @@ static bool operation_of(uint32_t step, uint64_t address, uint64_t value, CUstre
         return false;
     }
     *operation = (CUstreamBatchMemOpParams){
-        .waitValue = {
-            .operation = CU_STREAM_MEM_OP_WAIT_VALUE_64, .address = address, .value64 = value, .flags = flags}};
+        .waitValue = {.operation = is_half ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64,
+                      .address = address,
+                      .value64 = value & ones,
+                      .flags = flags}};
     return true;
+}
+
+bool shmemi_cuda_word_operations(const struct shmemi_stream *stream, CUstreamBatchMemOpParams *operations, unsigned n)
+{
+    CUresult result = shmemi_cuda.cuStreamBatchMemOp(stream->handle, n, operations, 0);
+    if (result != CUDA_SUCCESS)
+        shmemi_debug("cuStreamBatchMemOp of %u words: %s", n, shmemi_cuda_error_text(result));
+    return result == CUDA_SUCCESS;
 }
 
 static bool take_by_operations(const struct shmemi_stream *stream, const struct shmemi_word_steps *steps)
@@ -208,12 +222,10 @@ static bool take_by_operations(const struct shmemi_stream *stream, const struct 
     if (!context->streams.has_word_operations)
         return false;
     for (uint32_t i = 0; i < steps->n; i++)
-        if (!operation_of(steps->word[i].step, steps->word[i].address, steps->word[i].value, &operations[i]))
+        if (!shmemi_cuda_word_operation(steps->word[i].step, sizeof(uint64_t), steps->word[i].address,
+                                        steps->word[i].value, &operations[i]))
             return false;
-    CUresult result = shmemi_cuda.cuStreamBatchMemOp(stream->handle, steps->n, operations, 0);
-    if (result != CUDA_SUCCESS)
-        shmemi_debug("cuStreamBatchMemOp of %u words: %s", steps->n, shmemi_cuda_error_text(result));
-    return result == CUDA_SUCCESS;
+    return shmemi_cuda_word_operations(stream, operations, steps->n);
 }
 
 static bool has_wait(const struct shmemi_word_steps *steps)
@@ -224,12 +236,11 @@ static bool has_wait(const struct shmemi_word_steps *steps)
     return false;
 }
 
-/* Should another thread wait instead, while the driver's operation holds up the stream? A graph cannot have that. */
-static bool leaves_wait(const struct shmemi_stream *stream, const struct shmemi_word_steps *steps)
+bool shmemi_cuda_leaves_wait(const struct shmemi_stream *stream)
 {
     const struct shmemi_cuda_context *context = stream->object;
-    return has_wait(steps) && context->streams.has_word_operations && !shmemi_cuda_kernels_may_wait() &&
-           !stream_is_recording(stream);
+    return context->streams.has_word_operations && !shmemi_cuda_kernels_may_wait() &&
+           !shmemi_cuda_stream_is_recording(stream);
 }
 
 static int take_by_kernel(const struct shmemi_stream *stream, struct shmemi_word_steps *steps)
@@ -237,21 +248,38 @@ static int take_by_kernel(const struct shmemi_stream *stream, struct shmemi_word
     struct shmemi_cuda_context *context = stream->object;
     void *arguments[] = {steps};
     CUfunction function;
-    if (!context->streams.has_kernels || leaves_wait(stream, steps))
+    if (!context->streams.has_kernels || (has_wait(steps) && shmemi_cuda_leaves_wait(stream)))
         return -ENOTSUP;
     int rc = shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
     return rc ? rc : shmemi_cuda_launch(function, 1, 1, stream->handle, arguments);
 }
 
-/* The address at which the stream's GPU reaches a word; false when it does not reach it, or not as the step needs: an
- * addition over PCIe is not atomic with those of CPUs. Words in other contexts are left to a turn. */
-static bool reach(const struct shmemi_cuda_context *context, const struct shmemi_word *word, CUdeviceptr *address_p)
+/* Does memory whose owner nobody has looked up belong to the context? Memory of pools and the like has none. */
+static bool belongs_to(const struct shmemi_cuda_context *context, CUdeviceptr address)
 {
-    if (word->place.memory == &shmemi_memory_host)
-        return (word->step != SHMEMI_STEP_ADD || context->streams.has_host_atomics) &&
-               device_address(word->place.address, address_p);
-    *address_p = word->place.address;
-    return word->place.memory == &shmemi_memory_cuda && word->place.object == context;
+    CUcontext owner = NULL;
+    int device = -1;
+    if (shmemi_cuda.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, address) == CUDA_SUCCESS && owner)
+        return owner == context->context;
+    return shmemi_cuda.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == CUDA_SUCCESS &&
+           device == context->device;
+}
+
+bool shmemi_cuda_stream_reach(const struct shmemi_stream *stream, const struct shmemi_place *place, bool modifies,
+                              CUdeviceptr *address_p)
+{
+    const struct shmemi_cuda_context *context = stream->object;
+    if (place->memory == &shmemi_memory_host)
+        return (!modifies || context->streams.has_host_atomics) &&
+               shmemi_cuda_device_address(place->address, address_p);
+    *address_p = place->address;
+    return place->memory == &shmemi_memory_cuda &&
+           (place->object ? place->object == context : belongs_to(context, place->address));
+}
+
+static bool reach(const struct shmemi_stream *stream, const struct shmemi_word *word, CUdeviceptr *address_p)
+{
+    return shmemi_cuda_stream_reach(stream, &word->place, word->step == SHMEMI_STEP_ADD, address_p);
 }
 
 static int take_steps_here(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
@@ -259,7 +287,7 @@ static int take_steps_here(const struct shmemi_stream *stream, const struct shme
     struct shmemi_word_steps steps = {.n = n};
     for (unsigned i = 0; i < n; i++) {
         CUdeviceptr address;
-        if (!reach(stream->object, &words[i], &address))
+        if (!reach(stream, &words[i], &address))
             return -ENOTSUP;
         steps.word[i].address = address;
         steps.word[i].value = words[i].value;
@@ -320,7 +348,7 @@ static int stream_copy_and_step(const struct shmemi_stream *stream, const struct
     int rc = shmemi_cuda_enter(context, &pushed);
     if (rc)
         return rc;
-    if (reach(context, word, &address)) {
+    if (reach(stream, word, &address)) {
         put.address = address;
         rc = launch_put_step(stream, &put);
     } else {
@@ -355,10 +383,14 @@ void shmemi_cuda_streams_close(void)
 }
 
 static const struct shmemi_stream_commands commands = {
-    .is_recording = stream_is_recording,
+    .is_recording = shmemi_cuda_stream_is_recording,
     .copy = shmemi_cuda_stream_copy,
+    .copy_shape = shmemi_cuda_stream_copy_shape,
     .take_steps = shmemi_cuda_stream_take_steps,
     .copy_and_step = stream_copy_and_step,
+    .store = shmemi_cuda_stream_store,
+    .update = shmemi_cuda_stream_update,
+    .wait_words = shmemi_cuda_stream_wait_words,
     .drain = drain,
     .kernels_may_wait = shmemi_cuda_kernels_may_wait,
     .make_ready = shmemi_cuda_make_ready,

@@ -45,7 +45,9 @@ static struct {
 
 static struct sends *sends_of(const struct shmemi_stream_work *work)
 {
-    const struct shmemi_view *view = work->transfer.view ? work->transfer.view : work->signal.view;
+    const struct shmemi_view *view = work->transfer.view ? work->transfer.view
+                                     : work->signal.view ? work->signal.view
+                                                         : work->update.view;
     return &atomic_load(&agent.sends)[view->pe];
 }
 
@@ -78,6 +80,7 @@ static void free_work(struct shmemi_stream_work *work)
 {
     if (work->room)
         shmemi_outbox_give(work->room);
+    free(work->kept);
     free(work);
 }
 

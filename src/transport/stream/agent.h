@@ -13,7 +13,12 @@ struct shmemi_stream_work {
     int (*advance)(struct shmemi_stream_work *work);
     struct shmemi_stream_transfer transfer; /* nbytes 0: none */
     struct shmemi_stream_signal signal;
-    uint64_t number; /* of a barrier, from 1 */
+    struct shmemi_stream_amo update;
+    struct shmemi_stream_words words;               /* their status is `kept` */
+    unsigned char value[SHMEMI_STREAM_VALUE_BYTES]; /* that is put, or that a signal gets after the wait */
+    bool sets_after;                                /* the wait */
+    void *kept;                                     /* freed with the work item; NULL: nothing */
+    uint64_t number;                                /* of a barrier, from 1 */
     int round;
     bool completes; /* the barrier begins with a quiet */
     bool sends;     /* it transfers data that a later quiet must complete */
@@ -47,9 +52,22 @@ void shmemi_stream_agent_close(void);
 
 /* ---- Between the files of this folder ---------------------------------------------------------------------------- */
 
+/* The place of a view's bytes, as this process addresses it. */
+static inline struct shmemi_place shmemi_stream_place(const struct shmemi_view *view, size_t offset)
+{
+    struct shmemi_place place = view->place;
+    place.address += offset;
+    return place;
+}
+
+/* Page-lock the host memory of a view, so that streams can access it; false if that is not possible (stream.c). */
+bool shmemi_stream_lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view);
+
 /* Let the stream itself update words, or wait for them; -ENOTSUP, with nothing enqueued, when it cannot (stream.c). */
 int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n);
 
+/* Is the stream being captured into a graph? */
+bool shmemi_stream_is_recording(const struct shmemi_stream *stream);
 /* Refuse, with a message and -EBUSY, a stream that is being captured into a graph: whatever is enqueued would belong to
  * a single operation, but the graph may be executed many times. */
 int shmemi_stream_refuse_recording(const struct shmemi_stream *stream);

@@ -5,6 +5,11 @@
  * enqueued, which is the same on all PEs. A PE begins a barrier after it has completed the one before, in whichever
  * stream that was. So words only grow, and a word that holds a number shows that its writer has reached that round of
  * the barrier with that number.
+ *
+ * A graph may be launched any number of times, so a barrier that is captured has no number. Its words are 0 except
+ * between being set by the partner and being taken away by their PE. It has two phases with words of their own: who has
+ * passed the first one knows that all PEs have taken away the second one's words of the barrier before, and the other
+ * way round. Such barriers meet each other only, in the order in which they are executed.
  */
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
@@ -15,11 +20,12 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum { ROUNDS_MAX = 32 };
+enum { ROUNDS_MAX = 32, PHASES = 2, STEPS_OF_ROUND = 3, ROUNDS_OF_GRAPH = SHMEMI_STEPS_MAX / STEPS_OF_ROUND };
 
 struct words {
     uint64_t reached[ROUNDS_MAX]; /* by round: number of the last barrier in which the partner has reached it */
     uint64_t completed;           /* number of the last barrier that this PE has completed */
+    uint64_t come[PHASES][ROUNDS_OF_GRAPH]; /* of captured barriers: 1 when the partner has come, 0 when that is seen */
 };
 
 static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct words) <= SHMEMI_EXCHANGE_BYTES, "the words must fit");
@@ -82,6 +88,37 @@ static int by_stream(const struct shmemi_stream *stream, uint64_t number)
     return shmemi_stream_steps(stream, steps, n);
 }
 
+/* ---- In a graph -------------------------------------------------------------------------------------------------- */
+
+static size_t come(int phase, int round)
+{
+    return offsetof(struct words, come) + (size_t)(phase * ROUNDS_OF_GRAPH + round) * sizeof(uint64_t);
+}
+
+static int capture_phase(const struct shmemi_stream *stream, int phase)
+{
+    struct shmemi_stream_signal steps[STEPS_OF_ROUND * ROUNDS_OF_GRAPH];
+    const int me = shmemi_job.pe;
+    unsigned n = 0;
+    if (is_round(ROUNDS_OF_GRAPH))
+        return -ENOTSUP;
+    for (int round = 0; is_round(round); round++) {
+        steps[n++] = at_word(partner(round), come(phase, round), SHMEMI_STEP_SET, 1);
+        steps[n++] = at_word(me, come(phase, round), SHMEMI_STEP_UNTIL_EQ, 1);
+        steps[n++] = at_word(me, come(phase, round), SHMEMI_STEP_SET, 0);
+    }
+    return shmemi_stream_steps(stream, steps, n);
+}
+
+/* All PEs are in one node, or no stream reaches them all. What the GPU does alone is complete already. */
+static int capture(const struct shmemi_stream *stream)
+{
+    int rc = shmemi_job.n_nodes > 1 ? -ENOTSUP : 0;
+    for (int phase = 0; phase < PHASES && !rc && shmemi_job.n_pes > 1; phase++)
+        rc = capture_phase(stream, phase);
+    return rc == -ENOTSUP ? shmemi_stream_refuse_recording(stream) : rc;
+}
+
 /* ---- By the agent ------------------------------------------------------------------------------------------------ */
 
 static int announce(int round, uint64_t number)
@@ -114,12 +151,11 @@ static int advance(struct shmemi_stream_work *work)
 
 int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
 {
-    int rc = shmemi_stream_refuse_recording(stream);
-    if (rc)
-        return rc;
+    int rc = -ENOTSUP;
+    if (shmemi_stream_is_recording(stream))
+        return capture(stream);
     if (shmemi_job.n_pes == 1)
         return shmemi_stream_quiet(stream);
-    rc = -ENOTSUP;
     pthread_mutex_lock(&lock);
     struct shmemi_stream_work work = {.advance = advance, .number = n_barriers + 1, .completes = completes};
     if (!completes || !shmemi_stream_agent_has_sends())

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static atomic_bool is_used[SHMEMI_MEMTYPES];
 
@@ -39,22 +40,25 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, c
     return 0;
 }
 
-int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
+bool shmemi_stream_is_recording(const struct shmemi_stream *stream)
 {
     const struct shmemi_streams *streams = stream->memory->streams;
-    if (!streams->commands || !streams->commands->is_recording(stream))
+    return streams->commands && streams->commands->is_recording(stream);
+}
+
+int shmemi_stream_refuse_recording(const struct shmemi_stream *stream)
+{
+    if (!shmemi_stream_is_recording(stream))
         return 0;
-    shmemi_error(
-        "stream %p is being captured into a graph, which this operation cannot be part of: it is a barrier, or "
-        "a thread of the library takes part in it",
-        stream->handle);
+    shmemi_error("stream %p is being captured into a graph, which this operation cannot be part of: a thread of the "
+                 "library takes part in it",
+                 stream->handle);
     return -EBUSY;
 }
 
 /* ---- What the stream does alone ---------------------------------------------------------------------------------- */
 
-/* Page-lock the host memory of a view, so that streams can access it. */
-static bool lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view)
+bool shmemi_stream_lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view)
 {
     static atomic_bool failed;
     char *base = shmemi_view_host(view);
@@ -66,29 +70,42 @@ static bool lock_pages(const struct shmemi_stream *stream, const struct shmemi_v
     return !rc;
 }
 
-static struct shmemi_place place_at(const struct shmemi_view *view, size_t offset)
+static int enqueue_copy(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *transfer,
+                        const struct shmemi_place *dest, const struct shmemi_place *source)
 {
-    struct shmemi_place place = view->place;
-    place.address += offset;
-    return place;
+    const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
+    return transfer->shape.rows ? commands->copy_shape(stream, dest, source, &transfer->shape)
+                                : commands->copy(stream, dest, source, transfer->nbytes);
 }
 
-static int copy(const struct shmemi_stream *stream, const struct shmemi_view *view, const struct shmemi_place *dest,
-                const struct shmemi_place *source, size_t nbytes)
+static int copy_directly(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *transfer, bool is_put)
 {
+    const struct shmemi_view *view = transfer->view;
+    const struct shmemi_place there = shmemi_stream_place(view, transfer->offset);
+    const struct shmemi_place *dest = is_put ? &there : &transfer->local, *source = is_put ? &transfer->local : &there;
     if (!view->driver->is_direct || !stream->memory->streams->commands)
         return -ENOTSUP;
-    int rc = stream->memory->streams->commands->copy(stream, dest, source, nbytes);
+    int rc = enqueue_copy(stream, transfer, dest, source);
     if (rc != -ENOTSUP)
         return rc;
-    bool locked = lock_pages(stream, view);
-    locked |= lock_pages(stream, shmemi_exchange_view(shmemi_job.pe)); /* the local end may lie in this PE's heap */
-    return locked ? stream->memory->streams->commands->copy(stream, dest, source, nbytes) : -ENOTSUP;
+    bool locked = shmemi_stream_lock_pages(stream, view);
+    locked |= shmemi_stream_lock_pages(stream, shmemi_exchange_view(shmemi_job.pe)); /* the local end may lie there */
+    return locked ? enqueue_copy(stream, transfer, dest, source) : -ENOTSUP;
+}
+
+/* Let the stream copy, and count that. */
+static int copy(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *transfer, bool is_put)
+{
+    uint64_t begin = shmemi_measure_begin();
+    int rc = copy_directly(stream, transfer, is_put);
+    if (!rc)
+        shmemi_measure_enqueued(transfer->view, transfer->offset, transfer->nbytes, begin);
+    return rc;
 }
 
 static struct shmemi_word word_of(const struct shmemi_stream_signal *signal)
 {
-    return (struct shmemi_word){place_at(signal->view, signal->offset), signal->value, signal->step};
+    return (struct shmemi_word){shmemi_stream_place(signal->view, signal->offset), signal->value, signal->step};
 }
 
 int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n)
@@ -104,7 +121,7 @@ int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_
     }
     int rc = stream->memory->streams->commands->take_steps(stream, words, n);
     for (unsigned i = 0; i < n && rc == -ENOTSUP; i++)
-        locked |= lock_pages(stream, signals[i].view);
+        locked |= shmemi_stream_lock_pages(stream, signals[i].view);
     return rc == -ENOTSUP && locked ? stream->memory->streams->commands->take_steps(stream, words, n) : rc;
 }
 
@@ -125,12 +142,16 @@ static int do_put(struct shmemi_stream_work *work)
     if (!put->nbytes)
         return 0;
     has_unfenced = true;
+    if (put->shape.rows)
+        return put->view->driver->put_strided(&shmemi_stream_context, put->view, put->offset, &put->local, &put->shape);
     return put->view->driver->put(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes);
 }
 
 static int do_get(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_transfer *get = &work->transfer;
+    if (get->shape.rows)
+        return get->view->driver->get_strided(&shmemi_stream_context, get->view, get->offset, &get->local, &get->shape);
     return get->view->driver->get(&shmemi_stream_context, get->view, get->offset, &get->local, get->nbytes);
 }
 
@@ -182,10 +203,20 @@ static int do_signal(struct shmemi_stream_work *work)
     return rc ? rc : word.view->driver->amo(&shmemi_stream_context, word.view, word.offset, &word.amo, NULL);
 }
 
+/* Set the own word after the wait; by an operation that is complete on return. */
+static int set_after(const struct shmemi_stream_work *work)
+{
+    const struct shmemi_view *view = work->signal.view;
+    struct shmemi_amo set = {.op = SHMEMI_AMO_SWAP, .size = sizeof set.operand};
+    uint64_t old;
+    memcpy(&set.operand, work->value, sizeof set.operand);
+    return view->driver->amo(&shmemi_stream_context, view, work->signal.offset, &set, &old);
+}
+
 static int do_wait(struct shmemi_stream_work *work)
 {
     uint64_t found;
-    struct shmemi_place source = place_at(work->signal.view, work->signal.offset);
+    struct shmemi_place source = shmemi_stream_place(work->signal.view, work->signal.offset);
     if (source.memory == &shmemi_memory_host) {
         found = __atomic_load_n((const uint64_t *)source.address, __ATOMIC_ACQUIRE);
     } else {
@@ -195,7 +226,9 @@ static int do_wait(struct shmemi_stream_work *work)
         if (rc)
             return rc;
     }
-    return shmemi_step_is_met(work->signal.step, found, work->signal.value) ? 0 : -EAGAIN;
+    if (!shmemi_step_is_met(work->signal.step, found, work->signal.value))
+        return -EAGAIN;
+    return work->sets_after ? set_after(work) : 0;
 }
 
 static int do_quiet(struct shmemi_stream_work *work)
@@ -213,7 +246,7 @@ static int post_put(const struct shmemi_stream *stream, struct shmemi_stream_wor
     if (rc)
         return rc;
     if (stream->memory->streams->turn_begin_with_copy && put->nbytes && put->nbytes <= SHMEMI_OUTBOX_LONGEST &&
-        put->local.memory == stream->memory && !put->view->driver->is_direct)
+        !put->shape.rows && put->local.memory == stream->memory && !put->view->driver->is_direct)
         work->room = shmemi_outbox_take(stream->memory, put->nbytes);
     return shmemi_stream_agent_post(stream, work);
 }
@@ -222,11 +255,7 @@ static int post_put(const struct shmemi_stream *stream, struct shmemi_stream_wor
 
 int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put)
 {
-    uint64_t begin = shmemi_measure_begin();
-    struct shmemi_place dest = place_at(put->view, put->offset);
-    int rc = copy(stream, put->view, &dest, &put->local, put->nbytes);
-    if (!rc)
-        shmemi_measure_enqueued(put->view, put->offset, put->nbytes, begin);
+    int rc = copy(stream, put, true);
     if (rc != -ENOTSUP)
         return rc;
     return post_put(stream, &(struct shmemi_stream_work){.advance = do_put, .transfer = *put, .sends = true});
@@ -234,11 +263,7 @@ int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_st
 
 int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get)
 {
-    uint64_t begin = shmemi_measure_begin();
-    struct shmemi_place source = place_at(get->view, get->offset);
-    int rc = copy(stream, get->view, &get->local, &source, get->nbytes);
-    if (!rc)
-        shmemi_measure_enqueued(get->view, get->offset, get->nbytes, begin);
+    int rc = copy(stream, get, false);
     if (rc != -ENOTSUP)
         return rc;
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
@@ -259,7 +284,7 @@ static int put_and_signal(const struct shmemi_stream *stream, const struct shmem
         !is_atomic(signal) || shmemi_stream_agent_sends_to(signal->view->pe))
         return -ENOTSUP;
     uint64_t begin = shmemi_measure_begin();
-    struct shmemi_place dest = place_at(payload->view, payload->offset);
+    struct shmemi_place dest = shmemi_stream_place(payload->view, payload->offset);
     struct shmemi_word word = word_of(signal);
     int rc = stream->memory->streams->commands->copy_and_step(stream, &dest, &payload->local, payload->nbytes, &word);
     if (!rc)
@@ -273,21 +298,17 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
                          const struct shmemi_stream_signal *signal)
 {
     struct shmemi_stream_work work = {.advance = do_signal, .signal = *signal, .sends = true};
-    if (payload && is_better_staged(payload) && !stream->memory->streams->commands->is_recording(stream)) {
+    if (payload && is_better_staged(payload) && !shmemi_stream_is_recording(stream)) {
         work.transfer = *payload;
     } else if (payload) {
         int rc = put_and_signal(stream, payload, signal);
         if (rc != -ENOTSUP)
             return rc;
-        uint64_t begin = shmemi_measure_begin();
-        struct shmemi_place dest = place_at(payload->view, payload->offset);
-        rc = copy(stream, payload->view, &dest, &payload->local, payload->nbytes);
+        rc = copy(stream, payload, true);
         if (rc && rc != -ENOTSUP)
             return rc;
         if (rc)
             work.transfer = *payload;
-        else
-            shmemi_measure_enqueued(payload->view, payload->offset, payload->nbytes, begin);
     }
     if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_sends_to(signal->view->pe)) {
         int rc = shmemi_stream_steps(stream, signal, 1);
@@ -297,18 +318,26 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
     return post_put(stream, &work);
 }
 
-int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal)
+int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal,
+                       const uint64_t *then)
 {
-    int rc = shmemi_stream_steps(stream, signal, 1);
-    if (rc != -ENOTSUP)
-        return rc;
-    return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_wait, .signal = *signal});
+    struct shmemi_stream_signal steps[] = {*signal, *signal};
+    struct shmemi_stream_work work = {.advance = do_wait, .signal = *signal, .sets_after = then != NULL};
+    steps[1].step = SHMEMI_STEP_SET;
+    if (then) {
+        steps[1].value = *then;
+        memcpy(work.value, then, sizeof *then);
+    }
+    int rc = shmemi_stream_steps(stream, steps, then ? 2 : 1);
+    return rc == -ENOTSUP ? shmemi_stream_agent_post(stream, &work) : rc;
 }
 
-/* Operations that the stream carries out itself are complete when it continues. A queue still needs its events. */
+/* Operations that the stream carries out itself are complete when it continues, and a graph has no others. A queue still
+ * needs its events. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream)
 {
-    if (!shmemi_stream_agent_has_sends() && !stream->n_events && !stream->event_p)
+    bool none = !shmemi_stream_agent_has_sends() && !stream->n_events && !stream->event_p;
+    if (none || shmemi_stream_is_recording(stream))
         return 0;
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_quiet});
 }

@@ -16,6 +16,7 @@ struct shmemi_stream_transfer {
     size_t offset;
     struct shmemi_place local;
     size_t nbytes;
+    struct shmemi_shape shape; /* of strided transfers, dest and source as for put and get; no rows: contiguous */
 };
 
 /* A signal word and its update, or the value to wait for; in the latter case the view is of this PE's own copy. */
@@ -24,6 +25,27 @@ struct shmemi_stream_signal {
     size_t offset;
     uint64_t value;
     enum shmemi_word_step step;
+};
+
+/* An atomic operation. */
+struct shmemi_stream_amo {
+    const struct shmemi_view *view;
+    size_t offset;
+    struct shmemi_amo amo;
+    bool fetches;
+    struct shmemi_place old; /* where the old value belongs, if it fetches */
+};
+
+/* This PE's own words to wait for: for all of them, or for any, whose number is stored at index. */
+struct shmemi_stream_words {
+    const struct shmemi_view *view; /* of this PE's copy; of no meaning without words */
+    size_t offset, n;
+    unsigned size; /* of a word: 4 or 8 bytes */
+    enum shmemi_word_step step;
+    uint64_t value;
+    const int *status; /* not zero: the word is left out; NULL: none is. Used during the call only */
+    bool any;
+    struct shmemi_place index; /* of a size_t: SIZE_MAX without words */
 };
 
 /* The stream behind the program's handle, for a kind of memory. -errno, with a cause in reason, when it cannot be
@@ -37,13 +59,23 @@ int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_st
 /* Update a signal after the payload, which may be NULL, and after the earlier puts of the stream to that PE. */
 int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
                          const struct shmemi_stream_signal *signal);
-int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal);
+/* then: the value that the signal gets when the wait is over, or NULL. */
+int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal,
+                       const uint64_t *then);
 
-/* Complete the puts and signals of the stream. */
+/* Put the value itself, of at most SHMEMI_STREAM_VALUE_BYTES; update or wait for words (words.c). */
+enum { SHMEMI_STREAM_VALUE_BYTES = 16 };
+int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_view *view, size_t offset,
+                        const void *value, size_t nbytes);
+int shmemi_stream_amo(const struct shmemi_stream *stream, const struct shmemi_stream_amo *amo);
+int shmemi_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_words *words);
+
+/* Complete the puts, signals and atomic operations of the stream. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream);
 
 /* Wait for all PEs; before that complete the stream's operations, if `completes`. All PEs call it in the same order,
- * and the barriers take place one after the other, whichever streams they are in (barrier.c). */
+ * and the barriers take place one after the other, whichever streams they are in (barrier.c). In a stream that is being
+ * captured, it is a barrier with what the other PEs have captured. */
 int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes);
 
 /* Wait until all that was enqueued in streams is complete. */

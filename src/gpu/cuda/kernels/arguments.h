@@ -18,6 +18,9 @@
     KERNEL(update)                                                                                                     \
     KERNEL(word_steps)                                                                                                 \
     KERNEL(put_step)                                                                                                   \
+    KERNEL(store)                                                                                                      \
+    KERNEL(update_word)                                                                                                \
+    KERNEL(wait_words)                                                                                                 \
     KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
 #define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
 
@@ -77,6 +80,28 @@ struct shmemi_put_step {
     uint64_t dest, source, nbytes;
     uint64_t address, value; /* of the word */
     uint32_t step;           /* enum shmemi_word_step */
+};
+
+/* Arguments of store: nbytes, at most 16, of the value. Runs as one thread. */
+struct shmemi_store {
+    uint64_t dest, value[2];
+    uint32_t nbytes;
+};
+
+/* Arguments of update_word: an atomic operation, whose old value is stored at `old`, unless that is 0. Runs as one
+ * thread. */
+struct shmemi_word_update_run {
+    struct shmemi_list_entry entry;
+    uint64_t old;
+};
+
+/* Arguments of wait_words: waits for all of n words, or, if index is not 0, for any, whose number is stored there. Runs
+ * as one block. */
+enum { SHMEMI_WAIT_WORDS_MAX = 8192 };
+struct shmemi_words_wait {
+    uint64_t words, value, index;
+    uint32_t n, size, step;
+    uint32_t left_out[SHMEMI_WAIT_WORDS_MAX / 32]; /* a bit for each word */
 };
 
 #endif

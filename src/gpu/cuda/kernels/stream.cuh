@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Words that a stream updates or waits for, where the driver's own operations on streams cannot do it; small puts
- * together with the signal that announces them.
+ * together with the signal that announces them; values, atomic operations, and waits for many words.
  */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
@@ -42,4 +42,70 @@ extern "C" __global__ void shmemi_kernel_put_step(const struct shmemi_put_step p
     order_after_block();
     if (threadIdx.x == 0)
         take_step(put.address, put.value, put.step);
+}
+
+extern "C" __global__ void shmemi_kernel_store(const struct shmemi_store store)
+{
+    __threadfence_system();
+    for (uint32_t i = 0; i < store.nbytes; i += 8)
+        store_bytes(store.dest + i, store.value[i / 8], store.nbytes - i < 8 ? store.nbytes - i : 8);
+    __threadfence_system();
+}
+
+extern "C" __global__ void shmemi_kernel_update_word(const struct shmemi_word_update_run run)
+{
+    __threadfence_system();
+    const uint64_t old = update_word(run.entry);
+    __threadfence_system();
+    if (run.old)
+        store_bytes(run.old, old, run.entry.nbytes);
+}
+
+static __device__ bool is_met(const struct shmemi_words_wait &wait, uint32_t i)
+{
+    if (wait.size == 8)
+        return shmemi_step_is_met(wait.step, ((const volatile uint64_t *)wait.words)[i], wait.value);
+    return shmemi_half_step_is_met(wait.step, ((const volatile uint32_t *)wait.words)[i], (uint32_t)wait.value);
+}
+
+static __device__ bool is_left_out(const struct shmemi_words_wait &wait, uint32_t i)
+{
+    return wait.left_out[i / 32] >> i % 32 & 1;
+}
+
+/* The search begins anywhere, so that no word is overlooked for ever. All threads return the same number. */
+static __device__ uint32_t find_any(const struct shmemi_words_wait &wait)
+{
+    __shared__ uint32_t start, nearest;
+    if (threadIdx.x == 0) {
+        start = (uint32_t)clock64() % wait.n;
+        nearest = UINT32_MAX;
+    }
+    __syncthreads();
+    for (;;) {
+        uint32_t distance = threadIdx.x;
+        while (distance < wait.n &&
+               (is_left_out(wait, (start + distance) % wait.n) || !is_met(wait, (start + distance) % wait.n)))
+            distance += blockDim.x;
+        if (distance < wait.n)
+            atomicMin(&nearest, distance);
+        if (__syncthreads_or(distance < wait.n))
+            return (start + nearest) % wait.n;
+        PAUSE();
+    }
+}
+
+extern "C" __global__ void shmemi_kernel_wait_words(const struct shmemi_words_wait wait)
+{
+    uint64_t found = UINT64_MAX;
+    if (wait.index && wait.n)
+        found = find_any(wait);
+    else
+        for (uint32_t i = threadIdx.x; i < wait.n; i += blockDim.x)
+            while (!is_left_out(wait, i) && !is_met(wait, i))
+                PAUSE();
+    __threadfence_system();
+    __syncthreads();
+    if (wait.index && threadIdx.x == 0)
+        *(volatile uint64_t *)wait.index = found;
 }

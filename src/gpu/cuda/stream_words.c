@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Streams of the program: rows, values, atomic operations, waits for many words. Short rows and everything with words
+ * are left to small kernels, unless the driver has an operation on streams for it; what is said in stream.c about waits
+ * in kernels holds here, too.
+ */
+#include "base/log.h"
+#include "gpu/cuda/context.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+/* A kernel comes at once, where a copy engine has to be switched to; it is slower where rows are long. */
+enum { WIDTH_FOR_KERNEL = 64 };
+
+static int copy_shape_here(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                           const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    const size_t dest_bytes = shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap);
+    const size_t source_bytes = shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap);
+    const bool has_device = dest->memory == &shmemi_memory_cuda || source->memory == &shmemi_memory_cuda;
+    if (!has_device || !shmemi_cuda_stream_can_copy(dest, dest_bytes) ||
+        !shmemi_cuda_stream_can_copy(source, source_bytes))
+        return -ENOTSUP;
+    const struct shmemi_place to = shmemi_cuda_seen_from(stream->object, dest);
+    const struct shmemi_place from = shmemi_cuda_seen_from(stream->object, source);
+    const bool is_within = to.object && to.object == from.object;
+    int rc = is_within && shape->width <= WIDTH_FOR_KERNEL ? shmemi_cuda_rows_enqueue(&to, &from, shape, stream->handle)
+                                                           : -ENOTSUP;
+    return rc == -ENOTSUP ? shmemi_cuda_enqueue(&to, &from, shape, stream->handle) : rc;
+}
+
+int shmemi_cuda_stream_copy_shape(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                                  const struct shmemi_place *source, const struct shmemi_shape *shape)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    if (rc)
+        return rc;
+    rc = copy_shape_here(stream, dest, source, shape);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
+
+static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel, unsigned threads, void *argument)
+{
+    struct shmemi_cuda_context *context = stream->object;
+    void *arguments[] = {argument};
+    CUfunction function;
+    if (!context->streams.has_kernels)
+        return -ENOTSUP;
+    int rc = shmemi_cuda_kernel(context, kernel, &function);
+    return rc ? rc : shmemi_cuda_launch(function, 1, threads, stream->handle, arguments);
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
+
+static bool store_by_operation(const struct shmemi_stream *stream, const struct shmemi_store *store)
+{
+    const struct shmemi_cuda_context *context = stream->object;
+    CUstreamBatchMemOpParams operation;
+    if (!context->streams.has_word_operations || (store->nbytes != 4 && store->nbytes != 8) ||
+        store->dest % store->nbytes)
+        return false;
+    return shmemi_cuda_word_operation(SHMEMI_STEP_SET, store->nbytes, store->dest, store->value[0], &operation) &&
+           shmemi_cuda_word_operations(stream, &operation, 1);
+}
+
+static int store_here(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
+                      size_t nbytes)
+{
+    struct shmemi_store store = {.nbytes = (uint32_t)nbytes};
+    CUdeviceptr address, end;
+    struct shmemi_place last = *dest;
+    last.address += nbytes - 1;
+    if (!shmemi_cuda_stream_reach(stream, dest, false, &address) ||
+        !shmemi_cuda_stream_reach(stream, &last, false, &end))
+        return -ENOTSUP;
+    store.dest = address;
+    memcpy(store.value, value, nbytes);
+    return store_by_operation(stream, &store) ? 0 : launch(stream, SHMEMI_KERNEL_store, 1, &store);
+}
+
+int shmemi_cuda_stream_store(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
+                             size_t nbytes)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    if (rc)
+        return rc;
+    rc = store_here(stream, dest, value, nbytes);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
+
+/* A word of the CPUs is set by a plain store, which is atomic with what they do; an exchange over PCIe is not. */
+static int set_here(const struct shmemi_stream *stream, const struct shmemi_stream_update *update)
+{
+    return store_here(stream, &update->word, &update->amo.operand, update->amo.size);
+}
+
+static int update_here(const struct shmemi_stream *stream, const struct shmemi_stream_update *update)
+{
+    const struct shmemi_amo *amo = &update->amo;
+    struct shmemi_word_update_run run = {
+        .entry = {.source = amo->operand, .compare = amo->compare, .nbytes = (uint16_t)amo->size, .op = amo->op}};
+    CUdeviceptr word, old = 0;
+    if (amo->op == SHMEMI_AMO_SET && update->word.memory == &shmemi_memory_host)
+        return set_here(stream, update);
+    if (!shmemi_cuda_stream_reach(stream, &update->word, amo->op != SHMEMI_AMO_FETCH, &word) ||
+        (update->fetches && !shmemi_cuda_stream_reach(stream, &update->old, false, &old)))
+        return -ENOTSUP;
+    run.entry.dest = word;
+    run.old = old;
+    return launch(stream, SHMEMI_KERNEL_update_word, 1, &run);
+}
+
+int shmemi_cuda_stream_update(const struct shmemi_stream *stream, const struct shmemi_stream_update *update)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    if (rc)
+        return rc;
+    rc = update_here(stream, update);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}
+
+/* ---- Waits for words --------------------------------------------------------------------------------------------- */
+
+static bool is_member(const struct shmemi_stream_wait *wait, size_t i)
+{
+    return !wait->status || !wait->status[i];
+}
+
+/* All of a few words, by the driver's waits. */
+static bool wait_by_operations(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait,
+                               CUdeviceptr words)
+{
+    const struct shmemi_cuda_context *context = stream->object;
+    CUstreamBatchMemOpParams operations[SHMEMI_STEPS_MAX];
+    unsigned n = 0;
+    if (!context->streams.has_word_operations || wait->any)
+        return false;
+    for (size_t i = 0; i < wait->n; i++) {
+        if (!is_member(wait, i))
+            continue;
+        if (n == SHMEMI_STEPS_MAX ||
+            !shmemi_cuda_word_operation(wait->step, wait->size, words + i * wait->size, wait->value, &operations[n++]))
+            return false;
+    }
+    return !n || shmemi_cuda_word_operations(stream, operations, n);
+}
+
+static int wait_by_kernel(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait, CUdeviceptr words,
+                          CUdeviceptr index)
+{
+    enum { WARP = 32, THREADS_MAX = 256 };
+    struct shmemi_words_wait run = {.words = words,
+                                    .value = wait->value,
+                                    .index = index,
+                                    .n = (uint32_t)wait->n,
+                                    .size = wait->size,
+                                    .step = wait->step};
+    if (wait->n > SHMEMI_WAIT_WORDS_MAX || (wait->n && shmemi_cuda_leaves_wait(stream)))
+        return -ENOTSUP;
+    for (size_t i = 0; i < wait->n; i++)
+        if (!is_member(wait, i))
+            run.left_out[i / 32] |= 1U << i % 32;
+    return launch(stream, SHMEMI_KERNEL_wait_words, wait->n > WARP ? THREADS_MAX : WARP, &run);
+}
+
+static int wait_here(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait)
+{
+    CUdeviceptr words = 0, index = 0, end;
+    struct shmemi_place last = wait->words;
+    last.address += wait->n * wait->size - 1;
+    if (wait->n && (!shmemi_cuda_stream_reach(stream, &wait->words, false, &words) ||
+                    !shmemi_cuda_stream_reach(stream, &last, false, &end)))
+        return -ENOTSUP;
+    if (wait->any && !shmemi_cuda_stream_reach(stream, &wait->index, false, &index))
+        return -ENOTSUP;
+    return wait_by_operations(stream, wait, words) ? 0 : wait_by_kernel(stream, wait, words, index);
+}
+
+int shmemi_cuda_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait)
+{
+    bool pushed;
+    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    if (rc)
+        return rc;
+    rc = wait_here(stream, wait);
+    shmemi_cuda_leave(pushed);
+    return rc;
+}

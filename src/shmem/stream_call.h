@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What all routines on streams and queues begin with: the stream or queue behind the program's handle.
+ */
+#ifndef SHMEMI_STREAM_CALL_H
+#define SHMEMI_STREAM_CALL_H
+
+#include "transport/stream/stream.h"
+
+#include "shmem/internal.h"
+#include "shmem/shmemx.h"
+
+struct shmemi_stream_call {
+    const char *routine;
+    struct shmemi_stream stream;
+};
+
+/* They end the job, naming the routine, when the library is not initialised or the handle cannot be used. */
+struct shmemi_stream_call shmemi_call_on_stream(const char *routine, shmemx_stream_t stream);
+struct shmemi_stream_call shmemi_call_on_queue(const char *routine, shmemx_queue_t queue, unsigned n_events,
+                                               const shmemx_event_t *events, shmemx_event_t *event);
+
+#endif
