@@ -44,6 +44,13 @@
     X(cuMemcpy2DAsync)                                                                                                 \
     X(cuMemsetD32Async)                                                                                                \
     X(cuLaunchKernel)                                                                                                  \
+    X(cuStreamBeginCapture)                                                                                            \
+    X(cuStreamEndCapture)                                                                                              \
+    X(cuGraphInstantiateWithFlags)                                                                                     \
+    X(cuGraphDestroy)                                                                                                  \
+    X(cuGraphUpload)                                                                                                   \
+    X(cuGraphLaunch)                                                                                                   \
+    X(cuGraphExecDestroy)                                                                                              \
     X(cuLaunchCooperativeKernel)                                                                                       \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                                     \
     X(cuDeviceGetAttribute)
@@ -124,5 +131,9 @@ void cuda_follow(struct queue *queue, struct queue *earlier);
 void cuda_put_signal(struct queue *queue, void *dest, const void *source, size_t bytes, uint64_t *signal,
                      uint64_t value, int pe);
 void cuda_signal_wait(struct queue *queue, uint64_t *signal, uint64_t value);
+void cuda_capture(struct queue *queue); /* graph_cuda.c */
+struct graph *cuda_captured(struct queue *queue);
+void cuda_replay(struct queue *queue, struct graph *graph);
+void cuda_graph_close(struct graph *graph);
 
 #endif

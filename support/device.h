@@ -18,6 +18,7 @@
 struct buffer;
 struct kernel;
 struct queue;
+struct graph;
 
 /* An open device; the files of its kind know what follows this struct. */
 struct device {
@@ -132,6 +133,13 @@ struct gpu_ops {
     void (*put_signal)(struct queue *queue, void *dest, const void *source, size_t bytes, uint64_t *signal,
                        uint64_t value, int pe);
     void (*signal_wait)(struct queue *queue, uint64_t *signal, uint64_t value);
+
+    /* Optional, for kinds with graphs (CUDA): what is enqueued after capture is not done, until captured makes a graph
+     * of it; replay enqueues all of that. Nothing but this thread's own work may be in a graph. */
+    void (*capture)(struct queue *queue);
+    struct graph *(*captured)(struct queue *queue);
+    void (*replay)(struct queue *queue, struct graph *graph);
+    void (*graph_close)(struct graph *graph);
 };
 
 /* Optional, for devices that can run all groups of a kernel at the same time, so that these may wait for each other:

@@ -263,6 +263,10 @@ const struct device_ops device_cuda_ops = {
             .follow = cuda_follow,
             .put_signal = cuda_put_signal,
             .signal_wait = cuda_signal_wait,
+            .capture = cuda_capture,
+            .captured = cuda_captured,
+            .replay = cuda_replay,
+            .graph_close = cuda_graph_close,
         },
     .together = {.has = cuda_has_kernel, .most_groups = cuda_most_groups, .launch = cuda_launch_together},
 };

@@ -158,6 +158,7 @@ static const struct exchange *exchange_of(const struct session *s, enum variant 
         [OVERLAPPED] = &exchange_overlapped,
         [KERNEL] = &exchange_kernel,
         [STRIDED] = &exchange_strided,
+        [GRAPH] = &exchange_graph,
         [NAIVE] = &exchange_naive,
     };
 

@@ -89,12 +89,12 @@ static const char help_text[] =
     "                        the initial matrix: noise, in which any wrong cell shows, or a plate with hot and cold\n"
     "                        shapes, 0 to 100 degrees (noise; with --picture the plate)\n"
     "      --seed N          of the noise (71594)\n"
-    "      --variant mapped|overlapped|kernel|strided|naive|auto|all\n"
+    "      --variant mapped|overlapped|kernel|strided|graph|naive|auto|all\n"
     "                        mapped: exchange between mapped GPU buffers, then compute; overlapped: both at the\n"
     "                        same time; kernel: kernels exchange by themselves (CUDA, one node); strided: as\n"
-    "                        mapped, columns by strided puts instead of packing; naive: through host memory by\n"
-    "                        hand; auto: what is fastest here, tried at the start; all: the first three that are\n"
-    "                        possible, and naive (mapped)\n"
+    "                        mapped, columns by strided puts instead of packing; graph: as mapped, 100 iterations\n"
+    "                        as one CUDA graph; naive: through host memory by hand; auto: what is fastest here,\n"
+    "                        tried at the start; all: the first three that are possible, and naive (mapped)\n"
     "      --naive, --both   the same as --variant naive; mapped and naive\n"
     "      --sync signal|barrier|queue\n"
     "                        order the mapped exchange by the host's signals, by barriers or in the device's queue;\n"
@@ -227,14 +227,14 @@ static bool parse_sync(const char *text, struct options *opt)
 static bool parse_variant(const char *text, struct options *opt)
 {
     static const char *const names[] = {
-        [MAPPED] = "mapped",   [OVERLAPPED] = "overlapped", [KERNEL] = "kernel",
-        [STRIDED] = "strided", [NAIVE] = "naive",           [AUTO] = "auto",
+        [MAPPED] = "mapped", [OVERLAPPED] = "overlapped", [KERNEL] = "kernel", [STRIDED] = "strided",
+        [GRAPH] = "graph",   [NAIVE] = "naive",           [AUTO] = "auto",
     };
     bool all = strcmp(text, "all") == 0;
     bool known = all;
 
     for (int v = 0; v < VARIANTS; v++) {
-        bool is_meant = (all && v != STRIDED && v != AUTO) || strcmp(text, names[v]) == 0;
+        bool is_meant = (all && v != STRIDED && v != GRAPH && v != AUTO) || strcmp(text, names[v]) == 0;
 
         opt->variant[v] = opt->variant[v] || is_meant;
         known = known || is_meant;

@@ -28,8 +28,8 @@
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */
 
-/* AUTO is the fastest of those before it. */
-enum variant { MAPPED, OVERLAPPED, KERNEL, STRIDED, NAIVE, AUTO, VARIANTS };
+/* AUTO is the fastest of those before it, but for GRAPH. */
+enum variant { MAPPED, OVERLAPPED, KERNEL, STRIDED, GRAPH, NAIVE, AUTO, VARIANTS };
 
 /* What orders the exchange of the mapped and overlapped variants; by default what is fastest on the device. */
 enum sync { AS_DEVICE_LIKES, BY_SIGNALS, BY_BARRIERS, IN_QUEUE };
@@ -159,6 +159,7 @@ struct exchange {
     void (*step)(struct run *run);
     void (*compute)(struct run *run, int iterations);
     long (*compute_many)(struct run *run, long iterations_left);
+    long (*replay)(struct run *run, long iterations_left); /* in place of step; rounds done, or 0; optional */
     void (*close)(struct run *run);
 };
 
@@ -182,6 +183,7 @@ struct run {
     bool host_sends;           /* and the host puts, as soon as the frame is there */
     char *staging;             /* of the naive variant, in the symmetric heap                           */
     struct direct *direct;     /* of the kernel variant (halo_kernel.c)                                */
+    struct graph *graphs[2][2]; /* of the graph variant, by parity of exchanges, and cur             */
     bool is_trial;             /* of the variant auto */
     const char *refusal;       /* why the variant cannot be run here, the same on all PEs; or NULL     */
 };
@@ -221,6 +223,7 @@ extern const struct exchange exchange_mapped_queue;   /* the same in the device'
 extern const struct exchange exchange_overlapped;     /* in another queue, while the device computes      */
 extern const struct exchange exchange_kernel;         /* by the kernels that compute, while they compute  */
 extern const struct exchange exchange_strided;        /* between mapped matrices, without messages        */
+extern const struct exchange exchange_graph;          /* mapped, in the queue, captured into graphs       */
 extern const struct exchange exchange_naive;          /* through host memory, by hand                     */
 
 /* What the mapped variants share. */

@@ -122,6 +122,7 @@ struct shmemi_stream {
     void *handle;     /* CUstream; cl_command_queue */
     void *object;     /* the kind's record of the context */
     bool is_in_order; /* an operation of the library can be reached only when all earlier ones in it have ended */
+    uint64_t number;  /* of a stream in order: one that no other ever has; 0: unknown */
 
     /* Queues only: the events to wait for, and where to put the event of what is enqueued, unless NULL. */
     unsigned n_events;

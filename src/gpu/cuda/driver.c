@@ -17,6 +17,7 @@
 
 struct shmemi_cuda shmemi_cuda;
 CUresult (*shmemi_cuda_load_function)(CUfunction function);
+CUresult (*shmemi_cuda_stream_id)(CUstream stream, unsigned long long *id);
 bool shmemi_cuda_is_over;
 
 static const struct {
@@ -49,6 +50,7 @@ int shmemi_cuda_load(void)
         *(void **)((char *)&shmemi_cuda + symbols[i].offset) = function;
     }
     *(void **)&shmemi_cuda_load_function = dlsym(library, "cuFuncLoad");
+    *(void **)&shmemi_cuda_stream_id = dlsym(library, "cuStreamGetId");
     if (!waits_for_exit)
         waits_for_exit = !atexit(note_exit);
     shmemi_cuda_mps_prepare();

@@ -105,6 +105,8 @@ extern struct shmemi_cuda shmemi_cuda;
 
 /* cuFuncLoad; NULL with older drivers, which load a function when it is looked up. */
 extern CUresult (*shmemi_cuda_load_function)(CUfunction function);
+/* cuStreamGetId; NULL with older drivers. */
+extern CUresult (*shmemi_cuda_stream_id)(CUstream stream, unsigned long long *id);
 
 /* The process is ending and the driver may be gone: calling it could crash. */
 extern bool shmemi_cuda_is_over;

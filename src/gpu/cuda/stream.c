@@ -93,6 +93,15 @@ static bool is_default(CUstream handle)
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
+/* Numbers of streams are known from CUDA 12 on. */
+static uint64_t number_of(const struct shmemi_stream *stream)
+{
+    unsigned long long id = 0;
+    if (!stream->is_in_order || !shmemi_cuda_stream_id || shmemi_cuda_stream_id(stream->handle, &id) != CUDA_SUCCESS)
+        return 0;
+    return (uint64_t)id + 1;
+}
+
 static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
     CUcontext context;
@@ -109,6 +118,7 @@ static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason
     else
         stream->object = record;
     stream->is_in_order = !is_default(stream->handle);
+    stream->number = number_of(stream);
     return rc;
 }
 

@@ -3,7 +3,7 @@
  * Barriers in streams: dissemination over words at the start of every PE's heap, which streams or agents set and wait
  * for; a PE need not know which of the two another one uses. Barriers are numbered in the order in which they are
  * enqueued, which is the same on all PEs. A PE begins a barrier after it has completed the one before, in whichever
- * stream that was. So words only grow, and a word that holds a number shows that its writer has reached that round of
+ * stream that was: when it has announced itself in all rounds, and its partner has done so in the last one. So words only grow, and a word that holds a number shows that its writer has reached that round of
  * the barrier with that number.
  *
  * A graph may be launched any number of times, so a barrier that is captured has no number. Its words are 0 except
@@ -24,14 +24,15 @@ enum { ROUNDS_MAX = 32, PHASES = 2, STEPS_OF_ROUND = 3, ROUNDS_OF_GRAPH = SHMEMI
 
 struct words {
     uint64_t reached[ROUNDS_MAX]; /* by round: number of the last barrier in which the partner has reached it */
-    uint64_t completed;           /* number of the last barrier that this PE has completed */
+    uint64_t announced;           /* number of the last barrier in all of whose rounds this PE has announced itself */
     uint64_t come[PHASES][ROUNDS_OF_GRAPH]; /* of captured barriers: 1 when the partner has come, 0 when that is seen */
 };
 
 static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct words) <= SHMEMI_EXCHANGE_BYTES, "the words must fit");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t n_barriers; /* enqueued */
+static uint64_t n_barriers;  /* enqueued */
+static uint64_t last_stream; /* number of the stream of the last one; 0: of the agent, or unknown */
 
 static struct shmemi_stream_signal at_word(int pe, size_t offset, enum shmemi_word_step step, uint64_t value)
 {
@@ -69,22 +70,42 @@ static bool has_reached(size_t offset, uint64_t number)
     return __atomic_load_n(own_word(offset), __ATOMIC_ACQUIRE) >= number;
 }
 
+static int last_round(void)
+{
+    int round = 0;
+    while (is_round(round + 1))
+        round++;
+    return round;
+}
+
+/* Words that show, from this number on, that a barrier is completed. */
+enum { SIGNS = 2 };
+static void signs_of_completion(size_t signs[SIGNS])
+{
+    signs[0] = offsetof(struct words, announced);
+    signs[1] = reached(last_round());
+}
+
 /* ---- By the stream ----------------------------------------------------------------------------------------------- */
 
 static int by_stream(const struct shmemi_stream *stream, uint64_t number)
 {
-    struct shmemi_stream_signal steps[2 * ROUNDS_MAX + 2];
+    struct shmemi_stream_signal steps[2 * ROUNDS_MAX + SIGNS + 1];
     const int me = shmemi_job.pe;
+    size_t signs[SIGNS];
     unsigned n = 0;
     if (shmemi_job.n_nodes > 1)
         return -ENOTSUP;
-    if (!has_reached(offsetof(struct words, completed), number - 1))
-        steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_UNTIL_GE, number - 1);
+    signs_of_completion(signs);
+    for (int i = 0; i < SIGNS && (!stream->number || stream->number != last_stream); i++)
+        if (!has_reached(signs[i], number - 1))
+            steps[n++] = at_word(me, signs[i], SHMEMI_STEP_UNTIL_GE, number - 1);
     for (int round = 0; is_round(round); round++) {
         steps[n++] = at_word(partner(round), reached(round), SHMEMI_STEP_SET, number);
+        if (!is_round(round + 1)) /* before the wait, beside which it takes no time */
+            steps[n++] = at_word(me, offsetof(struct words, announced), SHMEMI_STEP_SET, number);
         steps[n++] = at_word(me, reached(round), SHMEMI_STEP_UNTIL_GE, number);
     }
-    steps[n++] = at_word(me, offsetof(struct words, completed), SHMEMI_STEP_SET, number);
     return shmemi_stream_steps(stream, steps, n);
 }
 
@@ -128,6 +149,13 @@ static int announce(int round, uint64_t number)
     return view->driver->amo(&shmemi_stream_context, view, SHMEMI_STREAM_WORDS_OFFSET + reached(round), &set, NULL);
 }
 
+static bool may_begin(uint64_t number)
+{
+    size_t signs[SIGNS];
+    signs_of_completion(signs);
+    return has_reached(signs[0], number - 1) && has_reached(signs[1], number - 1);
+}
+
 /* work->round is the last round that has been announced, from 1; 0: none. */
 static int advance(struct shmemi_stream_work *work)
 {
@@ -135,16 +163,16 @@ static int advance(struct shmemi_stream_work *work)
     if (rc)
         return rc;
     work->completes = false;
-    if (!work->round && !has_reached(offsetof(struct words, completed), work->number - 1))
+    if (!work->round && !may_begin(work->number))
         return -EAGAIN;
     while (!work->round || has_reached(reached(work->round - 1), work->number)) {
-        if (!is_round(work->round)) {
-            __atomic_store_n(own_word(offsetof(struct words, completed)), work->number, __ATOMIC_RELEASE);
+        if (!is_round(work->round))
             return 0;
-        }
         rc = announce(work->round++, work->number);
         if (rc)
             return rc;
+        if (!is_round(work->round))
+            __atomic_store_n(own_word(offsetof(struct words, announced)), work->number, __ATOMIC_RELEASE);
     }
     return -EAGAIN;
 }
@@ -160,6 +188,7 @@ int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
     struct shmemi_stream_work work = {.advance = advance, .number = n_barriers + 1, .completes = completes};
     if (!completes || !shmemi_stream_agent_has_sends())
         rc = by_stream(stream, work.number);
+    last_stream = rc ? 0 : stream->number;
     if (rc == -ENOTSUP)
         rc = shmemi_stream_agent_post(stream, &work);
     if (!rc)
@@ -171,4 +200,5 @@ int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
 void shmemi_stream_barriers_close(void)
 {
     n_barriers = 0;
+    last_stream = 0;
 }
