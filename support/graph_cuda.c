@@ -14,7 +14,7 @@ struct graph {
 void cuda_capture(struct queue *queue)
 {
     cuda_enter(queue->dev);
-    cuda_check(cuda.cuStreamBeginCapture(queue->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
+    cuda_check(cuda.cuStreamBeginCapture(queue->stream, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
 }
 
 struct graph *cuda_captured(struct queue *queue)

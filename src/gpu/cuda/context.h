@@ -110,6 +110,42 @@ static inline void shmemi_cuda_leave(bool pushed)
         shmemi_cuda.cuCtxPopCurrent(&popped);
 }
 
+/* Let this thread make any call while it captures a stream of its own, and undo that: which calls thread-local mode takes
+ * for unsafe is the driver's affair, and queries are among them. */
+static inline CUstreamCaptureMode shmemi_cuda_relax(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS)
+        return CU_STREAM_CAPTURE_MODE_GLOBAL;
+    return mode;
+}
+
+static inline void shmemi_cuda_restore(CUstreamCaptureMode mode)
+{
+    (void)shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+/* Enter the context for a command in a stream of the program. */
+struct shmemi_cuda_entry {
+    bool pushed;
+    CUstreamCaptureMode mode;
+};
+
+static inline int shmemi_cuda_enter_relaxed(const struct shmemi_cuda_context *context,
+                                            struct shmemi_cuda_entry *entry_p)
+{
+    int rc = shmemi_cuda_enter(context, &entry_p->pushed);
+    if (!rc)
+        entry_p->mode = shmemi_cuda_relax();
+    return rc;
+}
+
+static inline void shmemi_cuda_leave_relaxed(const struct shmemi_cuda_entry *entry)
+{
+    shmemi_cuda_restore(entry->mode);
+    shmemi_cuda_leave(entry->pushed);
+}
+
 /* Enter the context and find this thread's stream in it; -errno, with nothing entered. */
 static inline int shmemi_cuda_enter_stream(struct shmemi_cuda_context *context, CUstream *stream_p, bool *pushed_p)
 {

@@ -80,9 +80,11 @@ int shmemi_cuda_pin(void *address, size_t size)
     int rc = enter_any(&pushed);
     if (rc)
         return rc;
+    const CUstreamCaptureMode mode = shmemi_cuda_relax();
     pthread_mutex_lock(&pinned_lock);
     rc = register_range(address, size);
     pthread_mutex_unlock(&pinned_lock);
+    shmemi_cuda_restore(mode);
     shmemi_cuda_leave(pushed);
     return rc;
 }

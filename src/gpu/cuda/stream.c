@@ -47,22 +47,18 @@ static void prepare(struct shmemi_cuda_context *context)
     pthread_mutex_unlock(&used_lock);
 }
 
-/* This thread may be capturing another of its streams: what is prepared must not disturb that. */
 static int look_up_record(CUcontext context, struct shmemi_cuda_context **record_p)
 {
     CUdevice device;
     CUcontext popped;
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     int rc = CUDA_CALL(cuCtxPushCurrent, context);
     if (rc)
         return rc;
-    shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
     rc = CUDA_CALL(cuCtxGetDevice, &device);
     if (!rc)
         rc = shmemi_cuda_context_find(context, device, record_p); /* ordinals and handles are the same numbers */
     if (!rc && !atomic_load_explicit(&(*record_p)->streams.is_prepared, memory_order_acquire))
         prepare(*record_p);
-    shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
     shmemi_cuda.cuCtxPopCurrent(&popped);
     return rc;
 }
@@ -102,7 +98,7 @@ static uint64_t number_of(const struct shmemi_stream *stream)
     return (uint64_t)id + 1;
 }
 
-static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
+static int open_relaxed(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
     CUcontext context;
     struct shmemi_cuda_context *record;
@@ -119,6 +115,14 @@ static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason
         stream->object = record;
     stream->is_in_order = !is_default(stream->handle);
     stream->number = number_of(stream);
+    return rc;
+}
+
+static int stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
+{
+    const CUstreamCaptureMode mode = shmemi_cuda_relax();
+    int rc = open_relaxed(stream, reason, reason_size);
+    shmemi_cuda_restore(mode);
     return rc;
 }
 
@@ -152,6 +156,18 @@ struct shmemi_place shmemi_cuda_seen_from(const struct shmemi_cuda_context *cont
     return seen;
 }
 
+/* In a graph a kernel copies within a context: the driver's copy of mapped memory, whose synchronous copies it makes
+ * synchronous for sure, has ended captures in thread-local mode. */
+static int copy_in_graph(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                         const struct shmemi_place *source, size_t nbytes)
+{
+    const struct shmemi_shape shape = {.width = nbytes, .rows = 1, .dest_pitch = nbytes, .source_pitch = nbytes};
+    const struct shmemi_cuda_context *context = stream->object;
+    if (!context->streams.has_kernels || !shmemi_cuda_stream_is_recording(stream))
+        return -ENOTSUP;
+    return shmemi_cuda_rows_enqueue(dest, source, &shape, stream->handle);
+}
+
 static int copy_here(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                      const struct shmemi_place *source, size_t nbytes)
 {
@@ -160,18 +176,19 @@ static int copy_here(const struct shmemi_stream *stream, const struct shmemi_pla
         return -ENOTSUP;
     struct shmemi_place to = shmemi_cuda_seen_from(stream->object, dest),
                         from = shmemi_cuda_seen_from(stream->object, source);
-    return shmemi_cuda_enqueue_bytes(&to, &from, nbytes, stream->handle);
+    int rc = to.object && to.object == from.object ? copy_in_graph(stream, &to, &from, nbytes) : -ENOTSUP;
+    return rc == -ENOTSUP ? shmemi_cuda_enqueue_bytes(&to, &from, nbytes, stream->handle) : rc;
 }
 
 int shmemi_cuda_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes)
 {
-    bool pushed;
-    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
     if (rc)
         return rc;
     rc = copy_here(stream, dest, source, nbytes);
-    shmemi_cuda_leave(pushed);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }
 
@@ -308,12 +325,12 @@ static int take_steps_here(const struct shmemi_stream *stream, const struct shme
 
 int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
 {
-    bool pushed;
-    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
     if (rc)
         return rc;
     rc = take_steps_here(stream, words, n);
-    shmemi_cuda_leave(pushed);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }
 
@@ -351,20 +368,19 @@ static int stream_copy_and_step(const struct shmemi_stream *stream, const struct
     struct shmemi_cuda_context *context = stream->object;
     struct shmemi_put_step put = {dest->address, source->address, nbytes, 0, word->value, word->step};
     CUdeviceptr address;
-    bool pushed;
-    if (nbytes > BY_KERNEL_MAX || !context->streams.has_kernels || !is_of(context, dest) || !is_of(context, source) ||
-        !prefers_kernel(stream))
+    struct shmemi_cuda_entry entry;
+    if (nbytes > BY_KERNEL_MAX || !context->streams.has_kernels || !is_of(context, dest) || !is_of(context, source))
         return -ENOTSUP;
-    int rc = shmemi_cuda_enter(context, &pushed);
+    int rc = shmemi_cuda_enter_relaxed(context, &entry);
     if (rc)
         return rc;
-    if (reach(stream, word, &address)) {
+    if (prefers_kernel(stream) && reach(stream, word, &address)) {
         put.address = address;
         rc = launch_put_step(stream, &put);
     } else {
         rc = -ENOTSUP;
     }
-    shmemi_cuda_leave(pushed);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }
 

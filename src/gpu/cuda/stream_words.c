@@ -35,12 +35,12 @@ static int copy_shape_here(const struct shmemi_stream *stream, const struct shme
 int shmemi_cuda_stream_copy_shape(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                                   const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    bool pushed;
-    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
     if (rc)
         return rc;
     rc = copy_shape_here(stream, dest, source, shape);
-    shmemi_cuda_leave(pushed);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }
 
@@ -88,12 +88,12 @@ static int store_here(const struct shmemi_stream *stream, const struct shmemi_pl
 int shmemi_cuda_stream_store(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
                              size_t nbytes)
 {
-    bool pushed;
-    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
     if (rc)
         return rc;
     rc = store_here(stream, dest, value, nbytes);
-    shmemi_cuda_leave(pushed);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }
 
@@ -123,12 +123,12 @@ static int update_here(const struct shmemi_stream *stream, const struct shmemi_s
 
 int shmemi_cuda_stream_update(const struct shmemi_stream *stream, const struct shmemi_stream_update *update)
 {
-    bool pushed;
-    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
     if (rc)
         return rc;
     rc = update_here(stream, update);
-    shmemi_cuda_leave(pushed);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }
 
@@ -191,11 +191,11 @@ static int wait_here(const struct shmemi_stream *stream, const struct shmemi_str
 
 int shmemi_cuda_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait)
 {
-    bool pushed;
-    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
     if (rc)
         return rc;
     rc = wait_here(stream, wait);
-    shmemi_cuda_leave(pushed);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }

@@ -2,7 +2,7 @@
  *
  * Atomic operations on streams and queues, and waits for words.
  */
-#include "shmem/stream_ops.h"
+#include "shmem/stream/stream_ops.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Transfers of which the routines on streams and queues consist, and their arguments.
  */
-#include "shmem/stream_ops.h"
+#include "shmem/stream/stream_ops.h"
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * Operations on CUDA streams and OpenCL queues (shmemx.h, mapshmem/streams.h). Streams and queues differ only in the
  * kind of memory that they belong to, and in the events of queues.
  */
-#include "shmem/stream_ops.h"
+#include "shmem/stream/stream_ops.h"
 
 static void put_signal(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes,
                        struct shmemi_signal signal, int pe)

@@ -2,7 +2,7 @@
  *
  * Opens streams and queues for the routines on them.
  */
-#include "shmem/stream_call.h"
+#include "shmem/stream/stream_call.h"
 
 static struct shmemi_stream_call open_call(const char *routine, int type, void *handle)
 {

@@ -5,7 +5,7 @@
 #ifndef SHMEMI_STREAM_OPS_H
 #define SHMEMI_STREAM_OPS_H
 
-#include "shmem/stream_call.h"
+#include "shmem/stream/stream_call.h"
 
 /* Both forms of shmemx_NAME. PARAMETERS: in parentheses, ending with a comma unless there are none; CALL uses call. */
 #define SHMEMI_DEFINE_ENQUEUED(NAME, PARAMETERS, CALL)                                                                 \
