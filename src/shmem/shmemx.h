@@ -252,5 +252,6 @@ void shmemx_barrier_all_on_queue(shmemx_queue_t queue, unsigned n_events, const 
 #endif
 
 #include "shmemx_deep.h"
+#include <mapshmem/stream_collectives.h>
 
 #endif

@@ -111,6 +111,7 @@ static int set_members(struct shmemi_team *team, const struct shmemi_team *paren
 static int open_team(struct shmemi_team *team, unsigned slot, uint64_t number)
 {
     team->slot = slot;
+    team->first_number = number;
     int rc = find_parts(team);
     return rc ? rc : shmemi_collective_open(team, number);
 }
@@ -137,6 +138,7 @@ static void forget(struct shmemi_team *team)
 
 static void close_team(struct shmemi_team *team)
 {
+    shmemi_team_slot_raise_number(team->slot, shmemi_team_stream_close(team));
     if (team->collective)
         shmemi_team_slot_raise_number(team->slot, shmemi_collective_close(team));
     free(team->node.pes);
@@ -482,6 +484,7 @@ SHMEMI_API(void, team_destroy, (shmem_team_t team))
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         shmemi_fatal("shmem_team_destroy: a predefined team cannot be destroyed");
     struct shmemi_team *found = shmemi_require_team("shmem_team_destroy", team);
+    shmemi_team_stream_drain(found);
     shmemi_check_equal("shmem_team_destroy", found, NULL);
     shmemi_require(shmemi_collective_sync(found));
     destroy(found);

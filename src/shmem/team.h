@@ -34,6 +34,8 @@ struct shmemi_team {
     struct shmemi_team_part node;               /* members on this PE's node */
     struct shmemi_team_part leaders;            /* the lowest member of each node */
     struct shmemi_collective_state *collective; /* state of the collectives: shmem/coll */
+    uint64_t first_number;                      /* of its collectives, the same on all members */
+    struct shmemi_team_stream *_Atomic stream;  /* what its collectives in streams need: shmem/coll/on_stream.c */
 };
 
 extern struct shmemi_team shmemi_team_world, shmemi_team_shared;
@@ -58,7 +60,8 @@ static inline int shmemi_team_world_pe(const struct shmemi_team *team, int pe)
     return team->world_pes ? team->world_pes[pe] : team->start + pe * team->stride;
 }
 
-/* The members' workspace of a team: at this offset in the heap region, in every member's heap. */
+/* The members' workspace of a team: at this offset in the heap region, in every member's heap. A slot below
+ * SHMEMI_TEAMS_MAX is that of a team, the one SHMEMI_TEAMS_MAX above it that of the team's twin for streams. */
 static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
 {
     return SHMEMI_WORKSPACE_OFFSET + (size_t)team->slot * SHMEMI_WORKSPACE_BYTES;
@@ -115,6 +118,11 @@ struct shmemi_team *shmemi_team_find_active_set(int start, int stride, int size)
 int shmemi_collective_open(struct shmemi_team *team, uint64_t number);
 /* The highest number used so far; the last collective of a team is a sync. */
 uint64_t shmemi_collective_close(struct shmemi_team *team);
+
+/* Collectives in streams (shmem/coll/on_stream.c): wait until this PE has taken part in all that its streams have been
+ * given, which all members do before the team's last sync; end what serves them, and return the highest number used. */
+void shmemi_team_stream_drain(struct shmemi_team *team);
+uint64_t shmemi_team_stream_close(struct shmemi_team *team);
 
 /* Wait for all members. Stores before it are visible to the members after it; completes no transfer. */
 int shmemi_collective_sync(struct shmemi_team *team);

@@ -34,12 +34,13 @@ int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p);
 /* ---- symmetric.c ------------------------------------------------------------------------------------------------- */
 
 enum {
-    /* The library itself uses the start of every heap, whole granules: for the words of the exchange, a workspace for
-     * each team, and the owner's addresses of the regions. */
+    /* The library itself uses the start of every heap, whole granules: for the words of the exchange, two workspaces
+     * for each team, one of them for its collectives in streams, and the owner's addresses of the regions. */
     SHMEMI_TEAMS_MAX = 256,
+    SHMEMI_WORKSPACES = 2 * SHMEMI_TEAMS_MAX,
     SHMEMI_WORKSPACE_BYTES = 64 << 10,
     SHMEMI_WORKSPACE_OFFSET = SHMEMI_EXCHANGE_BYTES,
-    SHMEMI_OWNER_OFFSET = SHMEMI_WORKSPACE_OFFSET + SHMEMI_TEAMS_MAX * SHMEMI_WORKSPACE_BYTES,
+    SHMEMI_OWNER_OFFSET = SHMEMI_WORKSPACE_OFFSET + SHMEMI_WORKSPACES * SHMEMI_WORKSPACE_BYTES,
     SHMEMI_RUNTIME_BYTES = (((SHMEMI_OWNER_OFFSET + SHMEMI_OWNER_TABLE_BYTES - 1) >> SHMEMI_GRANULE_SHIFT) + 1)
                            << SHMEMI_GRANULE_SHIFT,
 };

@@ -38,18 +38,23 @@ static void *work;
 #define COMBINE_sum(a, b) ((a) + (b))
 #define COMBINE_prod(a, b) ((a) * (b))
 
+/* Who includes this may have another routine called. */
+#ifndef FORM_CALL
+#define FORM_CALL(NAME, ...) shmem_##NAME(__VA_ARGS__)
+#endif
+
 /* clang-format off */
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
     static void set_##NAME(void *element, long value) { *(TYPE *)element = VALUE(TYPE, value); }                       \
     static bool equal_##NAME(const void *a, const void *b) { return *(const TYPE *)a == *(const TYPE *)b; }
 #define DEFINE_OP(NAME, TYPE, OP)                                                                                      \
     static int OP##_##NAME(shmem_team_t team, void *dest, const void *source, size_t n)                                \
-    { return shmem_##NAME##_##OP##_reduce(team, dest, source, n); }                                                    \
+    { return FORM_CALL(NAME##_##OP##_reduce, team, dest, source, n); }                                                 \
     static void combine_##OP##_##NAME(void *sum, long value)                                                           \
     { *(TYPE *)sum = (TYPE)COMBINE_##OP(*(TYPE *)sum, VALUE(TYPE, value)); }
 #define DEFINE_SCAN(NAME, TYPE, SCAN)                                                                                  \
     static int SCAN##_##NAME(shmem_team_t team, void *dest, const void *source, size_t n)                              \
-    { return shmem_##NAME##_sum_##SCAN(team, dest, source, n); }
+    { return FORM_CALL(NAME##_sum_##SCAN, team, dest, source, n); }
 /* Over an active set of all PEs. */
 #define DEFINE_TO_ALL(NAME, TYPE, OP)                                                                                  \
     static int OP##_to_all_##NAME(shmem_team_t team, void *dest, const void *source, size_t n)                         \

@@ -60,6 +60,8 @@ static bool advance(struct shmemi_stream_work *work)
     int rc = work->has_come ? 0 : work->kind->turn_state(work->turn);
     if (rc == -EAGAIN)
         return false;
+    if (rc == -ECANCELED && work->cancel)
+        work->cancel(work);
     if (rc && rc != -ECANCELED)
         shmemi_fatal("a stream with operations of the library has failed");
     if (!rc) {

@@ -11,6 +11,8 @@
 struct shmemi_stream_work {
     /* Called by the agent once the stream has reached the operation, repeatedly as long as it returns -EAGAIN. */
     int (*advance)(struct shmemi_stream_work *work);
+    /* Called instead, if it is not NULL, when an event has failed that the operation was to wait for. */
+    void (*cancel)(struct shmemi_stream_work *work);
     struct shmemi_stream_transfer transfer; /* nbytes 0: none */
     struct shmemi_stream_signal signal;
     struct shmemi_stream_amo update;
@@ -22,6 +24,7 @@ struct shmemi_stream_work {
     int round;
     bool completes; /* the barrier begins with a quiet */
     bool sends;     /* it transfers data that a later quiet must complete */
+    void *job;      /* of a collective */
     void *room;     /* in the outbox, to which the stream copies the source of the transfer; NULL: the stream waits */
 
     /* Private to the agent. */

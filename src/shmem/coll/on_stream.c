@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives in streams. A stream takes its turn (transport/stream/agent.h); the agent then leaves the collective to a
+ * thread of the team, which calls the same functions as the blocking routines do, on a twin of the team. The twin has
+ * the team's members, and a workspace and numbers of its own, so that the program may run blocking collectives of the
+ * team meanwhile. It costs no communication to make: its workspace goes with the team's slot, and its first number is
+ * the one that the members have agreed upon when they made the team.
+ *
+ * Why nothing locks up that the program has not locked up itself:
+ * - A team's thread begins its collectives in the order in which the program has enqueued them, which is the same on all
+ *   members. It waits only for a stream to reach the first of them, and for the other members' threads to do the same.
+ * - So if all threads of a team are stuck, some member's stream has not come to the collective that is next. What this
+ *   stream waits for is either the program's own work or an operation of the library before it in the stream; if it is a
+ *   collective of another team, the same is true of that one, and it is further ahead in a stream. A circle needs two
+ *   collectives of which each comes before the other in a stream or in the order of a team: the program's error, as it
+ *   would be with blocking collectives.
+ * - Teams have threads of their own, and the agent waits for none of them: it goes on with other streams' operations,
+ *   which a member may need before it comes to the collective. Threads hold no lock while they run a collective.
+ */
+#include "shmem/coll/on_stream.h"
+
+#include "base/limits.h"
+#include "transport/stream/agent.h"
+#include "transport/threads.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum state { ENQUEUED, REACHED, DONE };
+
+struct job {
+    const char *routine;
+    struct shmemi_stream_collective what;
+    struct shmemi_team_stream *of;
+    _Atomic enum state state;
+    struct job *next;
+};
+
+struct shmemi_team_stream {
+    struct shmemi_team twin;
+    pthread_mutex_t lock; /* of the list */
+    pthread_cond_t changed;
+    pthread_t thread;
+    struct job *first, *last; /* not yet done */
+    bool stops;
+    _Atomic unsigned n_left; /* jobs that the agent has not yet seen to be done */
+};
+
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+/* The next job, which its stream has reached, or NULL at the end. With the lock held. */
+static struct job *await_job(struct shmemi_team_stream *of)
+{
+    while (!of->stops && !(of->first && atomic_load(&of->first->state) == REACHED))
+        pthread_cond_wait(&of->changed, &of->lock);
+    return of->stops ? NULL : of->first;
+}
+
+static void *serve(void *argument)
+{
+    struct shmemi_team_stream *of = argument;
+    struct job *job;
+    shmemi_threads_enter("stream collectives", "shmem-coll");
+    pthread_mutex_lock(&of->lock);
+    while ((job = await_job(of))) {
+        pthread_mutex_unlock(&of->lock);
+        job->what.run(job->routine, &of->twin, &job->what);
+        pthread_mutex_lock(&of->lock);
+        of->first = job->next;
+        atomic_store(&job->state, DONE);
+    }
+    pthread_mutex_unlock(&of->lock);
+    return NULL;
+}
+
+/* ---- The twin ---------------------------------------------------------------------------------------------------- */
+
+static int start(struct shmemi_team_stream *of)
+{
+    sigset_t all, before;
+    sigfillset(&all); /* signals are handled by the program's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = shmemi_thread_create(&of->thread, NULL, serve, of);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc)
+        shmemi_error("the thread for collectives in streams cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
+    return -rc;
+}
+
+/* The core belongs to a thread of the program, so the twin's thread does not spin there for long. */
+static int open_twin(struct shmemi_team_stream *of, const struct shmemi_team *team)
+{
+    of->twin = *team;
+    of->twin.slot += SHMEMI_TEAMS_MAX;
+    of->twin.contexts = NULL;
+    of->twin.next = NULL;
+    of->twin.collective = NULL;
+    int rc = shmemi_collective_open(&of->twin, team->first_number);
+    if (!rc)
+        of->twin.collective->spins = false;
+    return rc;
+}
+
+static struct shmemi_team_stream *make(const struct shmemi_team *team)
+{
+    struct shmemi_team_stream *of = calloc(1, sizeof *of);
+    if (!of) {
+        shmemi_error("out of memory for the collectives of a team in streams");
+        return NULL;
+    }
+    pthread_mutex_init(&of->lock, NULL);
+    pthread_cond_init(&of->changed, NULL);
+    if (!open_twin(of, team) && !start(of))
+        return of;
+    if (of->twin.collective)
+        shmemi_collective_close(&of->twin);
+    free(of);
+    return NULL;
+}
+
+static struct shmemi_team_stream *stream_of(struct shmemi_team *team)
+{
+    pthread_mutex_lock(&making);
+    struct shmemi_team_stream *of = atomic_load(&team->stream);
+    if (!of)
+        atomic_store(&team->stream, of = make(team));
+    pthread_mutex_unlock(&making);
+    return of;
+}
+
+void shmemi_team_stream_drain(struct shmemi_team *team)
+{
+    struct shmemi_team_stream *of = atomic_load(&team->stream);
+    struct shmemi_call call = {.routine = "collectives of a team in streams", .activity = SHMEMI_AT_DETAIL};
+    unsigned spins = 0;
+    if (!of)
+        return;
+    shmemi_call_begin(&call);
+    while (atomic_load(&of->n_left))
+        shmemi_progress(&spins);
+    shmemi_call_end(&call);
+}
+
+uint64_t shmemi_team_stream_close(struct shmemi_team *team)
+{
+    struct shmemi_team_stream *of = atomic_exchange(&team->stream, NULL);
+    if (!of)
+        return 0;
+    pthread_mutex_lock(&of->lock);
+    of->stops = true;
+    pthread_cond_signal(&of->changed);
+    pthread_mutex_unlock(&of->lock);
+    pthread_join(of->thread, NULL);
+    uint64_t number = shmemi_collective_close(&of->twin);
+    pthread_cond_destroy(&of->changed);
+    pthread_mutex_destroy(&of->lock);
+    free(of);
+    return number;
+}
+
+/* ---- Jobs -------------------------------------------------------------------------------------------------------- */
+
+static int leave_to_thread(struct job *job)
+{
+    int rc = job->what.completes ? shmemi_stream_agent_quiet() : 0;
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&job->of->lock);
+    atomic_store(&job->state, REACHED);
+    pthread_cond_signal(&job->of->changed);
+    pthread_mutex_unlock(&job->of->lock);
+    return -EAGAIN;
+}
+
+static int advance(struct shmemi_stream_work *work)
+{
+    struct job *job = work->job;
+    enum state state = atomic_load(&job->state);
+    if (state == ENQUEUED)
+        return leave_to_thread(job);
+    if (state == REACHED)
+        return -EAGAIN;
+    atomic_fetch_sub(&job->of->n_left, 1);
+    free(job);
+    return 0;
+}
+
+static void cancel(struct shmemi_stream_work *work)
+{
+    const struct job *job = work->job;
+    shmemi_fatal("%s: an event has failed that this collective was to wait for, and the other PEs wait for this one",
+                 job->routine);
+}
+
+/* The order in the list is that of the calls. */
+static int enqueue(const struct shmemi_stream *stream, struct job *job)
+{
+    struct shmemi_team_stream *of = job->of;
+    pthread_mutex_lock(&of->lock);
+    if (of->first)
+        of->last->next = job;
+    else
+        of->first = job;
+    of->last = job;
+    atomic_fetch_add(&of->n_left, 1);
+    pthread_mutex_unlock(&of->lock);
+    return shmemi_stream_agent_post(stream,
+                                    &(struct shmemi_stream_work){.advance = advance, .cancel = cancel, .job = job});
+}
+
+int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_team_t handle,
+                                const struct shmemi_stream_collective *what)
+{
+    struct shmemi_team *team = shmemi_require_team(call->routine, handle);
+    shmemi_require(shmemi_stream_refuse_recording(&call->stream));
+    struct shmemi_team_stream *of = stream_of(team);
+    struct job *job = of ? calloc(1, sizeof *job) : NULL;
+    if (!job)
+        shmemi_fatal("%s: no memory, or no thread, for a collective in a stream", call->routine);
+    job->routine = call->routine;
+    job->what = *what;
+    job->of = of;
+    shmemi_require(enqueue(&call->stream, job));
+    return 0;
+}
+
+/* ---- What the thread runs ---------------------------------------------------------------------------------------- */
+
+static size_t bytes_of(const struct shmemi_stream_collective *what)
+{
+    return shmemi_bytes_of(what->nelems, what->size);
+}
+
+void shmemi_run_sync(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    (void)what;
+    shmemi_sync_in(routine, team);
+}
+
+void shmemi_run_broadcast(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    shmemi_call_broadcast(routine, team, what->dest, what->source, bytes_of(what), what->root, false);
+}
+
+void shmemi_run_collect(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    shmemi_call_collect(routine, team, what->dest, what->source, bytes_of(what));
+}
+
+void shmemi_run_fcollect(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    shmemi_call_fcollect(routine, team, what->dest, what->source, bytes_of(what));
+}
+
+void shmemi_run_alltoall(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    shmemi_call_alltoall(routine, team, what->dest, what->source, bytes_of(what));
+}
+
+void shmemi_run_alltoalls(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    const struct shmemi_alltoall_strides strides = {what->size, what->nelems, what->dst, what->sst};
+    shmemi_call_alltoalls(routine, team, what->dest, what->source, strides);
+}
+
+void shmemi_run_reduce(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    shmemi_call_reduce(routine, what->op, team, what->dest, what->source, what->nelems);
+}
+
+void shmemi_run_inscan(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    shmemi_call_scan(routine, what->op, team, what->dest, what->source, what->nelems, false);
+}
+
+void shmemi_run_exscan(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
+{
+    shmemi_call_scan(routine, what->op, team, what->dest, what->source, what->nelems, true);
+}
