@@ -5,8 +5,8 @@
 #ifndef SHMEMI_ARITHMETIC_H
 #define SHMEMI_ARITHMETIC_H
 
-/* KIND(name, ...): types with the same representation are one kind. Devices do not know F80, which is x86's long
- * double. */
+/* KIND(name, ...): types with the same representation are one kind. F16 and BF16 have 16 bits (gpu/half.h); their sums
+ * are kept as floats, and rounded once. Devices do not know F80, which is x86's long double. */
 #define SHMEMI_FOR_DEVICE_KINDS(KIND, ...)                                                                             \
     KIND(I8, __VA_ARGS__)                                                                                              \
     KIND(I16, __VA_ARGS__)                                                                                             \
@@ -19,7 +19,9 @@
     KIND(F32, __VA_ARGS__)                                                                                             \
     KIND(F64, __VA_ARGS__)                                                                                             \
     KIND(C32, __VA_ARGS__)                                                                                             \
-    KIND(C64, __VA_ARGS__)
+    KIND(C64, __VA_ARGS__)                                                                                             \
+    KIND(F16, __VA_ARGS__)                                                                                             \
+    KIND(BF16, __VA_ARGS__)
 #define SHMEMI_FOR_KINDS(KIND, ...)                                                                                    \
     SHMEMI_FOR_DEVICE_KINDS(KIND, __VA_ARGS__)                                                                         \
     KIND(F80, __VA_ARGS__)

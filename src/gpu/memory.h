@@ -13,6 +13,7 @@
 
 #include "gpu/arithmetic.h"
 #include "gpu/list_entry.h"
+#include "gpu/meeting.h"
 #include "gpu/shape.h"
 #include "gpu/word_step.h"
 
@@ -157,6 +158,30 @@ struct shmemi_stream_wait {
     struct shmemi_place index; /* of a size_t, for any */
 };
 
+/* A collective that the GPUs of its members carry out alone, each in a stream: they meet at words in an area of
+ * page-locked host memory that each member has (struct shmemi_meeting_area), before and after the work. All members have
+ * the same `what`, n and nbytes. Addresses are those in this process, and of the stream's context. */
+struct shmemi_meeting {
+    enum shmemi_meeting_kind what;
+    int n, me; /* members, and this one's number */
+    struct shmemi_meeting_area *area[SHMEMI_MEETING_MEMBERS];
+    struct shmemi_place source[SHMEMI_MEETING_MEMBERS], dest[SHMEMI_MEETING_MEMBERS];
+    int n_copies;  /* with source and dest */
+    size_t nbytes; /* small: of a contribution */
+
+    /* Small: source[0] is this member's contribution for member 0, and `stride` bytes behind it is the next one's.
+     * What comes from members from to from + count - 1 is stored side by side at dest[0]; or, if `combines`, combined. */
+    size_t stride;
+    int from, count;
+    bool combines;
+    struct shmemi_combination combination;
+
+    /* Its number among this PE's meetings of the team, and the number and blocks of one in another stream that is to
+     * come first, or 0. A stream that is being captured has no number. */
+    uint64_t number, after;
+    unsigned after_blocks;
+};
+
 /* ---- The table of a kind ------------------------------------------------------------------------------------------
  * A kind fills in all members of its table. Features that only some kinds have are in sub-tables, all members of which
  * are filled in, too; the kind's pointer to a sub-table is NULL when it lacks the feature. In a build without a kind,
@@ -275,6 +300,10 @@ struct shmemi_stream_commands {
      * are better. */
     int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                          const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
+    /* *blocks_p: how many blocks of a kernel take part. -ENOTSUP if the stream cannot reach the memory. */
+    int (*meet)(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, unsigned *blocks_p);
+    /* Can kernels of this process, on the GPU of this place, take part in meetings? */
+    bool (*may_meet)(const struct shmemi_place *place);
     /* Wait until all streams have done what was enqueued. */
     void (*drain)(void);
     /* May kernels wait for other PEs? Not where several PEs use a device in turns (shmemi_memory_sharers): a kernel
@@ -340,6 +369,9 @@ struct shmemi_memory {
     int (*copy)(const struct shmemi_place *dest, const struct shmemi_place *source, const struct shmemi_shape *shape);
     int (*copy_start)(const struct shmemi_place *dest, const struct shmemi_place *source,
                       const struct shmemi_shape *shape, struct shmemi_event *event_p);
+    /* Optional. The same as copy_start within the kind, but beside the thread's other copies, in no order with them. */
+    int (*copy_beside)(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape, struct shmemi_event *event_p);
     /* 0: done (the event is released); -EAGAIN: not yet; other -errno: the copy failed (released). */
     int (*event_test)(struct shmemi_event *event);
     int (*event_wait)(struct shmemi_event *event);

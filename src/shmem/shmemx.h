@@ -253,5 +253,6 @@ void shmemx_barrier_all_on_queue(shmemx_queue_t queue, unsigned n_events, const 
 
 #include "shmemx_deep.h"
 #include <mapshmem/stream_collectives.h>
+#include <mapshmem/half.h>
 
 #endif

@@ -35,7 +35,7 @@ struct shmemi_team {
     struct shmemi_team_part leaders;            /* the lowest member of each node */
     struct shmemi_collective_state *collective; /* state of the collectives: shmem/coll */
     uint64_t first_number;                      /* of its collectives, the same on all members */
-    struct shmemi_team_stream *_Atomic stream;  /* what its collectives in streams need: shmem/coll/on_stream.c */
+    struct shmemi_team_stream *_Atomic stream; /* what its collectives in streams need: shmem/coll/stream/on_stream.c */
 };
 
 extern struct shmemi_team shmemi_team_world, shmemi_team_shared;
@@ -119,7 +119,7 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number);
 /* The highest number used so far; the last collective of a team is a sync. */
 uint64_t shmemi_collective_close(struct shmemi_team *team);
 
-/* Collectives in streams (shmem/coll/on_stream.c): wait until this PE has taken part in all that its streams have been
+/* Collectives in streams (shmem/coll/stream/on_stream.c): wait until this PE has taken part in all that its streams have been
  * given, which all members do before the team's last sync; end what serves them, and return the highest number used. */
 void shmemi_team_stream_drain(struct shmemi_team *team);
 uint64_t shmemi_team_stream_close(struct shmemi_team *team);

@@ -131,10 +131,25 @@ static bool reaches_directly(const struct shmemi_region *region)
     return direct;
 }
 
+static bool has_met;
+
+bool shmemi_map_has_met(void)
+{
+    return has_met;
+}
+
+static bool may_meet(const struct shmemi_region *region)
+{
+    const struct shmemi_streams *streams = region->place.memory->streams;
+    return streams && streams->commands && streams->commands->may_meet(&region->place);
+}
+
 static int agree(struct attempt *attempt)
 {
+    enum { DIRECT = 1, MEETS = 2 };
     struct shmemi_verdict verdict = attempt->verdict;
-    verdict.common = attempt->region && reaches_directly(attempt->region);
+    if (attempt->region && reaches_directly(attempt->region))
+        verdict.common = may_meet(attempt->region) ? DIRECT | MEETS : DIRECT;
     verdict.least = verdict.most = signature(attempt);
     int rc = shmemi_exchange_agree(&verdict);
     if (rc)
@@ -152,7 +167,9 @@ static int agree(struct attempt *attempt)
             shmemi_error("shmmap refused: %s", cause);
         return -EINVAL;
     }
-    attempt->region->is_reached_directly = verdict.common;
+    attempt->region->is_reached_directly = verdict.common & DIRECT;
+    attempt->region->is_met_at = verdict.common & MEETS;
+    has_met |= attempt->region->is_met_at;
     return 0;
 }
 
@@ -329,6 +346,7 @@ static bool first_mapped(struct shmemi_region *region, void *argument)
 
 void shmemi_map_close(void)
 {
+    has_met = false;
     for (;;) {
         struct shmemi_region *region = NULL;
         shmemi_region_for_each(first_mapped, &region);

@@ -43,6 +43,7 @@ struct shmemi_region {
     struct shmemi_place place;           /* of base, for local copies from and to it */
     struct shmemi_allocation allocation; /* mapped objects */
     bool is_reached_directly;            /* every PE has mapped all copies of its node */
+    bool is_met_at;                      /* and kernels of all PEs may wait for each other, and be the library's */
 
     /* Private to views.c: */
     struct shmemi_view *near;               /* of the PEs of this node, by node rank; this PE's own included */

@@ -7,6 +7,7 @@
 # Usage: nvshmem.sh build DIR                    makes DIR/nvshmem_peer; the last line is NVSHMEM's version
 #        nvshmem.sh run DIR [MAX [SECONDS]]      prints "what,size,microseconds" for sizes up to MAX bytes (1 GiB),
 #                                                in at most SECONDS (40)
+#        nvshmem.sh run-collectives DIR [MAX]    prints the same of its collectives
 #        nvshmem.sh build-kernels DIR            makes DIR/nvshmem_kernels
 #        nvshmem.sh run-kernels DIR              prints the tables of kernels.cu
 #
@@ -97,6 +98,7 @@ case $1 in
     run)
         run_somehow "$home" "$2" "${4:-40}" nvshmem_peer "${3:-$((1 << 30))}"
         ;;
+    run-collectives) run_somehow "$home" "$2" 40 nvshmem_peer "${3:-$((1 << 28))}" collectives ;;
     build-kernels) build_kernels "$home" "$2" ;;
     run-kernels) run_somehow "$home" "$2" 40 nvshmem_kernels ;;
     *) die "unknown step '$1' (see --help)" ;;

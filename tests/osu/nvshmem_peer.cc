@@ -3,7 +3,9 @@
  * The operations of gpu_routes by NVSHMEM's host API, to compare with ours: nvshmem.sh builds and runs this where it
  * finds NVSHMEM. No part of the build.
  *
- *   nvshmem_peer RANK FILE [MAX]    two processes, RANK 0 and 1; FILE (not there yet) carries the unique id from 0 to 1
+ *   nvshmem_peer RANK FILE [MAX [collectives]]
+ *                two processes, RANK 0 and 1; FILE (not there yet) carries the unique id from 0 to 1; the operations, or
+ *                the collectives from the host and on a stream, of at most MAX bytes
  *
  * No atomics: its host API declares them, but says "not implemented" when they are called (3.4.5).
  * Rank 0 prints "what,size,microseconds" for each line: medians of the same blocks as in gpu_routes.
@@ -166,6 +168,58 @@ void on_stream()
     cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
 
+using verb_t = std::function<void(size_t size)>;
+
+void collective(const char *what, size_t max, const verb_t &host, const verb_t &enqueue, cudaStream_t stream)
+{
+    for (size_t size = 8; size <= max; size *= 8) {
+        const int count = size <= 65536 ? 100 : size <= 4 << 20 ? 10 : 3;
+        line((std::string(what) + " host").c_str(), size, count, 1, [&] { host(size); }, true);
+        line((std::string(what) + " stream").c_str(), size, 1, count,
+             [&] {
+                 for (int i = 0; i < count; i++)
+                     enqueue(size);
+                 cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+             },
+             true);
+    }
+}
+
+/* Sizes as in stream_collectives.c. */
+void collectives(size_t max)
+{
+    const nvshmem_team_t team = NVSHMEM_TEAM_WORLD;
+    cudaStream_t stream;
+    cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    char *source = buffer, *dest = static_cast<char *>(nvshmem_malloc(2 * max));
+    if (!dest)
+        die("nvshmem_malloc failed");
+    const float *numbers = reinterpret_cast<float *>(source);
+    float *sums = reinterpret_cast<float *>(dest);
+    line(
+        "barrier stream", 0, 1, 100,
+        [=] {
+            for (int i = 0; i < 100; i++)
+                nvshmemx_barrier_all_on_stream(stream);
+            cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        },
+        true);
+    collective(
+        "sum_reduce", max, [=](size_t size) { nvshmem_float_sum_reduce(team, sums, numbers, size / 4); },
+        [=](size_t size) { nvshmemx_float_sum_reduce_on_stream(team, sums, numbers, size / 4, stream); }, stream);
+    collective(
+        "broadcast", max, [=](size_t size) { nvshmem_broadcastmem(team, dest, source, size, 0); },
+        [=](size_t size) { nvshmemx_broadcastmem_on_stream(team, dest, source, size, 0, stream); }, stream);
+    collective(
+        "fcollect", max, [=](size_t size) { nvshmem_fcollectmem(team, dest, source, size); },
+        [=](size_t size) { nvshmemx_fcollectmem_on_stream(team, dest, source, size, stream); }, stream);
+    collective(
+        "alltoall", max, [=](size_t size) { nvshmem_alltoallmem(team, dest, source, size / 2); },
+        [=](size_t size) { nvshmemx_alltoallmem_on_stream(team, dest, source, size / 2, stream); }, stream);
+    nvshmem_free(dest);
+    cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -178,12 +232,16 @@ int main(int argc, char **argv)
     buffer = static_cast<char *>(nvshmem_malloc(std::max(max, strided_bytes)));
     if (!buffer)
         die("nvshmem_malloc failed");
-    blocks(max);
-    small();
-    strided();
-    line(
-        "barrier_all", 0, 50, 1, [] { nvshmem_barrier_all(); }, true);
-    on_stream();
+    if (argc > 4) {
+        collectives(max);
+    } else {
+        blocks(max);
+        small();
+        strided();
+        line(
+            "barrier_all", 0, 50, 1, [] { nvshmem_barrier_all(); }, true);
+        on_stream();
+    }
     nvshmem_free(buffer);
     nvshmemx_hostlib_finalize();
     return 0;

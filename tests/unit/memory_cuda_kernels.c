@@ -5,6 +5,7 @@
  * device, or no kernel for it. With "time" as its argument it prints what they cost.
  */
 #include "cuda_user.h"
+#include "gpu/half.h"
 #include "shmem/coll/op.h"
 
 #include <errno.h>
@@ -24,10 +25,22 @@ static void fill_numbers(char *into, enum shmemi_kind kind, unsigned seed)
         ((double *)into)[i] = (double)(1 + (int)((i * 7919 + seed * 31) % 1000)) / 500 - 1;
 }
 
+static void fill_halves(char *into, enum shmemi_kind kind, unsigned seed)
+{
+    for (size_t i = 0; i < AREA / sizeof(uint16_t); i++) {
+        float number = (float)(1 + (int)((i * 7919 + seed * 31) % 1000)) / 512 - 1;
+        ((uint16_t *)into)[i] =
+            kind == SHMEMI_KIND_F16 ? shmemi_half_of_float(number) : shmemi_bfloat16_of_float(number);
+    }
+}
+
 static void load_arrays(enum shmemi_kind kind, unsigned seed)
 {
     for (int i = 0; i <= ARRAYS; i++) {
-        fill_numbers(model[i], kind, seed + (unsigned)i);
+        if (kind == SHMEMI_KIND_F16 || kind == SHMEMI_KIND_BF16)
+            fill_halves(model[i], kind, seed + (unsigned)i);
+        else
+            fill_numbers(model[i], kind, seed + (unsigned)i);
         USE(cuda.cuMemcpyHtoD(array[i].address, model[i], AREA));
     }
 }
@@ -47,6 +60,20 @@ struct layout {
     size_t at[ARRAYS + 1];
 };
 
+/* Sums of numbers of 16 bits are rounded once. */
+static void sum_halves(const struct shmemi_op *op, const struct layout *layout, char *sum, size_t nbytes)
+{
+    static float total[AREA / 2], next[AREA / 2];
+    const size_t n = nbytes / op->size;
+    op->widen(total, model[0] + layout->at[0], n);
+    for (int i = 1; i < ARRAYS; i++) {
+        op->widen(next, model[i] + layout->at[i], n);
+        for (size_t k = 0; k < n; k++)
+            total[k] += next[k];
+    }
+    op->narrow(sum, total, n);
+}
+
 static void combine_models(const struct shmemi_op *op, enum shmemi_combine_form form, const struct layout *layout,
                            int first_dest, size_t nbytes)
 {
@@ -61,6 +88,8 @@ static void combine_models(const struct shmemi_op *op, enum shmemi_combine_form 
         if (form != SHMEMI_COMBINE_ALL)
             memcpy(model[i] + layout->at[i], form == SHMEMI_COMBINE_INCLUSIVE ? sum : before, nbytes);
     }
+    if (op->widen && form == SHMEMI_COMBINE_ALL)
+        sum_halves(op, layout, sum, nbytes);
     for (int i = first_dest; i <= ARRAYS && form == SHMEMI_COMBINE_ALL; i++)
         memcpy(model[i] + layout->at[i], sum, nbytes);
 }

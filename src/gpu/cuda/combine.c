@@ -62,8 +62,9 @@ static void split(const struct shmemi_combination *combination, struct shmemi_co
     list->packs = (list->nelems - list->head) / in_pack;
 }
 
-static void fill_list(const struct shmemi_combination *combination, struct shmemi_combine_list *list)
+void shmemi_cuda_fill_combine_list(const struct shmemi_combination *combination, struct shmemi_combine_list *list)
 {
+    *list = (struct shmemi_combine_list){0};
     list->nelems = combination->nelems;
     list->op = combination->op;
     list->form = combination->form;
@@ -84,7 +85,7 @@ static unsigned blocks_for(const struct shmemi_combine_list *list)
 
 static int launch(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)
 {
-    struct shmemi_combine_list list = {0};
+    struct shmemi_combine_list list;
     void *arguments[] = {&list};
     CUfunction function;
     CUstream stream;
@@ -93,7 +94,7 @@ static int launch(struct shmemi_cuda_context *context, const struct shmemi_combi
         rc = shmemi_cuda_stream(context, &stream);
     if (rc)
         return rc;
-    fill_list(combination, &list);
+    shmemi_cuda_fill_combine_list(combination, &list);
     struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
     rc = shmemi_cuda_launch(function, blocks_for(&list), THREADS, stream, arguments);
     shmemi_cuda_timing_end(timing, rc, "combination", 0);

@@ -69,11 +69,6 @@ static int create_stream(struct shmemi_cuda_context *context, unsigned index, CU
     return rc;
 }
 
-int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p)
-{
-    return shmemi_cuda_stream_number(context, stream_index(), stream_p);
-}
-
 int shmemi_cuda_stream_number(struct shmemi_cuda_context *context, unsigned index, CUstream *stream_p)
 {
     CUstream stream = atomic_load_explicit(&context->stream[index], memory_order_acquire);
@@ -81,6 +76,16 @@ int shmemi_cuda_stream_number(struct shmemi_cuda_context *context, unsigned inde
         return create_stream(context, index, stream_p);
     *stream_p = stream;
     return 0;
+}
+
+int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p)
+{
+    return shmemi_cuda_stream_number(context, stream_index(), stream_p);
+}
+
+int shmemi_cuda_stream_beside(struct shmemi_cuda_context *context, CUstream *stream_p)
+{
+    return shmemi_cuda_stream_number(context, (stream_index() + SHMEMI_CUDA_STREAMS / 2) % SHMEMI_CUDA_STREAMS, stream_p);
 }
 
 int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p)

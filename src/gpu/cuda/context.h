@@ -75,8 +75,9 @@ void shmemi_cuda_contexts_check(void);
 /* Destroy all records; nothing may be under way. */
 void shmemi_cuda_contexts_close(void);
 
-/* This thread's stream in the context. */
+/* This thread's stream in the context, and another one for what is to run beside that. */
 int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p);
+int shmemi_cuda_stream_beside(struct shmemi_cuda_context *context, CUstream *stream_p);
 /* One of the SHMEMI_CUDA_STREAMS that threads use; and how many of them will be in use once threads of the library copy. */
 int shmemi_cuda_stream_number(struct shmemi_cuda_context *context, unsigned index, CUstream *stream_p);
 unsigned shmemi_cuda_streams_soon(void);
@@ -175,6 +176,8 @@ int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place 
                      const struct shmemi_shape *shape);
 int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
                            const struct shmemi_shape *shape, struct shmemi_event *event_p);
+int shmemi_cuda_copy_beside(const struct shmemi_place *dest, const struct shmemi_place *source,
+                            const struct shmemi_shape *shape, struct shmemi_event *event_p);
 int shmemi_cuda_event_test(struct shmemi_event *event);
 int shmemi_cuda_event_wait(struct shmemi_event *event);
 extern const struct shmemi_bursts shmemi_cuda_bursts;
@@ -213,6 +216,13 @@ int shmemi_cuda_make_ready(void);
 
 /* gpu/cuda/combine.c */
 int shmemi_cuda_combine(const struct shmemi_combination *combination);
+/* For kernels of the same form; the arrays are of one context and aligned. */
+void shmemi_cuda_fill_combine_list(const struct shmemi_combination *combination, struct shmemi_combine_list *list);
+
+/* gpu/cuda/meet.c: meet and may_meet of the table */
+int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
+                            unsigned *blocks_p);
+bool shmemi_cuda_may_meet(const struct shmemi_place *place);
 
 /* gpu/cuda/relay.c: contiguous copies between a shadow context and another one. Each side works on the calling thread's
  * stream of the context of its own memory, so that copies to and from one object are in order with that thread's other

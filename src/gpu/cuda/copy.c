@@ -211,6 +211,23 @@ int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_
     return rc;
 }
 
+/* By the other stream; both sides are in one context, so no third one is needed. */
+int shmemi_cuda_copy_beside(const struct shmemi_place *dest, const struct shmemi_place *source,
+                            const struct shmemi_shape *shape, struct shmemi_event *event_p)
+{
+    struct queue queue;
+    if (!shape->width || !shape->rows || shmemi_cuda_crosses_contexts(dest, source))
+        return shmemi_cuda_copy_start(dest, source, shape, event_p);
+    int rc = queue_enter(&queue, dest, source);
+    if (rc)
+        return rc;
+    rc = shmemi_cuda_stream_beside(queue.context, &queue.stream);
+    if (!rc)
+        rc = enqueue_with_event(&queue, dest, source, shape, event_p);
+    shmemi_cuda_leave(queue.pushed);
+    return rc;
+}
+
 static int burst_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                       const struct shmemi_shape *shape, struct shmemi_burst *burst_p)
 {

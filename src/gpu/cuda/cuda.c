@@ -381,6 +381,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .handicap = cuda_handicap,
     .copy = shmemi_cuda_copy,
     .copy_start = shmemi_cuda_copy_start,
+    .copy_beside = shmemi_cuda_copy_beside,
     .event_test = shmemi_cuda_event_test,
     .event_wait = shmemi_cuda_event_wait,
     .amo = shmemi_cuda_amo,

@@ -45,7 +45,10 @@ static int register_range(void *address, size_t size)
     struct pinned *range = malloc(sizeof *range);
     if (!range)
         return -ENOMEM;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* this thread may be capturing a stream */
+    shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
     CUresult result = shmemi_cuda.cuMemHostRegister(address, size, CU_MEMHOSTREGISTER_PORTABLE);
+    shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
     if (result == CUDA_SUCCESS) {
         *range = (struct pinned){.address = address, .next = pinned};
         pinned = range;

@@ -81,22 +81,38 @@ static int send_block(const struct blocks *blocks, struct shmemi_context *contex
     return view->driver->put_strided_nbi(context, view, args->dest.offset + at_dest(blocks, me), &source, &shape);
 }
 
-/* With at most AT_A_TIME blocks under way in each of two contexts, if `few`: so many connections are in use at a time. */
+static int send_own_block(const struct blocks *blocks, struct shmemi_context *context, struct shmemi_own_copy *own)
+{
+    const struct shmemi_copy_args *args = blocks->args;
+    const int me = blocks->team->my_pe;
+    if (blocks->rows > 1)
+        return send_block(blocks, context, me);
+    return shmemi_send_to_self(context, own, &args->dest, at_dest(blocks, me), &args->source, at_source(blocks, me),
+                               blocks->width);
+}
+
+/* The remote blocks are started first, so that this PE's own is copied while they are under way.
+ * With at most AT_A_TIME blocks under way in each of two contexts, if `few`: so many connections are in use at a time. */
 static int send_straight(const struct blocks *blocks, bool few)
 {
     enum { AT_A_TIME = 8 };
     struct shmemi_context contexts[2] = {SHMEMI_TO_ALL, SHMEMI_TO_ALL};
+    struct shmemi_own_copy own = {{0}};
     const int n = blocks->team->n_pes, me = blocks->team->my_pe;
     int rc = await_entered(blocks->team);
-    for (int i = 0; i < n && !rc; i++) {
+    for (int i = 1; i < n && !rc; i++) {
         struct shmemi_context *context = &contexts[few ? i / AT_A_TIME % 2 : 0];
         if (few && i % AT_A_TIME == 0)
             rc = shmemi_complete(context);
         if (!rc)
             rc = send_block(blocks, context, (me + i) % n);
     }
+    if (!rc)
+        rc = send_own_block(blocks, &contexts[0], &own);
     for (int i = 0; i < 2 && !rc; i++)
         rc = shmemi_complete(&contexts[i]);
+    if (!rc)
+        rc = shmemi_own_wait(&own);
     return rc ? rc : shmemi_collective_sync(blocks->team);
 }
 

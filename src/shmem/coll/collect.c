@@ -25,15 +25,21 @@ static int send_own_block(struct shmemi_team *team, struct shmemi_context *conte
 static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
     struct shmemi_context context = SHMEMI_TO_ALL;
+    struct shmemi_own_copy own = {{0}};
     const int n = team->node.n;
     int rc = 0;
-    for (int i = 0; i < n && !rc; i++) {
+    for (int i = 1; i < n && !rc; i++) {
         int rank = (team->node.me + i) % n;
         shmemi_node_await_entered(team, rank, team->collective->number);
         rc = send_own_block(team, &context, args, shmemi_node_world_pe(team, rank));
     }
+    if (!rc && args->nbytes)
+        rc = shmemi_send_to_self(&context, &own, &args->dest, start_of(args, team->my_pe), &args->source, 0,
+                                 args->nbytes);
     if (!rc)
         rc = shmemi_complete(&context);
+    if (!rc)
+        rc = shmemi_own_wait(&own);
     if (!rc)
         shmemi_node_sync(team);
     return rc;

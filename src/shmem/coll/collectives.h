@@ -140,6 +140,15 @@ int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *d
                 const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
 int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
                  const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
+/* The same to this PE itself. A large block of GPU memory is copied beside the context's transfers, which are to be
+ * started before: then *own waits for it, otherwise quiet of the context completes it. Wait for it in any case. */
+struct shmemi_own_copy {
+    struct shmemi_event event;
+};
+int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_own_copy *own,
+                        const struct shmemi_symmetric *dest, size_t dest_at, const struct shmemi_symmetric *source,
+                        size_t source_at, size_t nbytes);
+int shmemi_own_wait(struct shmemi_own_copy *own);
 /* Copy this PE's source to its dest; complete on return. Does nothing if they are the same. */
 int shmemi_copy_own(const struct shmemi_symmetric *dest, const struct shmemi_symmetric *source, size_t nbytes);
 

@@ -5,6 +5,8 @@
  */
 #include "shmem/coll/op.h"
 
+#include "gpu/half.h"
+
 #include <complex.h>
 
 /* Vectorise these loops, whatever level the rest is compiled with. */
@@ -62,24 +64,50 @@ DEFINE_REAL(F80, long double)
 DEFINE_ARITHMETIC(C32, float complex)
 DEFINE_ARITHMETIC(C64, double complex)
 
+/* Numbers of 16 bits: each operation is that of floats, rounded. */
+#define DEFINE_HALF(KIND, NAME)                                                                                        \
+    static inline float KIND##_float(uint16_t x) { return shmemi_float_of_##NAME(x); }                                 \
+    DEFINE(KIND, uint16_t, max, KIND##_float(x) > KIND##_float(y) ? x : y)                                             \
+    DEFINE(KIND, uint16_t, min, KIND##_float(x) < KIND##_float(y) ? x : y)                                             \
+    DEFINE(KIND, uint16_t, sum, shmemi_##NAME##_of_float(KIND##_float(x) + KIND##_float(y)))                           \
+    static void KIND##_widen(float *into, const void *a, size_t nelems)                                                \
+    {                                                                                                                  \
+        const uint16_t *from = a;                                                                                      \
+        for (size_t i = 0; i < nelems; i++)                                                                            \
+            into[i] = KIND##_float(from[i]);                                                                           \
+    }                                                                                                                  \
+    static void KIND##_narrow(void *into, const float *a, size_t nelems)                                               \
+    {                                                                                                                  \
+        uint16_t *result = into;                                                                                       \
+        for (size_t i = 0; i < nelems; i++)                                                                            \
+            result[i] = shmemi_##NAME##_of_float(a[i]);                                                                \
+    }
+DEFINE_HALF(F16, half)
+DEFINE_HALF(BF16, bfloat16)
+
+#define ENTRY(FUNCTION, SIZE) {.combine = FUNCTION, .size = SIZE}
 #define INTEGER_ROW(OP, SIGNED)                                                                                        \
-    [SHMEMI_KIND_I8] = {SIGNED##8_##OP, 1}, [SHMEMI_KIND_I16] = {SIGNED##16_##OP, 2},                                  \
-    [SHMEMI_KIND_I32] = {SIGNED##32_##OP, 4}, [SHMEMI_KIND_I64] = {SIGNED##64_##OP, 8},                                \
-    [SHMEMI_KIND_U8] = {U8_##OP, 1}, [SHMEMI_KIND_U16] = {U16_##OP, 2},                                                \
-    [SHMEMI_KIND_U32] = {U32_##OP, 4}, [SHMEMI_KIND_U64] = {U64_##OP, 8},
+    [SHMEMI_KIND_I8] = ENTRY(SIGNED##8_##OP, 1), [SHMEMI_KIND_I16] = ENTRY(SIGNED##16_##OP, 2),                        \
+    [SHMEMI_KIND_I32] = ENTRY(SIGNED##32_##OP, 4), [SHMEMI_KIND_I64] = ENTRY(SIGNED##64_##OP, 8),                      \
+    [SHMEMI_KIND_U8] = ENTRY(U8_##OP, 1), [SHMEMI_KIND_U16] = ENTRY(U16_##OP, 2),                                      \
+    [SHMEMI_KIND_U32] = ENTRY(U32_##OP, 4), [SHMEMI_KIND_U64] = ENTRY(U64_##OP, 8),
 #define REAL_ROW(OP)                                                                                                   \
-    [SHMEMI_KIND_F32] = {F32_##OP, sizeof(float)}, [SHMEMI_KIND_F64] = {F64_##OP, sizeof(double)},                     \
-    [SHMEMI_KIND_F80] = {F80_##OP, sizeof(long double)},
+    [SHMEMI_KIND_F32] = ENTRY(F32_##OP, sizeof(float)), [SHMEMI_KIND_F64] = ENTRY(F64_##OP, sizeof(double)),           \
+    [SHMEMI_KIND_F80] = ENTRY(F80_##OP, sizeof(long double)),
 #define COMPLEX_ROW(OP)                                                                                                \
-    [SHMEMI_KIND_C32] = {C32_##OP, sizeof(float complex)}, [SHMEMI_KIND_C64] = {C64_##OP, sizeof(double complex)},
+    [SHMEMI_KIND_C32] = ENTRY(C32_##OP, sizeof(float complex)),                                                        \
+    [SHMEMI_KIND_C64] = ENTRY(C64_##OP, sizeof(double complex)),
+#define HALF_ROW(OP) [SHMEMI_KIND_F16] = ENTRY(F16_##OP, 2), [SHMEMI_KIND_BF16] = ENTRY(BF16_##OP, 2),
+#define HALF_SUM(KIND)                                                                                                 \
+    [SHMEMI_KIND_##KIND] = {.combine = KIND##_sum, .size = 2, .widen = KIND##_widen, .narrow = KIND##_narrow},
 
 const struct shmemi_op shmemi_ops[SHMEMI_OPS][SHMEMI_KINDS] = {
     [SHMEMI_OP_and] = {INTEGER_ROW(and, U)},
     [SHMEMI_OP_or] = {INTEGER_ROW(or, U)},
     [SHMEMI_OP_xor] = {INTEGER_ROW(xor, U)},
-    [SHMEMI_OP_max] = {INTEGER_ROW(max, I) REAL_ROW(max)},
-    [SHMEMI_OP_min] = {INTEGER_ROW(min, I) REAL_ROW(min)},
-    [SHMEMI_OP_sum] = {INTEGER_ROW(sum, U) REAL_ROW(sum) COMPLEX_ROW(sum)},
+    [SHMEMI_OP_max] = {INTEGER_ROW(max, I) REAL_ROW(max) HALF_ROW(max)},
+    [SHMEMI_OP_min] = {INTEGER_ROW(min, I) REAL_ROW(min) HALF_ROW(min)},
+    [SHMEMI_OP_sum] = {INTEGER_ROW(sum, U) REAL_ROW(sum) COMPLEX_ROW(sum) HALF_SUM(F16) HALF_SUM(BF16)},
     [SHMEMI_OP_prod] = {INTEGER_ROW(prod, U) REAL_ROW(prod) COMPLEX_ROW(prod)},
 };
 /* clang-format on */

@@ -16,6 +16,10 @@ typedef void (*shmemi_combine_func_t)(void *into, const void *a, const void *b, 
 struct shmemi_op {
     shmemi_combine_func_t combine; /* NULL if there is no such operation on this kind */
     size_t size;                   /* of an element */
+
+    /* Sums of numbers of 16 bits are kept as floats while all contributions are added. NULL: others need no such care. */
+    void (*widen)(float *into, const void *a, size_t nelems);
+    void (*narrow)(void *into, const float *a, size_t nelems);
 };
 
 extern const struct shmemi_op shmemi_ops[SHMEMI_OPS][SHMEMI_KINDS];

@@ -19,6 +19,23 @@ static int copy_own_small(struct shmemi_place dest, struct shmemi_place source, 
     return shmemi_memory_copy(&dest, &source, &shape);
 }
 
+/* Sums of numbers of 16 bits, as those of floats. */
+static int reduce_wide(struct shmemi_team *team, const struct shmemi_op *op, char *result, const char *contribution,
+                       size_t nbytes)
+{
+    enum { AT_ONCE = SHMEMI_CARRIER_BYTES / sizeof(float) };
+    const struct shmemi_op *add = &shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_F32];
+    float wide[AT_ONCE];
+    int rc = 0;
+    for (size_t at = 0, nelems; at < nbytes && !rc; at += nelems * op->size) {
+        nelems = (nbytes - at) / op->size < AT_ONCE ? (nbytes - at) / op->size : AT_ONCE;
+        op->widen(wide, contribution + at, nelems);
+        rc = shmemi_reduce_private(team, add, wide, wide, nelems * sizeof(float));
+        op->narrow(result + at, wide, nelems);
+    }
+    return rc;
+}
+
 /* Up to a line, dest gets only the result, by one store for each word; more bytes are summed up where they end. */
 static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
@@ -29,7 +46,8 @@ static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_arg
     if (!args->source.host)
         rc = copy_own_small(shmemi_place_host(private), shmemi_own_place(&args->source, 0), args->nbytes);
     if (!rc)
-        rc = shmemi_reduce_private(team, args->op, result, contribution, args->nbytes);
+        rc = args->op->widen ? reduce_wide(team, args->op, result, contribution, args->nbytes)
+                             : shmemi_reduce_private(team, args->op, result, contribution, args->nbytes);
     if (!rc && result == private)
         rc = copy_own_small(shmemi_own_place(&args->dest, 0), shmemi_place_host(private), args->nbytes);
     return rc;
@@ -95,10 +113,32 @@ static int fetch_block(struct pass *pass, const struct block *block)
     return rc;
 }
 
+/* Numbers of 16 bits: the sum is kept in floats until it is complete. */
+static void sum_wide(const struct pass *pass, const struct block *block, char *sum)
+{
+    enum { AT_ONCE = 512 };
+    const struct shmemi_op *op = pass->op, *add = &shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_F32];
+    const int n = pass->among->n, me = pass->among->me;
+    float total[AT_ONCE], next[AT_ONCE];
+    for (size_t at = 0, nelems; at < block->nbytes; at += nelems * op->size) {
+        nelems = (block->nbytes - at) / op->size < AT_ONCE ? (block->nbytes - at) / op->size : AT_ONCE;
+        op->widen(total, see_block(pass, block, me) + at, nelems);
+        for (int k = 1; k < n; k++) {
+            op->widen(next, see_block(pass, block, (me + k) % n) + at, nelems);
+            add->combine(total, total, next, nelems);
+        }
+        op->narrow(sum + at, total, nelems);
+    }
+}
+
 /* This PE's own contribution comes first, since its memory may be the target of the sum. */
 static void combine_block(const struct pass *pass, const struct block *block, char *sum)
 {
     const int n = pass->among->n, me = pass->among->me;
+    if (pass->op->widen) {
+        sum_wide(pass, block, sum);
+        return;
+    }
     const char *left = see_block(pass, block, me);
     for (int k = 1; k < n; k++) {
         shmemi_combine(pass->op, sum, left, see_block(pass, block, (me + k) % n), block->nbytes);
@@ -389,6 +429,27 @@ static int reduce_large(struct shmemi_team *team, const struct shmemi_reduce_arg
     return rc ? rc : shmemi_node_spread(team, &args->dest, args->nbytes);
 }
 
+/* Between nodes, numbers of 16 bits are not summed up node by node, which would round them more than once: each member
+ * combines a part from all members. */
+static int reduce_wide_over_nodes(struct shmemi_team *team, const struct shmemi_reduce_args *args)
+{
+    struct shmemi_team_part all = {
+        .n = team->n_pes, .me = team->my_pe, .pes = malloc((size_t)team->n_pes * sizeof(int))};
+    struct pass pass = {
+        .team = team, .among = &all, .op = args->op, .from = &args->source, .to = &args->dest, .n_targets = all.n};
+    if (!all.pes) {
+        shmemi_error("out of memory for a reduction");
+        return -ENOMEM;
+    }
+    for (int i = 0; i < all.n; i++)
+        all.pes[i] = i;
+    int rc = shmemi_collective_sync(team);
+    if (!rc)
+        rc = reduce_parts(&pass, args->nbytes, false);
+    free(all.pes);
+    return rc ? rc : shmemi_collective_sync(team);
+}
+
 /* All members must decide alike, so over several nodes the decision depends only on the size. */
 static bool goes_through_workspace(const struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
@@ -405,5 +466,7 @@ int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *arg
         return 0;
     if (team->n_pes == 1)
         return shmemi_copy_own(&args->dest, &args->source, args->nbytes);
-    return goes_through_workspace(team, args) ? reduce_small(team, args) : reduce_large(team, args);
+    if (goes_through_workspace(team, args))
+        return reduce_small(team, args);
+    return args->op->widen && team->leaders.n > 1 ? reduce_wide_over_nodes(team, args) : reduce_large(team, args);
 }

@@ -21,7 +21,15 @@
  * the team's collectives in streams are complete on this PE, as do shmumap and shmem_finalize.
  *
  * All return 0: errors end the job. If an event of a queue's list has failed, the job ends, too, since the others would
- * wait for this PE. Into a stream that is being captured only what the GPU does alone can be enqueued.
+ * wait for this PE.
+ *
+ * Where a team has 2 to 16 members in one node, dest and source are CUDA memory that all of them reach directly (routes
+ * "local" and "cuda-ipc"), and kernels of all PEs may wait (shmemx_kernels_may_wait), the GPUs do everything: broadcast,
+ * fcollect, alltoall, reductions and scans of aligned arrays, and team_sync and team_barrier once such memory has been
+ * mapped. They take one kernel of at most 32 blocks, which waits for the other members'. It can be captured into a graph
+ * and launched any number of times, but not beside other collectives of the same team in streams. The stream must belong
+ * to the CUDA context of the memory, and all members must use streams. Otherwise the stream waits for a thread of the
+ * library, and cannot be captured.
  *
  * Source: NVSHMEM's collectives with on_stream in their names. */
 #ifndef SHMEMI_STREAM_COLLECTIVES_H

@@ -8,6 +8,7 @@
 
 #include "gpu/arithmetic.h"
 #include "gpu/list_entry.h"
+#include "gpu/meeting.h"
 #include "gpu/word_step.h"
 
 #include <stdint.h>
@@ -21,8 +22,12 @@
     KERNEL(store)                                                                                                      \
     KERNEL(update_word)                                                                                                \
     KERNEL(wait_words)                                                                                                 \
-    KERNEL(copy_rows) SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */
+    KERNEL(copy_rows)                                                                                                  \
+    KERNEL(meet)                                                                                                       \
+    SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */                      \
+    SHMEMI_FOR_DEVICE_KINDS(SHMEMI_MEET_KERNEL, KERNEL)    /* the same */
 #define SHMEMI_COMBINE_KERNEL(kind, KERNEL) KERNEL(combine_##kind)
+#define SHMEMI_MEET_KERNEL(kind, KERNEL) KERNEL(meet_##kind)
 
 /* The end of a kernel: the CPU polls done until it holds the ticket. */
 struct shmemi_kernel_end {
@@ -103,5 +108,20 @@ struct shmemi_words_wait {
     uint32_t n, size, step;
     uint32_t left_out[SHMEMI_WAIT_WORDS_MAX / 32]; /* a bit for each word */
 };
+/* Arguments of meet and meet_KIND, as in struct shmemi_meeting. */
+struct shmemi_meet_run {
+    uint64_t area[SHMEMI_MEETING_MEMBERS];
+    uint64_t number, after;
+    uint32_t what, n, me, after_blocks;
+
+    uint64_t dest[SHMEMI_MEETING_MEMBERS], source[SHMEMI_MEETING_MEMBERS], nbytes;
+    uint32_t n_copies;
+
+    uint32_t from, count, combines;
+    uint64_t stride;
+    uint32_t op, form, size; /* of small combinations; size: of an element */
+    struct shmemi_combine_list list;
+};
+enum { SHMEMI_MEET_THREADS = 512 };
 
 #endif

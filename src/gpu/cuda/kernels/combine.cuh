@@ -104,9 +104,47 @@ template <typename Real> struct complex_number {
     }
 };
 
+struct half_format {
+    static __device__ float widen(uint16_t x)
+    {
+        return shmemi_float_of_half(x);
+    }
+    static __device__ uint16_t narrow(float x)
+    {
+        return shmemi_half_of_float(x);
+    }
+};
+
+struct bfloat16_format {
+    static __device__ float widen(uint16_t x)
+    {
+        return shmemi_float_of_bfloat16(x);
+    }
+    static __device__ uint16_t narrow(float x)
+    {
+        return shmemi_bfloat16_of_float(x);
+    }
+};
+
+template <typename Format> struct half_number {
+    typedef uint16_t T;
+    template <unsigned N> static __device__ void combine(uint32_t op, T *a, const T *b)
+    {
+        switch (op) {
+        case SHMEMI_OP_max:
+            EACH(Format::widen(x) > Format::widen(y) ? x : y);
+        case SHMEMI_OP_min:
+            EACH(Format::widen(x) < Format::widen(y) ? x : y);
+        default:
+            EACH(Format::narrow(__fadd_rn(Format::widen(x), Format::widen(y))));
+        }
+    }
+};
+
 /* ---- Elements one by one, or 16 bytes of them at a time ---------------------------------------------------------- */
 
 template <typename Number> struct single {
+    enum { COUNT = 1 };
     typename Number::T number;
     __device__ void load(uint64_t address)
     {
@@ -115,6 +153,10 @@ template <typename Number> struct single {
     __device__ void store(uint64_t address) const
     {
         *(typename Number::T *)address = number;
+    }
+    __device__ typename Number::T *numbers()
+    {
+        return &number;
     }
     __device__ void combine(uint32_t op, const single &other)
     {
@@ -136,6 +178,10 @@ template <typename Number> struct pack {
     {
         *(uint4 *)address = bits;
     }
+    __device__ typename Number::T *numbers()
+    {
+        return number;
+    }
     __device__ void combine(uint32_t op, const pack &other)
     {
         Number::template combine<COUNT>(op, number, other.number);
@@ -156,6 +202,31 @@ template <typename Item> static __device__ void combine_all(const struct shmemi_
 #pragma unroll 1
     for (uint32_t i = 0; i < list.n_dests; i++)
         sum.store(list.dest[i] + at);
+}
+
+/* The sum of numbers of 16 bits, of which there are Item::COUNT at the index: in floats until it is complete. */
+template <typename Format, typename Item>
+static __device__ void sum_wide(const struct shmemi_combine_list &list, uint64_t at)
+{
+    Item item;
+    float sum[Item::COUNT];
+    item.load(list.source[0] + at);
+#pragma unroll
+    for (unsigned k = 0; k < Item::COUNT; k++)
+        sum[k] = Format::widen(item.numbers()[k]);
+#pragma unroll 1
+    for (uint32_t i = 1; i < list.n_sources; i++) {
+        item.load(list.source[i] + at);
+#pragma unroll
+        for (unsigned k = 0; k < Item::COUNT; k++)
+            sum[k] = __fadd_rn(sum[k], Format::widen(item.numbers()[k]));
+    }
+#pragma unroll
+    for (unsigned k = 0; k < Item::COUNT; k++)
+        item.numbers()[k] = Format::narrow(sum[k]);
+#pragma unroll 1
+    for (uint32_t i = 0; i < list.n_dests; i++)
+        item.store(list.dest[i] + at);
 }
 
 /* Each source is read before the dest that may be the same memory is written. */
@@ -187,16 +258,35 @@ template <typename Item> static __device__ void combine_at(const struct shmemi_c
         scan<Item>(list, at);
 }
 
+/* What is done at an index, for numbers that are combined as they are, and for those of 16 bits. */
+template <typename Number> struct step_of {
+    template <typename Item> static __device__ void at(const struct shmemi_combine_list &list, uint64_t at)
+    {
+        combine_at<Item>(list, at);
+    }
+};
+template <typename Format> struct step_of<half_number<Format>> {
+    template <typename Item> static __device__ void at(const struct shmemi_combine_list &list, uint64_t at)
+    {
+        if (list.op == SHMEMI_OP_sum && list.form == SHMEMI_COMBINE_ALL)
+            sum_wide<Format, Item>(list, at);
+        else
+            combine_at<Item>(list, at);
+    }
+};
+
 template <typename Number> static __device__ void combine(const struct shmemi_combine_list &list)
 {
     const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, threads = (uint64_t)gridDim.x * blockDim.x;
     const uint64_t in_pack = SHMEMI_PACK_BYTES / sizeof(typename Number::T), packed = list.packs * in_pack;
 #pragma unroll 1
     for (uint64_t i = thread; i < list.packs; i += threads)
-        combine_at<pack<Number>>(list, list.head * sizeof(typename Number::T) + i * SHMEMI_PACK_BYTES);
+        step_of<Number>::template at<pack<Number>>(list,
+                                                   list.head * sizeof(typename Number::T) + i * SHMEMI_PACK_BYTES);
 #pragma unroll 1
     for (uint64_t i = thread; i < list.nelems - packed; i += threads)
-        combine_at<single<Number>>(list, (i < list.head ? i : i + packed) * sizeof(typename Number::T));
+        step_of<Number>::template at<single<Number>>(list,
+                                                     (i < list.head ? i : i + packed) * sizeof(typename Number::T));
     __threadfence_system();
 }
 
@@ -218,3 +308,5 @@ COMBINE_KERNEL(F32, real<float>)
 COMBINE_KERNEL(F64, real<double>)
 COMBINE_KERNEL(C32, complex_number<float>)
 COMBINE_KERNEL(C64, complex_number<double>)
+COMBINE_KERNEL(F16, half_number<half_format>)
+COMBINE_KERNEL(BF16, half_number<bfloat16_format>)

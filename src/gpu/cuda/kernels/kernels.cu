@@ -4,9 +4,11 @@
  * kernel has a file of its own.
  */
 #include "gpu/cuda/kernels/arguments.h"
+#include "gpu/half.h"
 
 #include "gpu/cuda/kernels/end.cuh"
 #include "gpu/cuda/kernels/list.cuh"
 #include "gpu/cuda/kernels/stream.cuh"
 #include "gpu/cuda/kernels/rows.cuh"
 #include "gpu/cuda/kernels/combine.cuh"
+#include "gpu/cuda/kernels/meet.cuh"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives in streams. A stream takes its turn (transport/stream/agent.h); the agent then leaves the collective to a
+ * Collectives in streams. Where the GPUs of all members reach each other, they carry them out alone (by_gpu.c). Otherwise
+ * a stream takes its turn (transport/stream/agent.h); the agent then leaves the collective to a
  * thread of the team, which calls the same functions as the blocking routines do, on a twin of the team. The twin has
  * the team's members, and a workspace and numbers of its own, so that the program may run blocking collectives of the
  * team meanwhile. It costs no communication to make: its workspace goes with the team's slot, and its first number is
@@ -17,7 +18,7 @@
  * - Teams have threads of their own, and the agent waits for none of them: it goes on with other streams' operations,
  *   which a member may need before it comes to the collective. Threads hold no lock while they run a collective.
  */
-#include "shmem/coll/on_stream.h"
+#include "shmem/coll/stream/on_stream.h"
 
 #include "base/limits.h"
 #include "transport/stream/agent.h"
@@ -44,6 +45,7 @@ struct shmemi_team_stream {
     pthread_t thread;
     struct job *first, *last; /* not yet done */
     bool stops;
+    struct shmemi_team_meetings meetings;
     _Atomic unsigned n_left; /* jobs that the agent has not yet seen to be done */
 };
 
@@ -113,8 +115,10 @@ static struct shmemi_team_stream *make(const struct shmemi_team *team)
     }
     pthread_mutex_init(&of->lock, NULL);
     pthread_cond_init(&of->changed, NULL);
-    if (!open_twin(of, team) && !start(of))
+    if (!open_twin(of, team) && !start(of)) {
+        shmemi_team_meetings_open(team, &of->meetings);
         return of;
+    }
     if (of->twin.collective)
         shmemi_collective_close(&of->twin);
     free(of);
@@ -139,7 +143,7 @@ void shmemi_team_stream_drain(struct shmemi_team *team)
     if (!of)
         return;
     shmemi_call_begin(&call);
-    while (atomic_load(&of->n_left))
+    while (atomic_load(&of->n_left) || !shmemi_team_meetings_are_done(team, &of->meetings))
         shmemi_progress(&spins);
     shmemi_call_end(&call);
 }
@@ -154,11 +158,11 @@ uint64_t shmemi_team_stream_close(struct shmemi_team *team)
     pthread_cond_signal(&of->changed);
     pthread_mutex_unlock(&of->lock);
     pthread_join(of->thread, NULL);
-    uint64_t number = shmemi_collective_close(&of->twin);
+    uint64_t number = shmemi_collective_close(&of->twin), exchanges = shmemi_team_meetings_close(team, &of->meetings);
     pthread_cond_destroy(&of->changed);
     pthread_mutex_destroy(&of->lock);
     free(of);
-    return number;
+    return number > exchanges ? number : exchanges;
 }
 
 /* ---- Jobs -------------------------------------------------------------------------------------------------------- */
@@ -215,8 +219,13 @@ int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_tea
                                 const struct shmemi_stream_collective *what)
 {
     struct shmemi_team *team = shmemi_require_team(call->routine, handle);
-    shmemi_require(shmemi_stream_refuse_recording(&call->stream));
     struct shmemi_team_stream *of = stream_of(team);
+    int rc = of ? shmemi_collective_by_gpu(call, team, &of->meetings, what) : -ENOTSUP;
+    if (rc != -ENOTSUP) {
+        shmemi_require(rc);
+        return 0;
+    }
+    shmemi_require(shmemi_stream_refuse_recording(&call->stream));
     struct job *job = of ? calloc(1, sizeof *job) : NULL;
     if (!job)
         shmemi_fatal("%s: no memory, or no thread, for a collective in a stream", call->routine);

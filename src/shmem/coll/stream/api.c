@@ -3,7 +3,7 @@
  * The public collectives on streams and queues (mapshmem/stream_collectives.h), from the same lists as the blocking ones
  * in api.c.
  */
-#include "shmem/coll/on_stream.h"
+#include "shmem/coll/stream/on_stream.h"
 
 /* clang-format off */
 #define UNPACK(...) __VA_ARGS__
@@ -53,6 +53,14 @@ SHMEMI_FOR_ORDER_TYPES(DEFINE_REDUCE, max)
 SHMEMI_FOR_ORDER_TYPES(DEFINE_REDUCE, min)
 SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_REDUCE, sum)
 SHMEMI_FOR_ARITHMETIC_TYPES(DEFINE_REDUCE, prod)
+
+#define DEFINE_HALF_REDUCE(NAME, TYPE, KIND, OP)                                                                       \
+    DEFINE(NAME##_##OP##_reduce, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce),                  \
+           .run = shmemi_run_reduce, .dest = dest, .source = source, .size = sizeof(TYPE), .nelems = nreduce,          \
+           .op = &shmemi_ops[SHMEMI_OP_##OP][SHMEMI_KIND_##KIND])
+SHMEMI_FOR_HALF_TYPES(DEFINE_HALF_REDUCE, max)
+SHMEMI_FOR_HALF_TYPES(DEFINE_HALF_REDUCE, min)
+SHMEMI_FOR_HALF_TYPES(DEFINE_HALF_REDUCE, sum)
 
 #define DEFINE_SCAN(NAME, TYPE, SCAN)                                                                                  \
     DEFINE(NAME##_sum_##SCAN, (shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems),                      \

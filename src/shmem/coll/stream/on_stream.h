@@ -8,12 +8,16 @@
 #include "shmem/coll/collectives.h"
 #include "shmem/stream_call.h"
 
+struct shmemi_stream_collective;
+typedef void (*shmemi_run_func_t)(const char *routine, struct shmemi_team *team,
+                                  const struct shmemi_stream_collective *what);
+
 /* A collective with the arguments of its routine. */
 struct shmemi_stream_collective {
-    void (*run)(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
+    shmemi_run_func_t run;
     void *dest;
     const void *source;
-    size_t size, nelems; /* of an element, and how many */
+    size_t size, nelems; /* of an element, 0 if there are none; and how many */
     int root;
     const struct shmemi_op *op;
     ptrdiff_t dst, sst; /* alltoalls */
@@ -34,5 +38,24 @@ void shmemi_run_exscan(const char *routine, struct shmemi_team *team, const stru
 /* Enqueue a collective; *what is copied. Returns 0; errors end the job. */
 int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_team_t team,
                                 const struct shmemi_stream_collective *what);
+
+/* ---- By the GPUs alone (by_gpu.c) ----------------------------------------------------------------------------------- */
+
+/* A team's meetings on this PE. */
+struct shmemi_team_meetings {
+    pthread_mutex_t lock; /* while one is enqueued */
+    uint64_t first, n;    /* number of the last one before the team, and of the last one */
+    void *last_stream;    /* in which that was enqueued */
+    unsigned last_blocks; /* of its kernel */
+};
+
+void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings);
+bool shmemi_team_meetings_are_done(const struct shmemi_team *team, struct shmemi_team_meetings *meetings);
+/* Returns the highest number of exchanges. */
+uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmemi_team_meetings *meetings);
+
+/* -ENOTSUP, with nothing enqueued, on all members alike: a thread does it. */
+int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct shmemi_team *team,
+                             struct shmemi_team_meetings *meetings, const struct shmemi_stream_collective *what);
 
 #endif

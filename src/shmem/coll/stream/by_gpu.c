@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives in CUDA streams that the GPUs of the members carry out alone, by a kernel in each member's stream, in graphs
+ * as well (gpu/meeting.h). All members must take the same way, so the choice depends only on what they have in common:
+ * the team, the routine, the sizes, and what all PEs have agreed upon when the memory was mapped.
+ *
+ * A team's meetings on this PE take place one after the other, since they use the same words: one in another stream than
+ * the one before waits for that one's blocks. What is captured has no such number: the program sees to it that a graph
+ * does not run beside the team's other collectives.
+ */
+#include "shmem/coll/stream/on_stream.h"
+
+#include "shmmap/symmetric.h"
+
+enum { ONE_SHOT_MOST = 32 << 10 }; /* bytes of which each of more than two members combines all */
+
+/* What is to be done, and its arguments as places. */
+struct plan {
+    const char *routine;
+    const struct shmemi_team *team;
+    const struct shmemi_stream_collective *what;
+    struct shmemi_symmetric dest, source;
+    struct shmemi_meeting meeting;
+    struct shmemi_place sources[SHMEMI_MEETING_MEMBERS], dests[SHMEMI_MEETING_MEMBERS];
+};
+
+static struct shmemi_place at_member(const struct plan *plan, const struct shmemi_symmetric *memory, int member,
+                                     size_t at)
+{
+    const int world_pe = shmemi_team_world_pe(plan->team, member);
+    struct shmemi_place place = shmemi_region_near_view(memory->region, world_pe)->place;
+    place.address += memory->offset + at;
+    return place;
+}
+
+/* ---- The choice -------------------------------------------------------------------------------------------------- */
+
+static bool is_team_met(const struct shmemi_team *team)
+{
+    return team->leaders.n == 1 && team->n_pes > 1 && team->n_pes <= SHMEMI_MEETING_MEMBERS && shmemi_map_has_met();
+}
+
+/* Bits in which addresses of the members' arrays are not multiples of something: the same on all of them. */
+static uintptr_t address_bits(const struct plan *plan)
+{
+    uintptr_t bits = 0;
+    for (int i = 0; i < plan->team->n_pes; i++)
+        bits |= at_member(plan, &plan->dest, i, 0).address | at_member(plan, &plan->source, i, 0).address;
+    return bits;
+}
+
+/* Complex numbers need the alignment of their parts; those of more than 8 bytes without parts exist on CPUs only. */
+static bool can_combine(const struct plan *plan)
+{
+    const struct shmemi_op *op = plan->what->op;
+    const enum shmemi_kind kind = shmemi_kind_of(op);
+    const bool is_complex = kind == SHMEMI_KIND_C32 || kind == SHMEMI_KIND_C64;
+    return kind != SHMEMI_KIND_F80 && !(address_bits(plan) & (op->size / (is_complex ? 2 : 1) - 1));
+}
+
+static bool is_in_place(const struct plan *plan)
+{
+    return plan->dest.region == plan->source.region && plan->dest.offset == plan->source.offset;
+}
+
+/* ---- The plans --------------------------------------------------------------------------------------------------- */
+
+static void add_copy(struct plan *plan, struct shmemi_place dest, struct shmemi_place source)
+{
+    struct shmemi_meeting *meeting = &plan->meeting;
+    if (dest.address == source.address)
+        return;
+    meeting->dest[meeting->n_copies] = dest;
+    meeting->source[meeting->n_copies++] = source;
+}
+
+/* Through the words: the members from..from + count - 1 of what is sent, `stride` bytes apart. */
+static void plan_small(struct plan *plan, size_t stride, int from, int count)
+{
+    struct shmemi_meeting *meeting = &plan->meeting;
+    meeting->what = SHMEMI_MEET_SMALL;
+    meeting->n_copies = 1;
+    meeting->source[0] = at_member(plan, &plan->source, meeting->me, 0);
+    meeting->dest[0] = at_member(plan, &plan->dest, meeting->me, 0);
+    meeting->stride = stride;
+    meeting->from = from;
+    meeting->count = count;
+}
+
+static int plan_sync(struct plan *plan)
+{
+    plan->meeting.what = SHMEMI_MEET_SMALL;
+    return 0;
+}
+
+static int plan_broadcast(struct plan *plan)
+{
+    const int root = plan->what->root, me = plan->meeting.me;
+    if (plan->meeting.nbytes <= SHMEMI_MEETING_SMALL)
+        plan_small(plan, 0, root, 1);
+    else
+        add_copy(plan, at_member(plan, &plan->dest, me, 0), at_member(plan, &plan->source, root, 0));
+    return 0;
+}
+
+/* Each member sends its blocks: first those for others, from the next member on. */
+static int plan_exchange(struct plan *plan, size_t stride)
+{
+    const int n = plan->meeting.n, me = plan->meeting.me;
+    const size_t nbytes = plan->meeting.nbytes;
+    if (nbytes <= SHMEMI_MEETING_SMALL) {
+        plan_small(plan, stride, 0, n);
+        return 0;
+    }
+    for (int i = 1; i <= n; i++) {
+        const int to = (me + i) % n;
+        add_copy(plan, at_member(plan, &plan->dest, to, (size_t)me * nbytes),
+                 at_member(plan, &plan->source, me, (size_t)to * stride));
+    }
+    return 0;
+}
+
+static int plan_fcollect(struct plan *plan)
+{
+    return plan_exchange(plan, 0);
+}
+
+static int plan_alltoall(struct plan *plan)
+{
+    return plan_exchange(plan, plan->meeting.nbytes);
+}
+
+/* The arrays of bytes start..end - 1: all sources, from one member on cyclically, and as many dests from this one on. */
+static void set_arrays(struct plan *plan, struct shmemi_part part, int first, int n_dests)
+{
+    struct shmemi_combination *combination = &plan->meeting.combination;
+    const int n = plan->meeting.n, first_dest = n_dests == 1 ? plan->meeting.me : first;
+    combination->nelems = (part.end - part.start) / combination->size;
+    combination->n_sources = combination->nelems ? n : 0;
+    combination->n_dests = combination->nelems ? n_dests : 0;
+    for (int i = 0; i < combination->n_sources; i++)
+        plan->sources[i] = at_member(plan, &plan->source, (first + i) % n, part.start);
+    for (int i = 0; i < combination->n_dests; i++)
+        plan->dests[i] = at_member(plan, &plan->dest, (first_dest + i) % n, part.start);
+}
+
+/* One shot: each member combines all for itself, which must not be in place. Two shots: each combines a part for all. */
+static int plan_combination(struct plan *plan, enum shmemi_combine_form form)
+{
+    struct shmemi_meeting *meeting = &plan->meeting;
+    const bool is_all = form == SHMEMI_COMBINE_ALL;
+    if (!can_combine(plan))
+        return -ENOTSUP;
+    meeting->combination = (struct shmemi_combination){.op = shmemi_operation_of(plan->what->op),
+                                                       .kind = shmemi_kind_of(plan->what->op),
+                                                       .form = form,
+                                                       .size = plan->what->op->size,
+                                                       .source = plan->sources,
+                                                       .dest = plan->dests};
+    meeting->combines = true;
+    meeting->what = SHMEMI_MEET_COMBINE;
+    if (meeting->nbytes <= SHMEMI_MEETING_SMALL)
+        plan_small(plan, 0, 0, meeting->n);
+    else if (is_all && !is_in_place(plan) && (meeting->n == 2 || meeting->nbytes <= ONE_SHOT_MOST))
+        set_arrays(plan, (struct shmemi_part){0, meeting->nbytes}, 0, 1);
+    else
+        set_arrays(plan, shmemi_part_of(meeting->nbytes, meeting->n, meeting->me), is_all ? meeting->me : 0,
+                   meeting->n);
+    return 0;
+}
+
+static int plan_reduce(struct plan *plan)
+{
+    return plan_combination(plan, SHMEMI_COMBINE_ALL);
+}
+
+static int plan_inscan(struct plan *plan)
+{
+    return plan_combination(plan, SHMEMI_COMBINE_INCLUSIVE);
+}
+
+static int plan_exscan(struct plan *plan)
+{
+    return plan_combination(plan, SHMEMI_COMBINE_EXCLUSIVE);
+}
+
+/* What GPUs do alone; blocks: that an array holds one, or one for each member. */
+static const struct {
+    shmemi_run_func_t run;
+    int (*plan)(struct plan *plan);
+    bool dest_has_blocks, source_has_blocks;
+} planners[] = {
+    {shmemi_run_sync, plan_sync, false, false},        {shmemi_run_broadcast, plan_broadcast, false, false},
+    {shmemi_run_fcollect, plan_fcollect, true, false}, {shmemi_run_alltoall, plan_alltoall, true, true},
+    {shmemi_run_reduce, plan_reduce, false, false},    {shmemi_run_inscan, plan_inscan, false, false},
+    {shmemi_run_exscan, plan_exscan, false, false},
+};
+
+static bool is_met_at(const struct shmemi_symmetric *memory)
+{
+    return memory->region && memory->region->is_met_at;
+}
+
+/* Find the arrays; -ENOTSUP if one of them is not GPU memory at which kernels meet. */
+static int find_arrays(struct plan *plan, bool dest_has_blocks, bool source_has_blocks)
+{
+    const size_t nbytes = plan->meeting.nbytes, all = shmemi_bytes_of(nbytes, (size_t)plan->team->n_pes);
+    if (!nbytes)
+        return -ENOTSUP;
+    plan->dest = shmemi_symmetric_of(plan->routine, plan->what->dest, dest_has_blocks ? all : nbytes);
+    if (!is_met_at(&plan->dest))
+        return -ENOTSUP;
+    plan->source = shmemi_symmetric_of(plan->routine, plan->what->source, source_has_blocks ? all : nbytes);
+    return is_met_at(&plan->source) ? 0 : -ENOTSUP;
+}
+
+static int make_plan(struct plan *plan)
+{
+    for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
+        if (planners[i].run != plan->what->run)
+            continue;
+        int rc = plan->what->size ? find_arrays(plan, planners[i].dest_has_blocks, planners[i].source_has_blocks) : 0;
+        return rc ? rc : planners[i].plan(plan);
+    }
+    return -ENOTSUP;
+}
+
+/* ---- Enqueueing -------------------------------------------------------------------------------------------------- */
+
+static struct shmemi_meeting_area *area_of(const struct shmemi_team *team, int world_pe)
+{
+    char *heap = shmemi_view_host(shmemi_region_view(&shmemi_heap_region, world_pe));
+    return (void *)(heap + SHMEMI_MEETING_OFFSET + (size_t)team->slot * SHMEMI_MEETING_BYTES);
+}
+
+/* With the lock held. */
+static void give_number(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream,
+                        struct shmemi_meeting *meeting)
+{
+    if (stream->memory->streams->commands->is_recording(stream))
+        return;
+    if (meetings->n > meetings->first && (stream->handle != meetings->last_stream || !stream->is_in_order)) {
+        meeting->after = meetings->n;
+        meeting->after_blocks = meetings->last_blocks;
+    }
+    meeting->number = meetings->n + 1;
+}
+
+static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
+{
+    struct shmemi_meeting *meeting = &plan->meeting;
+    int world_pes[SHMEMI_MEETING_MEMBERS];
+    unsigned blocks = 0;
+    for (int i = 0; i < meeting->n; i++) {
+        world_pes[i] = shmemi_team_world_pe(plan->team, i);
+        meeting->area[i] = area_of(plan->team, world_pes[i]);
+    }
+    pthread_mutex_lock(&meetings->lock);
+    give_number(meetings, stream, meeting);
+    int rc = shmemi_stream_meet(stream, meeting, world_pes, &blocks);
+    if (!rc && meeting->number) {
+        meetings->n = meeting->number;
+        meetings->last_stream = stream->handle;
+        meetings->last_blocks = blocks;
+    }
+    pthread_mutex_unlock(&meetings->lock);
+    if (rc == -ENOTSUP)
+        shmemi_fatal(
+            "%s: stream %p does not reach the mapped memory, or the heap cannot be page-locked: use a stream of "
+            "the CUDA context in which the memory was mapped",
+            plan->routine, stream->handle);
+    return rc;
+}
+
+int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct shmemi_team *team,
+                             struct shmemi_team_meetings *meetings, const struct shmemi_stream_collective *what)
+{
+    struct plan plan = {.routine = call->routine, .team = team, .what = what};
+    if (!call->stream.memory->streams->commands || !is_team_met(team))
+        return -ENOTSUP;
+    if (what->run == shmemi_run_broadcast && (unsigned)what->root >= (unsigned)team->n_pes)
+        shmemi_fatal("%s: the root %d is out of range, there are PEs 0 to %d", call->routine, what->root,
+                     team->n_pes - 1);
+    plan.meeting = (struct shmemi_meeting){.what = SHMEMI_MEET_COPY,
+                                           .n = team->n_pes,
+                                           .me = team->my_pe,
+                                           .nbytes = shmemi_bytes_of(what->nelems, what->size)};
+    int rc = make_plan(&plan);
+    if (rc)
+        return rc;
+    struct shmemi_call frame = {.routine = call->routine, .activity = SHMEMI_AT_COLLECTIVE};
+    shmemi_span_begin(&frame);
+    rc = what->completes ? shmemi_stream_quiet(&call->stream) : 0;
+    if (!rc)
+        rc = enqueue(meetings, &call->stream, &plan);
+    shmemi_span_end(&frame);
+    return rc;
+}
+
+/* ---- Begin and end ----------------------------------------------------------------------------------------------- */
+
+static uint64_t done_in(const struct shmemi_meeting_area *area, unsigned block)
+{
+    return __atomic_load_n(&area->done[block], __ATOMIC_ACQUIRE);
+}
+
+/* Numbers of the slot's earlier teams are lower; the members have agreed upon the one of small exchanges. */
+void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
+{
+    struct shmemi_meeting_area *area = area_of(team, shmemi_job.pe);
+    pthread_mutex_init(&meetings->lock, NULL);
+    for (unsigned block = 0; block < SHMEMI_MEETING_BLOCKS; block++)
+        if (done_in(area, block) > meetings->n)
+            meetings->n = done_in(area, block);
+    meetings->first = meetings->n;
+    if (area->exchanges < team->first_number)
+        area->exchanges = (uint32_t)team->first_number;
+}
+
+bool shmemi_team_meetings_are_done(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
+{
+    const struct shmemi_meeting_area *area = area_of(team, shmemi_job.pe);
+    bool done = true;
+    pthread_mutex_lock(&meetings->lock);
+    for (unsigned block = 0; block < meetings->last_blocks && done; block++)
+        done = done_in(area, block) >= meetings->n;
+    pthread_mutex_unlock(&meetings->lock);
+    return done;
+}
+
+uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
+{
+    pthread_mutex_destroy(&meetings->lock);
+    return area_of(team, shmemi_job.pe)->exchanges;
+}

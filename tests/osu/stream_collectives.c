@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Times of collectives on GPU memory, called by the host, in a CUDA stream and in a CUDA graph, beside NCCL's in a stream
+ * and in a graph where libnccl.so.2 is found. Any number of PEs, each with a GPU. In each of three rounds all of them
+ * are measured one after the other; a line has the medians of the rounds, in microseconds for each operation.
+ *
+ * Build: oshcc -O2 -o stream_collectives stream_collectives.c -I$CUDA/include -L$CUDA/lib64 -lcudart -ldl
+ * Run:   oshrun -n 2 ./stream_collectives [LARGEST [FIRST]]      sizes are those of what a PE contributes, in bytes
+ *        (alltoall: all of its blocks together)
+ */
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <shmemx.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 3, WAYS = 5, IN_A_GRAPH = 20, MOST_PES = 64 };
+static const char *const ways[WAYS] = {"host", "stream", "graph", "NCCL stream", "NCCL graph"};
+
+enum verb { BARRIER, SUM, BROADCAST, FCOLLECT, ALLTOALL, VERBS };
+static const char *const verbs[VERBS] = {"barrier", "sum_reduce", "broadcast", "fcollect", "alltoall"};
+
+static cudaStream_t stream;
+static float *source, *dest; /* mapped */
+static float *raw_source, *raw_dest;
+static int me, n;
+
+static void check(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "PE %d: %s: %s\n", me, what, cudaGetErrorString(error));
+    shmem_global_exit(1);
+}
+#define CUDA(call) check(call, #call)
+
+/* ---- NCCL -------------------------------------------------------------------------------------------------------- */
+
+/* As in nccl.h, which machines with PyTorch do not have. */
+typedef struct {
+    char internal[128];
+} nccl_id_t;
+enum { NCCL_INT8 = 0, NCCL_FLOAT = 7, NCCL_SUM = 0 };
+static struct {
+    int (*GetUniqueId)(nccl_id_t *id);
+    int (*CommInitRank)(void **comm, int n, nccl_id_t id, int rank);
+    int (*AllReduce)(const void *from, void *to, size_t count, int type, int op, void *comm, cudaStream_t stream);
+    int (*Broadcast)(const void *from, void *to, size_t count, int type, int root, void *comm, cudaStream_t stream);
+    int (*AllGather)(const void *from, void *to, size_t count, int type, void *comm, cudaStream_t stream);
+    int (*Send)(const void *from, size_t count, int type, int peer, void *comm, cudaStream_t stream);
+    int (*Recv)(void *to, size_t count, int type, int peer, void *comm, cudaStream_t stream);
+    int (*GroupStart)(void);
+    int (*GroupEnd)(void);
+    int (*GetVersion)(int *version);
+} nccl;
+static void *comm; /* NULL: there is no NCCL */
+
+static void load_nccl(void)
+{
+    static nccl_id_t id; /* symmetric */
+    static int absent;
+    void *library = dlopen(getenv("NCCL_LIBRARY") ? getenv("NCCL_LIBRARY") : "libnccl.so.2", RTLD_NOW);
+#define LOAD(name) *(void **)&nccl.name = library ? dlsym(library, "nccl" #name) : NULL
+    LOAD(GetUniqueId);
+    LOAD(CommInitRank);
+    LOAD(AllReduce);
+    LOAD(Broadcast);
+    LOAD(AllGather);
+    LOAD(Send);
+    LOAD(Recv);
+    LOAD(GroupStart);
+    LOAD(GroupEnd);
+    LOAD(GetVersion);
+    for (int pe = 0; !library && pe < n; pe++)
+        shmem_int_p(&absent, 1, pe);
+    shmem_barrier_all();
+    if (absent)
+        return;
+    if (me == 0)
+        nccl.GetUniqueId(&id);
+    shmem_barrier_all();
+    if (me)
+        shmem_getmem(&id, &id, sizeof id, 0);
+    if (nccl.CommInitRank(&comm, n, id, me))
+        comm = NULL;
+}
+
+static void by_nccl(enum verb verb, size_t nbytes)
+{
+    const size_t block = nbytes / (size_t)n;
+    switch (verb) {
+    case BARRIER:
+        nccl.AllReduce(raw_source, raw_dest, 1, NCCL_FLOAT, NCCL_SUM, comm, stream);
+        break;
+    case SUM:
+        nccl.AllReduce(raw_source, raw_dest, nbytes / 4, NCCL_FLOAT, NCCL_SUM, comm, stream);
+        break;
+    case BROADCAST:
+        nccl.Broadcast(raw_source, raw_dest, nbytes, NCCL_INT8, 0, comm, stream);
+        break;
+    case FCOLLECT:
+        nccl.AllGather(raw_source, raw_dest, nbytes, NCCL_INT8, comm, stream);
+        break;
+    default:
+        nccl.GroupStart();
+        for (int pe = 0; pe < n; pe++) {
+            nccl.Send((char *)raw_source + (size_t)pe * block, block, NCCL_INT8, pe, comm, stream);
+            nccl.Recv((char *)raw_dest + (size_t)pe * block, block, NCCL_INT8, pe, comm, stream);
+        }
+        nccl.GroupEnd();
+    }
+}
+
+/* ---- MapSHMEM ---------------------------------------------------------------------------------------------------- */
+
+static void by_host(enum verb verb, size_t nbytes)
+{
+    const shmem_team_t team = SHMEM_TEAM_WORLD;
+    switch (verb) {
+    case BARRIER:
+        shmem_barrier_all();
+        break;
+    case SUM:
+        shmem_float_sum_reduce(team, dest, source, nbytes / 4);
+        break;
+    case BROADCAST:
+        shmem_broadcastmem(team, dest, source, nbytes, 0);
+        break;
+    case FCOLLECT:
+        shmem_fcollectmem(team, dest, source, nbytes);
+        break;
+    default:
+        shmem_alltoallmem(team, dest, source, nbytes / (size_t)n);
+    }
+}
+
+static void by_stream(enum verb verb, size_t nbytes)
+{
+    const shmem_team_t team = SHMEM_TEAM_WORLD;
+    switch (verb) {
+    case BARRIER:
+        shmemx_team_barrier_on_stream(team, stream);
+        break;
+    case SUM:
+        shmemx_float_sum_reduce_on_stream(team, dest, source, nbytes / 4, stream);
+        break;
+    case BROADCAST:
+        shmemx_broadcastmem_on_stream(team, dest, source, nbytes, 0, stream);
+        break;
+    case FCOLLECT:
+        shmemx_fcollectmem_on_stream(team, dest, source, nbytes, stream);
+        break;
+    default:
+        shmemx_alltoallmem_on_stream(team, dest, source, nbytes / (size_t)n, stream);
+    }
+}
+
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+static cudaGraphExec_t capture(void (*call)(enum verb, size_t), enum verb verb, size_t nbytes)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < IN_A_GRAPH; i++)
+        call(verb, nbytes);
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    return exec;
+}
+
+static double time_graph(void (*call)(enum verb, size_t), enum verb verb, size_t nbytes, int count)
+{
+    cudaGraphExec_t exec = capture(call, verb, nbytes);
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    shmem_barrier_all();
+    double begin = now();
+    for (int i = 0; i < count; i += IN_A_GRAPH)
+        CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    double time = (now() - begin) / ((count + IN_A_GRAPH - 1) / IN_A_GRAPH * IN_A_GRAPH);
+    CUDA(cudaGraphExecDestroy(exec));
+    return time;
+}
+
+static double time_calls(void (*call)(enum verb, size_t), enum verb verb, size_t nbytes, int count)
+{
+    for (int i = 0; i < 3; i++)
+        call(verb, nbytes);
+    CUDA(cudaStreamSynchronize(stream));
+    shmem_barrier_all();
+    double begin = now();
+    for (int i = 0; i < count; i++)
+        call(verb, nbytes);
+    CUDA(cudaStreamSynchronize(stream));
+    return (now() - begin) / count;
+}
+
+static double measure(int way, enum verb verb, size_t nbytes, int count)
+{
+    if (way >= 3 && !comm)
+        return 0;
+    switch (way) {
+    case 0:
+        return time_calls(by_host, verb, nbytes, count);
+    case 1:
+        return time_calls(by_stream, verb, nbytes, count);
+    case 2:
+        return time_graph(by_stream, verb, nbytes, count);
+    case 3:
+        return time_calls(by_nccl, verb, nbytes, count);
+    default:
+        return time_graph(by_nccl, verb, nbytes, count);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_line(enum verb verb, size_t nbytes, bool has_graphs)
+{
+    const int count = nbytes <= 65536 ? 200 : nbytes <= 4 << 20 ? 40 : 20;
+    double time[WAYS][ROUNDS];
+    for (int round = 0; round < ROUNDS; round++)
+        for (int way = 0; way < WAYS; way++)
+            time[way][round] = way == 2 && !has_graphs ? 0 : measure(way, verb, nbytes, count);
+    if (me)
+        return;
+    printf("%-10s %10zu", verbs[verb], nbytes);
+    for (int way = 0; way < WAYS; way++) {
+        qsort(time[way], ROUNDS, sizeof time[way][0], compare);
+        printf(" %11.2f", time[way][ROUNDS / 2]);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+/* Graphs need direct routes to all PEs, and kernels that may wait. */
+static bool can_capture(void)
+{
+    bool can = n > 1 && n <= 16 && shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA);
+    for (int pe = 0; pe < n && can; pe++)
+        can = !strcmp(shmemx_route(dest, pe), "cuda-ipc") || !strcmp(shmemx_route(dest, pe), "local");
+    return can;
+}
+
+int main(int argc, char **argv)
+{
+    const size_t largest = argc > 1 ? strtoull(argv[1], NULL, 0) : 256 << 20;
+    const size_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 8;
+    int version = 0;
+    shmem_init();
+    me = shmem_my_pe();
+    n = shmem_n_pes();
+    CUDA(cudaSetDevice(shmemx_my_device(OSHM_MEMTYPE_CUDA)));
+    CUDA(cudaMalloc((void **)&raw_source, largest));
+    CUDA(cudaMalloc((void **)&raw_dest, largest * (size_t)n));
+    CUDA(cudaMemset(raw_source, 0, largest));
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    source = shmmap(raw_source, largest, OSHM_MEMTYPE_CUDA);
+    dest = shmmap(raw_dest, largest * (size_t)n, OSHM_MEMTYPE_CUDA);
+    if (!source || !dest)
+        shmem_global_exit(1);
+    load_nccl();
+    if (comm)
+        nccl.GetVersion(&version);
+    const bool has_graphs = can_capture();
+    if (me == 0) {
+        printf("%d PEs, microseconds; NCCL %d\n%-10s %10s", n, version, "", "bytes");
+        for (int way = 0; way < WAYS; way++)
+            printf(" %11s", ways[way]);
+        printf("\n");
+    }
+    print_line(BARRIER, 0, has_graphs);
+    for (int verb = SUM; verb < VERBS; verb++)
+        for (size_t nbytes = first; nbytes <= largest; nbytes *= 8)
+            if (nbytes >= 8 * (size_t)n || verb != ALLTOALL)
+                print_line((enum verb)verb, nbytes, has_graphs);
+    shmumap(dest);
+    shmumap(source);
+    shmem_finalize();
+    return 0;
+}
