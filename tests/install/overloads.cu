@@ -2,6 +2,7 @@
 //
 // The names without a type in a CUDA file, beside a kernel: headers.test compiles it with nvcc; where there is a GPU,
 // cuda.test runs it. Status 1: what the PE before has put is not there.
+#include <cuda_fp16.h>
 #include <shmemx.h>
 
 #if __has_include(<thrust/complex.h>)
@@ -21,6 +22,7 @@ int main()
 {
     static complex_number sum, number;
     static unsigned long counter;
+    static __half halves[2];
     double *buffer;
     shmem_init();
     cudaSetDevice(shmemx_my_device(OSHM_MEMTYPE_CUDA));
@@ -34,6 +36,7 @@ int main()
     shmem_atomic_add(&counter, 1, 0);
     number = 1;
     shmem_sum_reduce(SHMEM_TEAM_WORLD, &sum, &number, 1);
+    shmemx_half_max_reduce(SHMEM_TEAM_WORLD, halves + 1, halves, 1);
     shmem_barrier_all();
     double got[64];
     cudaMemcpy(got, buffer, sizeof got, cudaMemcpyDefault);

@@ -243,6 +243,8 @@ void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow);
 /* gpu/cuda/list.c: lists of small operations, carried out by the library's kernels; what the functions do: memory.h */
 struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
 void shmemi_cuda_list_give(struct shmemi_list *list);
+/* Make the lists of a context, which is current, before one is needed: the driver then waits for streams. */
+void shmemi_cuda_lists_reserve(struct shmemi_cuda_context *context);
 int shmemi_cuda_list_wait(struct shmemi_list *list);
 /* Lend an empty list to a kernel that the caller launches on the thread's own stream: the kernel reports its end in the
  * list, so that list_wait sees it. */

@@ -144,6 +144,12 @@ static struct shmemi_cuda_lists *open_lists(struct shmemi_cuda_context *context)
     return atomic_load_explicit(&context->lists.pool, memory_order_acquire);
 }
 
+void shmemi_cuda_lists_reserve(struct shmemi_cuda_context *context)
+{
+    if (!atomic_load_explicit(&context->lists.pool, memory_order_acquire))
+        (void)open_lists(context);
+}
+
 static inline struct shmemi_cuda_lists *lists_of(const struct shmemi_place *place)
 {
     struct shmemi_cuda_context *context = place->object;

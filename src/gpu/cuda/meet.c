@@ -26,6 +26,13 @@ static unsigned blocks_for(const struct shmemi_meeting *meeting)
     return blocks < SHMEMI_MEETING_BLOCKS ? (unsigned)blocks : SHMEMI_MEETING_BLOCKS;
 }
 
+/* Of a small exchange, a thread for each word that a member can have; at least as many as there may be blocks to wait
+ * for. */
+static unsigned threads_for(const struct shmemi_meeting *meeting)
+{
+    return meeting->what == SHMEMI_MEET_SMALL ? (unsigned)meeting->n * SHMEMI_MEETING_WORDS : SHMEMI_MEET_THREADS;
+}
+
 /* The address of an array for the stream's kernels; false if it is in another context. */
 static bool reach(const struct shmemi_cuda_context *context, const struct shmemi_place *place, uint64_t *address_p)
 {
@@ -93,7 +100,7 @@ static int launch(const struct shmemi_stream *stream, const struct shmemi_meetin
     if (!context->streams.has_kernels || !fill(context, meeting, &run))
         return -ENOTSUP;
     int rc = shmemi_cuda_kernel(context, kernel_of(meeting), &function);
-    return rc ? rc : shmemi_cuda_launch(function, blocks, SHMEMI_MEET_THREADS, stream->handle, arguments);
+    return rc ? rc : shmemi_cuda_launch(function, blocks, threads_for(meeting), stream->handle, arguments);
 }
 
 int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,

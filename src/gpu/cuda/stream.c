@@ -40,6 +40,7 @@ static void prepare(struct shmemi_cuda_context *context)
         context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
         shmemi_cuda_kernels_load(context);
         shmemi_cuda_turns_reserve();
+        shmemi_cuda_lists_reserve(context);
         context->streams.next = used;
         used = context;
         atomic_store_explicit(&context->streams.is_prepared, true, memory_order_release);

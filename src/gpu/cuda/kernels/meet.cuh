@@ -14,7 +14,9 @@ static __device__ struct shmemi_meeting_area *area_of(const struct shmemi_meet_r
 static __device__ void wait_for_earlier(const struct shmemi_meet_run &run)
 {
     const volatile uint64_t *done = area_of(run, run.me)->done;
-    if (run.after && threadIdx.x < run.after_blocks)
+    if (!run.after)
+        return;
+    if (threadIdx.x < run.after_blocks)
         while (done[threadIdx.x] < run.after)
             PAUSE();
     __threadfence_system();
@@ -49,6 +51,7 @@ static __device__ void meet_in(const struct shmemi_meet_run &run, uint32_t phase
 struct __align__(16) small_data
 {
     uint32_t word[SHMEMI_MEETING_MEMBERS][SHMEMI_MEETING_WORDS];
+    uint32_t number; /* of the exchange */
 };
 
 /* Four bytes of the contribution for a member; the last ones may be fewer. */
@@ -65,8 +68,12 @@ static __device__ uint32_t load_word(const struct shmemi_meet_run &run, uint32_t
 static __device__ void exchange(const struct shmemi_meet_run &run, struct small_data *data)
 {
     const uint32_t member = threadIdx.x / SHMEMI_MEETING_WORDS, word = threadIdx.x % SHMEMI_MEETING_WORDS;
+    const uint32_t words = run.nbytes ? ((uint32_t)run.nbytes + 3) / 4 : 1;
     volatile uint32_t *exchanges = &area_of(run, run.me)->exchanges;
-    const uint32_t number = *exchanges + 1, words = run.nbytes ? ((uint32_t)run.nbytes + 3) / 4 : 1;
+    if (threadIdx.x == 0) /* one thread alone: each read goes to host memory */
+        data->number = *exchanges + 1;
+    __syncthreads();
+    const uint32_t number = data->number;
     if (member < run.n && word < words) {
         const uint32_t mine = load_word(run, member, word);
         uint64_t found = mine;
