@@ -62,7 +62,8 @@ static void load_nccl(void)
 {
     static nccl_id_t id; /* symmetric */
     static int absent;
-    void *library = dlopen(getenv("NCCL_LIBRARY") ? getenv("NCCL_LIBRARY") : "libnccl.so.2", RTLD_NOW);
+    const char *name = getenv("NCCL_LIBRARY");
+    void *library = dlopen(name && *name ? name : "libnccl.so.2", RTLD_NOW);
 #define LOAD(name) *(void **)&nccl.name = library ? dlsym(library, "nccl" #name) : NULL
     LOAD(GetUniqueId);
     LOAD(CommInitRank);

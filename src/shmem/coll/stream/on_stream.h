@@ -6,7 +6,7 @@
 #define SHMEMI_COLL_ON_STREAM_H
 
 #include "shmem/coll/collectives.h"
-#include "shmem/stream_call.h"
+#include "shmem/stream/stream_call.h"
 
 struct shmemi_stream_collective;
 typedef void (*shmemi_run_func_t)(const char *routine, struct shmemi_team *team,
