@@ -349,7 +349,7 @@ int shmemi_stream_meet(const struct shmemi_stream *stream, const struct shmemi_m
     if (rc != -ENOTSUP)
         return rc;
     for (int i = 0; i < meeting->n; i++)
-        lock_pages(stream, shmemi_exchange_view(world_pes[i]));
+        shmemi_stream_lock_pages(stream, shmemi_exchange_view(world_pes[i]));
     return stream->memory->streams->commands->meet(stream, meeting, blocks_p);
 }
 
