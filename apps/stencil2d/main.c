@@ -155,11 +155,8 @@ static const struct exchange *exchange_of(const struct session *s, enum variant 
     enum sync sync = s->opt.sync;
 
     static const struct exchange *const others[VARIANTS] = {
-        [OVERLAPPED] = &exchange_overlapped,
-        [KERNEL] = &exchange_kernel,
-        [STRIDED] = &exchange_strided,
-        [GRAPH] = &exchange_graph,
-        [NAIVE] = &exchange_naive,
+        [OVERLAPPED] = &exchange_overlapped, [KERNEL] = &exchange_kernel, [STRIDED] = &exchange_strided,
+        [GRAPH] = &exchange_graph,           [NAIVE] = &exchange_naive,
     };
 
     if (variant != MAPPED)

@@ -101,7 +101,10 @@ FUNCTION void meet_all_end(const WORD *word, WORD value)
     WORD seen;
 
     do
-        asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(seen) : "l"(__cvta_generic_to_global(word)) : "memory");
+        asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                     : "=l"(seen)
+                     : "l"(__cvta_generic_to_global(word))
+                     : "memory");
     while (seen < value);
 }
 #endif

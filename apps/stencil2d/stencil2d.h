@@ -171,21 +171,21 @@ struct run {
     struct grid grid;
     struct local_tile *tiles;
     int n_tiles;
-    int cur;                   /* which of the buffers holds the matrix now                             */
-    double progress;           /* when the last progress line was printed                               */
-    uint64_t *signals;         /* symmetric; per tile and direction: the last exchange that has arrived */
-    uint64_t exchanges;        /* begun so far; the number of the present one                           */
-    uint64_t exchanges_before; /* the matrix was set                                               */
-    bool waits_in_kernel;      /* the overlapped and kernel variants: not in the queue */
-    const char *sync;          /* what orders the exchange, if open has decided that; else NULL */
-    bool takes_turns;          /* with other PEs, at the GPU */
-    bool host_waits;           /* the overlapped variant: not the queue */
-    bool host_sends;           /* and the host puts, as soon as the frame is there */
-    char *staging;             /* of the naive variant, in the symmetric heap                           */
-    struct direct *direct;     /* of the kernel variant (halo_kernel.c)                                */
+    int cur;                    /* which of the buffers holds the matrix now                             */
+    double progress;            /* when the last progress line was printed                               */
+    uint64_t *signals;          /* symmetric; per tile and direction: the last exchange that has arrived */
+    uint64_t exchanges;         /* begun so far; the number of the present one                           */
+    uint64_t exchanges_before;  /* the matrix was set                                               */
+    bool waits_in_kernel;       /* the overlapped and kernel variants: not in the queue */
+    const char *sync;           /* what orders the exchange, if open has decided that; else NULL */
+    bool takes_turns;           /* with other PEs, at the GPU */
+    bool host_waits;            /* the overlapped variant: not the queue */
+    bool host_sends;            /* and the host puts, as soon as the frame is there */
+    char *staging;              /* of the naive variant, in the symmetric heap                           */
+    struct direct *direct;      /* of the kernel variant (halo_kernel.c)                                */
     struct graph *graphs[2][2]; /* of the graph variant, by parity of exchanges, and cur             */
-    bool is_trial;             /* of the variant auto */
-    const char *refusal;       /* why the variant cannot be run here, the same on all PEs; or NULL     */
+    bool is_trial;              /* of the variant auto */
+    const char *refusal;        /* why the variant cannot be run here, the same on all PEs; or NULL     */
 };
 
 enum verdict { NOT_VERIFIED, EXACT, WITHIN_TOLERANCE, FAILED };

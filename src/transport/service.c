@@ -25,7 +25,7 @@
 
 enum {
     IDLE_ROUNDS_BEFORE_SLEEP = 200,
-    IDLE_ROUNDS_APART = 4000, /* after work, on a core that no PE has: about a millisecond */
+    IDLE_ROUNDS_APART = 4000,   /* after work, on a core that no PE has: about a millisecond */
     IDLE_ROUNDS_IN_A_CROWD = 4, /* each takes the core from somebody who has something to do */
     ROUNDS_PER_SWEEP = 8192,
 };

@@ -219,7 +219,8 @@ template <class T> static void open_pe(job<T> &job, pe<T> &pe, int number, int n
 template <class T> static void open_view(job<T> &job, pe<T> &pe, int number)
 {
     for (auto &peer : job.pes)
-        pe.peers.push_back({(char *)peer->messages - (char *)pe.messages, SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS});
+        pe.peers.push_back(
+            {(char *)peer->messages - (char *)pe.messages, SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS});
     pe.view = shmemx_device_view_t();
     pe.view.peers = pe.peers.data();
     pe.view.own = (char *)pe.messages;
@@ -274,8 +275,8 @@ template <class T> static void play_rounds(job<T> &job, long count)
             pe->plans.push_back(direct_plan(&pe->run, (uint64_t)(i / width), (int)(i % width), (int)width));
     }
     play(job, [&](pe<T> &pe) {
-        const rounds_plan rounds = {count,      width, (long)pe.run.exchanges, (long)pe.run.exchanges_before,
-                                    pe.run.cur, (long)pe.tile.groups_done};
+        const rounds_plan rounds = {
+            count, width, (long)pe.run.exchanges, (long)pe.run.exchanges_before, pe.run.cur, (long)pe.tile.groups_done};
 
         precision<T>::persist(pe.buf[0], pe.buf[1], pe.messages, pe.plans.data(), pe.neighbors, pe.view, rounds,
                               (T)weights[0], (T)weights[1], (T)weights[2]);

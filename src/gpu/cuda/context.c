@@ -85,7 +85,8 @@ int shmemi_cuda_stream(struct shmemi_cuda_context *context, CUstream *stream_p)
 
 int shmemi_cuda_stream_beside(struct shmemi_cuda_context *context, CUstream *stream_p)
 {
-    return shmemi_cuda_stream_number(context, (stream_index() + SHMEMI_CUDA_STREAMS / 2) % SHMEMI_CUDA_STREAMS, stream_p);
+    return shmemi_cuda_stream_number(context, (stream_index() + SHMEMI_CUDA_STREAMS / 2) % SHMEMI_CUDA_STREAMS,
+                                     stream_p);
 }
 
 int shmemi_cuda_event_take(struct shmemi_cuda_context *context, CUevent *event_p)
