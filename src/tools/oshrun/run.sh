@@ -54,15 +54,15 @@ in_foreground() {
 # job_is_lost: whether bash (5.2 at least) has forgotten that the job has ended: it does when a trapped signal comes at
 # that moment. Then wait would never return.
 job_is_lost() {
-    ! kill -0 "$job" 2>/dev/null && [[ $'\n'$(jobs -rp)$'\n' == *$'\n'"$job"$'\n'* ]]
+    ! kill -0 "$job" && [[ $'\n'$(jobs -rp)$'\n' == *$'\n'"$job"$'\n'* ]]
 }
 
 # wait_for_job: sets status; 1 where a signal has hidden it. A signal that is trapped interrupts wait, which is then
 # repeated. Afterwards nothing interrupts the waiting for helpers of this script but the user's signals.
 wait_for_job() {
-    until signaled=no; wait "$job" 2>/dev/null; status=$?; [ $signaled = no ]; do
+    until signaled=no; wait "$job"; status=$?; [ $signaled = no ]; do
         if job_is_lost; then status=1; break; fi
-    done
+    done 2>/dev/null # where bash says how the job ended
     trap '' ALRM XCPU
 }
 
