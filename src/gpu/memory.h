@@ -123,7 +123,6 @@ struct shmemi_stream {
     void *handle;     /* CUstream; cl_command_queue */
     void *object;     /* the kind's record of the context */
     bool is_in_order; /* an operation of the library can be reached only when all earlier ones in it have ended */
-    uint64_t number;  /* of a stream in order: one that no other ever has; 0: unknown */
 
     /* Queues only: the events to wait for, and where to put the event of what is enqueued, unless NULL. */
     unsigned n_events;
@@ -286,6 +285,8 @@ struct shmemi_pinning {
 struct shmemi_stream_commands {
     /* Is the stream being captured into a graph, which may be executed any number of times (CUDA graphs)? */
     bool (*is_recording)(const struct shmemi_stream *stream);
+    /* Of a stream in order that is not being captured: a number that no other ever has; 0: unknown. */
+    uint64_t (*number)(const struct shmemi_stream *stream);
     int (*copy)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const struct shmemi_place *source,
                 size_t nbytes);
     int (*copy_shape)(const struct shmemi_stream *stream, const struct shmemi_place *dest,

@@ -166,6 +166,7 @@ static void check_other_context(char *map)
     shmemx_putmem_signal_on_stream(map + ON_DATA, map + ON_DATA + 4096, 4096, word, 3, SHMEM_SIGNAL_SET,
                                    check_target(1), stream);
     shmemx_signal_wait_until_on_stream(word, SHMEM_CMP_EQ, 3, stream);
+    shmemx_quiet_on_stream(stream); /* the put may be under way still */
     shmemx_getmem_on_stream(map + ON_DATA + 8192, map + ON_DATA, 4096, check_target(1), stream);
     shmemx_barrier_all_on_stream(stream);
     TRY(cuda.cuStreamSynchronize(stream));

@@ -90,15 +90,6 @@ static bool is_default(CUstream handle)
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
-/* Numbers of streams are known from CUDA 12 on. */
-static uint64_t number_of(const struct shmemi_stream *stream)
-{
-    unsigned long long id = 0;
-    if (!stream->is_in_order || !shmemi_cuda_stream_id || shmemi_cuda_stream_id(stream->handle, &id) != CUDA_SUCCESS)
-        return 0;
-    return (uint64_t)id + 1;
-}
-
 static int open_relaxed(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
     CUcontext context;
@@ -115,7 +106,6 @@ static int open_relaxed(struct shmemi_stream *stream, char *reason, size_t reaso
     else
         stream->object = record;
     stream->is_in_order = !is_default(stream->handle);
-    stream->number = number_of(stream);
     return rc;
 }
 
@@ -385,6 +375,17 @@ static int stream_copy_and_step(const struct shmemi_stream *stream, const struct
     return rc;
 }
 
+/* ---- Numbers -----------------------------------------------------------------------------------------------------
+ * They are known from CUDA 12 on. The driver takes the question for the end of a capture. */
+
+static uint64_t stream_number(const struct shmemi_stream *stream)
+{
+    unsigned long long id = 0;
+    if (!stream->is_in_order || !shmemi_cuda_stream_id || shmemi_cuda_stream_id(stream->handle, &id) != CUDA_SUCCESS)
+        return 0;
+    return (uint64_t)id + 1;
+}
+
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 static void drain(void)
@@ -411,6 +412,7 @@ void shmemi_cuda_streams_close(void)
 
 static const struct shmemi_stream_commands commands = {
     .is_recording = shmemi_cuda_stream_is_recording,
+    .number = stream_number,
     .copy = shmemi_cuda_stream_copy,
     .copy_shape = shmemi_cuda_stream_copy_shape,
     .take_steps = shmemi_cuda_stream_take_steps,

@@ -88,7 +88,7 @@ static void signs_of_completion(size_t signs[SIGNS])
 
 /* ---- By the stream ----------------------------------------------------------------------------------------------- */
 
-static int by_stream(const struct shmemi_stream *stream, uint64_t number)
+static int by_stream(const struct shmemi_stream *stream, uint64_t stream_number, uint64_t number)
 {
     struct shmemi_stream_signal steps[2 * ROUNDS_MAX + SIGNS + 1];
     const int me = shmemi_job.pe;
@@ -97,7 +97,7 @@ static int by_stream(const struct shmemi_stream *stream, uint64_t number)
     if (shmemi_job.n_nodes > 1)
         return -ENOTSUP;
     signs_of_completion(signs);
-    for (int i = 0; i < SIGNS && (!stream->number || stream->number != last_stream); i++)
+    for (int i = 0; i < SIGNS && (!stream_number || stream_number != last_stream); i++)
         if (!has_reached(signs[i], number - 1))
             steps[n++] = at_word(me, signs[i], SHMEMI_STEP_UNTIL_GE, number - 1);
     for (int round = 0; is_round(round); round++) {
@@ -184,11 +184,13 @@ int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
         return capture(stream);
     if (shmemi_job.n_pes == 1)
         return shmemi_stream_quiet(stream);
+    const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
+    const uint64_t stream_number = commands ? commands->number(stream) : 0;
     pthread_mutex_lock(&lock);
     struct shmemi_stream_work work = {.advance = advance, .number = n_barriers + 1, .completes = completes};
     if (!completes || !shmemi_stream_agent_has_sends())
-        rc = by_stream(stream, work.number);
-    last_stream = rc ? 0 : stream->number;
+        rc = by_stream(stream, stream_number, work.number);
+    last_stream = rc ? 0 : stream_number;
     if (rc == -ENOTSUP)
         rc = shmemi_stream_agent_post(stream, &work);
     if (!rc)
