@@ -93,7 +93,7 @@ static int prepare(void)
     if (!rc)
         rc = check_limits();
     if (!rc)
-        rc = shmemi_node_bind(shmemi_symmetric_heap_bytes());
+        rc = shmemi_node_bind(shmemi_symmetric_heap_bytes(), SHMEMI_RARELY_USED_BYTES);
     shmemi_step("network");
     if (!rc)
         rc = shmemi_symmetric_check();

@@ -89,9 +89,9 @@ static int make_segment(void)
     return 0;
 }
 
-int shmemi_node_bind(size_t heap_size)
+int shmemi_node_bind(size_t heap_size, size_t rarely_used)
 {
-    int rc = check_memory(heap_size, count_host_pes());
+    int rc = check_memory(heap_size - rarely_used, count_host_pes());
     if (rc)
         return rc;
     lay_out(heap_size);

@@ -80,8 +80,8 @@ extern struct shmemi_node shmemi_node;
 
 /* Two steps, before and after the bootstrap's fence: bind makes the doorbell and, on the lowest PE, the segment; join
  * hands it out and maps it. handout is the lowest PE's number of that name, as it came through the bootstrap; heap_size
- * is a multiple of 2 MiB. */
-int shmemi_node_bind(size_t heap_size);
+ * is a multiple of 2 MiB, of which at most rarely_used bytes are for what few jobs do. */
+int shmemi_node_bind(size_t heap_size, size_t rarely_used);
 int shmemi_node_join(uint64_t handout);
 void shmemi_node_leave(void);
 

@@ -13,6 +13,9 @@ void __wrap_shmem_putmem_nbi(void *dest, const void *source, size_t nbytes, int 
 void __wrap_shmem_putmem(void *dest, const void *source, size_t nbytes, int pe);
 void __wrap_shmem_putmem_signal(void *dest, const void *source, size_t nbytes, uint64_t *signal, uint64_t value, int op,
                                 int pe);
+void __wrap_shmem_putmem_signal_nbi(void *dest, const void *source, size_t nbytes, uint64_t *signal, uint64_t value,
+                                    int op, int pe);
+void *__wrap_shmem_ptr(const void *dest, int pe);
 void __wrap_shmem_signal_set(uint64_t *signal, uint64_t value, int pe);
 uint64_t __wrap_shmem_signal_wait_until(uint64_t *signal, int cmp, uint64_t value);
 void __wrap_shmem_quiet(void);
@@ -59,6 +62,18 @@ void __wrap_shmem_putmem_signal(void *dest, const void *source, size_t nbytes, u
 {
     (void)source, (void)op;
     calls_send(dest, nbytes, signal, value, pe);
+}
+
+void __wrap_shmem_putmem_signal_nbi(void *dest, const void *source, size_t nbytes, uint64_t *signal, uint64_t value,
+                                    int op, int pe)
+{
+    __wrap_shmem_putmem_signal(dest, source, nbytes, signal, value, op, pe);
+}
+
+/* GPUs of a node reach each other. */
+void *__wrap_shmem_ptr(const void *dest, int pe)
+{
+    return sim_pe(pe)->node == sim_me()->node ? library_copy_of((void *)(uintptr_t)dest, pe) : NULL;
 }
 
 void __wrap_shmem_signal_set(uint64_t *signal, uint64_t value, int pe)
