@@ -193,8 +193,7 @@ static const struct line {
     {0, "root", "V", take_root, "one search, from vertex V"},
     {0, "seed", "N", take_seed, "of the graph and the roots (1)"},
     {0, "variant", "V", take_variant,
-     "mapped, atomic, kernel (kernels exchange by themselves; CUDA, one node), naive (by hand through host memory),"
-     " all of these that are possible, or grid (mapped)"},
+     "mapped, atomic, kernel (CUDA, one node), naive (by hand), all of these that can be, or grid (mapped)"},
     {0, "naive", NULL, take_naive, "--variant naive"},
     {0, "both", NULL, take_both, "mapped, then naive"},
     {0, "direction-optimising", NULL, take_direction, "search bottom-up where that is less work"},

@@ -147,8 +147,7 @@ struct shmemi_place shmemi_cuda_seen_from(const struct shmemi_cuda_context *cont
     return seen;
 }
 
-/* In a graph a kernel copies within a context: the driver's copy of mapped memory, whose synchronous copies it makes
- * synchronous for sure, has ended captures in thread-local mode. */
+/* In a graph a kernel copies within a context. */
 static int copy_in_graph(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                          const struct shmemi_place *source, size_t nbytes)
 {
@@ -376,7 +375,7 @@ static int stream_copy_and_step(const struct shmemi_stream *stream, const struct
 }
 
 /* ---- Numbers -----------------------------------------------------------------------------------------------------
- * They are known from CUDA 12 on. The driver takes the question for the end of a capture. */
+ * They are known from CUDA 12 on. Streams that are being captured are not asked. */
 
 static uint64_t stream_number(const struct shmemi_stream *stream)
 {
