@@ -58,11 +58,21 @@ static uint64_t *pairs_signal(const struct search *search, int pe)
     return &search->signals[search->n_pes + pe];
 }
 
+/* What is sent in a level arrives after what was in the one before: a signal tells the last level that has arrived. By now
+ * that has been answered. */
+static void follow_last_level(struct search *search)
+{
+    if (search->fenced != search->epoch)
+        shmem_fence();
+    search->fenced = search->epoch;
+}
+
 void mapped_send_pairs(struct search *search, int pe, size_t at, size_t n)
 {
     u64 *source = (u64 *)search->outbox_map + at;
     u64 *dest = (u64 *)search->inbox_map + search->to_send[pe].place;
 
+    follow_last_level(search);
     search->to_send[pe].is_marked = !shmem_ptr(search->inbox_map, pe);
     if (search->to_send[pe].is_marked)
         shmem_putmem_signal_nbi(dest, source, n * sizeof(u64), pairs_signal(search, search->my_pe), search->epoch,
@@ -91,6 +101,7 @@ static bool has_unmarked(const struct search *search)
 
 void mapped_deliver(struct search *search)
 {
+    follow_last_level(search);
     if (has_unmarked(search))
         shmem_quiet();
     for (int k = 1; k < search->n_pes; k++) {

@@ -105,6 +105,7 @@ struct search {
     /* exchange_mapped.c, and for exchange_atomic.c */
     void *outbox_map, *inbox_map, *frontier_map[2];
     uint64_t *signals; /* symmetric, [2][n_pes]: the last epoch that a PE has reported, of which its pairs came */
+    uint64_t fenced;   /* the epoch whose puts come after those of the one before */
     /* exchange_atomic.c */
     struct buffer *fill; /* one word: pairs for which room in the inbox is reserved   */
     u64 *fill_map;

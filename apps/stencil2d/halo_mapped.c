@@ -138,6 +138,7 @@ static void step_barrier(struct run *run)
 
 void put_by_host(const struct run *run, uint64_t added)
 {
+    shmem_fence(); /* behind the exchange before, which the neighbours have answered by now */
     for (int t = 0; t < run->n_tiles; t++)
         for (int d = 0; d < DIRECTIONS; d++)
             if (has_neighbor(&run->tiles[t].shape, d)) {

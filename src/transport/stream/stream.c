@@ -127,21 +127,11 @@ int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_
 
 /* ---- What the agent does ----------------------------------------------------------------------------------------- */
 
-/* Have puts been sent, without a signal, that no fence follows yet? Used by the agent only. */
-static bool has_unfenced;
-
-static int fence(void)
-{
-    has_unfenced = false;
-    return shmemi_drivers_fence(&shmemi_stream_context);
-}
-
 static int do_put(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_transfer *put = &work->transfer;
     if (!put->nbytes)
         return 0;
-    has_unfenced = true;
     if (put->shape.rows)
         return put->view->driver->put_strided(&shmemi_stream_context, put->view, put->offset, &put->local, &put->shape);
     return put->view->driver->put(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes);
@@ -180,9 +170,8 @@ static int put_together(const struct shmemi_stream_transfer *put, const struct s
                                           word, true);
 }
 
-/* What the agent has sent before, for whichever stream, comes before the signal: but puts that have brought a signal
- * themselves need not come before that of another. Payload and signal may take different routes; another fence makes the
- * payload arrive first then. */
+/* What the agent has sent before, for whichever stream, comes before the signal: a program that waits for at least a number
+ * relies on it. Payload and signal may take different routes; another fence makes the payload arrive first then. */
 static int do_signal(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_signal *signal = &work->signal;
@@ -193,13 +182,13 @@ static int do_signal(struct shmemi_stream_work *work)
                 .size = sizeof signal->value,
                 .operand = signal->value},
     };
-    int rc = has_unfenced ? fence() : 0;
+    int rc = shmemi_drivers_fence(&shmemi_stream_context);
     rc = rc ? rc : put_together(&work->transfer, &word);
     if (rc != -ENOTSUP)
         return rc;
     rc = do_put(work);
     if (!rc)
-        rc = fence();
+        rc = shmemi_drivers_fence(&shmemi_stream_context);
     return rc ? rc : word.view->driver->amo(&shmemi_stream_context, word.view, word.offset, &word.amo, NULL);
 }
 

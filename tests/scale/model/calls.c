@@ -19,6 +19,7 @@ void *__wrap_shmem_ptr(const void *dest, int pe);
 void __wrap_shmem_signal_set(uint64_t *signal, uint64_t value, int pe);
 uint64_t __wrap_shmem_signal_wait_until(uint64_t *signal, int cmp, uint64_t value);
 void __wrap_shmem_quiet(void);
+void __wrap_shmem_fence(void);
 void __wrap_shmem_barrier_all(void);
 
 /* The first part of the memory of a PE stands for that of its GPU. */
@@ -93,6 +94,11 @@ uint64_t __wrap_shmem_signal_wait_until(uint64_t *signal, int cmp, uint64_t valu
 }
 
 void __wrap_shmem_quiet(void)
+{
+    network_quiet();
+}
+
+void __wrap_shmem_fence(void)
 {
     network_quiet();
 }
