@@ -1,39 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the GPUs of a team's members meet (struct shmemi_meeting in memory.h): words in host memory, in each member's
- * heap. Plain C that nvcc reads too.
+ * Where the GPUs of a team's members meet (struct shmemi_meeting in memory.h): an area for each team in the memory of
+ * each member's GPU. Plain C that nvcc reads too.
  *
- * Blocks with the same number meet each other. Before and after the work each block sets a word of its own in every
- * other member's area to 1, waits for the others' words in its own, and takes them away. The two phases have words of
- * their own: who has passed one knows that the others have taken away the words of the other one.
+ * Members exchange units of 16 bytes. A unit travels as four pairs of a word of data and the number of the exchange, so
+ * its arrival needs no flag of its own and no fence: stores of 8 bytes are whole, and who polls a pair finds both words
+ * or none of them. In each exchange every member hears from every other one, if only by the first pair of a unit.
  *
- * Small contributions come in the words themselves, each of 4 bytes with the number of the exchange, which grows; there
- * is no second phase. They have two sets of words, used in turns: who sends for the exchange after the next has seen
- * that the others have sent for the next one, and so have read what came for this one.
+ * An area has two sets of units, used in turns. Who sends for the exchange after the next has heard from all for the
+ * next one, and a member takes part in that only after it has read everything of this one: the set is free.
  */
 #ifndef SHMEMI_MEETING_H
 #define SHMEMI_MEETING_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
     SHMEMI_MEETING_MEMBERS = 16,
-    SHMEMI_MEETING_BLOCKS = 32,
-    SHMEMI_MEETING_SMALL = 128, /* bytes */
-    SHMEMI_MEETING_WORDS = SHMEMI_MEETING_SMALL / 4,
+    SHMEMI_MEETING_TEAMS = 256,
+    SHMEMI_MEETING_BLOCKS = 32,   /* of a kernel that exchanges units */
+    SHMEMI_MEETING_THREADS = 512, /* of a block, each for a unit at a time */
+    SHMEMI_UNIT_BYTES = 16,
+    SHMEMI_SENT_UNIT_BYTES = 2 * SHMEMI_UNIT_BYTES,
+    /* The first teams are those of all PEs and those that a program makes first. */
+    SHMEMI_MEETING_LARGE_AREAS = 8,
+    SHMEMI_MEETING_LARGE_BYTES = 1 << 20,
+    SHMEMI_MEETING_SMALL_BYTES = 64 << 10,
+    SHMEMI_MEETING_AREAS_BYTES = SHMEMI_MEETING_LARGE_AREAS * SHMEMI_MEETING_LARGE_BYTES +
+                                 (SHMEMI_MEETING_TEAMS - SHMEMI_MEETING_LARGE_AREAS) * SHMEMI_MEETING_SMALL_BYTES,
 };
 
-enum shmemi_meeting_kind {
-    SHMEMI_MEET_SMALL,   /* contributions of at most SHMEMI_MEETING_SMALL bytes, or none, go through the areas */
-    SHMEMI_MEET_COPY,    /* nbytes from each source to its dest */
-    SHMEMI_MEET_COMBINE, /* of arrays, as combination says; nbytes: of a whole array */
+/* The start of an area; used by its owner only. */
+struct shmemi_meeting_head {
+    uint64_t exchanges; /* number of the last one that is completed */
+    uint64_t done;      /* number of the last meeting that is completed */
+    uint32_t arrivals;  /* blocks of the kernel that have come to their end; 0 before and after */
+    uint32_t unused[27];
 };
 
-struct shmemi_meeting_area {
-    uint32_t come[2][SHMEMI_MEETING_BLOCKS][SHMEMI_MEETING_MEMBERS]; /* by phase, block and who has come */
-    uint64_t word[2][SHMEMI_MEETING_MEMBERS][SHMEMI_MEETING_WORDS];  /* by set and sender: number above, data below */
-    uint64_t done[SHMEMI_MEETING_BLOCKS]; /* by block: number of the last meeting that the owner has completed */
-    uint32_t exchanges;                   /* small ones that the owner has completed; used by the owner only */
-};
+static inline size_t shmemi_meeting_offset(unsigned slot)
+{
+    const size_t large = SHMEMI_MEETING_LARGE_AREAS;
+    return slot < large ? (size_t)slot * SHMEMI_MEETING_LARGE_BYTES
+                        : large * SHMEMI_MEETING_LARGE_BYTES + (slot - large) * SHMEMI_MEETING_SMALL_BYTES;
+}
+
+/* Units for which each of n members has room in an area, in one set. */
+static inline size_t shmemi_meeting_units(unsigned slot, int n)
+{
+    const size_t bytes = slot < SHMEMI_MEETING_LARGE_AREAS ? SHMEMI_MEETING_LARGE_BYTES : SHMEMI_MEETING_SMALL_BYTES;
+    return (bytes - sizeof(struct shmemi_meeting_head)) / 2 / (size_t)(n - 1) / SHMEMI_SENT_UNIT_BYTES;
+}
 
 #endif

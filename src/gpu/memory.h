@@ -157,28 +157,35 @@ struct shmemi_stream_wait {
     struct shmemi_place index; /* of a size_t, for any */
 };
 
-/* A collective that the GPUs of its members carry out alone, each in a stream: they meet at words in an area of
- * page-locked host memory that each member has (struct shmemi_meeting_area), before and after the work. All members have
- * the same `what`, n and nbytes. Addresses are those in this process, and of the stream's context. */
+/* A collective that the GPUs of its members carry out alone, each in a stream. Small contributions are exchanged through
+ * an area that each member has in GPU memory (meeting.h). Otherwise the members meet before and after the work, by
+ * exchanges without data. All members have the same `what`, n and nbytes. Places are those in this process. */
+enum shmemi_meeting_kind {
+    SHMEMI_MEET_EXCHANGE, /* contributions of at most shmemi_meeting_units, or none, go through the areas */
+    SHMEMI_MEET_COPY,     /* nbytes from each source to its dest */
+    SHMEMI_MEET_COMBINE,  /* of arrays, as combination says; nbytes: of a whole array */
+};
+
 struct shmemi_meeting {
     enum shmemi_meeting_kind what;
     int n, me; /* members, and this one's number */
-    struct shmemi_meeting_area *area[SHMEMI_MEETING_MEMBERS];
+    unsigned slot;
+    uint64_t first_number; /* the team's exchanges have numbers above this */
+    struct shmemi_place area[SHMEMI_MEETING_MEMBERS]; /* of this team */
     struct shmemi_place source[SHMEMI_MEETING_MEMBERS], dest[SHMEMI_MEETING_MEMBERS];
-    int n_copies;  /* with source and dest */
-    size_t nbytes; /* small: of a contribution */
+    int n_copies;  /* with source and dest; the last one may be within this member's own memory */
+    size_t nbytes; /* exchange: of a contribution */
 
-    /* Small: source[0] is this member's contribution for member 0, and `stride` bytes behind it is the next one's.
+    /* Exchange: source[0] is this member's contribution for member 0, and `stride` bytes behind it is the next one's.
      * What comes from members from to from + count - 1 is stored side by side at dest[0]; or, if `combines`, combined. */
     size_t stride;
     int from, count;
     bool combines;
     struct shmemi_combination combination;
 
-    /* Its number among this PE's meetings of the team, and the number and blocks of one in another stream that is to
-     * come first, or 0. A stream that is being captured has no number. */
+    /* Its number among this PE's meetings of the team, and the number of one in another stream that is to come first, or
+     * 0. A stream that is being captured has no number. */
     uint64_t number, after;
-    unsigned after_blocks;
 };
 
 /* ---- The table of a kind ------------------------------------------------------------------------------------------
@@ -301,10 +308,15 @@ struct shmemi_stream_commands {
      * are better. */
     int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                          const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
-    /* *blocks_p: how many blocks of a kernel take part. -ENOTSUP if the stream cannot reach the memory. */
-    int (*meet)(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, unsigned *blocks_p);
+    /* Enqueue a meeting. -ENOTSUP if the stream cannot reach the memory. *beside_p, NULL at first: what the meetings of a
+     * team have among themselves, which take place one after the other; end_meetings frees it when all are done. */
+    int (*meet)(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p);
+    void (*end_meetings)(void **beside_p);
     /* Can kernels of this process, on the GPU of this place, take part in meetings? */
     bool (*may_meet)(const struct shmemi_place *place);
+    /* GPU memory beside that of the place, all zeros, for the areas in which GPUs meet. */
+    int (*allocate)(const struct shmemi_place *place, size_t nbytes, void **object_p);
+    void (*free)(const struct shmemi_place *place, void *object);
     /* Wait until all streams have done what was enqueued. */
     void (*drain)(void);
     /* May kernels wait for other PEs? Not where several PEs use a device in turns (shmemi_memory_sharers): a kernel

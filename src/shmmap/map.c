@@ -44,6 +44,7 @@ struct attempt {
     const struct shmemi_memory *memory;
     struct shmemi_region *region;
     struct shmemi_verdict verdict;
+    bool is_for_library; /* the program need not know what becomes of it */
 };
 
 static void refuse(struct attempt *attempt, int reason, const char *text)
@@ -131,17 +132,33 @@ static bool reaches_directly(const struct shmemi_region *region)
     return direct;
 }
 
-static bool has_met;
-
-bool shmemi_map_has_met(void)
+static void log_refusal(const struct attempt *attempt, const char *text)
 {
-    return has_met;
+    shmemi_log(attempt->is_for_library ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "shmmap refused: %s", text);
 }
 
+/* Where GPUs meet: memory of the library beside the first object at which they may, and mapped like that. */
+static struct {
+    const struct shmemi_region *region;
+    void *object; /* what was allocated there */
+    struct shmemi_place beside;
+    bool have_failed;
+} areas;
+
+const struct shmemi_region *shmemi_map_meeting_areas(void)
+{
+    return areas.region;
+}
+
+/* A kernel must reach the areas as well. */
 static bool may_meet(const struct shmemi_region *region)
 {
     const struct shmemi_streams *streams = region->place.memory->streams;
-    return streams && streams->commands && streams->commands->may_meet(&region->place);
+    if (shmemi_job.node_n_pes == 1 || areas.have_failed || !streams || !streams->commands)
+        return false;
+    if (areas.region && areas.region->place.object != region->place.object)
+        return false;
+    return streams->commands->may_meet(&region->place);
 }
 
 static int agree(struct attempt *attempt)
@@ -157,19 +174,18 @@ static int agree(struct attempt *attempt)
     if (verdict.pe != INT_MAX) {
         snprintf(cause, sizeof cause, "PE %d refused: %s", verdict.pe, verdict.cause);
         if (verdict.pe == shmemi_job.pe)
-            shmemi_error("shmmap refused: %s", verdict.cause);
+            log_refusal(attempt, verdict.cause);
         return verdict.reason;
     }
     if (verdict.least != verdict.most) {
         snprintf(cause, sizeof cause, "size or type differs between PEs: %zu to %zu bytes",
                  (size_t)(verdict.least >> 2), (size_t)(verdict.most >> 2));
         if (shmemi_job.pe == 0)
-            shmemi_error("shmmap refused: %s", cause);
+            log_refusal(attempt, cause);
         return -EINVAL;
     }
     attempt->region->is_reached_directly = verdict.common & DIRECT;
     attempt->region->is_met_at = verdict.common & MEETS;
-    has_met |= attempt->region->is_met_at;
     return 0;
 }
 
@@ -295,25 +311,65 @@ static void undo(struct attempt *attempt, bool was_attached)
     free(region);
 }
 
+/* The transaction, for an attempt that is not yet refused, or whose verdict already says that it is. */
+static int carry_out(struct attempt *attempt)
+{
+    if (attempt->verdict.pe == INT_MAX)
+        validate(attempt);
+    int rc = agree(attempt);
+    const bool is_agreed = !rc;
+    if (is_agreed) {
+        pin_staging(attempt->memory);
+        shmemi_drivers_measure_copies(&attempt->region->place, attempt->size);
+        attach(attempt);
+        rc = agree(attempt);
+    }
+    if (rc)
+        undo(attempt, is_agreed);
+    return rc;
+}
+
+/* On all PEs alike. */
+static void make_areas(const struct shmemi_place *beside)
+{
+    const struct shmemi_stream_commands *commands = beside->memory->streams->commands;
+    struct attempt attempt = {.size = SHMEMI_MEETING_AREAS_BYTES,
+                              .type = beside->memory->type,
+                              .verdict = {.pe = INT_MAX},
+                              .is_for_library = true};
+    int rc = commands->allocate(beside, attempt.size, &attempt.object);
+    if (rc)
+        refuse(&attempt, rc, "no memory for the areas in which GPUs meet");
+    areas.have_failed = carry_out(&attempt);
+    if (!areas.have_failed) {
+        areas.region = attempt.region;
+        areas.object = attempt.object;
+        areas.beside = *beside;
+    } else if (!rc) {
+        commands->free(beside, attempt.object);
+    }
+}
+
+static void free_areas(void)
+{
+    if (areas.object)
+        areas.beside.memory->streams->commands->free(&areas.beside, areas.object);
+    memset(&areas, 0, sizeof areas);
+}
+
 int shmemi_map(void *object, size_t size, int type, void **address_p)
 {
     struct attempt attempt = {.object = object, .size = size, .type = type, .verdict = {.pe = INT_MAX}};
-    validate(&attempt);
-    int rc = agree(&attempt);
-    const bool is_agreed = !rc;
-    if (is_agreed) {
-        pin_staging(attempt.memory);
-        shmemi_drivers_measure_copies(&attempt.region->place, size);
-        attach(&attempt);
-        rc = agree(&attempt);
-    }
-    if (rc) {
-        undo(&attempt, is_agreed);
+    int rc = carry_out(&attempt);
+    if (rc)
         return rc;
-    }
-    *address_p = attempt.region->base;
+    struct shmemi_region *region = attempt.region;
+    if (region->is_met_at && !areas.region)
+        make_areas(&region->place);
+    region->is_met_at = region->is_met_at && !areas.have_failed;
+    *address_p = region->base;
     shmemi_debug("mapped %s object of %zu bytes (%s) at %p", attempt.memory->name, size,
-                 shmemi_memory_class_name(attempt.region->allocation.class), *address_p);
+                 shmemi_memory_class_name(region->allocation.class), *address_p);
     return 0;
 }
 
@@ -346,7 +402,6 @@ static bool first_mapped(struct shmemi_region *region, void *argument)
 
 void shmemi_map_close(void)
 {
-    has_met = false;
     for (;;) {
         struct shmemi_region *region = NULL;
         shmemi_region_for_each(first_mapped, &region);
@@ -354,6 +409,7 @@ void shmemi_map_close(void)
             break;
         forget(region);
     }
+    free_areas();
     for (int type = 0; type < SHMEMI_MEMTYPES; type++)
         if (staging_is_pinned[type])
             unpin_staging(shmemi_memory_of_type(type));

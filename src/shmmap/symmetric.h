@@ -35,16 +35,13 @@ int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p);
 
 enum {
     /* The library itself uses the start of every heap, whole granules: for the words of the exchange, two workspaces
-     * for each team, one of them for its collectives in streams, an area for each team in which GPUs meet, and the
-     * owner's addresses of the regions. */
-    SHMEMI_TEAMS_MAX = 256,
+     * for each team, one of them for its collectives in streams, and the owner's addresses of the regions. */
+    SHMEMI_TEAMS_MAX = SHMEMI_MEETING_TEAMS,
     SHMEMI_WORKSPACES = 2 * SHMEMI_TEAMS_MAX,
     SHMEMI_WORKSPACE_BYTES = 64 << 10,
     SHMEMI_WORKSPACE_OFFSET = SHMEMI_EXCHANGE_BYTES,
-    SHMEMI_MEETING_OFFSET = SHMEMI_WORKSPACE_OFFSET + SHMEMI_WORKSPACES * SHMEMI_WORKSPACE_BYTES,
-    SHMEMI_MEETING_BYTES = 16 << 10,
-    SHMEMI_OWNER_OFFSET = SHMEMI_MEETING_OFFSET + SHMEMI_TEAMS_MAX * SHMEMI_MEETING_BYTES,
-    SHMEMI_RARELY_USED_BYTES = SHMEMI_TEAMS_MAX * (SHMEMI_WORKSPACE_BYTES + SHMEMI_MEETING_BYTES), /* in streams */
+    SHMEMI_OWNER_OFFSET = SHMEMI_WORKSPACE_OFFSET + SHMEMI_WORKSPACES * SHMEMI_WORKSPACE_BYTES,
+    SHMEMI_RARELY_USED_BYTES = SHMEMI_TEAMS_MAX * SHMEMI_WORKSPACE_BYTES, /* in streams */
     SHMEMI_RUNTIME_BYTES = (((SHMEMI_OWNER_OFFSET + SHMEMI_OWNER_TABLE_BYTES - 1) >> SHMEMI_GRANULE_SHIFT) + 1)
                            << SHMEMI_GRANULE_SHIFT,
 };
@@ -76,8 +73,9 @@ int shmemi_map(void *object, size_t size, int type, void **address_p);
 int shmemi_unmap(void *address);
 const char *shmemi_map_cause(void);
 
-/* Has there been an object at which kernels of all PEs may meet (is_met_at)? The same on all PEs. */
-bool shmemi_map_has_met(void);
+/* The areas in which the GPUs of all PEs meet (gpu/meeting.h), which come with the first object at which they may do so
+ * (is_met_at); NULL before. The same on all PEs. */
+const struct shmemi_region *shmemi_map_meeting_areas(void);
 
 /* Unmap all objects that the program has left mapped. */
 void shmemi_map_close(void);

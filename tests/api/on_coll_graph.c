@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <shmemx.h>
 
-enum { LAUNCHES = 30, GRAPHS = 2, MEMBERS = 16, SHORT = 5, LONG = 40000, AREA = MEMBERS * LONG * 4, AREAS = 9 };
+enum { LAUNCHES = 30, GRAPHS = 2, MEMBERS = 16, SHORT = 5, LONG = 90000, AREA = MEMBERS * LONG * 4, AREAS = 9 };
 
 #define MORE_FUNCTIONS(X)                                                                                              \
     X(cuStreamBeginCapture)                                                                                            \

@@ -5,6 +5,8 @@
  */
 #include "gpu/cuda/context.h"
 
+#include "base/settings.h"
+
 enum { THREADS = 256, BLOCKS_MAX = 1024 };
 
 static enum shmemi_kernel kernel_of(enum shmemi_kind kind)
@@ -62,7 +64,7 @@ static void split(const struct shmemi_combination *combination, struct shmemi_co
     list->packs = (list->nelems - list->head) / in_pack;
 }
 
-void shmemi_cuda_fill_combine_list(const struct shmemi_combination *combination, struct shmemi_combine_list *list)
+static void fill_list(const struct shmemi_combination *combination, struct shmemi_combine_list *list)
 {
     *list = (struct shmemi_combine_list){0};
     list->nelems = combination->nelems;
@@ -83,20 +85,34 @@ static unsigned blocks_for(const struct shmemi_combine_list *list)
     return blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX;
 }
 
-static int launch(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)
+static int launch(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_combination *combination,
+                  unsigned most_blocks)
 {
     struct shmemi_combine_list list;
     void *arguments[] = {&list};
     CUfunction function;
-    CUstream stream;
     int rc = shmemi_cuda_kernel(context, kernel_of(combination->kind), &function);
-    if (!rc)
-        rc = shmemi_cuda_stream(context, &stream);
     if (rc)
         return rc;
-    shmemi_cuda_fill_combine_list(combination, &list);
+    fill_list(combination, &list);
+    const unsigned blocks = blocks_for(&list);
+    return shmemi_cuda_launch(function, blocks < most_blocks ? blocks : most_blocks, THREADS, stream, arguments);
+}
+
+int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
+                           const struct shmemi_combination *combination)
+{
+    return launch(context, stream, combination, (unsigned)shmemi_settings.stream_blocks);
+}
+
+static int launch_and_wait(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)
+{
+    CUstream stream;
+    int rc = shmemi_cuda_stream(context, &stream);
+    if (rc)
+        return rc;
     struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
-    rc = shmemi_cuda_launch(function, blocks_for(&list), THREADS, stream, arguments);
+    rc = launch(context, stream, combination, BLOCKS_MAX);
     shmemi_cuda_timing_end(timing, rc, "combination", 0);
     return rc ? rc : CUDA_CALL(cuStreamSynchronize, stream);
 }
@@ -112,7 +128,7 @@ int shmemi_cuda_combine(const struct shmemi_combination *combination)
     int rc = shmemi_cuda_enter(context, &pushed);
     if (rc)
         return rc;
-    rc = launch(context, combination);
+    rc = launch_and_wait(context, combination);
     shmemi_cuda_leave(pushed);
     return rc;
 }

@@ -52,6 +52,8 @@ struct shmemi_cuda_context {
         bool has_word_operations; /* cuStreamBatchMemOp on words of 8 bytes */
         bool has_kernels;
         bool has_host_atomics;            /* a kernel's additions to host memory are atomic with the CPUs' */
+        bool overlaps_launches;           /* a kernel may be launched while the one before it ends */
+        int highest_priority;             /* of a stream */
         struct shmemi_cuda_context *next; /* next prepared context */
     } streams;                            /* of the program (gpu/cuda/stream.c) */
     struct shmemi_cuda_context *next;
@@ -216,13 +218,16 @@ int shmemi_cuda_make_ready(void);
 
 /* gpu/cuda/combine.c */
 int shmemi_cuda_combine(const struct shmemi_combination *combination);
-/* For kernels of the same form; the arrays are of one context and aligned. */
-void shmemi_cuda_fill_combine_list(const struct shmemi_combination *combination, struct shmemi_combine_list *list);
+/* Enqueue it in a stream of the context, which is current; the arrays are all there, and aligned. */
+int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
+                           const struct shmemi_combination *combination);
 
-/* gpu/cuda/meet.c: meet and may_meet of the table */
-int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
-                            unsigned *blocks_p);
+/* gpu/cuda/meet.c: calls of the table of commands */
+int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p);
+void shmemi_cuda_end_meetings(void **beside_p);
 bool shmemi_cuda_may_meet(const struct shmemi_place *place);
+int shmemi_cuda_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p);
+void shmemi_cuda_free(const struct shmemi_place *place, void *object);
 
 /* gpu/cuda/relay.c: contiguous copies between a shadow context and another one. Each side works on the calling thread's
  * stream of the context of its own memory, so that copies to and from one object are in order with that thread's other

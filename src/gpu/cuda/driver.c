@@ -18,6 +18,8 @@
 struct shmemi_cuda shmemi_cuda;
 CUresult (*shmemi_cuda_load_function)(CUfunction function);
 CUresult (*shmemi_cuda_stream_id)(CUstream stream, unsigned long long *id);
+CUresult (*shmemi_cuda_launch_kernel_ex)(const CUlaunchConfig *config, CUfunction function, void **arguments,
+                                         void **extra);
 bool shmemi_cuda_is_over;
 
 static const struct {
@@ -26,6 +28,17 @@ static const struct {
 } symbols[] = {SHMEMI_CUDA_FUNCTIONS(SYMBOL)};
 
 enum { N_SYMBOLS = sizeof symbols / sizeof symbols[0] };
+
+/* Launches that overlap can be captured from CUDA 12.3 on. */
+static void look_up_launch(void *library)
+{
+    enum { CAN_CAPTURE = 12030 };
+    CUresult (*get_version)(int *version);
+    int version = 0;
+    *(void **)&get_version = dlsym(library, "cuDriverGetVersion");
+    if (get_version && get_version(&version) == CUDA_SUCCESS && version >= CAN_CAPTURE)
+        *(void **)&shmemi_cuda_launch_kernel_ex = dlsym(library, "cuLaunchKernelEx");
+}
 
 static void note_exit(void)
 {
@@ -51,6 +64,7 @@ int shmemi_cuda_load(void)
     }
     *(void **)&shmemi_cuda_load_function = dlsym(library, "cuFuncLoad");
     *(void **)&shmemi_cuda_stream_id = dlsym(library, "cuStreamGetId");
+    look_up_launch(library);
     if (!waits_for_exit)
         waits_for_exit = !atexit(note_exit);
     shmemi_cuda_mps_prepare();

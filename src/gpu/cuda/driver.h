@@ -41,6 +41,7 @@
     X(cuMemAlloc)                                                                                                      \
     X(cuMemFree)                                                                                                       \
     X(cuMemsetD8)                                                                                                      \
+    X(cuMemsetD8Async)                                                                                                 \
     X(cuMemGetAddressRange)                                                                                            \
     X(cuMemRetainAllocationHandle)                                                                                     \
     X(cuMemRelease)                                                                                                    \
@@ -107,6 +108,9 @@ extern struct shmemi_cuda shmemi_cuda;
 extern CUresult (*shmemi_cuda_load_function)(CUfunction function);
 /* cuStreamGetId; NULL with older drivers. */
 extern CUresult (*shmemi_cuda_stream_id)(CUstream stream, unsigned long long *id);
+/* cuLaunchKernelEx, if the driver can capture what the library launches with it; otherwise NULL. */
+extern CUresult (*shmemi_cuda_launch_kernel_ex)(const CUlaunchConfig *config, CUfunction function, void **arguments,
+                                                void **extra);
 
 /* The process is ending and the driver may be gone: calling it could crash. */
 extern bool shmemi_cuda_is_over;

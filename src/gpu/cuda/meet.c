@@ -1,122 +1,274 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Meetings: collectives that the GPUs carry out among themselves, by a kernel in each member's stream
- * (kernels/meet.cuh). A kernel takes few blocks, since it occupies them while it waits for the other members.
+ * (kernels/meet.cuh). Only these kernels wait for other members, and they take few blocks, which they occupy meanwhile.
+ * Large arrays are copied by the copy engines, or combined by a kernel that waits for nobody, between two of them.
  */
 #include "gpu/cuda/context.h"
 
-enum { BLOCK_BYTES = 16 << 10 }; /* of the work, for each block at least */
+#include "base/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { BESIDE_MIN = 1 << 20 }; /* bytes of a local copy from which on it pays to make it beside the others */
 
 static enum shmemi_kernel kernel_of(const struct shmemi_meeting *meeting)
 {
-    const bool combines =
-        meeting->what == SHMEMI_MEET_COMBINE || (meeting->what == SHMEMI_MEET_SMALL && meeting->combines);
-    if (!combines)
+    if (meeting->what != SHMEMI_MEET_EXCHANGE || !meeting->combines)
         return SHMEMI_KERNEL_meet;
     return (enum shmemi_kernel)(SHMEMI_KERNEL_meet_I8 + ((int)meeting->combination.kind - SHMEMI_KIND_I8));
 }
 
-/* The same on all members. */
-static unsigned blocks_for(const struct shmemi_meeting *meeting)
+static bool is_here(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
 {
-    if (meeting->what == SHMEMI_MEET_SMALL)
-        return 1;
-    const size_t nbytes = meeting->nbytes * (meeting->what == SHMEMI_MEET_COPY ? (size_t)meeting->n : 1);
-    const size_t blocks = (nbytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-    return blocks < SHMEMI_MEETING_BLOCKS ? (unsigned)blocks : SHMEMI_MEETING_BLOCKS;
-}
-
-/* Of a small exchange, a thread for each word that a member can have; at least as many as there may be blocks to wait
- * for. */
-static unsigned threads_for(const struct shmemi_meeting *meeting)
-{
-    return meeting->what == SHMEMI_MEET_SMALL ? (unsigned)meeting->n * SHMEMI_MEETING_WORDS : SHMEMI_MEET_THREADS;
-}
-
-/* The address of an array for the stream's kernels; false if it is in another context. */
-static bool reach(const struct shmemi_cuda_context *context, const struct shmemi_place *place, uint64_t *address_p)
-{
-    *address_p = place->address;
     return place->memory == &shmemi_memory_cuda && place->object == context;
 }
 
-static bool reach_areas(const struct shmemi_meeting *meeting, struct shmemi_meet_run *run)
+static bool are_here(const struct shmemi_cuda_context *context, const struct shmemi_place *places, int n)
 {
-    for (int i = 0; i < meeting->n; i++) {
-        CUdeviceptr address;
-        if (shmemi_cuda.cuPointerGetAttribute(&address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-                                              (CUdeviceptr)(uintptr_t)meeting->area[i]) != CUDA_SUCCESS)
+    for (int i = 0; i < n; i++)
+        if (!is_here(context, &places[i]))
             return false;
-        run->area[i] = address;
-    }
     return true;
 }
 
-static bool fill_arrays(const struct shmemi_cuda_context *context, const struct shmemi_meeting *meeting,
-                        struct shmemi_meet_run *run)
+static bool reaches(const struct shmemi_cuda_context *context, const struct shmemi_meeting *meeting)
 {
-    bool reached = true;
-    for (int i = 0; i < meeting->n_copies; i++)
-        reached = reached && reach(context, &meeting->dest[i], &run->dest[i]) &&
-                  reach(context, &meeting->source[i], &run->source[i]);
-    for (int i = 0; i < meeting->combination.n_sources; i++)
-        reached = reached && meeting->combination.source[i].object == context;
-    for (int i = 0; i < meeting->combination.n_dests; i++)
-        reached = reached && meeting->combination.dest[i].object == context;
-    return reached;
+    const struct shmemi_combination *combination = &meeting->combination;
+    const int n = meeting->what == SHMEMI_MEET_EXCHANGE && meeting->nbytes ? 1 : meeting->n_copies;
+    return are_here(context, meeting->area, meeting->n) && are_here(context, meeting->source, n) &&
+           are_here(context, meeting->dest, n) &&
+           are_here(context, combination->source, combination->n_sources) &&
+           are_here(context, combination->dest, combination->n_dests);
 }
 
-static bool fill(const struct shmemi_cuda_context *context, const struct shmemi_meeting *meeting,
-                 struct shmemi_meet_run *run)
+/* ---- Exchanges --------------------------------------------------------------------------------------------------- */
+
+static bool all_hear_from_all(const struct shmemi_meeting *meeting)
+{
+    return meeting->nbytes && meeting->count == meeting->n &&
+           (!meeting->combines || meeting->combination.form == SHMEMI_COMBINE_ALL);
+}
+
+static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *run)
 {
     *run = (struct shmemi_meet_run){
         .number = meeting->number,
         .after = meeting->after,
-        .after_blocks = meeting->after_blocks,
-        .what = meeting->what,
+        .first_number = meeting->first_number,
+        .dest = meeting->dest[0].address,
+        .source = meeting->source[0].address,
+        .nbytes = meeting->nbytes,
+        .stride = meeting->stride,
         .n = (uint32_t)meeting->n,
         .me = (uint32_t)meeting->me,
-        .nbytes = meeting->nbytes,
-        .n_copies = (uint32_t)meeting->n_copies,
         .from = (uint32_t)meeting->from,
         .count = (uint32_t)meeting->count,
-        .combines = meeting->combines,
-        .stride = meeting->stride,
+        .capacity = (uint32_t)shmemi_meeting_units(meeting->slot, meeting->n),
+        .needs_signs = !all_hear_from_all(meeting),
         .op = meeting->combination.op,
         .form = meeting->combination.form,
-        .size = (uint32_t)meeting->combination.size,
     };
-    if (meeting->what == SHMEMI_MEET_COMBINE && meeting->combination.nelems)
-        shmemi_cuda_fill_combine_list(&meeting->combination, &run->list);
-    return fill_arrays(context, meeting, run) && reach_areas(meeting, run);
+    for (int i = 0; i < meeting->n; i++)
+        run->area[i] = meeting->area[i].address;
 }
 
-static int launch(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, unsigned blocks)
+/* A thread for each unit and at least one for each member, in whole warps. */
+static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel, struct shmemi_meet_run *run)
 {
-    struct shmemi_cuda_context *context = stream->object;
-    struct shmemi_meet_run run;
-    void *arguments[] = {&run};
+    const size_t units = (run->nbytes + SHMEMI_UNIT_BYTES - 1) / SHMEMI_UNIT_BYTES;
+    const size_t full = (units + SHMEMI_MEETING_THREADS - 1) / SHMEMI_MEETING_THREADS;
+    const unsigned threads = full > 1 ? SHMEMI_MEETING_THREADS : units > 32 ? (unsigned)(units + 31) / 32 * 32 : 32;
+    const unsigned blocks = full < 1 ? 1 : full < SHMEMI_MEETING_BLOCKS ? (unsigned)full : SHMEMI_MEETING_BLOCKS;
+    void *arguments[] = {run};
     CUfunction function;
-    if (!context->streams.has_kernels || !fill(context, meeting, &run))
-        return -ENOTSUP;
-    int rc = shmemi_cuda_kernel(context, kernel_of(meeting), &function);
-    return rc ? rc : shmemi_cuda_launch(function, blocks, threads_for(meeting), stream->handle, arguments);
+    int rc = shmemi_cuda_kernel(stream->object, kernel, &function);
+    return rc ? rc : shmemi_cuda_launch_early(stream->object, function, blocks, threads, stream->handle, arguments);
 }
 
-int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
-                            unsigned *blocks_p)
+static int exchange(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
-    bool pushed;
-    int rc = shmemi_cuda_enter(stream->object, &pushed);
+    struct shmemi_meet_run run;
+    fill(meeting, &run);
+    return launch(stream, kernel_of(meeting), &run);
+}
+
+/* Wait for all members, without data. */
+static int wait_for_all(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, uint64_t after,
+                        uint64_t number)
+{
+    struct shmemi_meeting wait = *meeting;
+    wait.nbytes = 0;
+    wait.count = 0;
+    wait.after = after;
+    wait.number = number;
+    return exchange(stream, &wait);
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* A stream for copies within this member's memory, while the team's stream makes the others. */
+struct beside {
+    struct shmemi_cuda_context *context;
+    CUstream stream;
+    CUevent event;
+};
+
+static void close_beside(struct beside *beside)
+{
+    if (beside->event)
+        shmemi_cuda_event_give(beside->context, beside->event);
+    if (beside->stream)
+        (void)CUDA_CALL(cuStreamDestroy, beside->stream);
+    free(beside);
+}
+
+static struct beside *open_beside(struct shmemi_cuda_context *context)
+{
+    struct beside *beside = calloc(1, sizeof *beside);
+    if (!beside)
+        return NULL;
+    beside->context = context;
+    if (!CUDA_CALL(cuStreamCreate, &beside->stream, CU_STREAM_NON_BLOCKING) &&
+        !shmemi_cuda_event_take(context, &beside->event))
+        return beside;
+    close_beside(beside);
+    return NULL;
+}
+
+/* `later` goes on when `earlier` has come here. */
+static int follow(const struct beside *beside, CUstream later, CUstream earlier)
+{
+    int rc = CUDA_CALL(cuEventRecord, beside->event, earlier);
+    return rc ? rc : CUDA_CALL(cuStreamWaitEvent, later, beside->event, 0);
+}
+
+/* The stream beside this one, or NULL: none is needed, or none can be had. */
+static struct beside *find_beside(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
+                                  void **beside_p)
+{
+    const bool is_needed = meeting->n_copies > 1 && meeting->nbytes >= BESIDE_MIN;
+    if (!is_needed || shmemi_cuda_stream_is_recording(stream))
+        return NULL;
+    if (!*beside_p)
+        *beside_p = open_beside(stream->object);
+    return *beside_p;
+}
+
+static int copy_one(const struct shmemi_meeting *meeting, int i, CUstream stream)
+{
+    return shmemi_cuda_enqueue_bytes(&meeting->dest[i], &meeting->source[i], meeting->nbytes, stream);
+}
+
+/* The last copy may be made beside the others. */
+static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
+{
+    const struct beside *beside = find_beside(stream, meeting, beside_p);
+    const int n = beside ? meeting->n_copies - 1 : meeting->n_copies;
+    int rc = beside ? follow(beside, beside->stream, stream->handle) : 0;
+    if (!rc && beside)
+        rc = copy_one(meeting, n, beside->stream);
+    if (!rc)
+        rc = wait_for_all(stream, meeting, meeting->after, 0);
+    for (int i = 0; i < n && !rc; i++)
+        rc = copy_one(meeting, i, stream->handle);
+    if (!rc && beside)
+        rc = follow(beside, stream->handle, beside->stream);
+    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+}
+
+static int meet_and_combine(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    int rc = wait_for_all(stream, meeting, meeting->after, 0);
+    if (!rc && meeting->combination.nelems)
+        rc = shmemi_cuda_combine_in(stream->object, stream->handle, &meeting->combination);
+    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+}
+
+/* ---- The table --------------------------------------------------------------------------------------------------- */
+
+static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
+{
+    const struct shmemi_cuda_context *context = stream->object;
+    if (!context->streams.has_kernels || !reaches(context, meeting))
+        return -ENOTSUP;
+    switch (meeting->what) {
+    case SHMEMI_MEET_COPY:
+        return meet_and_copy(stream, meeting, beside_p);
+    case SHMEMI_MEET_COMBINE:
+        return meet_and_combine(stream, meeting);
+    default:
+        return exchange(stream, meeting);
+    }
+}
+
+int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
+{
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
     if (rc)
         return rc;
-    *blocks_p = blocks_for(meeting);
-    rc = launch(stream, meeting, *blocks_p);
-    shmemi_cuda_leave(pushed);
+    rc = meet(stream, meeting, beside_p);
+    shmemi_cuda_leave_relaxed(&entry);
     return rc;
+}
+
+void shmemi_cuda_end_meetings(void **beside_p)
+{
+    struct beside *beside = *beside_p;
+    bool pushed;
+    *beside_p = NULL;
+    if (!beside)
+        return;
+    if (shmemi_cuda_enter(beside->context, &pushed)) {
+        free(beside); /* the rest is gone with the context */
+        return;
+    }
+    close_beside(beside);
+    shmemi_cuda_leave(pushed);
 }
 
 bool shmemi_cuda_may_meet(const struct shmemi_place *place)
 {
     return place->object && shmemi_cuda_kernels_may_wait() && shmemi_cuda_has_kernels(place->object);
+}
+
+static int allocate(struct shmemi_cuda_context *context, size_t nbytes, CUdeviceptr *address_p)
+{
+    CUstream stream;
+    int rc = shmemi_cuda_stream(context, &stream);
+    if (!rc)
+        rc = CUDA_CALL(cuMemAlloc, address_p, nbytes);
+    if (rc)
+        return rc;
+    rc = CUDA_CALL(cuMemsetD8Async, *address_p, 0, nbytes, stream);
+    if (!rc)
+        rc = CUDA_CALL(cuStreamSynchronize, stream);
+    if (rc)
+        shmemi_cuda.cuMemFree(*address_p);
+    return rc;
+}
+
+int shmemi_cuda_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p)
+{
+    CUdeviceptr address = 0;
+    struct shmemi_cuda_entry entry;
+    int rc = shmemi_cuda_enter_relaxed(place->object, &entry);
+    if (rc)
+        return rc;
+    rc = allocate(place->object, nbytes, &address);
+    shmemi_cuda_leave_relaxed(&entry);
+    *object_p = (void *)(uintptr_t)address;
+    return rc;
+}
+
+void shmemi_cuda_free(const struct shmemi_place *place, void *object)
+{
+    bool pushed;
+    shmemi_cuda_contexts_check();
+    if (shmemi_cuda_enter(place->object, &pushed))
+        return;
+    (void)CUDA_CALL(cuMemFree, (CUdeviceptr)(uintptr_t)object);
+    shmemi_cuda_leave(pushed);
 }

@@ -27,6 +27,18 @@ static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_at
     return shmemi_cuda.cuDeviceGetAttribute(&value, attribute, context->handle) == CUDA_SUCCESS && value;
 }
 
+static void look_up_launches(struct shmemi_cuda_context *context)
+{
+    enum { OVERLAPPING = 9 }; /* compute capability */
+    int major = 0, least, highest;
+    const CUresult result =
+        shmemi_cuda.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, context->handle);
+    if (result != CUDA_SUCCESS || shmemi_cuda.cuCtxGetStreamPriorityRange(&least, &highest) != CUDA_SUCCESS)
+        return;
+    context->streams.highest_priority = highest;
+    context->streams.overlaps_launches = shmemi_cuda_launch_kernel_ex && major >= OVERLAPPING;
+}
+
 /* Make in advance what the first use would make: the driver may then wait for all streams, and one of them could be
  * waiting for an operation that this thread enqueues next. With the context current. */
 static void prepare(struct shmemi_cuda_context *context)
@@ -38,6 +50,7 @@ static void prepare(struct shmemi_cuda_context *context)
             has_attribute(context, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
         context->streams.has_host_atomics = has_attribute(context, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
         context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
+        look_up_launches(context);
         shmemi_cuda_kernels_load(context);
         shmemi_cuda_turns_reserve();
         shmemi_cuda_lists_reserve(context);
@@ -420,7 +433,10 @@ static const struct shmemi_stream_commands commands = {
     .update = shmemi_cuda_stream_update,
     .wait_words = shmemi_cuda_stream_wait_words,
     .meet = shmemi_cuda_stream_meet,
+    .end_meetings = shmemi_cuda_end_meetings,
     .may_meet = shmemi_cuda_may_meet,
+    .allocate = shmemi_cuda_allocate,
+    .free = shmemi_cuda_free,
     .drain = drain,
     .kernels_may_wait = shmemi_cuda_kernels_may_wait,
     .make_ready = shmemi_cuda_make_ready,

@@ -331,17 +331,6 @@ int shmemi_stream_quiet(const struct shmemi_stream *stream)
     return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_quiet});
 }
 
-int shmemi_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, const int *world_pes,
-                       unsigned *blocks_p)
-{
-    int rc = stream->memory->streams->commands->meet(stream, meeting, blocks_p);
-    if (rc != -ENOTSUP)
-        return rc;
-    for (int i = 0; i < meeting->n; i++)
-        shmemi_stream_lock_pages(stream, shmemi_exchange_view(world_pes[i]));
-    return stream->memory->streams->commands->meet(stream, meeting, blocks_p);
-}
-
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 void shmemi_streams_drain(void)

@@ -78,11 +78,6 @@ int shmemi_stream_quiet(const struct shmemi_stream *stream);
  * captured, it is a barrier with what the other PEs have captured. */
 int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes);
 
-/* Let the GPUs carry out a collective alone; the areas are in the heaps of PEs of this node. -ENOTSUP, with nothing
- * enqueued, when the stream does not reach the memory. */
-int shmemi_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, const int *world_pes,
-                       unsigned *blocks_p);
-
 /* Wait until all that was enqueued in streams is complete. */
 void shmemi_streams_drain(void);
 /* End the agent; nothing may be under way. */

@@ -111,17 +111,12 @@ struct shmemi_words_wait {
 /* Arguments of meet and meet_KIND, as in struct shmemi_meeting. */
 struct shmemi_meet_run {
     uint64_t area[SHMEMI_MEETING_MEMBERS];
-    uint64_t number, after;
-    uint32_t what, n, me, after_blocks;
-
-    uint64_t dest[SHMEMI_MEETING_MEMBERS], source[SHMEMI_MEETING_MEMBERS], nbytes;
-    uint32_t n_copies;
-
-    uint32_t from, count, combines;
-    uint64_t stride;
-    uint32_t op, form, size; /* of small combinations; size: of an element */
-    struct shmemi_combine_list list;
+    uint64_t number, after, first_number;
+    uint64_t dest, source, nbytes, stride;
+    uint32_t n, me, from, count;
+    uint32_t capacity;    /* units of each member for which an area has room, in one set */
+    uint32_t needs_signs; /* the members have not all to receive data from all */
+    uint32_t op, form;
 };
-enum { SHMEMI_MEET_THREADS = 512 };
 
 #endif

@@ -8,6 +8,7 @@
 #include "gpu/cuda/context.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static const char *const names[SHMEMI_KERNELS] = {
 #define KERNEL(name) "shmemi_kernel_" #name,
@@ -91,4 +92,34 @@ bool shmemi_cuda_has_kernels(struct shmemi_cuda_context *context)
 int shmemi_cuda_launch(CUfunction function, unsigned blocks, unsigned threads, CUstream stream, void **arguments)
 {
     return CUDA_CALL(cuLaunchKernel, function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
+}
+
+int shmemi_cuda_launch_early(const struct shmemi_cuda_context *context, CUfunction function, unsigned blocks,
+                             unsigned threads, CUstream stream, void **arguments)
+{
+    CUlaunchAttribute attributes[] = {
+        {.id = CU_LAUNCH_ATTRIBUTE_PRIORITY, .value = {.priority = context->streams.highest_priority}},
+        {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+         .value = {.programmaticStreamSerializationAllowed = 1}},
+    };
+    const CUlaunchConfig config = {
+        .gridDimX = blocks,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = threads,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .hStream = stream,
+        .attrs = attributes,
+        .numAttrs = sizeof attributes / sizeof attributes[0],
+    };
+    const char *x = getenv("X_LAUNCH");
+    CUlaunchConfig c2 = config;
+    if (x && *x == '1') c2.numAttrs = 1;
+    if (x && *x == '2') { c2.numAttrs = 1; c2.attrs = attributes + 1; }
+    if (x && *x == '0')
+        return shmemi_cuda_launch(function, blocks, threads, stream, arguments);
+    if (!context->streams.overlaps_launches)
+        return shmemi_cuda_launch(function, blocks, threads, stream, arguments);
+    return shmemi_cuda_check(shmemi_cuda_launch_kernel_ex(&c2, function, arguments, NULL), "cuLaunchKernelEx");
 }

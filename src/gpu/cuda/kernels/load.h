@@ -34,5 +34,9 @@ bool shmemi_cuda_has_kernels(struct shmemi_cuda_context *context);
 
 /* Enqueue a kernel of a single dimension. arguments are pointers to its arguments, as cuLaunchKernel wants them. */
 int shmemi_cuda_launch(CUfunction function, unsigned blocks, unsigned threads, CUstream stream, void **arguments);
+/* The same for a kernel that begins with WAIT_FOR_STREAM: where the device can, its launch overlaps with the end of the
+ * kernel before it, and its blocks come before those of other kernels that wait for room. */
+int shmemi_cuda_launch_early(const struct shmemi_cuda_context *context, CUfunction function, unsigned blocks,
+                             unsigned threads, CUstream stream, void **arguments);
 
 #endif

@@ -1,188 +1,332 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives that GPUs carry out among themselves (gpu/meeting.h): each member's stream runs one of these kernels.
- * Nothing depends on other blocks of the same kernel being on the GPU at the same time: a block waits only for the
- * blocks of the same number of other members, and blocks begin in the order of their numbers.
+ * Nothing depends on other blocks of the same kernel being on the GPU at the same time: a block waits only for what the
+ * blocks of the same number of other members send, and blocks begin in the order of their numbers.
  */
 
-static __device__ struct shmemi_meeting_area *area_of(const struct shmemi_meet_run &run, uint32_t member)
+/* The launch overlaps with the end of the kernel before it, and that of the next one with this kernel. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define WAIT_FOR_STREAM() asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory")
+#else
+#define WAIT_FOR_STREAM() (void)0
+#endif
+
+/* This kernel's exchange, as a thread sees it. */
+struct exchange {
+    uint64_t number, set; /* set: address of this member's set of units */
+    uint32_t flag;
+};
+
+static __device__ struct shmemi_meeting_head *head_of(const struct shmemi_meet_run &run)
 {
-    return (struct shmemi_meeting_area *)run.area[member];
+    return (struct shmemi_meeting_head *)run.area[run.me];
 }
+
+/* ---- Units that travel -------------------------------------------------------------------------------------------- */
+
+static __device__ void store_pairs(uint64_t address, uint32_t first, uint32_t second, uint32_t flag)
+{
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(first), "r"(flag), "r"(second),
+                 "r"(flag)
+                 : "memory");
+}
+
+static __device__ uint4 load_pairs(uint64_t address)
+{
+    uint4 pairs;
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(pairs.x), "=r"(pairs.y), "=r"(pairs.z), "=r"(pairs.w)
+                 : "l"(address)
+                 : "memory");
+    return pairs;
+}
+
+static __device__ uint64_t set_of(const struct shmemi_meet_run &run, uint32_t member, uint64_t number)
+{
+    const uint64_t bytes = (uint64_t)run.capacity * (run.n - 1) * SHMEMI_SENT_UNIT_BYTES;
+    return run.area[member] + sizeof(struct shmemi_meeting_head) + (number & 1 ? bytes : 0);
+}
+
+/* Where a unit of one member lies in a set of another one. */
+static __device__ uint64_t place_in(const struct shmemi_meet_run &run, uint64_t set, uint32_t owner, uint32_t sender,
+                                    uint64_t unit)
+{
+    const uint64_t first = (uint64_t)run.capacity * (sender - (sender > owner));
+    return set + (first + unit) * SHMEMI_SENT_UNIT_BYTES;
+}
+
+/* The second half is sent only if the unit has more than 8 bytes. */
+static __device__ void send(const struct shmemi_meet_run &run, const struct exchange &exchange, uint32_t to,
+                            uint64_t unit, const uint4 &data, bool is_long)
+{
+    const uint64_t place = place_in(run, set_of(run, to, exchange.number), to, run.me, unit);
+    store_pairs(place, data.x, data.y, exchange.flag);
+    if (is_long)
+        store_pairs(place + SHMEMI_UNIT_BYTES, data.z, data.w, exchange.flag);
+}
+
+static __device__ bool has_come(const uint4 &pairs, uint32_t flag)
+{
+    return pairs.y == flag && pairs.w == flag;
+}
+
+/* ---- The units of arrays ------------------------------------------------------------------------------------------ */
+
+static __device__ uint32_t load_some(uint64_t address, uint32_t nbytes)
+{
+    uint32_t word = 0;
+    for (uint32_t i = 0; i < nbytes && i < 4; i++)
+        word |= (uint32_t)((const volatile uint8_t *)address)[i] << 8 * i;
+    return word;
+}
+
+static __device__ uint4 load_unit(uint64_t address, uint32_t nbytes)
+{
+    uint32_t word[4] = {};
+    if (nbytes == SHMEMI_UNIT_BYTES && address % SHMEMI_UNIT_BYTES == 0)
+        return __ldcv((const uint4 *)address);
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++) {
+        if (nbytes >= 4 * k + 4 && address % 4 == 0)
+            word[k] = ((const volatile uint32_t *)address)[k];
+        else if (nbytes > 4 * k)
+            word[k] = load_some(address + 4 * k, nbytes - 4 * k);
+    }
+    return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+static __device__ void store_unit(uint64_t address, const uint4 &data, uint32_t nbytes)
+{
+    const uint32_t word[4] = {data.x, data.y, data.z, data.w};
+    if (nbytes == SHMEMI_UNIT_BYTES && address % SHMEMI_UNIT_BYTES == 0) {
+        *(uint4 *)address = data;
+        return;
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++) {
+        if (nbytes >= 4 * k + 4 && address % 4 == 0)
+            ((uint32_t *)address)[k] = word[k];
+        else
+            for (uint32_t i = 4 * k; i < 4 * k + 4 && i < nbytes; i++)
+                ((uint8_t *)address)[i] = (uint8_t)(word[k] >> 8 * (i - 4 * k));
+    }
+}
+
+/* ---- What is done with units that come ---------------------------------------------------------------------------- */
+
+enum { AT_ONCE = 4 }; /* units of as many members are awaited together: a look at one takes as long as at all of them */
+
+/* The units of up to AT_ONCE members from `first` on, below `end`; this member's own is at hand. */
+static __device__ void await(const struct shmemi_meet_run &run, const struct exchange &exchange, uint32_t first,
+                             uint32_t end, uint64_t unit, bool is_long, const uint4 &own, uint4 data[AT_ONCE])
+{
+    bool all = false;
+    while (!all) {
+        all = true;
+#pragma unroll
+        for (uint32_t k = 0; k < AT_ONCE; k++) {
+            const uint32_t member = first + k;
+            if (member >= end)
+                continue;
+            if (member == run.me) {
+                data[k] = own;
+                continue;
+            }
+            const uint64_t place = place_in(run, exchange.set, run.me, member, unit);
+            const uint4 low = load_pairs(place), high = is_long ? load_pairs(place + SHMEMI_UNIT_BYTES) : low;
+            all = all && has_come(low, exchange.flag) && has_come(high, exchange.flag);
+            data[k] = make_uint4(low.x, low.z, high.x, high.z);
+        }
+    }
+}
+
+/* Side by side, as they are. */
+struct storing {
+    static __device__ void receive(const struct shmemi_meet_run &run, const struct exchange &exchange, uint64_t unit,
+                                   uint32_t nbytes, const uint4 &own)
+    {
+        const uint32_t end = run.from + run.count;
+        uint4 data[AT_ONCE];
+#pragma unroll 1
+        for (uint32_t first = run.from; first < end; first += AT_ONCE) {
+            await(run, exchange, first, end, unit, nbytes > SHMEMI_UNIT_BYTES / 2, own, data);
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++)
+                if (first + k < end)
+                    store_unit(run.dest + (first + k - run.from) * run.nbytes + unit * SHMEMI_UNIT_BYTES, data[k],
+                               nbytes);
+        }
+    }
+};
+
+/* The numbers of a unit while they are combined. Those of 16 bits are summed as floats. */
+template <typename Number> struct total {
+    pack<Number> sum;
+    __device__ void begin(const uint4 &data)
+    {
+        sum.bits = data;
+    }
+    __device__ void combine(uint32_t op, const uint4 &data)
+    {
+        pack<Number> next;
+        next.bits = data;
+        sum.combine(op, next);
+    }
+    __device__ uint4 result(uint32_t)
+    {
+        return sum.bits;
+    }
+};
+template <typename Format> struct total<half_number<Format>> {
+    enum { COUNT = pack<half_number<Format>>::COUNT };
+    pack<half_number<Format>> least;
+    float sum[COUNT];
+    __device__ void begin(const uint4 &data)
+    {
+        least.bits = data;
+#pragma unroll
+        for (unsigned k = 0; k < COUNT; k++)
+            sum[k] = Format::widen(least.number[k]);
+    }
+    __device__ void combine(uint32_t op, const uint4 &data)
+    {
+        pack<half_number<Format>> next;
+        next.bits = data;
+        if (op != SHMEMI_OP_sum)
+            least.combine(op, next);
+#pragma unroll
+        for (unsigned k = 0; k < COUNT; k++)
+            sum[k] = __fadd_rn(sum[k], Format::widen(next.number[k]));
+    }
+    __device__ uint4 result(uint32_t op)
+    {
+        if (op == SHMEMI_OP_sum)
+#pragma unroll
+            for (unsigned k = 0; k < COUNT; k++)
+                least.number[k] = Format::narrow(sum[k]);
+        return least.bits;
+    }
+};
+
+/* Combined from left to right. Prefixes: members before this one, and it itself unless it is excluded; without any the
+ * result is 0. */
+template <typename Number> struct combining {
+    static __device__ void receive(const struct shmemi_meet_run &run, const struct exchange &exchange, uint64_t unit,
+                                   uint32_t nbytes, const uint4 &own)
+    {
+        const uint32_t end = run.form == SHMEMI_COMBINE_ALL ? run.n : run.me + (run.form == SHMEMI_COMBINE_INCLUSIVE);
+        total<Number> total;
+        uint4 data[AT_ONCE];
+#pragma unroll 1
+        for (uint32_t first = 0; first < end; first += AT_ONCE) {
+            await(run, exchange, first, end, unit, nbytes > SHMEMI_UNIT_BYTES / 2, own, data);
+#pragma unroll
+            for (uint32_t k = 0; k < AT_ONCE; k++) {
+                if (first + k == 0)
+                    total.begin(data[k]);
+                else if (first + k < end)
+                    total.combine(run.op, data[k]);
+            }
+        }
+        store_unit(run.dest + unit * SHMEMI_UNIT_BYTES, end ? total.result(run.op) : make_uint4(0, 0, 0, 0), nbytes);
+    }
+};
+
+/* ---- An exchange -------------------------------------------------------------------------------------------------- */
 
 /* A meeting of the same team in another stream of this PE comes first. */
 static __device__ void wait_for_earlier(const struct shmemi_meet_run &run)
 {
-    const volatile uint64_t *done = area_of(run, run.me)->done;
+    const volatile uint64_t *done = &head_of(run)->done;
     if (!run.after)
         return;
-    if (threadIdx.x < run.after_blocks)
-        while (done[threadIdx.x] < run.after)
-            PAUSE();
-    __threadfence_system();
-    __syncthreads();
-}
-
-static __device__ void tell_done(const struct shmemi_meet_run &run)
-{
-    if (run.number && threadIdx.x == 0)
-        *(volatile uint64_t *)&area_of(run, run.me)->done[blockIdx.x] = run.number;
-}
-
-/* All of the block have come; what they did before is seen by the others who have come. */
-static __device__ void meet_in(const struct shmemi_meet_run &run, uint32_t phase)
-{
-    __threadfence_system();
-    __syncthreads();
-    if (threadIdx.x < run.n && threadIdx.x != run.me) {
-        volatile uint32_t *theirs = &area_of(run, threadIdx.x)->come[phase][blockIdx.x][run.me];
-        volatile uint32_t *mine = &area_of(run, run.me)->come[phase][blockIdx.x][threadIdx.x];
-        *theirs = 1;
-        while (!*mine)
-            PAUSE();
-        *mine = 0;
-        __threadfence_system();
-    }
-    __syncthreads();
-}
-
-/* ---- Small contributions, by one block ---------------------------------------------------------------------------- */
-
-struct __align__(16) small_data
-{
-    uint32_t word[SHMEMI_MEETING_MEMBERS][SHMEMI_MEETING_WORDS];
-    uint32_t number; /* of the exchange */
-};
-
-/* Four bytes of the contribution for a member; the last ones may be fewer. */
-static __device__ uint32_t load_word(const struct shmemi_meet_run &run, uint32_t member, uint32_t word)
-{
-    const volatile uint8_t *bytes = (const volatile uint8_t *)(run.source[0] + member * run.stride);
-    uint32_t data = 0;
-    for (uint32_t i = 4 * word; i < 4 * word + 4 && i < run.nbytes; i++)
-        data |= (uint32_t)bytes[i] << 8 * (i - 4 * word);
-    return data;
-}
-
-/* Each thread sends one word to one member, and receives that word from the same member. */
-static __device__ void exchange(const struct shmemi_meet_run &run, struct small_data *data)
-{
-    const uint32_t member = threadIdx.x / SHMEMI_MEETING_WORDS, word = threadIdx.x % SHMEMI_MEETING_WORDS;
-    const uint32_t words = run.nbytes ? ((uint32_t)run.nbytes + 3) / 4 : 1;
-    volatile uint32_t *exchanges = &area_of(run, run.me)->exchanges;
-    if (threadIdx.x == 0) /* one thread alone: each read goes to host memory */
-        data->number = *exchanges + 1;
-    __syncthreads();
-    const uint32_t number = data->number;
-    if (member < run.n && word < words) {
-        const uint32_t mine = load_word(run, member, word);
-        uint64_t found = mine;
-        if (member != run.me) {
-            volatile uint64_t *from = &area_of(run, run.me)->word[number % 2][member][word];
-            *(volatile uint64_t *)&area_of(run, member)->word[number % 2][run.me][word] = (uint64_t)number << 32 | mine;
-            while ((uint32_t)((found = *from) >> 32) != number)
-                PAUSE();
-        }
-        data->word[member][word] = (uint32_t)found;
-    }
-    __threadfence_system();
-    __syncthreads();
     if (threadIdx.x == 0)
-        *exchanges = number;
+        while (*done < run.after)
+            PAUSE();
+    __syncthreads();
 }
 
-static __device__ void store_small(const struct shmemi_meet_run &run, const struct small_data *data)
+static __device__ struct exchange begin_exchange(const struct shmemi_meet_run &run)
 {
-    for (uint32_t i = threadIdx.x; i < run.count * (uint32_t)run.nbytes; i += blockDim.x) {
-        const uint32_t member = run.from + i / (uint32_t)run.nbytes, at = i % (uint32_t)run.nbytes;
-        *(volatile uint8_t *)(run.dest[0] + i) = (uint8_t)(data->word[member][at / 4] >> 8 * (at % 4));
-    }
+    struct exchange exchange;
+    exchange.number = *(const volatile uint64_t *)&head_of(run)->exchanges;
+    exchange.number = (exchange.number > run.first_number ? exchange.number : run.first_number) + 1;
+    if (!(uint32_t)exchange.number) /* words that were never written have that flag; the sets go on in turns */
+        exchange.number += 2;
+    exchange.flag = (uint32_t)exchange.number;
+    exchange.set = set_of(run, run.me, exchange.number);
+    return exchange;
 }
 
-/* The sum of numbers of 16 bits is kept in floats; others are combined as they are. */
-template <typename Number> struct small_sum {
-    static __device__ typename Number::T of(uint32_t op, const struct small_data *data, uint32_t n, uint32_t i)
-    {
-        typename Number::T sum = ((const typename Number::T *)data->word[0])[i];
-        for (uint32_t member = 1; member < n; member++) {
-            const typename Number::T next = ((const typename Number::T *)data->word[member])[i];
-            Number::template combine<1>(op, &sum, &next);
-        }
-        return sum;
-    }
-};
-template <typename Format> struct small_sum<half_number<Format>> {
-    static __device__ uint16_t of(uint32_t op, const struct small_data *data, uint32_t n, uint32_t i)
-    {
-        uint16_t least = ((const uint16_t *)data->word[0])[i];
-        float sum = Format::widen(least);
-        for (uint32_t member = 1; member < n; member++) {
-            const uint16_t next = ((const uint16_t *)data->word[member])[i];
-            sum = __fadd_rn(sum, Format::widen(next));
-            half_number<Format>::template combine<1>(op, &least, &next);
-        }
-        return op == SHMEMI_OP_sum ? Format::narrow(sum) : least;
-    }
-};
-
-/* Prefixes: members before this one, and it itself unless it is excluded; without any the result is 0. */
-template <typename Number> static __device__ void combine_small(const struct shmemi_meet_run &run, small_data *data)
+/* Members without data for each other still hear from each other. */
+static __device__ void exchange_signs(const struct shmemi_meet_run &run, const struct exchange &exchange, bool sends)
 {
-    const uint32_t n = run.form == SHMEMI_COMBINE_ALL ? run.n : run.me + (run.form == SHMEMI_COMBINE_INCLUSIVE);
-    for (uint32_t i = threadIdx.x; i < (uint32_t)run.nbytes / sizeof(typename Number::T); i += blockDim.x) {
-        typename Number::T result = {};
-        if (n)
-            result = small_sum<Number>::of(run.op, data, n, i);
-        ((typename Number::T *)run.dest[0])[i] = result;
-    }
-}
-
-/* ---- Large ones --------------------------------------------------------------------------------------------------- */
-
-/* The block's share of each copy. Blocks of all members take the same shares, though not in the same order. */
-static __device__ void copy_shares(const struct shmemi_meet_run &run)
-{
-    const uint64_t unit = 16, units = (run.nbytes + unit - 1) / unit, each = (units + gridDim.x - 1) / gridDim.x;
-    const uint64_t start = blockIdx.x * each * unit, end = start + each * unit;
-    if (start >= run.nbytes)
+    const uint32_t member = threadIdx.x;
+    if (blockIdx.x || member >= run.n || member == run.me)
         return;
-    for (uint32_t i = 0; i < run.n_copies; i++)
-        copy_bytes(run.dest[i] + start, run.source[i] + start, (end < run.nbytes ? end : run.nbytes) - start,
-                   threadIdx.x, blockDim.x);
+    if (!sends)
+        send(run, exchange, member, 0, make_uint4(0, 0, 0, 0), false);
+    while (!has_come(load_pairs(place_in(run, exchange.set, run.me, member, 0)), exchange.flag))
+        ;
+}
+
+template <typename Receiver>
+static __device__ void exchange_units(const struct shmemi_meet_run &run, const struct exchange &exchange, bool sends)
+{
+    const uint64_t units = (run.nbytes + SHMEMI_UNIT_BYTES - 1) / SHMEMI_UNIT_BYTES;
+#pragma unroll 1
+    for (uint64_t unit = blockIdx.x * blockDim.x + threadIdx.x; unit < units; unit += gridDim.x * blockDim.x) {
+        const uint64_t at = unit * SHMEMI_UNIT_BYTES, left = run.nbytes - at;
+        const uint32_t nbytes = left < SHMEMI_UNIT_BYTES ? (uint32_t)left : SHMEMI_UNIT_BYTES;
+        const uint4 own = load_unit(run.source + run.me * run.stride + at, nbytes);
+        for (uint32_t i = 1; i < run.n && sends; i++) {
+            const uint32_t to = run.me + i < run.n ? run.me + i : run.me + i - run.n;
+            send(run, exchange, to, unit, run.stride ? load_unit(run.source + to * run.stride + at, nbytes) : own,
+                 nbytes > SHMEMI_UNIT_BYTES / 2);
+        }
+        Receiver::receive(run, exchange, unit, nbytes, own);
+    }
+}
+
+/* The last block to get here has seen the others read the number. */
+static __device__ void end_exchange(const struct shmemi_meet_run &run, const struct exchange &exchange)
+{
+    struct shmemi_meeting_head *head = head_of(run);
+    __syncthreads();
+    if (threadIdx.x || (gridDim.x > 1 && atomicInc(&head->arrivals, gridDim.x - 1) != gridDim.x - 1))
+        return;
+    *(volatile uint64_t *)&head->exchanges = exchange.number;
+    if (run.number)
+        *(volatile uint64_t *)&head->done = run.number;
+}
+
+template <typename Receiver> static __device__ void meet(const struct shmemi_meet_run &run)
+{
+    const bool sends = run.me - run.from < run.count;
+    WAIT_FOR_STREAM();
+    wait_for_earlier(run);
+    const struct exchange exchange = begin_exchange(run);
+    if (run.nbytes)
+        exchange_units<Receiver>(run, exchange, sends);
+    if (run.needs_signs)
+        exchange_signs(run, exchange, sends);
+    end_exchange(run, exchange);
 }
 
 /* ---- The kernels -------------------------------------------------------------------------------------------------- */
 
-extern "C" __global__ void __launch_bounds__(SHMEMI_MEET_THREADS) shmemi_kernel_meet(const struct shmemi_meet_run run)
+extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
+    shmemi_kernel_meet(const struct shmemi_meet_run run)
 {
-    __shared__ struct small_data data;
-    wait_for_earlier(run);
-    if (run.what == SHMEMI_MEET_SMALL) {
-        exchange(run, &data);
-        store_small(run, &data);
-    } else {
-        meet_in(run, 0);
-        copy_shares(run);
-        meet_in(run, 1);
-    }
-    tell_done(run);
+    meet<storing>(run);
 }
 
 #define MEET_KERNEL(kind, ...)                                                                                         \
-    extern "C" __global__ void __launch_bounds__(SHMEMI_MEET_THREADS)                                                  \
+    extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)                                               \
         shmemi_kernel_meet_##kind(const struct shmemi_meet_run run)                                                    \
     {                                                                                                                  \
-        __shared__ struct small_data data;                                                                             \
-        wait_for_earlier(run);                                                                                         \
-        if (run.what == SHMEMI_MEET_SMALL) {                                                                           \
-            exchange(run, &data);                                                                                      \
-            combine_small<__VA_ARGS__>(run, &data);                                                                    \
-        } else {                                                                                                       \
-            meet_in(run, 0);                                                                                           \
-            combine<__VA_ARGS__>(run.list);                                                                            \
-            meet_in(run, 1);                                                                                           \
-        }                                                                                                              \
-        tell_done(run);                                                                                                \
+        meet<combining<__VA_ARGS__>>(run);                                                                             \
     }
 
 MEET_KERNEL(I8, integer<int8_t, uint8_t>)

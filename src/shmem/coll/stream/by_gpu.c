@@ -4,15 +4,14 @@
  * as well (gpu/meeting.h). All members must take the same way, so the choice depends only on what they have in common:
  * the team, the routine, the sizes, and what all PEs have agreed upon when the memory was mapped.
  *
- * A team's meetings on this PE take place one after the other, since they use the same words: one in another stream than
- * the one before waits for that one's blocks. What is captured has no such number: the program sees to it that a graph
+ * A team's meetings on this PE take place one after the other, since they use the same area: one in another stream than
+ * the one before waits for that. What is captured has no such number: the program sees to it that a graph
  * does not run beside the team's other collectives.
  */
 #include "shmem/coll/stream/on_stream.h"
 
 #include "shmmap/symmetric.h"
 
-enum { ONE_SHOT_MOST = 32 << 10 }; /* bytes of which each of more than two members combines all */
 
 /* What is to be done, and its arguments as places. */
 struct plan {
@@ -37,7 +36,8 @@ static struct shmemi_place at_member(const struct plan *plan, const struct shmem
 
 static bool is_team_met(const struct shmemi_team *team)
 {
-    return team->leaders.n == 1 && team->n_pes > 1 && team->n_pes <= SHMEMI_MEETING_MEMBERS && shmemi_map_has_met();
+    return team->leaders.n == 1 && team->n_pes > 1 && team->n_pes <= SHMEMI_MEETING_MEMBERS &&
+           shmemi_map_meeting_areas();
 }
 
 /* Bits in which addresses of the members' arrays are not multiples of something: the same on all of them. */
@@ -74,12 +74,16 @@ static void add_copy(struct plan *plan, struct shmemi_place dest, struct shmemi_
     meeting->source[meeting->n_copies++] = source;
 }
 
-/* Through the words: the members from..from + count - 1 of what is sent, `stride` bytes apart. */
+static bool is_small(const struct plan *plan)
+{
+    return plan->meeting.nbytes <= shmemi_meeting_units(plan->meeting.slot, plan->meeting.n) * SHMEMI_UNIT_BYTES;
+}
+
+/* Through the areas: the members from..from + count - 1 of what is sent, `stride` bytes apart. */
 static void plan_small(struct plan *plan, size_t stride, int from, int count)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
-    meeting->what = SHMEMI_MEET_SMALL;
-    meeting->n_copies = 1;
+    meeting->what = SHMEMI_MEET_EXCHANGE;
     meeting->source[0] = at_member(plan, &plan->source, meeting->me, 0);
     meeting->dest[0] = at_member(plan, &plan->dest, meeting->me, 0);
     meeting->stride = stride;
@@ -89,14 +93,14 @@ static void plan_small(struct plan *plan, size_t stride, int from, int count)
 
 static int plan_sync(struct plan *plan)
 {
-    plan->meeting.what = SHMEMI_MEET_SMALL;
+    plan->meeting.what = SHMEMI_MEET_EXCHANGE;
     return 0;
 }
 
 static int plan_broadcast(struct plan *plan)
 {
     const int root = plan->what->root, me = plan->meeting.me;
-    if (plan->meeting.nbytes <= SHMEMI_MEETING_SMALL)
+    if (is_small(plan))
         plan_small(plan, 0, root, 1);
     else
         add_copy(plan, at_member(plan, &plan->dest, me, 0), at_member(plan, &plan->source, root, 0));
@@ -108,7 +112,7 @@ static int plan_exchange(struct plan *plan, size_t stride)
 {
     const int n = plan->meeting.n, me = plan->meeting.me;
     const size_t nbytes = plan->meeting.nbytes;
-    if (nbytes <= SHMEMI_MEETING_SMALL) {
+    if (is_small(plan)) {
         plan_small(plan, stride, 0, n);
         return 0;
     }
@@ -159,9 +163,9 @@ static int plan_combination(struct plan *plan, enum shmemi_combine_form form)
                                                        .dest = plan->dests};
     meeting->combines = true;
     meeting->what = SHMEMI_MEET_COMBINE;
-    if (meeting->nbytes <= SHMEMI_MEETING_SMALL)
+    if (is_small(plan))
         plan_small(plan, 0, 0, meeting->n);
-    else if (is_all && !is_in_place(plan) && (meeting->n == 2 || meeting->nbytes <= ONE_SHOT_MOST))
+    else if (is_all && !is_in_place(plan) && meeting->n == 2)
         set_arrays(plan, (struct shmemi_part){0, meeting->nbytes}, 0, 1);
     else
         set_arrays(plan, shmemi_part_of(meeting->nbytes, meeting->n, meeting->me), is_all ? meeting->me : 0,
@@ -227,10 +231,11 @@ static int make_plan(struct plan *plan)
 
 /* ---- Enqueueing -------------------------------------------------------------------------------------------------- */
 
-static struct shmemi_meeting_area *area_of(const struct shmemi_team *team, int world_pe)
+static struct shmemi_place area_of(const struct shmemi_team *team, int world_pe)
 {
-    char *heap = shmemi_view_host(shmemi_region_view(&shmemi_heap_region, world_pe));
-    return (void *)(heap + SHMEMI_MEETING_OFFSET + (size_t)team->slot * SHMEMI_MEETING_BYTES);
+    struct shmemi_place place = shmemi_region_near_view(shmemi_map_meeting_areas(), world_pe)->place;
+    place.address += shmemi_meeting_offset(team->slot);
+    return place;
 }
 
 /* With the lock held. */
@@ -239,35 +244,28 @@ static void give_number(struct shmemi_team_meetings *meetings, const struct shme
 {
     if (stream->memory->streams->commands->is_recording(stream))
         return;
-    if (meetings->n > meetings->first && (stream->handle != meetings->last_stream || !stream->is_in_order)) {
+    if (meetings->n > meetings->first && (stream->handle != meetings->last_stream || !stream->is_in_order))
         meeting->after = meetings->n;
-        meeting->after_blocks = meetings->last_blocks;
-    }
     meeting->number = meetings->n + 1;
 }
 
 static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
-    int world_pes[SHMEMI_MEETING_MEMBERS];
-    unsigned blocks = 0;
-    for (int i = 0; i < meeting->n; i++) {
-        world_pes[i] = shmemi_team_world_pe(plan->team, i);
-        meeting->area[i] = area_of(plan->team, world_pes[i]);
-    }
+    for (int i = 0; i < meeting->n; i++)
+        meeting->area[i] = area_of(plan->team, shmemi_team_world_pe(plan->team, i));
     pthread_mutex_lock(&meetings->lock);
+    meetings->has_met = true;
     give_number(meetings, stream, meeting);
-    int rc = shmemi_stream_meet(stream, meeting, world_pes, &blocks);
+    int rc = stream->memory->streams->commands->meet(stream, meeting, &meetings->beside);
     if (!rc && meeting->number) {
         meetings->n = meeting->number;
         meetings->last_stream = stream->handle;
-        meetings->last_blocks = blocks;
     }
     pthread_mutex_unlock(&meetings->lock);
     if (rc == -ENOTSUP)
         shmemi_fatal(
-            "%s: stream %p does not reach the mapped memory, or the heap cannot be page-locked: use a stream of "
-            "the CUDA context in which the memory was mapped",
+            "%s: stream %p does not reach the mapped memory: use a stream of the CUDA context in which it was mapped",
             plan->routine, stream->handle);
     return rc;
 }
@@ -284,6 +282,8 @@ int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct
     plan.meeting = (struct shmemi_meeting){.what = SHMEMI_MEET_COPY,
                                            .n = team->n_pes,
                                            .me = team->my_pe,
+                                           .slot = team->slot,
+                                           .first_number = team->first_number,
                                            .nbytes = shmemi_bytes_of(what->nelems, what->size)};
     int rc = make_plan(&plan);
     if (rc)
@@ -299,37 +299,41 @@ int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct
 
 /* ---- Begin and end ----------------------------------------------------------------------------------------------- */
 
-static uint64_t done_in(const struct shmemi_meeting_area *area, unsigned block)
+static uint64_t last_of_slot[SHMEMI_TEAMS_MAX]; /* number of the last meeting of earlier teams */
+
+/* Read a word of the head of this PE's area; 0 if the program has destroyed the context of that. */
+static uint64_t read_word(const struct shmemi_team *team, size_t offset)
 {
-    return __atomic_load_n(&area->done[block], __ATOMIC_ACQUIRE);
+    uint64_t word = 0;
+    struct shmemi_place area = area_of(team, shmemi_job.pe), here = shmemi_place_host(&word);
+    const struct shmemi_shape shape = shmemi_shape_linear(sizeof word);
+    area.address += offset;
+    return area.memory->copy(&here, &area, &shape) ? 0 : word;
 }
 
-/* Numbers of the slot's earlier teams are lower; the members have agreed upon the one of small exchanges. */
 void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
 {
-    struct shmemi_meeting_area *area = area_of(team, shmemi_job.pe);
     pthread_mutex_init(&meetings->lock, NULL);
-    for (unsigned block = 0; block < SHMEMI_MEETING_BLOCKS; block++)
-        if (done_in(area, block) > meetings->n)
-            meetings->n = done_in(area, block);
-    meetings->first = meetings->n;
-    if (area->exchanges < team->first_number)
-        area->exchanges = (uint32_t)team->first_number;
+    meetings->first = meetings->n = last_of_slot[team->slot];
 }
 
 bool shmemi_team_meetings_are_done(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
 {
-    const struct shmemi_meeting_area *area = area_of(team, shmemi_job.pe);
-    bool done = true;
     pthread_mutex_lock(&meetings->lock);
-    for (unsigned block = 0; block < meetings->last_blocks && done; block++)
-        done = done_in(area, block) >= meetings->n;
+    const uint64_t n = meetings->n;
     pthread_mutex_unlock(&meetings->lock);
-    return done;
+    if (n == meetings->first)
+        return true;
+    const uint64_t done = read_word(team, offsetof(struct shmemi_meeting_head, done));
+    return !done || done >= n;
 }
 
 uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
 {
     pthread_mutex_destroy(&meetings->lock);
-    return area_of(team, shmemi_job.pe)->exchanges;
+    last_of_slot[team->slot] = meetings->n;
+    if (!meetings->has_met)
+        return 0;
+    area_of(team, shmemi_job.pe).memory->streams->commands->end_meetings(&meetings->beside);
+    return read_word(team, offsetof(struct shmemi_meeting_head, exchanges));
 }

@@ -45,8 +45,9 @@ int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_tea
 struct shmemi_team_meetings {
     pthread_mutex_t lock; /* while one is enqueued */
     uint64_t first, n;    /* number of the last one before the team, and of the last one */
-    void *last_stream;    /* in which that was enqueued */
-    unsigned last_blocks; /* of its kernel */
+    bool has_met;         /* there has been one, perhaps without a number */
+    void *last_stream;    /* in which the last one was enqueued */
+    void *beside;         /* what the kind of memory keeps for them */
 };
 
 void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings);
