@@ -24,8 +24,8 @@ enum {
     SHMEMI_UNIT_BYTES = 16,
     SHMEMI_SENT_UNIT_BYTES = 2 * SHMEMI_UNIT_BYTES,
     /* The first teams are those of all PEs and those that a program makes first. */
-    SHMEMI_MEETING_LARGE_AREAS = 8,
-    SHMEMI_MEETING_LARGE_BYTES = 1 << 20,
+    SHMEMI_MEETING_LARGE_AREAS = 4,
+    SHMEMI_MEETING_LARGE_BYTES = 4224 << 10, /* a MiB of each of two members has room */
     SHMEMI_MEETING_SMALL_BYTES = 64 << 10,
     SHMEMI_MEETING_AREAS_BYTES = SHMEMI_MEETING_LARGE_AREAS * SHMEMI_MEETING_LARGE_BYTES +
                                  (SHMEMI_MEETING_TEAMS - SHMEMI_MEETING_LARGE_AREAS) * SHMEMI_MEETING_SMALL_BYTES,

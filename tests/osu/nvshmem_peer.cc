@@ -186,6 +186,33 @@ void collective(const char *what, size_t max, const verb_t &host, const verb_t &
 }
 
 /* Sizes as in stream_collectives.c. */
+/* Half the time in which the data go to the other PE and come back. */
+void ping_pong(char *dest, const char *source, size_t max, cudaStream_t stream)
+{
+    enum { TRIPS = 100 };
+    uint64_t *arrived = static_cast<uint64_t *>(nvshmem_calloc(1, sizeof *arrived)), trip = 0;
+    const int partner = 1 - rank;
+    if (!arrived)
+        die("nvshmem_calloc failed");
+    for (size_t size = 8; size <= max; size *= 8)
+        line(
+            "put_signal stream", size, 1, 2 * TRIPS,
+            [=, &trip] {
+                for (int i = 0; i < TRIPS; i++) {
+                    trip++;
+                    if (rank)
+                        nvshmemx_signal_wait_until_on_stream(arrived, NVSHMEM_CMP_GE, trip, stream);
+                    nvshmemx_putmem_signal_on_stream(dest, source, size, arrived, trip, NVSHMEM_SIGNAL_SET, partner,
+                                                     stream);
+                    if (!rank)
+                        nvshmemx_signal_wait_until_on_stream(arrived, NVSHMEM_CMP_GE, trip, stream);
+                }
+                cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+            },
+            true);
+    nvshmem_free(arrived);
+}
+
 void collectives(size_t max)
 {
     const nvshmem_team_t team = NVSHMEM_TEAM_WORLD;
@@ -204,6 +231,7 @@ void collectives(size_t max)
             cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         },
         true);
+    ping_pong(dest, source, max, stream);
     collective(
         "sum_reduce", max, [=](size_t size) { nvshmem_float_sum_reduce(team, sums, numbers, size / 4); },
         [=](size_t size) { nvshmemx_float_sum_reduce_on_stream(team, sums, numbers, size / 4, stream); }, stream);

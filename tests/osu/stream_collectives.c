@@ -17,14 +17,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 3, WAYS = 5, IN_A_GRAPH = 20, MOST_PES = 64 };
+enum { SIGNALS = 2 << 20, ROUNDS = 3, WAYS = 5, IN_A_GRAPH = 20, MOST_PES = 64 };
 static const char *const ways[WAYS] = {"host", "stream", "graph", "NCCL stream", "NCCL graph"};
 
-enum verb { BARRIER, SUM, BROADCAST, FCOLLECT, ALLTOALL, VERBS };
-static const char *const verbs[VERBS] = {"barrier", "sum_reduce", "broadcast", "fcollect", "alltoall"};
+/* put_signal: half the time in which the data go to the last PE and come back; others have nothing to do. */
+enum verb { BARRIER, PUT_SIGNAL, SUM, BROADCAST, FCOLLECT, ALLTOALL, VERBS };
+static const char *const verbs[VERBS] = {"barrier", "put_signal", "sum_reduce", "broadcast", "fcollect", "alltoall"};
 
 static cudaStream_t stream;
 static float *source, *dest; /* mapped */
+static uint64_t *arrived;    /* the same */
 static float *raw_source, *raw_dest;
 static int me, n;
 
@@ -96,6 +98,8 @@ static void by_nccl(enum verb verb, size_t nbytes)
     case BARRIER:
         nccl.AllReduce(raw_source, raw_dest, 1, NCCL_FLOAT, NCCL_SUM, comm, stream);
         break;
+    case PUT_SIGNAL:
+        break;
     case SUM:
         nccl.AllReduce(raw_source, raw_dest, nbytes / 4, NCCL_FLOAT, NCCL_SUM, comm, stream);
         break;
@@ -117,12 +121,43 @@ static void by_nccl(enum verb verb, size_t nbytes)
 
 /* ---- MapSHMEM ---------------------------------------------------------------------------------------------------- */
 
+static int partner(void)
+{
+    return me == 0 ? n - 1 : me == n - 1 ? 0 : -1;
+}
+
+static void ping_pong_by_host(size_t nbytes)
+{
+    if (me)
+        shmem_signal_wait_until(arrived, SHMEM_CMP_EQ, 1);
+    if (me)
+        shmem_signal_set(arrived, 0, me);
+    shmem_putmem_signal(dest, source, nbytes, arrived, 1, SHMEM_SIGNAL_SET, partner());
+    if (me)
+        return;
+    shmem_signal_wait_until(arrived, SHMEM_CMP_EQ, 1);
+    shmem_signal_set(arrived, 0, me);
+}
+
+static void ping_pong_by_stream(size_t nbytes)
+{
+    if (me)
+        shmemx_signal_wait_until_set_on_stream(arrived, SHMEM_CMP_EQ, 1, 0, stream);
+    shmemx_putmem_signal_on_stream(dest, source, nbytes, arrived, 1, SHMEM_SIGNAL_SET, partner(), stream);
+    if (!me)
+        shmemx_signal_wait_until_set_on_stream(arrived, SHMEM_CMP_EQ, 1, 0, stream);
+}
+
 static void by_host(enum verb verb, size_t nbytes)
 {
     const shmem_team_t team = SHMEM_TEAM_WORLD;
     switch (verb) {
     case BARRIER:
         shmem_barrier_all();
+        break;
+    case PUT_SIGNAL:
+        if (partner() >= 0)
+            ping_pong_by_host(nbytes);
         break;
     case SUM:
         shmem_float_sum_reduce(team, dest, source, nbytes / 4);
@@ -144,6 +179,10 @@ static void by_stream(enum verb verb, size_t nbytes)
     switch (verb) {
     case BARRIER:
         shmemx_team_barrier_on_stream(team, stream);
+        break;
+    case PUT_SIGNAL:
+        if (partner() >= 0)
+            ping_pong_by_stream(nbytes);
         break;
     case SUM:
         shmemx_float_sum_reduce_on_stream(team, dest, source, nbytes / 4, stream);
@@ -211,7 +250,7 @@ static double time_calls(void (*call)(enum verb, size_t), enum verb verb, size_t
 
 static double measure(int way, enum verb verb, size_t nbytes, int count)
 {
-    if (way >= 3 && !comm)
+    if (way >= 3 && (!comm || verb == PUT_SIGNAL))
         return 0;
     switch (way) {
     case 0:
@@ -239,7 +278,8 @@ static void print_line(enum verb verb, size_t nbytes, bool has_graphs)
     double time[WAYS][ROUNDS];
     for (int round = 0; round < ROUNDS; round++)
         for (int way = 0; way < WAYS; way++)
-            time[way][round] = way == 2 && !has_graphs ? 0 : measure(way, verb, nbytes, count);
+            time[way][round] =
+                way == 2 && !has_graphs ? 0 : measure(way, verb, nbytes, count) / (verb == PUT_SIGNAL ? 2 : 1);
     if (me)
         return;
     printf("%-10s %10zu", verbs[verb], nbytes);
@@ -264,6 +304,7 @@ int main(int argc, char **argv)
 {
     const size_t largest = argc > 1 ? strtoull(argv[1], NULL, 0) : 256 << 20;
     const size_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 8;
+    void *raw_arrived;
     int version = 0;
     shmem_init();
     me = shmem_my_pe();
@@ -275,7 +316,10 @@ int main(int argc, char **argv)
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     source = shmmap(raw_source, largest, OSHM_MEMTYPE_CUDA);
     dest = shmmap(raw_dest, largest * (size_t)n, OSHM_MEMTYPE_CUDA);
-    if (!source || !dest)
+    CUDA(cudaMalloc((void **)&raw_arrived, SIGNALS));
+    CUDA(cudaMemset(raw_arrived, 0, SIGNALS));
+    arrived = shmmap(raw_arrived, SIGNALS, OSHM_MEMTYPE_CUDA);
+    if (!source || !dest || !arrived)
         shmem_global_exit(1);
     load_nccl();
     if (comm)
@@ -288,10 +332,11 @@ int main(int argc, char **argv)
         printf("\n");
     }
     print_line(BARRIER, 0, has_graphs);
-    for (int verb = SUM; verb < VERBS; verb++)
+    for (int verb = PUT_SIGNAL; verb < VERBS; verb++)
         for (size_t nbytes = first; nbytes <= largest; nbytes *= 8)
-            if (nbytes >= 8 * (size_t)n || verb != ALLTOALL)
+            if ((nbytes >= 8 * (size_t)n || verb != ALLTOALL) && (n > 1 || verb != PUT_SIGNAL))
                 print_line((enum verb)verb, nbytes, has_graphs);
+    shmumap(arrived);
     shmumap(dest);
     shmumap(source);
     shmem_finalize();

@@ -5,8 +5,6 @@
  */
 #include "gpu/cuda/context.h"
 
-#include "base/settings.h"
-
 enum { THREADS = 256, BLOCKS_MAX = 1024 };
 
 static enum shmemi_kernel kernel_of(enum shmemi_kind kind)
@@ -96,13 +94,14 @@ static int launch(struct shmemi_cuda_context *context, CUstream stream, const st
         return rc;
     fill_list(combination, &list);
     const unsigned blocks = blocks_for(&list);
-    return shmemi_cuda_launch(function, blocks < most_blocks ? blocks : most_blocks, THREADS, stream, arguments);
+    return shmemi_cuda_launch_early(context, function, blocks < most_blocks ? blocks : most_blocks, THREADS, stream,
+                                    arguments);
 }
 
 int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
                            const struct shmemi_combination *combination)
 {
-    return launch(context, stream, combination, (unsigned)shmemi_settings.stream_blocks);
+    return launch(context, stream, combination, shmemi_cuda_blocks_for(combination->nelems * combination->size));
 }
 
 static int launch_and_wait(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)

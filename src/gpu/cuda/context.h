@@ -228,6 +228,8 @@ void shmemi_cuda_end_meetings(void **beside_p);
 bool shmemi_cuda_may_meet(const struct shmemi_place *place);
 int shmemi_cuda_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p);
 void shmemi_cuda_free(const struct shmemi_place *place, void *object);
+/* For a kernel that handles so many bytes between two meetings. */
+unsigned shmemi_cuda_blocks_for(size_t nbytes);
 
 /* gpu/cuda/relay.c: contiguous copies between a shadow context and another one. Each side works on the calling thread's
  * stream of the context of its own memory, so that copies to and from one object are in order with that thread's other

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BESIDE_MIN = 1 << 20 }; /* bytes of a local copy from which on it pays to make it beside the others */
+enum { BESIDE_MIN = 256 << 10 }; /* bytes of a local copy from which on it pays to make it beside the others */
 
 static enum shmemi_kernel kernel_of(const struct shmemi_meeting *meeting)
 {
@@ -60,6 +60,7 @@ static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *r
         .dest = meeting->dest[0].address,
         .source = meeting->source[0].address,
         .nbytes = meeting->nbytes,
+        .units = (meeting->nbytes + SHMEMI_UNIT_BYTES - 1) / SHMEMI_UNIT_BYTES,
         .stride = meeting->stride,
         .n = (uint32_t)meeting->n,
         .me = (uint32_t)meeting->me,
@@ -77,7 +78,7 @@ static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *r
 /* A thread for each unit and at least one for each member, in whole warps. */
 static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel, struct shmemi_meet_run *run)
 {
-    const size_t units = (run->nbytes + SHMEMI_UNIT_BYTES - 1) / SHMEMI_UNIT_BYTES;
+    const size_t units = run->units;
     const size_t full = (units + SHMEMI_MEETING_THREADS - 1) / SHMEMI_MEETING_THREADS;
     const unsigned threads = full > 1 ? SHMEMI_MEETING_THREADS : units > 32 ? (unsigned)(units + 31) / 32 * 32 : 32;
     const unsigned blocks = full < 1 ? 1 : full < SHMEMI_MEETING_BLOCKS ? (unsigned)full : SHMEMI_MEETING_BLOCKS;
@@ -108,11 +109,13 @@ static int wait_for_all(const struct shmemi_stream *stream, const struct shmemi_
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* A stream for copies within this member's memory, while the team's stream makes the others. */
+/* A stream for copies within this member's memory, while the team's stream makes the others. When that is being captured
+ * this one becomes part of the capture until its end. */
 struct beside {
     struct shmemi_cuda_context *context;
     CUstream stream;
     CUevent event;
+    CUstream captured_with;
 };
 
 static void close_beside(struct beside *beside)
@@ -144,16 +147,27 @@ static int follow(const struct beside *beside, CUstream later, CUstream earlier)
     return rc ? rc : CUDA_CALL(cuStreamWaitEvent, later, beside->event, 0);
 }
 
+/* Not one that is part of a capture that this stream has nothing to do with. */
+static bool is_free_for(struct beside *beside, const struct shmemi_stream *stream)
+{
+    const struct shmemi_stream own = {.memory = stream->memory, .handle = beside->stream};
+    const bool is_recording = shmemi_cuda_stream_is_recording(stream);
+    if (shmemi_cuda_stream_is_recording(&own))
+        return is_recording && beside->captured_with == stream->handle;
+    beside->captured_with = is_recording ? stream->handle : NULL;
+    return true;
+}
+
 /* The stream beside this one, or NULL: none is needed, or none can be had. */
 static struct beside *find_beside(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
                                   void **beside_p)
 {
-    const bool is_needed = meeting->n_copies > 1 && meeting->nbytes >= BESIDE_MIN;
-    if (!is_needed || shmemi_cuda_stream_is_recording(stream))
+    if (meeting->n_copies < 2 || meeting->nbytes < BESIDE_MIN)
         return NULL;
     if (!*beside_p)
         *beside_p = open_beside(stream->object);
-    return *beside_p;
+    struct beside *beside = *beside_p;
+    return beside && beside->context == stream->object && is_free_for(beside, stream) ? beside : NULL;
 }
 
 static int copy_one(const struct shmemi_meeting *meeting, int i, CUstream stream)
@@ -161,10 +175,36 @@ static int copy_one(const struct shmemi_meeting *meeting, int i, CUstream stream
     return shmemi_cuda_enqueue_bytes(&meeting->dest[i], &meeting->source[i], meeting->nbytes, stream);
 }
 
+static int copy_by_kernel(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    struct shmemi_copy_arrays run = {.nbytes = meeting->nbytes, .n = (uint32_t)meeting->n_copies};
+    void *arguments[] = {&run};
+    CUfunction function;
+    int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_copy_arrays, &function);
+    for (int i = 0; i < meeting->n_copies; i++) {
+        run.dest[i] = meeting->dest[i].address;
+        run.source[i] = meeting->source[i].address;
+    }
+    const unsigned blocks = shmemi_cuda_blocks_for(meeting->nbytes * (size_t)meeting->n_copies);
+    return rc ? rc
+              : shmemi_cuda_launch_early(stream->object, function, blocks, SHMEMI_MEETING_THREADS, stream->handle,
+                                         arguments);
+}
+
+static int meet_and_copy_by_kernel(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    int rc = wait_for_all(stream, meeting, meeting->after, 0);
+    if (!rc && meeting->n_copies)
+        rc = copy_by_kernel(stream, meeting);
+    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+}
+
 /* The last copy may be made beside the others. */
 static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
 {
-    const struct beside *beside = find_beside(stream, meeting, beside_p);
+    if (meeting->nbytes <= (getenv("X_COPY") ? strtoull(getenv("X_COPY"), NULL, 0) : 4 << 20))
+        return meet_and_copy_by_kernel(stream, meeting);
+    struct beside *beside = find_beside(stream, meeting, beside_p);
     const int n = beside ? meeting->n_copies - 1 : meeting->n_copies;
     int rc = beside ? follow(beside, beside->stream, stream->handle) : 0;
     if (!rc && beside)
@@ -184,6 +224,14 @@ static int meet_and_combine(const struct shmemi_stream *stream, const struct shm
     if (!rc && meeting->combination.nelems)
         rc = shmemi_cuda_combine_in(stream->object, stream->handle, &meeting->combination);
     return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+}
+
+unsigned shmemi_cuda_blocks_for(size_t nbytes)
+{
+    enum { LEAST = 64, BLOCK_BYTES = 16 << 10 };
+    const size_t blocks = nbytes / BLOCK_BYTES, wanted = blocks > LEAST ? blocks : LEAST;
+    const size_t most = (size_t)shmemi_settings.stream_blocks;
+    return (unsigned)(wanted < most ? wanted : most);
 }
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */

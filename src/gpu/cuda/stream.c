@@ -13,6 +13,7 @@
 #include "base/settings.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <stdio.h>
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
@@ -281,7 +282,7 @@ static int take_by_kernel(const struct shmemi_stream *stream, struct shmemi_word
     if (!context->streams.has_kernels || (has_wait(steps) && shmemi_cuda_leaves_wait(stream)))
         return -ENOTSUP;
     int rc = shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
-    return rc ? rc : shmemi_cuda_launch(function, 1, 1, stream->handle, arguments);
+    return rc ? rc : shmemi_cuda_launch_early(context, function, 1, 1, stream->handle, arguments);
 }
 
 /* Does memory whose owner nobody has looked up belong to the context? Memory of pools and the like has none. */
@@ -312,6 +313,15 @@ static bool reach(const struct shmemi_stream *stream, const struct shmemi_word *
     return shmemi_cuda_stream_reach(stream, &word->place, word->step == SHMEMI_STEP_ADD, address_p);
 }
 
+/* In a graph kernels follow each other more quickly. */
+static bool prefers_kernel_steps(const struct shmemi_stream *stream)
+{
+    const struct shmemi_cuda_context *context = stream->object;
+    if (getenv("X_WAIT")) return *getenv("X_WAIT") == '1';
+    return context->streams.overlaps_launches && context->streams.has_kernels && shmemi_cuda_kernels_may_wait() &&
+           shmemi_cuda_stream_is_recording(stream);
+}
+
 static int take_steps_here(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
 {
     struct shmemi_word_steps steps = {.n = n};
@@ -323,6 +333,8 @@ static int take_steps_here(const struct shmemi_stream *stream, const struct shme
         steps.word[i].value = words[i].value;
         steps.word[i].step = words[i].step;
     }
+    if (prefers_kernel_steps(stream))
+        return take_by_kernel(stream, &steps);
     return take_by_operations(stream, &steps) ? 0 : take_by_kernel(stream, &steps);
 }
 
@@ -342,14 +354,16 @@ int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const stru
  * switch back and to write the word. A kernel does both right after a kernel of the program; it needs room on the GPU,
  * which a stream of high priority gets before the others. */
 
-enum { BY_KERNEL_MAX = 32 << 10, BY_KERNEL_THREADS = 256 };
+enum { BY_KERNEL_MAX = 32 << 10, BY_KERNEL_THREADS = 512 };
 
 static bool prefers_kernel(const struct shmemi_stream *stream)
 {
+    const struct shmemi_cuda_context *context = stream->object;
     int priority = 0;
     if (shmemi_settings.stream_put != SHMEMI_STREAM_PUT_AUTO)
         return shmemi_settings.stream_put == SHMEMI_STREAM_PUT_KERNEL;
-    return shmemi_cuda.cuStreamGetPriority(stream->handle, &priority) == CUDA_SUCCESS && priority < 0;
+    return context->streams.overlaps_launches ||
+           (shmemi_cuda.cuStreamGetPriority(stream->handle, &priority) == CUDA_SUCCESS && priority < 0);
 }
 
 static bool is_of(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
@@ -362,7 +376,11 @@ static int launch_put_step(const struct shmemi_stream *stream, struct shmemi_put
     void *arguments[] = {put};
     CUfunction function;
     int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_put_step, &function);
-    return rc ? rc : shmemi_cuda_launch(function, 1, BY_KERNEL_THREADS, stream->handle, arguments);
+    const unsigned units = (unsigned)(put->nbytes + 15) / 16, threads = units > 32 ? (units + 31) / 32 * 32 : 32;
+    return rc ? rc
+              : shmemi_cuda_launch_early(stream->object, function, 1,
+                                         threads < BY_KERNEL_THREADS ? threads : BY_KERNEL_THREADS, stream->handle,
+                                         arguments);
 }
 
 static int stream_copy_and_step(const struct shmemi_stream *stream, const struct shmemi_place *dest,

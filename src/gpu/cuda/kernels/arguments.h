@@ -23,6 +23,7 @@
     KERNEL(update_word)                                                                                                \
     KERNEL(wait_words)                                                                                                 \
     KERNEL(copy_rows)                                                                                                  \
+    KERNEL(copy_arrays)                                                                                                \
     KERNEL(meet)                                                                                                       \
     SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */                      \
     SHMEMI_FOR_DEVICE_KINDS(SHMEMI_MEET_KERNEL, KERNEL)    /* the same */
@@ -108,11 +109,17 @@ struct shmemi_words_wait {
     uint32_t n, size, step;
     uint32_t left_out[SHMEMI_WAIT_WORDS_MAX / 32]; /* a bit for each word */
 };
+/* Arguments of copy_arrays: n arrays of nbytes. */
+struct shmemi_copy_arrays {
+    uint64_t dest[SHMEMI_MEETING_MEMBERS], source[SHMEMI_MEETING_MEMBERS], nbytes;
+    uint32_t n;
+};
+
 /* Arguments of meet and meet_KIND, as in struct shmemi_meeting. */
 struct shmemi_meet_run {
     uint64_t area[SHMEMI_MEETING_MEMBERS];
     uint64_t number, after, first_number;
-    uint64_t dest, source, nbytes, stride;
+    uint64_t dest, source, nbytes, units, stride;
     uint32_t n, me, from, count;
     uint32_t capacity;    /* units of each member for which an area has room, in one set */
     uint32_t needs_signs; /* the members have not all to receive data from all */

@@ -293,6 +293,7 @@ template <typename Number> static __device__ void combine(const struct shmemi_co
 #define COMBINE_KERNEL(kind, ...)                                                                                      \
     extern "C" __global__ void shmemi_kernel_combine_##kind(const struct shmemi_combine_list list)                     \
     {                                                                                                                  \
+        WAIT_FOR_STREAM();                                                                                             \
         combine<__VA_ARGS__>(list);                                                                                    \
     }
 

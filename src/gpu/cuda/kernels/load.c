@@ -8,7 +8,6 @@
 #include "gpu/cuda/context.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static const char *const names[SHMEMI_KERNELS] = {
 #define KERNEL(name) "shmemi_kernel_" #name,
@@ -113,13 +112,7 @@ int shmemi_cuda_launch_early(const struct shmemi_cuda_context *context, CUfuncti
         .attrs = attributes,
         .numAttrs = sizeof attributes / sizeof attributes[0],
     };
-    const char *x = getenv("X_LAUNCH");
-    CUlaunchConfig c2 = config;
-    if (x && *x == '1') c2.numAttrs = 1;
-    if (x && *x == '2') { c2.numAttrs = 1; c2.attrs = attributes + 1; }
-    if (x && *x == '0')
-        return shmemi_cuda_launch(function, blocks, threads, stream, arguments);
     if (!context->streams.overlaps_launches)
         return shmemi_cuda_launch(function, blocks, threads, stream, arguments);
-    return shmemi_cuda_check(shmemi_cuda_launch_kernel_ex(&c2, function, arguments, NULL), "cuLaunchKernelEx");
+    return shmemi_cuda_check(shmemi_cuda_launch_kernel_ex(&config, function, arguments, NULL), "cuLaunchKernelEx");
 }

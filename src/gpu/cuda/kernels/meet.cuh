@@ -5,13 +5,6 @@
  * blocks of the same number of other members send, and blocks begin in the order of their numbers.
  */
 
-/* The launch overlaps with the end of the kernel before it, and that of the next one with this kernel. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define WAIT_FOR_STREAM() asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory")
-#else
-#define WAIT_FOR_STREAM() (void)0
-#endif
-
 /* This kernel's exchange, as a thread sees it. */
 struct exchange {
     uint64_t number, set; /* set: address of this member's set of units */
@@ -271,22 +264,47 @@ static __device__ void exchange_signs(const struct shmemi_meet_run &run, const s
         ;
 }
 
-template <typename Receiver>
-static __device__ void exchange_units(const struct shmemi_meet_run &run, const struct exchange &exchange, bool sends)
+static __device__ uint64_t first_unit(void)
 {
-    const uint64_t units = (run.nbytes + SHMEMI_UNIT_BYTES - 1) / SHMEMI_UNIT_BYTES;
+    return blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ uint64_t units_at_once(void)
+{
+    return gridDim.x * blockDim.x;
+}
+
+static __device__ uint32_t bytes_of_unit(const struct shmemi_meet_run &run, uint64_t unit)
+{
+    const uint64_t left = run.nbytes - unit * SHMEMI_UNIT_BYTES;
+    return left < SHMEMI_UNIT_BYTES ? (uint32_t)left : SHMEMI_UNIT_BYTES;
+}
+
+static __device__ uint4 load_for(const struct shmemi_meet_run &run, uint32_t member, uint64_t unit)
+{
+    return load_unit(run.source + member * run.stride + unit * SHMEMI_UNIT_BYTES, bytes_of_unit(run, unit));
+}
+
+/* To the next member first. */
+static __device__ void send_units(const struct shmemi_meet_run &run, const struct exchange &exchange)
+{
 #pragma unroll 1
-    for (uint64_t unit = blockIdx.x * blockDim.x + threadIdx.x; unit < units; unit += gridDim.x * blockDim.x) {
-        const uint64_t at = unit * SHMEMI_UNIT_BYTES, left = run.nbytes - at;
-        const uint32_t nbytes = left < SHMEMI_UNIT_BYTES ? (uint32_t)left : SHMEMI_UNIT_BYTES;
-        const uint4 own = load_unit(run.source + run.me * run.stride + at, nbytes);
-        for (uint32_t i = 1; i < run.n && sends; i++) {
+    for (uint64_t unit = first_unit(); unit < run.units; unit += units_at_once()) {
+        const uint4 own = load_for(run, run.me, unit);
+        for (uint32_t i = 1; i < run.n; i++) {
             const uint32_t to = run.me + i < run.n ? run.me + i : run.me + i - run.n;
-            send(run, exchange, to, unit, run.stride ? load_unit(run.source + to * run.stride + at, nbytes) : own,
-                 nbytes > SHMEMI_UNIT_BYTES / 2);
+            send(run, exchange, to, unit, run.stride ? load_for(run, to, unit) : own,
+                 bytes_of_unit(run, unit) > SHMEMI_UNIT_BYTES / 2);
         }
-        Receiver::receive(run, exchange, unit, nbytes, own);
     }
+}
+
+template <typename Receiver>
+static __device__ void receive_units(const struct shmemi_meet_run &run, const struct exchange &exchange)
+{
+#pragma unroll 1
+    for (uint64_t unit = first_unit(); unit < run.units; unit += units_at_once())
+        Receiver::receive(run, exchange, unit, bytes_of_unit(run, unit), load_for(run, run.me, unit));
 }
 
 /* The last block to get here has seen the others read the number. */
@@ -307,11 +325,23 @@ template <typename Receiver> static __device__ void meet(const struct shmemi_mee
     WAIT_FOR_STREAM();
     wait_for_earlier(run);
     const struct exchange exchange = begin_exchange(run);
-    if (run.nbytes)
-        exchange_units<Receiver>(run, exchange, sends);
+    if (sends)
+        send_units(run, exchange);
+    receive_units<Receiver>(run, exchange);
     if (run.needs_signs)
         exchange_signs(run, exchange, sends);
     end_exchange(run, exchange);
+}
+
+/* ---- Copies between two meetings ---------------------------------------------------------------------------------- */
+
+extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
+    shmemi_kernel_copy_arrays(const struct shmemi_copy_arrays run)
+{
+    WAIT_FOR_STREAM();
+    for (uint32_t i = 0; i < run.n; i++)
+        copy_bytes(run.dest[i], run.source[i], run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
+                   gridDim.x * blockDim.x);
 }
 
 /* ---- The kernels -------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-#define PAUSE() __nanosleep(100)
+#define PAUSE() __nanosleep(20)
 #else
 #define PAUSE() (void)0
 #endif
@@ -15,33 +15,50 @@
 #define ADD_SYSTEM_WIDE atomicAdd_system
 #endif
 
-static __device__ void take_step(uint64_t address, uint64_t value, uint32_t step)
+/* At the beginning of a kernel whose launch overlaps with the end of the one before (shmemi_cuda_launch_early), so that
+ * the same is true of the one after it. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define WAIT_FOR_STREAM() asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory")
+#else
+#define WAIT_FOR_STREAM() (void)0
+#endif
+
+/* An update, after everything that this thread knows to be done. */
+static __device__ void update_by_step(uint64_t address, uint64_t value, uint32_t step)
 {
-    volatile uint64_t *word = (volatile uint64_t *)address;
     __threadfence_system();
     if (step == SHMEMI_STEP_SET)
-        *word = value;
-    else if (step == SHMEMI_STEP_ADD)
-        ADD_SYSTEM_WIDE((unsigned long long *)address, (unsigned long long)value);
+        *(volatile uint64_t *)address = value;
     else
-        while (!shmemi_step_is_met(step, *word, value))
-            PAUSE();
-    __threadfence_system();
+        ADD_SYSTEM_WIDE((unsigned long long *)address, (unsigned long long)value);
 }
 
-/* Runs as one thread. */
+static __device__ bool is_update(uint32_t step)
+{
+    return step == SHMEMI_STEP_SET || step == SHMEMI_STEP_ADD;
+}
+
+/* Runs as one thread. What comes behind it in the stream sees what was there before the waits ended. */
 extern "C" __global__ void shmemi_kernel_word_steps(const struct shmemi_word_steps steps)
 {
-    for (uint32_t i = 0; i < steps.n; i++)
-        take_step(steps.word[i].address, steps.word[i].value, steps.word[i].step);
+    WAIT_FOR_STREAM();
+    for (uint32_t i = 0; i < steps.n; i++) {
+        const volatile uint64_t *word = (const volatile uint64_t *)steps.word[i].address;
+        if (is_update(steps.word[i].step))
+            update_by_step(steps.word[i].address, steps.word[i].value, steps.word[i].step);
+        else
+            while (!shmemi_step_is_met(steps.word[i].step, *word, steps.word[i].value))
+                PAUSE();
+    }
 }
 
 extern "C" __global__ void shmemi_kernel_put_step(const struct shmemi_put_step put)
 {
+    WAIT_FOR_STREAM();
     copy_bytes(put.dest, put.source, put.nbytes, threadIdx.x, blockDim.x);
-    order_after_block();
+    __syncthreads();
     if (threadIdx.x == 0)
-        take_step(put.address, put.value, put.step);
+        update_by_step(put.address, put.value, put.step);
 }
 
 extern "C" __global__ void shmemi_kernel_store(const struct shmemi_store store)
