@@ -25,7 +25,7 @@ enum {
     SHMEMI_SENT_UNIT_BYTES = 2 * SHMEMI_UNIT_BYTES,
     /* The first teams are those of all PEs and those that a program makes first. */
     SHMEMI_MEETING_LARGE_AREAS = 4,
-    SHMEMI_MEETING_LARGE_BYTES = 4224 << 10, /* a MiB of each of two members has room */
+    SHMEMI_MEETING_LARGE_BYTES = 2112 << 10, /* 512 KiB of each of two members have room */
     SHMEMI_MEETING_SMALL_BYTES = 64 << 10,
     SHMEMI_MEETING_AREAS_BYTES = SHMEMI_MEETING_LARGE_AREAS * SHMEMI_MEETING_LARGE_BYTES +
                                  (SHMEMI_MEETING_TEAMS - SHMEMI_MEETING_LARGE_AREAS) * SHMEMI_MEETING_SMALL_BYTES,

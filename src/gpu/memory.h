@@ -170,7 +170,7 @@ struct shmemi_meeting {
     enum shmemi_meeting_kind what;
     int n, me; /* members, and this one's number */
     unsigned slot;
-    uint64_t first_number; /* the team's exchanges have numbers above this */
+    uint64_t first_number;                            /* the team's exchanges have numbers above this */
     struct shmemi_place area[SHMEMI_MEETING_MEMBERS]; /* of this team */
     struct shmemi_place source[SHMEMI_MEETING_MEMBERS], dest[SHMEMI_MEETING_MEMBERS];
     int n_copies;  /* with source and dest; the last one may be within this member's own memory */

@@ -169,10 +169,12 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * nodes a CUDA stream, unless it is a default stream, does the same with up to 32 KiB of GPU memory. Host memory that is
  * not symmetric should come from cudaMallocHost or the like.
  *
- * In CUDA streams whose priority is above the default, a kernel of the library does putmem_signal of up to 32 KiB
- * between GPUs: behind a kernel of the program the data arrive 4 to 6 us sooner. In other streams the copy engine does
- * it, which runs beside kernels and takes no room from them. SHMEM_STREAM_PUT=kernel or =engine decides for all
- * streams.
+ * A kernel of the library does putmem_signal of up to 32 KiB between GPUs where a launch has a priority of its own and
+ * overlaps with the kernel before it (compute capability 9, CUDA 12.3), and in CUDA streams whose priority is above the
+ * default. There, a kernel also waits for words in GPU memory, in graphs and in the first 16 streams of a context. It
+ * needs room on the GPU: a kernel of the program that fills the GPU until such a put or wait is over never ends. With
+ * SHMEM_STREAM_PUT=engine copy engines and the driver do both, which need no room and take 2 to 4 us longer; =kernel
+ * makes kernels do all such puts.
  *
  * Such operations belong to their stream, not to a context: shmem_quiet and shmem_barrier_all do not complete them.
  * Synchronising the stream does, except that delivery needs its quiet. In turn, they complete nothing that was issued

@@ -19,7 +19,7 @@
 
 struct shmemi_cuda_lists;
 
-enum { SHMEMI_CUDA_STREAMS = 8, SHMEMI_CUDA_EVENTS = 64 };
+enum { SHMEMI_CUDA_STREAMS = 8, SHMEMI_CUDA_EVENTS = 64, SHMEMI_CUDA_PLACES = 16 };
 
 struct shmemi_cuda_context {
     CUcontext context;
@@ -51,9 +51,13 @@ struct shmemi_cuda_context {
         atomic_bool is_prepared;
         bool has_word_operations; /* cuStreamBatchMemOp on words of 8 bytes */
         bool has_kernels;
-        bool has_host_atomics;            /* a kernel's additions to host memory are atomic with the CPUs' */
-        bool overlaps_launches;           /* a kernel may be launched while the one before it ends */
-        int highest_priority;             /* of a stream */
+        bool has_host_atomics;  /* a kernel's additions to host memory are atomic with the CPUs' */
+        bool overlaps_launches; /* a kernel may be launched while the one before it ends */
+        int highest_priority;   /* of a stream */
+        struct {
+            CUstream stream;
+            bool is_taken;
+        } place[SHMEMI_CUDA_PLACES];      /* streams in which kernels may wait for words */
         struct shmemi_cuda_context *next; /* next prepared context */
     } streams;                            /* of the program (gpu/cuda/stream.c) */
     struct shmemi_cuda_context *next;

@@ -2,7 +2,7 @@
  *
  * Meetings: collectives that the GPUs carry out among themselves, by a kernel in each member's stream
  * (kernels/meet.cuh). Only these kernels wait for other members, and they take few blocks, which they occupy meanwhile.
- * Large arrays are copied by the copy engines, or combined by a kernel that waits for nobody, between two of them.
+ * Larger arrays are copied, or combined, by a kernel that waits for nobody, or by the copy engines, between two of them.
  */
 #include "gpu/cuda/context.h"
 
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BESIDE_MIN = 256 << 10 }; /* bytes of a local copy from which on it pays to make it beside the others */
+enum { BY_KERNEL_MOST = 16 << 20 }; /* bytes; copy engines lose less with more, and leave the GPU's cores alone */
 
 static enum shmemi_kernel kernel_of(const struct shmemi_meeting *meeting)
 {
@@ -38,8 +38,7 @@ static bool reaches(const struct shmemi_cuda_context *context, const struct shme
     const struct shmemi_combination *combination = &meeting->combination;
     const int n = meeting->what == SHMEMI_MEET_EXCHANGE && meeting->nbytes ? 1 : meeting->n_copies;
     return are_here(context, meeting->area, meeting->n) && are_here(context, meeting->source, n) &&
-           are_here(context, meeting->dest, n) &&
-           are_here(context, combination->source, combination->n_sources) &&
+           are_here(context, meeting->dest, n) && are_here(context, combination->source, combination->n_sources) &&
            are_here(context, combination->dest, combination->n_dests);
 }
 
@@ -162,7 +161,7 @@ static bool is_free_for(struct beside *beside, const struct shmemi_stream *strea
 static struct beside *find_beside(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
                                   void **beside_p)
 {
-    if (meeting->n_copies < 2 || meeting->nbytes < BESIDE_MIN)
+    if (meeting->n_copies < 2)
         return NULL;
     if (!*beside_p)
         *beside_p = open_beside(stream->object);
@@ -202,7 +201,7 @@ static int meet_and_copy_by_kernel(const struct shmemi_stream *stream, const str
 /* The last copy may be made beside the others. */
 static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
 {
-    if (meeting->nbytes <= (getenv("X_COPY") ? strtoull(getenv("X_COPY"), NULL, 0) : 4 << 20))
+    if (meeting->nbytes <= BY_KERNEL_MOST)
         return meet_and_copy_by_kernel(stream, meeting);
     struct beside *beside = find_beside(stream, meeting, beside_p);
     const int n = beside ? meeting->n_copies - 1 : meeting->n_copies;

@@ -5,7 +5,8 @@
  *
  * Words are set and waited for by the driver's operations on streams, which need no kernel: a stream that waits holds
  * neither a multiprocessor nor, on a GPU that several processes use in turns, its turn. A kernel does what these
- * operations cannot; but in turns (gpu/cuda/mps.c) waits of that kind are left to a thread of ours.
+ * operations cannot, and what it does sooner (SHMEM_STREAM_PUT); but in turns (gpu/cuda/mps.c) waits that only a kernel
+ * could do are left to a thread of ours.
  */
 
 #include "gpu/cuda/context.h"
@@ -13,7 +14,6 @@
 #include "base/settings.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <stdio.h>
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
@@ -313,27 +313,47 @@ static bool reach(const struct shmemi_stream *stream, const struct shmemi_word *
     return shmemi_cuda_stream_reach(stream, &word->place, word->step == SHMEMI_STEP_ADD, address_p);
 }
 
-/* In a graph kernels follow each other more quickly. */
+/* Kernels follow each other more quickly than the driver's operations, and see a word of the GPU's memory sooner. While
+ * they wait they hold a place among those that the GPU runs, so that only the first few streams have them, and graphs. */
+static bool may_hold_a_place(const struct shmemi_stream *stream)
+{
+    struct shmemi_cuda_context *context = stream->object;
+    bool found = false;
+    pthread_mutex_lock(&used_lock);
+    for (unsigned i = 0; i < SHMEMI_CUDA_PLACES && !found; i++) {
+        if (!context->streams.place[i].is_taken) {
+            context->streams.place[i].is_taken = true;
+            context->streams.place[i].stream = stream->handle;
+        }
+        found = context->streams.place[i].stream == stream->handle;
+    }
+    pthread_mutex_unlock(&used_lock);
+    return found;
+}
+
 static bool prefers_kernel_steps(const struct shmemi_stream *stream)
 {
     const struct shmemi_cuda_context *context = stream->object;
-    if (getenv("X_WAIT")) return *getenv("X_WAIT") == '1';
-    return context->streams.overlaps_launches && context->streams.has_kernels && shmemi_cuda_kernels_may_wait() &&
-           shmemi_cuda_stream_is_recording(stream);
+    if (shmemi_settings.stream_put == SHMEMI_STREAM_PUT_ENGINE || !context->streams.has_kernels ||
+        !context->streams.overlaps_launches || !shmemi_cuda_kernels_may_wait())
+        return false;
+    return shmemi_cuda_stream_is_recording(stream) || may_hold_a_place(stream);
 }
 
 static int take_steps_here(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
 {
     struct shmemi_word_steps steps = {.n = n};
+    bool are_near = true;
     for (unsigned i = 0; i < n; i++) {
         CUdeviceptr address;
         if (!reach(stream, &words[i], &address))
             return -ENOTSUP;
+        are_near = are_near && words[i].place.memory == &shmemi_memory_cuda;
         steps.word[i].address = address;
         steps.word[i].value = words[i].value;
         steps.word[i].step = words[i].step;
     }
-    if (prefers_kernel_steps(stream))
+    if (are_near && prefers_kernel_steps(stream))
         return take_by_kernel(stream, &steps);
     return take_by_operations(stream, &steps) ? 0 : take_by_kernel(stream, &steps);
 }

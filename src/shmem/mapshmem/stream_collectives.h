@@ -26,8 +26,11 @@
  * Where a team has 2 to 16 members in one node, dest and source are CUDA memory that all of them reach directly (routes
  * "local" and "cuda-ipc"), and kernels of all PEs may wait (shmemx_kernels_may_wait), the GPUs do everything: broadcast,
  * fcollect, alltoall, reductions and scans of aligned arrays, and team_sync and team_barrier once such memory has been
- * mapped. They take one kernel of at most 32 blocks, which waits for the other members'. It can be captured into a graph
- * and launched any number of times, but not beside other collectives of the same team in streams. The stream must belong
+ * mapped. What waits for other members is a kernel of at most 32 blocks; two members exchange up to 512 KiB each by it
+ * alone (the more members, and teams beside the first four, the less). Beyond that, a kernel of one block waits before
+ * and after a kernel that copies or combines, of at most SHMEM_STREAM_BLOCKS blocks, or copy engines, for 16 MiB and
+ * more. Blocks come before those of other kernels that wait for room, where launches can have a priority (CUDA 12.3,
+ * compute capability 9). All of it can be captured into a graph and launched any number of times, but not beside other collectives of the same team in streams. The stream must belong
  * to the CUDA context of the memory, and all members must use streams. Otherwise the stream waits for a thread of the
  * library, and cannot be captured.
  *

@@ -12,7 +12,6 @@
 
 #include "shmmap/symmetric.h"
 
-
 /* What is to be done, and its arguments as places. */
 struct plan {
     const char *routine;
