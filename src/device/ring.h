@@ -9,7 +9,13 @@
 #include "device/device.h"
 #include "transport/driver.h"
 
-enum { SHMEMI_DEVICE_ENTRIES = 512, SHMEMI_DEVICE_SLOT_BYTES = 16384 };
+enum { SHMEMI_DEVICE_ENTRIES = 512, SHMEMI_DEVICE_SLOT_BYTES = 16384, SHMEMI_DEVICE_SMALL_BYTES = 512 };
+
+/* A small put that the agent has taken out of the ring. */
+struct shmemi_device_small {
+    struct shmemi_device_entry entry;
+    char bytes[SHMEMI_DEVICE_SMALL_BYTES];
+};
 
 struct shmemi_device_progress {
     _Alignas(64) unsigned long long freed, done; /* as kernels read them */
@@ -23,7 +29,11 @@ struct shmemi_device_agent {
     struct shmemi_device_entry *entries;
     char *slots;
     struct shmemi_device_progress *progress;
-    uint64_t issued, done, freed; /* tickets; used by the thread only */
+    /* Used by the thread only: */
+    uint64_t issued, done, freed; /* tickets */
+    bool is_taken[SHMEMI_DEVICE_ENTRIES]; /* of those that are issued and not done: a small put */
+    struct shmemi_device_small *small;    /* as many: those that are under way, ... */
+    unsigned n_small;                     /* ... and how many there are */
     struct shmemi_context context;
     struct shmemi_device_agent *next;
 };
