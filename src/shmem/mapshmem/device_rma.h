@@ -235,9 +235,9 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_p(const shmemx_device_view_t &view, T 
         store_value(there, bits_of<unit>(value));
         return;
     }
-    request r = request_to(SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_INLINE, view, dest, sizeof(T), pe);
+    request r = request_to(SHMEMI_DEVICE_PUT, view, dest, sizeof(T), pe);
     r.value = bits_of<unit>(value);
-    send_alone(ring_to(view, pe), r);
+    send_word(ring_to(view, pe), r);
 }
 
 template <class T> SHMEMI_DEVICE_TEMPLATE T shmemx_device_g(const shmemx_device_view_t &view, const T *source, int pe)
