@@ -30,7 +30,7 @@ struct shmemi_device_agent {
     char *slots;
     struct shmemi_device_progress *progress;
     /* Used by the thread only: */
-    uint64_t issued, done, freed; /* tickets */
+    uint64_t issued, done, freed;         /* tickets */
     bool is_taken[SHMEMI_DEVICE_ENTRIES]; /* of those that are issued and not done: a small put */
     struct shmemi_device_small *small;    /* as many: those that are under way, ... */
     unsigned n_small;                     /* ... and how many there are */

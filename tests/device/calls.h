@@ -213,7 +213,8 @@ template <class T> CALLS void check_words(const calls &c)
     const unsigned places[PATTERNS] = {me, n - 1 - me, 2 * me, me};
     for (unsigned k = 0; k < PATTERNS; k++) {
         const bool in_turns = k == PATTERNS - 1;
-        const int to = in_turns && me % 2 ? c.view.pe : next_of(c), from = in_turns && me % 2 ? c.view.pe : previous_of(c);
+        const int to = in_turns && me % 2 ? c.view.pe : next_of(c),
+                  from = in_turns && me % 2 ? c.view.pe : previous_of(c);
         shmemx_device_p(c.view, &words[places[k]], static_cast<T>(3 * me + 1 + static_cast<unsigned>(c.view.pe)), to);
         shmemx_device_barrier(block, c.team);
         EXPECT(words[places[k]] == static_cast<T>(3 * me + 1 + static_cast<unsigned>(from)));

@@ -319,8 +319,9 @@ static void by_agent()
         const int turns = 8;
         const double close = time_run([&] { many_far_words<<<132, 256>>>(own, turns, false, view); }) / turns;
         const double apart = time_run([&] { many_far_words<<<132, 256>>>(own, 1, true, view); });
-        printf("# millions of p a second accepted and carried out, 132 x 256 threads: side by side %.2f, scattered %.2f\n",
-               132.0 * 256 / close / 1e6, 132.0 * 256 / apart / 1e6);
+        printf(
+            "# millions of p a second accepted and carried out, 132 x 256 threads: side by side %.2f, scattered %.2f\n",
+            132.0 * 256 / close / 1e6, 132.0 * 256 / apart / 1e6);
     }
     shmem_barrier_all();
 }

@@ -197,7 +197,8 @@ SHMEMI_DEVICE_RARE void send_word_values(shmemi_device_ring *ring, int pe, unsig
         store_word(slot_of(ring, ticket) + here.rank() * nbytes, value, nbytes);
     here.sync();
     if (!is_one || here.rank() == 0)
-        send(ring, ticket, request_of(what, pe, region, region, offset, is_one ? here.size() * nbytes : nbytes, value, 0));
+        send(ring, ticket,
+             request_of(what, pe, region, region, offset, is_one ? here.size() * nbytes : nbytes, value, 0));
 }
 SHMEMI_DEVICE void send_word(shmemi_device_ring *ring, const request &r)
 {

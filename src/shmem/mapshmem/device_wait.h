@@ -107,8 +107,8 @@ SHMEMI_DEVICE_RARE T wait_long(shmemi_device_wait *waits, unsigned region, word 
     word began = 0;
     while (!look_for(ivar, cmp, value, &seen))
         if (waits)
-            began = tell_wait(waits, began, region, offset, sizeof(T), 1, cmp, bits_of<unit>(value), bits_of<unit>(seen),
-                              from);
+            began = tell_wait(waits, began, region, offset, sizeof(T), 1, cmp, bits_of<unit>(value),
+                              bits_of<unit>(seen), from);
     if (began)
         end_wait(waits, began);
     return seen;
