@@ -93,8 +93,11 @@ static void measure(const struct shmemi_device_entry *entry, enum shmemi_from_ke
 static bool is_small_put(const struct shmemi_device_entry *entry)
 {
     const unsigned signals = SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD;
-    return (entry->what & SHMEMI_DEVICE_KINDS) == SHMEMI_DEVICE_PUT && !(entry->what & signals) && !entry->local &&
-           entry->nbytes <= SHMEMI_DEVICE_SMALL_BYTES;
+    if ((entry->what & SHMEMI_DEVICE_KINDS) != SHMEMI_DEVICE_PUT || entry->what & signals || entry->local)
+        return false;
+    return entry->what & SHMEMI_DEVICE_LIST
+               ? entry->extra <= SHMEMI_DEVICE_LIST_MOST && entry->nbytes <= sizeof entry->value
+               : entry->nbytes <= SHMEMI_DEVICE_SMALL_BYTES;
 }
 
 static int by_place(const void *a, const void *b)
@@ -111,46 +114,84 @@ static int by_place(const void *a, const void *b)
 /* May one more operation start before those that have been started are complete? */
 static bool has_next(const struct shmemi_device_agent *agent)
 {
-    return agent->issued - agent->done < SHMEMI_DEVICE_ENTRIES && is_written(agent, agent->issued);
+    const bool has_room = agent->issued - agent->done < SHMEMI_DEVICE_ENTRIES &&
+                          agent->n_small + SHMEMI_DEVICE_LIST_MOST <= SHMEMI_DEVICE_SMALL_MOST;
+    return has_room && is_written(agent, agent->issued);
 }
 
-/* Copy the small puts that are next in the ring. Returns how many. */
-static unsigned take_small_puts(struct shmemi_device_agent *agent)
+static struct shmemi_device_small *add_small(struct shmemi_device_agent *agent, const struct shmemi_device_entry *entry)
 {
-    unsigned n = 0;
-    for (; has_next(agent) && is_small_put(entry_at(agent, agent->issued)); n++) {
+    struct shmemi_device_small *small = &agent->small[agent->n_small++];
+    *small = (struct shmemi_device_small){.entry = *entry};
+    return small;
+}
+
+static void add_words(struct shmemi_device_agent *agent, const struct shmemi_device_entry *entry,
+                      const struct shmemi_device_listed *words)
+{
+    for (unsigned long long i = 0; i < entry->extra; i++) {
+        struct shmemi_device_entry *word = &add_small(agent, entry)->entry;
+        word->what = SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_INLINE;
+        word->offset = words[i].offset;
+        word->value = words[i].value;
+    }
+}
+
+static void add_bytes(struct shmemi_device_agent *agent, const struct shmemi_device_entry *entry, const char *slot)
+{
+    struct shmemi_device_small *small = add_small(agent, entry);
+    small->bytes = agent->bytes + (size_t)agent->n_bytes++ * SHMEMI_DEVICE_SMALL_BYTES;
+    memcpy(small->bytes, slot, entry->nbytes);
+}
+
+/* Copy the small puts that are next in the ring. Are there any? */
+static bool take_small_puts(struct shmemi_device_agent *agent)
+{
+    const uint64_t before = agent->issued;
+    while (has_next(agent) && is_small_put(entry_at(agent, agent->issued))) {
         const struct shmemi_device_entry *entry = entry_at(agent, agent->issued);
-        struct shmemi_device_small *small = &agent->small[agent->n_small++];
-        small->entry = *entry;
-        if (!(entry->what & SHMEMI_DEVICE_INLINE))
-            memcpy(small->bytes, slot_at(agent, agent->issued), entry->nbytes);
+        char *slot = slot_at(agent, agent->issued);
+        if (entry->what & SHMEMI_DEVICE_LIST)
+            add_words(agent, entry, (const void *)slot);
+        else if (entry->what & SHMEMI_DEVICE_INLINE)
+            add_small(agent, entry);
+        else
+            add_bytes(agent, entry, slot);
         agent->is_taken[agent->issued++ % SHMEMI_DEVICE_ENTRIES] = true;
     }
-    return n;
+    return agent->issued != before;
 }
 
 /* Take also those that come right behind them. Their entries are free at once: kernels go on while these puts travel. */
 static void collect_small_puts(struct shmemi_device_agent *agent)
 {
     enum { LINGER_NS = 1500 };
-    uint64_t last = shmemi_clock();
-    while (agent->issued - agent->done < SHMEMI_DEVICE_ENTRIES)
+    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < LINGER_NS;)
         if (take_small_puts(agent)) {
             free_entries(agent);
             last = shmemi_clock();
-        } else if (has_next(agent) || shmemi_clock() - last >= LINGER_NS)
+        } else if (has_next(agent))
             return;
 }
 
 /* In the order of their places: what lies side by side then travels and arrives as one piece. */
+static void sort(struct shmemi_device_small **order, struct shmemi_device_small *first, size_t n)
+{
+    bool is_sorted = true;
+    for (size_t i = 0; i < n; i++) {
+        order[i] = first + i;
+        is_sorted = is_sorted && (!i || by_place(&order[i - 1], &order[i]) <= 0);
+    }
+    if (!is_sorted)
+        qsort(order, n, sizeof order[0], by_place);
+}
+
 static void issue_small_puts(struct shmemi_device_agent *agent, uint64_t begin)
 {
-    struct shmemi_device_small *order[SHMEMI_DEVICE_ENTRIES], *first = &agent->small[agent->n_small];
+    struct shmemi_device_small *order[SHMEMI_DEVICE_SMALL_MOST], *first = &agent->small[agent->n_small];
     collect_small_puts(agent);
     const size_t n = (size_t)(&agent->small[agent->n_small] - first);
-    for (size_t i = 0; i < n; i++)
-        order[i] = first + i;
-    qsort(order, n, sizeof order[0], by_place);
+    sort(order, first, n);
     for (size_t i = 0; i < n; i++) {
         execute(agent, &order[i]->entry, order[i]->bytes);
         if (begin)
@@ -201,7 +242,7 @@ static void complete(struct shmemi_device_agent *agent, uint64_t begin)
     if (begin)
         measure_all(agent, begin);
     agent->done = agent->issued;
-    agent->n_small = 0;
+    agent->n_small = agent->n_bytes = 0;
     __atomic_store_n(&agent->progress->done, agent->done, __ATOMIC_RELEASE);
 }
 
@@ -301,14 +342,16 @@ static void free_agent(struct shmemi_device_agent *agent)
         agent->user.memory->pinning->unpin(agent->block, block_bytes());
     free(agent->block);
     free(agent->small);
+    free(agent->bytes);
     free(agent);
 }
 
 static int make_agent(struct shmemi_device_agent *agent)
 {
     void *copy = NULL;
-    agent->small = malloc(SHMEMI_DEVICE_ENTRIES * sizeof *agent->small);
-    int rc = agent->small ? make_block(agent) : -ENOMEM;
+    agent->small = malloc(SHMEMI_DEVICE_SMALL_MOST * sizeof *agent->small);
+    agent->bytes = malloc((size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SMALL_BYTES);
+    int rc = agent->small && agent->bytes ? make_block(agent) : -ENOMEM;
     if (rc)
         return rc;
     const struct shmemi_device_ring ring = {

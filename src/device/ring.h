@@ -9,12 +9,13 @@
 #include "device/device.h"
 #include "transport/driver.h"
 
-enum { SHMEMI_DEVICE_ENTRIES = 512, SHMEMI_DEVICE_SLOT_BYTES = 16384, SHMEMI_DEVICE_SMALL_BYTES = 512 };
+enum { SHMEMI_DEVICE_ENTRIES = 512, SHMEMI_DEVICE_SLOT_BYTES = 16384 };
+enum { SHMEMI_DEVICE_SMALL_BYTES = 512, SHMEMI_DEVICE_SMALL_MOST = 4096 };
 
 /* A small put that the agent has taken out of the ring. */
 struct shmemi_device_small {
     struct shmemi_device_entry entry;
-    char bytes[SHMEMI_DEVICE_SMALL_BYTES];
+    char *bytes; /* NULL: they are in the entry */
 };
 
 struct shmemi_device_progress {
@@ -31,9 +32,11 @@ struct shmemi_device_agent {
     struct shmemi_device_progress *progress;
     /* Used by the thread only: */
     uint64_t issued, done, freed;         /* tickets */
-    bool is_taken[SHMEMI_DEVICE_ENTRIES]; /* of those that are issued and not done: a small put */
-    struct shmemi_device_small *small;    /* as many: those that are under way, ... */
+    bool is_taken[SHMEMI_DEVICE_ENTRIES]; /* of those that are issued and not done: out of the ring */
+    struct shmemi_device_small *small;    /* SHMEMI_DEVICE_SMALL_MOST: those that are under way, ... */
     unsigned n_small;                     /* ... and how many there are */
+    char *bytes;                          /* of them: room for as many as there are entries */
+    unsigned n_bytes;                     /* pieces in use */
     struct shmemi_context context;
     struct shmemi_device_agent *next;
 };

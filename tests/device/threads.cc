@@ -79,11 +79,38 @@ static void put_more_than_the_ring_holds()
             failed[0] = __LINE__;
 }
 
+/* Lists of words, as warps send them: threads of the CPU make none. */
+static void put_lists()
+{
+    using namespace shmemi_device;
+    const unsigned n_lists = 700, n = SHMEMI_DEVICE_LIST_MOST, n_values = 64;
+    std::unique_ptr<symmetric[]> copies(new symmetric[PES]());
+    shmemi_device_ring *ring = ring_of(0, copies.get(), sizeof(symmetric));
+    const shmemx_device_view_t view = view_of(copies.get(), 0, ring);
+    for (unsigned k = 0; k < n_lists; k++) {
+        const word ticket = take_ticket(ring);
+        request r = request_to(SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_LIST, view, copies[0].bytes, 2, 1 + k % 2);
+        r.extra = n;
+        for (unsigned i = 0; i < n; i++)
+            store_in_slot(slot_of(ring, ticket), i, words_in_list, r.offset + 4 * i + 2, r.nbytes, k * n_values + i);
+        send(ring, ticket, r);
+    }
+    shmemx_device_quiet(shmemx_device_thread_t(), view);
+    for (int pe = 1; pe < PES; pe++)
+        for (unsigned i = 0; i < n; i++) {
+            unsigned short words[2];
+            memcpy(words, copies[pe].bytes + 4 * i, sizeof words);
+            if (words[0] || words[1] % n_values != i)
+                failed[pe] = __LINE__;
+        }
+}
+
 int main()
 {
     run(false);
     run(true);
     put_more_than_the_ring_holds();
+    put_lists();
     shmemi_device_rings_close();
     for (int pe = 0; pe < PES; pe++)
         if (failed[pe]) {

@@ -176,29 +176,49 @@ SHMEMI_DEVICE void store_word(char *at, word value, word nbytes)
         store_plain<unsigned char>(at, static_cast<unsigned char>(value));
 }
 
-/* Do these threads put words of one length that lie side by side, in the order of their ranks? */
-SHMEMI_DEVICE bool are_side_by_side(const companions &here, int pe, unsigned region, word offset, word nbytes)
+/* How words that threads of a warp put at the same time travel: by one entry if they are alike, which takes few writes over
+ * the long way to the ring. */
+enum { words_apart, words_in_list, words_side_by_side };
+
+SHMEMI_DEVICE unsigned way_of_words(const companions &here, int pe, unsigned region, word offset, word nbytes)
 {
     const word object = static_cast<word>(static_cast<unsigned>(pe)) << 32 | region;
-    const word first = (offset - here.rank() * nbytes) ^ nbytes << 56;
-    return here.size() > 1 && here.agree(object) && here.agree(first);
+    if (here.size() < 2 || !here.agree(object) || !here.agree(nbytes))
+        return words_apart;
+    return here.agree(offset - here.rank() * nbytes) ? words_side_by_side : words_in_list;
 }
 
-/* A word that a thread puts. Those that a warp puts side by side are one put, through the slot. */
+/* What the slot of the words has of this thread's. */
+SHMEMI_DEVICE void store_in_slot(char *slot, unsigned rank, unsigned way, word offset, word nbytes, word value)
+{
+    if (way == words_in_list)
+        store_plain<quad>(slot + rank * sizeof(shmemi_device_listed), quad{offset, value});
+    else
+        store_word(slot + rank * nbytes, value, nbytes);
+}
+
+/* By the threads of a warp that come together. */
 SHMEMI_DEVICE_RARE void send_word_values(shmemi_device_ring *ring, int pe, unsigned region, word offset, word nbytes,
                                          word value)
 {
     const companions here;
     need(ring);
-    const bool is_one = are_side_by_side(here, pe, region, offset, nbytes);
-    const unsigned what = SHMEMI_DEVICE_PUT | (is_one ? 0u : static_cast<unsigned>(SHMEMI_DEVICE_INLINE));
-    const word first = take_tickets(ring, here, is_one ? 1 : here.size()), ticket = first + (is_one ? 0 : here.rank());
-    if (is_one)
-        store_word(slot_of(ring, ticket) + here.rank() * nbytes, value, nbytes);
+    const unsigned way = way_of_words(here, pe, region, offset, nbytes);
+    const bool is_one = way != words_apart;
+    unsigned what = SHMEMI_DEVICE_PUT;
+    word extra = 0, size = nbytes, ticket = take_tickets(ring, here, is_one ? 1 : here.size());
+    if (way == words_apart) {
+        what |= SHMEMI_DEVICE_INLINE;
+        ticket += here.rank();
+    } else {
+        store_in_slot(slot_of(ring, ticket), here.rank(), way, offset, nbytes, value);
+        what |= way == words_in_list ? static_cast<unsigned>(SHMEMI_DEVICE_LIST) : 0u;
+        extra = way == words_in_list ? here.size() : 0;
+        size = way == words_in_list ? nbytes : here.size() * nbytes;
+    }
     here.sync();
     if (!is_one || here.rank() == 0)
-        send(ring, ticket,
-             request_of(what, pe, region, region, offset, is_one ? here.size() * nbytes : nbytes, value, 0));
+        send(ring, ticket, request_of(what, pe, region, region, offset, size, value, extra));
 }
 SHMEMI_DEVICE void send_word(shmemi_device_ring *ring, const request &r)
 {
