@@ -312,10 +312,12 @@ int shmemi_device_agents_start(void)
 
 static const size_t entries_bytes = SHMEMI_DEVICE_ENTRIES * sizeof(struct shmemi_device_entry);
 static const size_t slots_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
+static const size_t small_bytes = SHMEMI_DEVICE_SMALL_MOST * sizeof(struct shmemi_device_small);
+static const size_t pieces_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SMALL_BYTES;
 
 static size_t block_bytes(void)
 {
-    return entries_bytes + slots_bytes + PAGE;
+    return entries_bytes + slots_bytes + small_bytes + pieces_bytes + PAGE;
 }
 
 /* Page-locked, and all 0. */
@@ -329,7 +331,9 @@ static int make_block(struct shmemi_device_agent *agent)
     memset(agent->block, 0, block_bytes());
     agent->entries = agent->block;
     agent->slots = (char *)agent->block + entries_bytes;
-    agent->progress = (struct shmemi_device_progress *)(void *)(agent->slots + slots_bytes);
+    agent->small = (struct shmemi_device_small *)(void *)(agent->slots + slots_bytes);
+    agent->bytes = (char *)agent->small + small_bytes;
+    agent->progress = (struct shmemi_device_progress *)(void *)(agent->bytes + pieces_bytes);
     return agent->user.memory ? agent->user.memory->pinning->pin(agent->block, block_bytes()) : 0;
 }
 
@@ -341,17 +345,13 @@ static void free_agent(struct shmemi_device_agent *agent)
     if (agent->user.memory && agent->block)
         agent->user.memory->pinning->unpin(agent->block, block_bytes());
     free(agent->block);
-    free(agent->small);
-    free(agent->bytes);
     free(agent);
 }
 
 static int make_agent(struct shmemi_device_agent *agent)
 {
     void *copy = NULL;
-    agent->small = malloc(SHMEMI_DEVICE_SMALL_MOST * sizeof *agent->small);
-    agent->bytes = malloc((size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SMALL_BYTES);
-    int rc = agent->small && agent->bytes ? make_block(agent) : -ENOMEM;
+    int rc = make_block(agent);
     if (rc)
         return rc;
     const struct shmemi_device_ring ring = {
