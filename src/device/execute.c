@@ -136,6 +136,10 @@ int shmemi_device_execute(struct shmemi_device_agent *agent, struct shmemi_devic
         return refuse(entry, "there is no such PE");
     if (!entry->local && entry->nbytes > SHMEMI_DEVICE_SLOT_BYTES)
         return refuse(entry, "more than a slot holds");
+    if (entry->what & SHMEMI_DEVICE_INLINE && entry->nbytes > sizeof entry->value)
+        return refuse(entry, "more than a word");
+    if (entry->what & SHMEMI_DEVICE_LIST) /* lists were taken apart */
+        return refuse(entry, "more words than a list has, or larger ones");
     const struct shmemi_view *view = view_of(entry, entry->region, entry->offset, entry->nbytes);
     if (!view)
         return -EINVAL;

@@ -54,73 +54,20 @@ static void execute(struct shmemi_device_agent *agent, struct shmemi_device_entr
         shmemi_fatal("an operation of a kernel has failed");
 }
 
-/* A put of a word alone: such puts come in great numbers, and in no order. */
-static bool is_word(const struct shmemi_device_entry *entry)
+static char *slot_at(const struct shmemi_device_agent *agent, uint64_t ticket)
 {
-    const unsigned signals = SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD;
-    return (entry->what & SHMEMI_DEVICE_KINDS) == SHMEMI_DEVICE_PUT && entry->what & SHMEMI_DEVICE_INLINE &&
-           !(entry->what & signals);
+    return agent->slots + ticket % SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct shmemi_device_entry *x = *(struct shmemi_device_entry *const *)a;
-    const struct shmemi_device_entry *y = *(struct shmemi_device_entry *const *)b;
-    if (x->pe != y->pe)
-        return x->pe < y->pe ? -1 : 1;
-    if (x->region != y->region)
-        return x->region < y->region ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* Take the words at this place of the ring, and those that come right behind them. */
-static unsigned collect_words(struct shmemi_device_agent *agent, struct shmemi_device_entry **words)
-{
-    enum { LINGER_NS = 1500 };
-    unsigned n = 0;
-    for (uint64_t last = shmemi_clock(); n < SHMEMI_DEVICE_ENTRIES && shmemi_clock() - last < LINGER_NS;)
-        while (is_written(agent, agent->issued + n) && is_word(entry_at(agent, agent->issued + n))) {
-            words[n] = entry_at(agent, agent->issued + n);
-            n++;
-            last = shmemi_clock();
-        }
-    return n;
-}
-
-/* In the order of their places: what lies side by side then travels and arrives as one piece. */
-static void issue_words(struct shmemi_device_agent *agent)
-{
-    struct shmemi_device_entry *words[SHMEMI_DEVICE_ENTRIES];
-    const unsigned n = collect_words(agent, words);
-    qsort(words, n, sizeof words[0], by_place);
-    for (unsigned i = 0; i < n; i++)
-        execute(agent, words[i], NULL);
-    agent->issued += n;
-}
-
-/* Start all entries that have been written. */
-static bool issue(struct shmemi_device_agent *agent)
-{
-    const uint64_t before = agent->issued;
-    while (is_written(agent, agent->issued)) {
-        struct shmemi_device_entry *entry = entry_at(agent, agent->issued);
-        if (is_word(entry)) {
-            issue_words(agent);
-            continue;
-        }
-        execute(agent, entry, agent->slots + agent->issued % SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES);
-        agent->issued++;
-    }
-    return agent->issued != before;
-}
-
-/* Let kernels use entries again whose operation is complete, and whose reply has been read. */
+/* Let kernels use entries again: those that have been taken out of the ring, and those whose operation is complete and
+ * whose reply has been read. */
 static bool free_entries(struct shmemi_device_agent *agent)
 {
     const uint64_t before = agent->freed;
-    while (agent->freed < agent->done) {
+    while (agent->freed < agent->issued) {
         const struct shmemi_device_entry *entry = entry_at(agent, agent->freed);
-        if (entry->what & SHMEMI_DEVICE_REPLY && sequence_of(entry))
+        const bool is_taken = agent->is_taken[agent->freed % SHMEMI_DEVICE_ENTRIES];
+        if (!is_taken && (agent->freed >= agent->done || (entry->what & SHMEMI_DEVICE_REPLY && sequence_of(entry))))
             break;
         agent->freed++;
     }
@@ -141,11 +88,141 @@ static void measure(const struct shmemi_device_entry *entry, enum shmemi_from_ke
                                      });
 }
 
-/* Count the operations that are complete now. */
+/* ---- Small puts: they come in great numbers, and in no order ------------------------------------------------------ */
+
+static bool is_small_put(const struct shmemi_device_entry *entry)
+{
+    const unsigned signals = SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD;
+    if ((entry->what & SHMEMI_DEVICE_KINDS) != SHMEMI_DEVICE_PUT || entry->what & signals || entry->local)
+        return false;
+    return entry->what & SHMEMI_DEVICE_LIST
+               ? entry->extra <= SHMEMI_DEVICE_LIST_MOST && entry->nbytes <= sizeof entry->value
+               : entry->nbytes <= SHMEMI_DEVICE_SMALL_BYTES;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct shmemi_device_entry *x = &(*(struct shmemi_device_small *const *)a)->entry;
+    const struct shmemi_device_entry *y = &(*(struct shmemi_device_small *const *)b)->entry;
+    if (x->pe != y->pe)
+        return x->pe < y->pe ? -1 : 1;
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* May one more operation start before those that have been started are complete? */
+static bool has_next(const struct shmemi_device_agent *agent)
+{
+    const bool has_room = agent->issued - agent->done < SHMEMI_DEVICE_ENTRIES &&
+                          agent->n_small + SHMEMI_DEVICE_LIST_MOST <= SHMEMI_DEVICE_SMALL_MOST;
+    return has_room && is_written(agent, agent->issued);
+}
+
+static struct shmemi_device_small *add_small(struct shmemi_device_agent *agent, const struct shmemi_device_entry *entry)
+{
+    struct shmemi_device_small *small = &agent->small[agent->n_small++];
+    *small = (struct shmemi_device_small){.entry = *entry};
+    return small;
+}
+
+static void add_words(struct shmemi_device_agent *agent, const struct shmemi_device_entry *entry,
+                      const struct shmemi_device_listed *words)
+{
+    for (unsigned long long i = 0; i < entry->extra; i++) {
+        struct shmemi_device_entry *word = &add_small(agent, entry)->entry;
+        word->what = SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_INLINE;
+        word->offset = words[i].offset;
+        word->value = words[i].value;
+    }
+}
+
+static void add_bytes(struct shmemi_device_agent *agent, const struct shmemi_device_entry *entry, const char *slot)
+{
+    struct shmemi_device_small *small = add_small(agent, entry);
+    small->bytes = agent->bytes + (size_t)agent->n_bytes++ * SHMEMI_DEVICE_SMALL_BYTES;
+    memcpy(small->bytes, slot, entry->nbytes);
+}
+
+/* Copy the small puts that are next in the ring. Are there any? */
+static bool take_small_puts(struct shmemi_device_agent *agent)
+{
+    const uint64_t before = agent->issued;
+    while (has_next(agent) && is_small_put(entry_at(agent, agent->issued))) {
+        const struct shmemi_device_entry *entry = entry_at(agent, agent->issued);
+        char *slot = slot_at(agent, agent->issued);
+        if (entry->what & SHMEMI_DEVICE_LIST)
+            add_words(agent, entry, (const void *)slot);
+        else if (entry->what & SHMEMI_DEVICE_INLINE)
+            add_small(agent, entry);
+        else
+            add_bytes(agent, entry, slot);
+        agent->is_taken[agent->issued++ % SHMEMI_DEVICE_ENTRIES] = true;
+    }
+    return agent->issued != before;
+}
+
+/* Take also those that come right behind them. Their entries are free at once: kernels go on while these puts travel. */
+static void collect_small_puts(struct shmemi_device_agent *agent)
+{
+    enum { LINGER_NS = 1500 };
+    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < LINGER_NS;)
+        if (take_small_puts(agent)) {
+            free_entries(agent);
+            last = shmemi_clock();
+        } else if (has_next(agent))
+            return;
+}
+
+/* In the order of their places: what lies side by side then travels and arrives as one piece. */
+static void sort(struct shmemi_device_small **order, struct shmemi_device_small *first, size_t n)
+{
+    bool is_sorted = true;
+    for (size_t i = 0; i < n; i++) {
+        order[i] = first + i;
+        is_sorted = is_sorted && (!i || by_place(&order[i - 1], &order[i]) <= 0);
+    }
+    if (!is_sorted)
+        qsort(order, n, sizeof order[0], by_place);
+}
+
+static void issue_small_puts(struct shmemi_device_agent *agent, uint64_t begin)
+{
+    struct shmemi_device_small *order[SHMEMI_DEVICE_SMALL_MOST], *first = &agent->small[agent->n_small];
+    collect_small_puts(agent);
+    const size_t n = (size_t)(&agent->small[agent->n_small] - first);
+    sort(order, first, n);
+    for (size_t i = 0; i < n; i++) {
+        execute(agent, &order[i]->entry, order[i]->bytes);
+        if (begin)
+            measure(&order[i]->entry, SHMEMI_KERNEL_PUT, begin);
+    }
+}
+
+/* Start all entries that have been written. */
+static bool issue(struct shmemi_device_agent *agent, uint64_t begin)
+{
+    const uint64_t before = agent->issued;
+    while (has_next(agent)) {
+        struct shmemi_device_entry *entry = entry_at(agent, agent->issued);
+        if (is_small_put(entry)) {
+            issue_small_puts(agent, begin);
+            continue;
+        }
+        agent->is_taken[agent->issued % SHMEMI_DEVICE_ENTRIES] = false;
+        execute(agent, entry, slot_at(agent, agent->issued));
+        agent->issued++;
+    }
+    return agent->issued != before;
+}
+
+/* Count the operations that are complete now, but for small puts, which have been counted. */
 static void measure_all(const struct shmemi_device_agent *agent, uint64_t begin)
 {
     for (uint64_t ticket = agent->done; ticket != agent->issued; ticket++) {
         const struct shmemi_device_entry *entry = entry_at(agent, ticket);
+        if (agent->is_taken[ticket % SHMEMI_DEVICE_ENTRIES])
+            continue;
         const unsigned kind = entry->what & SHMEMI_DEVICE_KINDS;
         const bool signals = entry->what & (SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD);
         if (kind != SHMEMI_DEVICE_PUT)
@@ -165,6 +242,7 @@ static void complete(struct shmemi_device_agent *agent, uint64_t begin)
     if (begin)
         measure_all(agent, begin);
     agent->done = agent->issued;
+    agent->n_small = agent->n_bytes = 0;
     __atomic_store_n(&agent->progress->done, agent->done, __ATOMIC_RELEASE);
 }
 
@@ -174,7 +252,7 @@ static bool serve(struct shmemi_device_agent *agent)
     struct shmemi_call call = {.routine = "an operation of a kernel", .activity = SHMEMI_AT_TRANSFER};
     const uint64_t begin = shmemi_measure.is_on ? shmemi_clock() : 0;
     shmemi_call_begin(&call);
-    const bool has_worked = issue(agent);
+    const bool has_worked = issue(agent, begin);
     if (has_worked)
         complete(agent, begin);
     shmemi_call_end(&call);
@@ -234,10 +312,12 @@ int shmemi_device_agents_start(void)
 
 static const size_t entries_bytes = SHMEMI_DEVICE_ENTRIES * sizeof(struct shmemi_device_entry);
 static const size_t slots_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
+static const size_t small_bytes = SHMEMI_DEVICE_SMALL_MOST * sizeof(struct shmemi_device_small);
+static const size_t pieces_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SMALL_BYTES;
 
 static size_t block_bytes(void)
 {
-    return entries_bytes + slots_bytes + PAGE;
+    return entries_bytes + slots_bytes + small_bytes + pieces_bytes + PAGE;
 }
 
 /* Page-locked, and all 0. */
@@ -251,7 +331,9 @@ static int make_block(struct shmemi_device_agent *agent)
     memset(agent->block, 0, block_bytes());
     agent->entries = agent->block;
     agent->slots = (char *)agent->block + entries_bytes;
-    agent->progress = (struct shmemi_device_progress *)(void *)(agent->slots + slots_bytes);
+    agent->small = (struct shmemi_device_small *)(void *)(agent->slots + slots_bytes);
+    agent->bytes = (char *)agent->small + small_bytes;
+    agent->progress = (struct shmemi_device_progress *)(void *)(agent->bytes + pieces_bytes);
     return agent->user.memory ? agent->user.memory->pinning->pin(agent->block, block_bytes()) : 0;
 }
 
@@ -305,7 +387,7 @@ static int add_agent(const struct shmemi_device_user *user, struct shmemi_device
     agent->context.may_gather = true;
     int rc = make_agent(agent);
     if (!rc)
-        rc = shmemi_drivers_begin_gathering(&agent->context, SHMEMI_DEVICE_ENTRIES);
+        rc = shmemi_drivers_begin_gathering(&agent->context, SIZE_MAX);
     if (rc) {
         free_agent(agent);
         return rc;

@@ -10,6 +10,13 @@
 #include "transport/driver.h"
 
 enum { SHMEMI_DEVICE_ENTRIES = 512, SHMEMI_DEVICE_SLOT_BYTES = 16384 };
+enum { SHMEMI_DEVICE_SMALL_BYTES = 512, SHMEMI_DEVICE_SMALL_MOST = 4096 };
+
+/* A small put that the agent has taken out of the ring. */
+struct shmemi_device_small {
+    struct shmemi_device_entry entry;
+    char *bytes; /* NULL: they are in the entry */
+};
 
 struct shmemi_device_progress {
     _Alignas(64) unsigned long long freed, done; /* as kernels read them */
@@ -23,7 +30,13 @@ struct shmemi_device_agent {
     struct shmemi_device_entry *entries;
     char *slots;
     struct shmemi_device_progress *progress;
-    uint64_t issued, done, freed; /* tickets; used by the thread only */
+    /* Used by the thread only: */
+    uint64_t issued, done, freed;         /* tickets */
+    bool is_taken[SHMEMI_DEVICE_ENTRIES]; /* of those that are issued and not done: out of the ring */
+    struct shmemi_device_small *small;    /* SHMEMI_DEVICE_SMALL_MOST: those that are under way, ... */
+    unsigned n_small;                     /* ... and how many there are */
+    char *bytes;                          /* of them: room for as many as there are entries */
+    unsigned n_bytes;                     /* pieces in use */
     struct shmemi_context context;
     struct shmemi_device_agent *next;
 };

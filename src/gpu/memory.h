@@ -63,6 +63,7 @@ struct shmemi_channel {
     const struct shmemi_memory *memory;
     void *object, *handle; /* as of an event */
     bool is_entered;       /* closing leaves what opening has entered */
+    void *words;           /* stores that have not been started; NULL: none yet */
 };
 
 /* Arrays of nelems elements that are combined element by element, the sources from left to right. Arrays are the same
@@ -236,7 +237,10 @@ struct shmemi_channels {
     /* Start a copy, in order with earlier ones; host memory must not change until wait. */
     int (*copy)(const struct shmemi_channel *channel, const struct shmemi_place *dest,
                 const struct shmemi_place *source, size_t nbytes);
-    int (*wait)(const struct shmemi_channel *channel); /* for all copies */
+    /* Optional. The same for an aligned word of 4 or 8 bytes, which may change at once: many take less time than as many
+     * copies. -ENOTSUP: copy it. */
+    int (*store)(struct shmemi_channel *channel, const struct shmemi_place *dest, const void *word, size_t nbytes);
+    int (*wait)(const struct shmemi_channel *channel); /* for all copies and stores */
     /* Called by the thread that has opened the channel, with nothing under way. */
     void (*close)(struct shmemi_channel *channel);
 };

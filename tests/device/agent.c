@@ -14,6 +14,7 @@
 #include "transport/progress.h"
 #include "transport/threads.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,9 +118,24 @@ void shmemi_device_free(const struct shmemi_device_user *user, void *copy)
     free(copy);
 }
 
+/* Operations are not complete before so many words have been put, if that is not 0. */
+static unsigned long words_needed, words_put;
+void need_words(unsigned long n);
+void need_words(unsigned long n)
+{
+    __atomic_store_n(&words_needed, n, __ATOMIC_RELEASE);
+}
+void note_word(void);
+void note_word(void)
+{
+    __atomic_fetch_add(&words_put, 1, __ATOMIC_ACQ_REL);
+}
+
 int shmemi_drivers_quiet(struct shmemi_context *context)
 {
     (void)context;
+    while (__atomic_load_n(&words_put, __ATOMIC_ACQUIRE) < __atomic_load_n(&words_needed, __ATOMIC_ACQUIRE))
+        sched_yield();
     return 0;
 }
 

@@ -202,6 +202,29 @@ CALLS void check_values(const calls &c)
     shmemx_device_barrier(block, c.team);
 }
 
+/* All threads put words at the same time: side by side, in which case those of a warp may travel together; in the opposite
+ * order; with gaps; and by turns to this PE and to the next one. */
+template <class T> CALLS void check_words(const calls &c)
+{
+    enum { PATTERNS = 4 };
+    const block_group block;
+    T *words = reinterpret_cast<T *>(c.own->bytes);
+    const unsigned n = block.size(), me = block.rank();
+    const unsigned places[PATTERNS] = {me, n - 1 - me, 2 * me, me};
+    for (unsigned k = 0; k < PATTERNS; k++) {
+        const bool in_turns = k == PATTERNS - 1;
+        const int to = in_turns && me % 2 ? c.view.pe : next_of(c),
+                  from = in_turns && me % 2 ? c.view.pe : previous_of(c);
+        shmemx_device_p(c.view, &words[places[k]], static_cast<T>(3 * me + 1 + static_cast<unsigned>(c.view.pe)), to);
+        shmemx_device_barrier(block, c.team);
+        EXPECT(words[places[k]] == static_cast<T>(3 * me + 1 + static_cast<unsigned>(from)));
+        EXPECT(k != 2 || words[2 * me + 1] == 0);
+        block.sync();
+        clear_bytes(c.own->bytes);
+        shmemx_device_barrier(block, c.team);
+    }
+}
+
 /* Every thread of every PE updates words of PE 0. */
 template <class T> CALLS void check_atomics(const calls &c, T *words)
 {
@@ -333,6 +356,12 @@ CALLS void make_all_calls(const calls &c, bool much)
     check_signals(c, warp_group(), SHMEM_SIGNAL_ADD, 2);
     check_signals(c, thread_group(), SHMEM_SIGNAL_SET, 4);
     check_values(c);
+    clear_bytes(c.own->bytes);
+    shmemx_device_barrier(block, c.team);
+    check_words<unsigned char>(c);
+    check_words<unsigned short>(c);
+    check_words<unsigned int>(c);
+    check_words<unsigned long>(c);
     if (block.rank() == 0)
         c.own->numbers[1] = c.own->single, c.own->numbers[2] = 0;
     shmemx_device_barrier(block, c.team);

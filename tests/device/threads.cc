@@ -8,6 +8,8 @@
 #include <memory>
 
 extern "C" struct shmemi_device_ring *ring_of(int pe, void *all_copies, size_t nbytes);
+extern "C" void need_words(unsigned long n);
+extern "C" void note_word(void);
 extern "C" void shmemi_device_rings_close(void);
 
 namespace
@@ -58,14 +60,61 @@ static void run(bool by_ring)
     shmemx_device_host_launch(PES, THREADS, [&] { make_all_calls(all[shmemx_device_host_block()], false); });
 }
 
+/* Words leave the ring before they are complete: it takes more of them than it has entries. */
+static void put_more_than_the_ring_holds()
+{
+    const unsigned n_words = 600;
+    std::unique_ptr<symmetric[]> copies(new symmetric[PES]());
+    shmemi_device_ring *ring = ring_of(0, copies.get(), sizeof(symmetric));
+    const shmemx_device_view_t view = view_of(copies.get(), 0, ring);
+    unsigned char *bytes = copies[0].bytes;
+    need_words(ring->n_entries + 1);
+    for (unsigned i = 0; i < n_words; i++) {
+        shmemx_device_p(view, &bytes[i], static_cast<unsigned char>(i), 1);
+        note_word();
+    }
+    shmemx_device_quiet(shmemx_device_thread_t(), view);
+    for (unsigned i = 0; i < n_words; i++)
+        if (copies[1].bytes[i] != static_cast<unsigned char>(i))
+            failed[0] = __LINE__;
+}
+
+/* Lists of words, as warps send them: threads of the CPU make none. */
+static void put_lists()
+{
+    using namespace shmemi_device;
+    const unsigned n_lists = 700, n = SHMEMI_DEVICE_LIST_MOST, n_values = 64;
+    std::unique_ptr<symmetric[]> copies(new symmetric[PES]());
+    shmemi_device_ring *ring = ring_of(0, copies.get(), sizeof(symmetric));
+    const shmemx_device_view_t view = view_of(copies.get(), 0, ring);
+    for (unsigned k = 0; k < n_lists; k++) {
+        const word ticket = take_ticket(ring);
+        request r = request_to(SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_LIST, view, copies[0].bytes, 2, 1 + k % 2);
+        r.extra = n;
+        for (unsigned i = 0; i < n; i++)
+            store_in_slot(slot_of(ring, ticket), i, words_in_list, r.offset + 4 * i + 2, r.nbytes, k * n_values + i);
+        send(ring, ticket, r);
+    }
+    shmemx_device_quiet(shmemx_device_thread_t(), view);
+    for (int pe = 1; pe < PES; pe++)
+        for (unsigned i = 0; i < n; i++) {
+            unsigned short words[2];
+            memcpy(words, copies[pe].bytes + 4 * i, sizeof words);
+            if (words[0] || words[1] % n_values != i)
+                failed[pe] = __LINE__;
+        }
+}
+
 int main()
 {
     run(false);
     run(true);
+    put_more_than_the_ring_holds();
+    put_lists();
     shmemi_device_rings_close();
     for (int pe = 0; pe < PES; pe++)
         if (failed[pe]) {
-            fprintf(stderr, "PE %d: a check in line %d of calls.h has failed\n", pe, failed[pe]);
+            fprintf(stderr, "PE %d: a check in line %d of calls.h, or of this file, has failed\n", pe, failed[pe]);
             return 1;
         }
     return 0;

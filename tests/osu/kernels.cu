@@ -110,11 +110,14 @@ __global__ void sums(double *data, unsigned long n, int turns, shmemx_device_tea
     *time = now() - start;
 }
 
-// Words by the agent: each thread ends when its own are complete.
-__global__ void many_far_words(memory *own, int turns, shmemx_device_view_t view)
+// Words by the agent: each thread ends when its own are complete. Those of a warp lie side by side, or all are scattered.
+__global__ void many_far_words(memory *own, int turns, bool is_scattered, shmemx_device_view_t view)
 {
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned place = is_scattered ? thread * 40503u % (MOST / 8) : thread;
+    unsigned long *word = reinterpret_cast<unsigned long *>(own->data) + place;
     for (int i = 0; i < turns; i++)
-        shmemx_device_p(view, &own->words[blockIdx.x * blockDim.x + threadIdx.x], static_cast<unsigned long>(i), 1);
+        shmemx_device_p(view, word, static_cast<unsigned long>(i), 1);
     shmemx_device_quiet(shmemx_device_block_t(), view);
 }
 
@@ -314,9 +317,11 @@ static void by_agent()
     }
     if (view.pe == 0) {
         const int turns = 8;
-        const double time = time_run([&] { many_far_words<<<132, 256>>>(own, turns, view); });
-        printf("# millions of p a second accepted and carried out, 132 x 256 threads: %.2f\n",
-               132.0 * 256 * turns / time / 1e6);
+        const double close = time_run([&] { many_far_words<<<132, 256>>>(own, turns, false, view); }) / turns;
+        const double apart = time_run([&] { many_far_words<<<132, 256>>>(own, 1, true, view); });
+        printf(
+            "# millions of p a second accepted and carried out, 132 x 256 threads: side by side %.2f, scattered %.2f\n",
+            132.0 * 256 / close / 1e6, 132.0 * 256 / apart / 1e6);
     }
     shmem_barrier_all();
 }

@@ -12,6 +12,8 @@
 #include "gpu/cuda/context.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- Order between contexts -------------------------------------------------------------------------------------- */
 
@@ -266,12 +268,42 @@ const struct shmemi_bursts shmemi_cuda_bursts = {.copy = burst_copy, .mark = bur
 
 /* ---- Channels ---------------------------------------------------------------------------------------------------- */
 
+/* Words that are stored by the stream itself, many by one call. */
+enum { WORDS_MOST = 128 };
+struct words {
+    unsigned n;
+    CUstreamBatchMemOpParams operation[WORDS_MOST];
+};
+
+/* Where the driver has no such operations for this memory. Values are copied aside before each call returns. */
+static int copy_words(const struct shmemi_channel *channel, const CUstreamBatchMemOpParams *operation, unsigned n)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < n && !rc; i++) {
+        const bool is_half = operation[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        rc = CUDA_CALL(cuMemcpyHtoDAsync, operation[i].writeValue.address, &operation[i].writeValue.value64,
+                       is_half ? sizeof(uint32_t) : sizeof(uint64_t), channel->handle);
+    }
+    return rc;
+}
+
+static int start_words(const struct shmemi_channel *channel)
+{
+    const struct shmemi_stream stream = {.handle = channel->handle};
+    struct words *words = channel->words;
+    const unsigned n = words ? words->n : 0;
+    if (!n)
+        return 0;
+    words->n = 0;
+    return shmemi_cuda_word_operations(&stream, words->operation, n) ? 0 : copy_words(channel, words->operation, n);
+}
+
 static int channel_open(const struct shmemi_place *place, struct shmemi_channel *channel_p)
 {
     struct queue queue;
     int rc = queue_enter(&queue, place, place);
     if (!rc)
-        *channel_p = (struct shmemi_channel){&shmemi_memory_cuda, queue.context, queue.stream, queue.pushed};
+        *channel_p = (struct shmemi_channel){&shmemi_memory_cuda, queue.context, queue.stream, queue.pushed, NULL};
     return rc;
 }
 
@@ -280,22 +312,43 @@ static int channel_copy(const struct shmemi_channel *channel, const struct shmem
 {
     const struct queue own = {.context = channel->object, .stream = channel->handle};
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return nbytes ? enqueue(&own, dest, source, &shape) : 0;
+    int rc = start_words(channel);
+    return rc || !nbytes ? rc : enqueue(&own, dest, source, &shape);
+}
+
+static int channel_store(struct shmemi_channel *channel, const struct shmemi_place *dest, const void *word,
+                         size_t nbytes)
+{
+    const struct shmemi_cuda_context *context = channel->object;
+    struct words *words = channel->words;
+    uint64_t value = 0;
+    if (!context->streams.has_word_operations || (nbytes != 4 && nbytes != 8) || dest->address % nbytes)
+        return -ENOTSUP;
+    if (!words && !(words = channel->words = calloc(1, sizeof *words)))
+        return -ENOTSUP;
+    memcpy(&value, word, nbytes);
+    if (!shmemi_cuda_word_operation(SHMEMI_STEP_SET, (unsigned)nbytes, dest->address, value,
+                                    &words->operation[words->n]))
+        return -ENOTSUP;
+    return ++words->n == WORDS_MOST ? start_words(channel) : 0;
 }
 
 static int channel_wait(const struct shmemi_channel *channel)
 {
-    return CUDA_CALL(cuStreamSynchronize, channel->handle);
+    int rc = start_words(channel), rc_stream = CUDA_CALL(cuStreamSynchronize, channel->handle);
+    return rc ? rc : rc_stream;
 }
 
 static void channel_close(struct shmemi_channel *channel)
 {
+    free(channel->words);
     shmemi_cuda_leave(channel->is_entered);
 }
 
 const struct shmemi_channels shmemi_cuda_channels = {
     .open = channel_open,
     .copy = channel_copy,
+    .store = channel_store,
     .wait = channel_wait,
     .close = channel_close,
 };

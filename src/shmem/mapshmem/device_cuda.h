@@ -135,6 +135,16 @@ struct companions {
         const unsigned first = count((members & (0u - members)) - 1u);
         return __shfl_sync(members, value, static_cast<int>(first));
     }
+    SHMEMI_DEVICE_MEMBER bool agree(word value) const /* is it the same for all? */
+    {
+        half which;
+        asm volatile("match.all.sync.b64 %0, %1, %2;" : "=r"(which) : "l"(value), "r"(members));
+        return which != 0;
+    }
+    SHMEMI_DEVICE_MEMBER void sync() const
+    {
+        __syncwarp(members); /* which orders memory, too */
+    }
 };
 struct alignas(16) quad {
     word low, high;
@@ -211,6 +221,18 @@ SHMEMI_DEVICE_UPDATES(half, "32", "r")
 #undef SHMEMI_DEVICE_UPDATES
 #undef SHMEMI_DEVICE_UPDATE
 #undef SHMEMI_DEVICE_WORDS
+
+/* The same orders among the threads of this GPU. */
+SHMEMI_DEVICE word load_acquire_near(const word *p)
+{
+    word value;
+    asm volatile("ld.acquire.gpu.b64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+    return value;
+}
+SHMEMI_DEVICE void store_release_near(word *p, word value)
+{
+    asm volatile("st.release.gpu.b64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+}
 
 /* A signal that is added to what is there, after all that was ordered before it. */
 SHMEMI_DEVICE void send_add_release(word *p, word value)

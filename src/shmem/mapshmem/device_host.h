@@ -210,6 +210,13 @@ struct companions { /* of a thread that is not in step with others */
     {
         return value;
     }
+    bool agree(word) const
+    {
+        return true;
+    }
+    void sync() const
+    {
+    }
 };
 
 /* ---- Words that others change ------------------------------------------------------------------------------------
@@ -255,6 +262,15 @@ SHMEMI_DEVICE_UPDATE(and)
 SHMEMI_DEVICE_UPDATE(or)
 SHMEMI_DEVICE_UPDATE(xor)
 #undef SHMEMI_DEVICE_UPDATE
+
+SHMEMI_DEVICE word load_acquire_near(const word *p)
+{
+    return load_acquire(p);
+}
+SHMEMI_DEVICE void store_release_near(word *p, word value)
+{
+    store_release(p, value);
+}
 
 SHMEMI_DEVICE void send_add_release(word *p, word value)
 {

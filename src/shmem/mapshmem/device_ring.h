@@ -25,30 +25,35 @@ SHMEMI_DEVICE void wait_free(shmemi_device_ring *ring, word ticket)
 {
     const unsigned turns_between_far_looks = 64;
     const long long n = static_cast<long long>(ring->n_entries);
-    long long distance = static_cast<long long>(ticket - load_acquire(&ring->seen_freed));
+    long long distance = static_cast<long long>(ticket - load_acquire_near(&ring->seen_freed));
     for (unsigned turns = 1; distance >= n; turns++) {
         relax_far();
         word freed;
         if (distance < 2 * n || turns % turns_between_far_looks == 0) {
             freed = load_acquire(ring->freed);
-            store_release(&ring->seen_freed, freed);
+            store_release_near(&ring->seen_freed, freed);
         } else
-            freed = load_acquire(&ring->seen_freed);
+            freed = load_acquire_near(&ring->seen_freed);
         distance = static_cast<long long>(ticket - freed);
     }
 }
 
-/* A ticket whose entry is free. Threads of a warp that come together take theirs together: none may wait for an entry
- * while another has not written its own, which the agent needs before. */
+/* So many tickets whose entries are free, the first of which is returned, for threads of a warp that come together: none
+ * may wait for an entry while another has not written its own, which the agent needs before. */
+SHMEMI_DEVICE word take_tickets(shmemi_device_ring *ring, const companions &here, unsigned n)
+{
+    word first = 0;
+    if (here.rank() == 0) {
+        first = fetch_add(&ring->tail, static_cast<word>(n));
+        wait_free(ring, first + n - 1);
+    }
+    return here.share(first);
+}
+
 SHMEMI_DEVICE word take_ticket(shmemi_device_ring *ring)
 {
     const companions here;
-    word first = 0;
-    if (here.rank() == 0) {
-        first = fetch_add(&ring->tail, static_cast<word>(here.size()));
-        wait_free(ring, first + here.size() - 1);
-    }
-    return here.share(first) + here.rank();
+    return take_tickets(ring, here, here.size()) + here.rank();
 }
 
 /* The entry's members are set; so is the slot, by threads that have met this one since. */
@@ -108,18 +113,15 @@ SHMEMI_DEVICE request request_to(unsigned what, const shmemx_device_view_t &view
     return r;
 }
 
+/* The entry is written in units of 16 bytes, the first without its sequence: the way to it is long. */
 SHMEMI_DEVICE void send(const shmemi_device_ring *ring, word ticket, const request &r)
 {
     shmemi_device_entry *entry = entry_of(ring, ticket);
-    entry->what = r.what;
-    entry->pe = r.pe;
-    entry->region = r.region;
-    entry->signal_region = r.signal_region;
-    entry->offset = r.offset;
-    entry->local = r.local;
-    entry->nbytes = r.nbytes;
-    entry->value = r.value;
-    entry->extra = r.extra;
+    char *at = reinterpret_cast<char *>(entry);
+    store_plain<word>(at + 8, r.what | static_cast<word>(static_cast<unsigned>(r.pe)) << 32);
+    store_plain<quad>(at + 16, quad{r.region | static_cast<word>(r.signal_region) << 32, r.offset});
+    store_plain<quad>(at + 32, quad{r.local, r.nbytes});
+    store_plain<quad>(at + 48, quad{r.value, r.extra});
     send_entry(entry, ticket);
 }
 
@@ -160,6 +162,67 @@ SHMEMI_DEVICE_RARE void send_values(shmemi_device_ring *ring, SHMEMI_DEVICE_REQU
 SHMEMI_DEVICE void send_alone(shmemi_device_ring *ring, const request &r)
 {
     send_values(ring, SHMEMI_DEVICE_VALUES(r));
+}
+
+SHMEMI_DEVICE void store_word(char *at, word value, word nbytes)
+{
+    if (nbytes == 8)
+        store_plain<word>(at, value);
+    else if (nbytes == 4)
+        store_plain<half>(at, static_cast<half>(value));
+    else if (nbytes == 2)
+        store_plain<unsigned short>(at, static_cast<unsigned short>(value));
+    else
+        store_plain<unsigned char>(at, static_cast<unsigned char>(value));
+}
+
+/* How words that threads of a warp put at the same time travel: by one entry if they are alike, which takes few writes over
+ * the long way to the ring. */
+enum { words_apart, words_in_list, words_side_by_side };
+
+SHMEMI_DEVICE unsigned way_of_words(const companions &here, int pe, unsigned region, word offset, word nbytes)
+{
+    const word object = static_cast<word>(static_cast<unsigned>(pe)) << 32 | region;
+    if (here.size() < 2 || !here.agree(object) || !here.agree(nbytes))
+        return words_apart;
+    return here.agree(offset - here.rank() * nbytes) ? words_side_by_side : words_in_list;
+}
+
+/* What the slot of the words has of this thread's. */
+SHMEMI_DEVICE void store_in_slot(char *slot, unsigned rank, unsigned way, word offset, word nbytes, word value)
+{
+    if (way == words_in_list)
+        store_plain<quad>(slot + rank * sizeof(shmemi_device_listed), quad{offset, value});
+    else
+        store_word(slot + rank * nbytes, value, nbytes);
+}
+
+/* By the threads of a warp that come together. */
+SHMEMI_DEVICE_RARE void send_word_values(shmemi_device_ring *ring, int pe, unsigned region, word offset, word nbytes,
+                                         word value)
+{
+    const companions here;
+    need(ring);
+    const unsigned way = way_of_words(here, pe, region, offset, nbytes);
+    const bool is_one = way != words_apart;
+    unsigned what = SHMEMI_DEVICE_PUT;
+    word extra = 0, size = nbytes, ticket = take_tickets(ring, here, is_one ? 1 : here.size());
+    if (way == words_apart) {
+        what |= SHMEMI_DEVICE_INLINE;
+        ticket += here.rank();
+    } else {
+        store_in_slot(slot_of(ring, ticket), here.rank(), way, offset, nbytes, value);
+        what |= way == words_in_list ? static_cast<unsigned>(SHMEMI_DEVICE_LIST) : 0u;
+        extra = way == words_in_list ? here.size() : 0;
+        size = way == words_in_list ? nbytes : here.size() * nbytes;
+    }
+    here.sync();
+    if (!is_one || here.rank() == 0)
+        send(ring, ticket, request_of(what, pe, region, region, offset, size, value, extra));
+}
+SHMEMI_DEVICE void send_word(shmemi_device_ring *ring, const request &r)
+{
+    send_word_values(ring, r.pe, r.region, r.offset, r.nbytes, r.value);
 }
 
 /* By one thread: the word that comes back. */

@@ -27,13 +27,25 @@ SHMEMI_DEVICE long long near_distance(const shmemx_device_view_t &view, unsigned
     return place & 4 ? (second ? d : c) : (second ? b : a);
 }
 
+/* Is this a PE whose distance the view itself has? Then there is no ring. */
+SHMEMI_DEVICE bool is_near(const shmemx_device_view_t &view, int pe)
+{
+    return static_cast<unsigned>(pe - view.first_pe) < static_cast<unsigned>(view.n_near);
+}
+
+SHMEMI_DEVICE char *near_address(const shmemx_device_view_t &view, const void *symmetric, int pe)
+{
+    return const_cast<char *>(static_cast<const char *>(symmetric)) +
+           near_distance(view, static_cast<unsigned>(pe - view.first_pe));
+}
+
 /* The address of a PE's copy, for one who may do there what `need` says; 0: the agent must do it. */
 SHMEMI_DEVICE char *direct(const shmemx_device_view_t &view, const void *symmetric, int pe, unsigned need)
 {
-    const unsigned place = static_cast<unsigned>(pe - view.first_pe);
-    if (place < static_cast<unsigned>(view.n_near))
-        return const_cast<char *>(static_cast<const char *>(symmetric)) + near_distance(view, place);
-    return direct_by_table(view.peers, static_cast<unsigned>(view.n_peers), place, symmetric, need);
+    if (is_near(view, pe))
+        return near_address(view, symmetric, pe);
+    return direct_by_table(view.peers, static_cast<unsigned>(view.n_peers), static_cast<unsigned>(pe - view.first_pe),
+                           symmetric, need);
 }
 
 template <class GROUP>
@@ -75,6 +87,15 @@ SHMEMI_DEVICE void add_signal(request *r, const shmemx_device_view_t &view, cons
     r->value = value;
 }
 
+/* By a thread that reaches the signal: after all that it has stored or seen before. */
+SHMEMI_DEVICE void signal_directly(word *there, word value, bool adds)
+{
+    if (adds)
+        send_add_release(there, value);
+    else
+        store_release(there, value);
+}
+
 /* Where a thread updates a signal by itself; 0: nowhere. */
 SHMEMI_DEVICE word *direct_signal(const shmemx_device_view_t &view, void *address, bool adds, int pe)
 {
@@ -89,10 +110,8 @@ SHMEMI_DEVICE void signal_at(word *there, const shmemx_device_view_t &view, void
         request r = request_to(SHMEMI_DEVICE_PUT, view, address, 0, pe);
         add_signal(&r, view, address, value, adds);
         send_alone(ring_to(view, pe), r);
-    } else if (adds)
-        send_add_release(there, value);
-    else
-        store_release(there, value);
+    } else
+        signal_directly(there, value, adds);
 }
 
 SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
@@ -100,35 +119,42 @@ SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word 
     signal_at(direct_signal(view, address, adds, pe), view, address, value, adds, pe);
 }
 
-/* The same for a signal with data: one look-up is enough for both if they lie in one object. */
-SHMEMI_DEVICE word *signal_beside(char *there, const shmemx_device_view_t &view, const void *dest,
-                                  const shmemx_device_view_t &signal_view, void *address, bool adds, int pe)
+/* Both by the agent, or none: it orders the signal behind the data only if it has written both. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void put_signal_by_table(const GROUP &group, const shmemx_device_view_t &view, void *dest,
+                                                const char *source, word nbytes,
+                                                const shmemx_device_view_t &signal_view, void *address, word value,
+                                                bool adds, int pe, bool is_blocking)
 {
-    if (there && !view.ring && view.region == signal_view.region)
-        return reinterpret_cast<word *>(there + (static_cast<char *>(address) - static_cast<const char *>(dest)));
-    return there ? direct_signal(signal_view, address, adds, pe) : 0;
+    char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
+    if (!there) {
+        request r = request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe);
+        add_signal(&r, signal_view, address, value, adds);
+        far_put(group, ring_to(view, pe), r, source, is_blocking);
+        return;
+    }
+    copy_any<plain_loads>(group, there, source, nbytes);
+    group.sync();
+    if (group.rank() == 0)
+        signal(signal_view, address, value, adds, pe);
 }
 
-/* Both by the agent, or none: it orders the signal behind the data only if it has written both. */
+/* What is most common takes the fewest instructions: both are near. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_view_t &view, void *dest,
                                        const void *source, word nbytes, const shmemx_device_view_t &signal_view,
                                        void *address, word value, int op, int pe, bool is_blocking)
 {
     const bool adds = op == SHMEM_SIGNAL_ADD;
-    char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
-    word *signal = signal_beside(there, view, dest, signal_view, address, adds, pe);
     const char *from = static_cast<const char *>(source);
-    if (!there) {
-        request r = request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe);
-        add_signal(&r, signal_view, address, value, adds);
-        far_put(group, ring_to(view, pe), r, from, is_blocking);
+    if (!is_near(view, pe) || !is_near(signal_view, pe)) {
+        put_signal_by_table(group, view, dest, from, nbytes, signal_view, address, value, adds, pe, is_blocking);
         return;
     }
-    copy<plain_loads>(group, there, from, nbytes);
+    copy<plain_loads>(group, near_address(view, dest, pe), from, nbytes);
     group.sync();
     if (group.rank() == 0)
-        signal_at(signal, signal_view, address, value, adds, pe);
+        signal_directly(reinterpret_cast<word *>(near_address(signal_view, address, pe)), value, adds);
 }
 
 /* Everything that the group has put so far is in place, and seen by whoever sees what it does next. */
@@ -235,9 +261,9 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_p(const shmemx_device_view_t &view, T 
         store_value(there, bits_of<unit>(value));
         return;
     }
-    request r = request_to(SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_INLINE, view, dest, sizeof(T), pe);
+    request r = request_to(SHMEMI_DEVICE_PUT, view, dest, sizeof(T), pe);
     r.value = bits_of<unit>(value);
-    send_alone(ring_to(view, pe), r);
+    send_word(ring_to(view, pe), r);
 }
 
 template <class T> SHMEMI_DEVICE_TEMPLATE T shmemx_device_g(const shmemx_device_view_t &view, const T *source, int pe)

@@ -21,7 +21,7 @@ enum { SHMEMI_DEVICE_NEAR = 8 }; /* peers that the view itself tells of: argumen
  * below `freed`; it is the agent's once its sequence is the ticket plus one. Each entry has a slot, for the bytes of a
  * put, and for what comes back. All operations whose tickets are below `done` are complete. */
 
-enum {                        /* what an entry asks for; the last two may be added to a put */
+enum {                        /* what an entry asks for; a signal may be added to a put */
        SHMEMI_DEVICE_PUT = 1, /* of bytes in `value`, in the slot, or at the address `local`, in this order of sizes */
        SHMEMI_DEVICE_GET = 2, /* into the slot, if `local` is 0 */
        SHMEMI_DEVICE_AMO = 3, /* on a word of nbytes; the old value comes into the slot */
@@ -30,7 +30,9 @@ enum {                        /* what an entry asks for; the last two may be add
        SHMEMI_DEVICE_REPLY = 0x200,  /* the kernel reads the slot, and then sets the sequence to 0 */
        SHMEMI_DEVICE_SIGNAL = 0x400, /* then set a signal */
        SHMEMI_DEVICE_ADD = 0x800,    /* or add to it */
-       SHMEMI_DEVICE_AMO_SHIFT = 16  /* from here on: the atomic operation, SHMEMI_DEVICE_AMO_* */
+       SHMEMI_DEVICE_LIST =
+           0x1000, /* put: words of nbytes, `extra` of them, whose offsets and values are in the slot */
+       SHMEMI_DEVICE_AMO_SHIFT = 16 /* from here on: the atomic operation, SHMEMI_DEVICE_AMO_* */
 };
 
 enum { /* in the order of the library's own numbers */
@@ -53,6 +55,11 @@ struct shmemi_device_entry { /* 64 bytes */
     unsigned long long value; /* bytes, signal or operand */
     unsigned long long extra; /* offset of the signal, or what a compare-and-swap expects */
 };
+
+struct shmemi_device_listed { /* a word of a list */
+    unsigned long long offset, value;
+};
+enum { SHMEMI_DEVICE_LIST_MOST = 32 }; /* words of a list */
 
 struct shmemi_device_ring {
     unsigned long long tail;             /* the next ticket; in memory of the GPU, as the next member is */

@@ -83,7 +83,7 @@ SHMEMI_DEVICE_TEMPLATE word tell_words(const shmemx_device_view_t &view, word be
 
 /* ---- One word ---------------------------------------------------------------------------------------------------- */
 
-/* Look so many times, unless it holds earlier, and with nothing else in the loop: that is seen soonest. */
+/* Look so many times, unless it holds earlier. */
 template <class T> SHMEMI_DEVICE_TEMPLATE bool look_for(const T *ivar, int cmp, T value, T *seen_p)
 {
     unsigned turns = turns_between_looks;
@@ -97,18 +97,36 @@ template <class T> SHMEMI_DEVICE_TEMPLATE bool look_for(const T *ivar, int cmp, 
     return turns != 0;
 }
 
-/* Returns what was seen in the end. from: the PE that writes the word, for the watchdog; -1: not known. */
+/* The rest of a wait that has lasted for a while: it is told to the watchdog, if there is one. */
 template <class T>
-SHMEMI_DEVICE_TEMPLATE T wait_for(const shmemx_device_view_t &view, const T *ivar, int cmp, T value, int from)
+SHMEMI_DEVICE_RARE T wait_long(shmemi_device_wait *waits, unsigned region, word offset, const T *ivar, int cmp, T value,
+                               int from)
 {
+    typedef typename amo_unit<T>::type unit;
     T seen;
     word began = 0;
     while (!look_for(ivar, cmp, value, &seen))
-        if (view.waits)
-            began = tell_words(view, began, ivar, 1, cmp, value, seen, from);
+        if (waits)
+            began = tell_wait(waits, began, region, offset, sizeof(T), 1, cmp, bits_of<unit>(value),
+                              bits_of<unit>(seen), from);
     if (began)
-        end_wait(view.waits, began);
+        end_wait(waits, began);
     return seen;
+}
+
+/* Returns what was seen in the end. At first there is nothing else in the loop: that is seen soonest. from: the PE that writes the word, for the watchdog; -1: not known. */
+template <class T>
+SHMEMI_DEVICE_TEMPLATE T wait_for(const shmemx_device_view_t &view, const T *ivar, int cmp, T value, int from)
+{
+    SHMEMI_DEVICE_AS_IT_IS
+    for (unsigned turns = turns_between_looks; turns; turns--) {
+        const T seen = look(ivar);
+        if (holds(seen, cmp, value))
+            return seen;
+        relax();
+    }
+    const word offset = static_cast<word>(reinterpret_cast<const char *>(ivar) - view.own);
+    return wait_long(view.waits, view.region, offset, ivar, cmp, value, from);
 }
 
 /* ---- Sets of words ----------------------------------------------------------------------------------------------- */

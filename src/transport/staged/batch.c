@@ -279,6 +279,12 @@ static int store_by_channel(struct landing *landing, const struct shmemi_place *
         rc = place->memory->channels->open(place, channel);
     if (rc)
         return rc;
+    if (!entry->record.more_rows && channel->memory->channels->store)
+        rc = channel->memory->channels->store(channel, place, entry->bytes, entry->record.nbytes);
+    else
+        rc = -ENOTSUP;
+    if (rc != -ENOTSUP)
+        return rc;
     return channel->memory->channels->copy(channel, place, &source,
                                            (entry->record.more_rows + (size_t)1) * entry->record.nbytes);
 }
@@ -294,18 +300,65 @@ static int store_rows(const struct shmemi_place *place, const struct entry *entr
     return shmemi_memory_copy(place, &source, &shape);
 }
 
-static int store_in(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+/* How a single row, or rows without gaps, are stored. */
+enum way { BY_CPU, BY_CHANNEL, BY_LIST, BY_COPY };
+
+static enum way way_of(const struct shmemi_place *place, bool is_single)
 {
-    const bool is_single = !entry->record.more_rows, is_dense = is_single || entry->pitch == entry->record.nbytes;
     const bool by_copies = atomic_load_explicit(&shmemi_memory_kernels_wait, memory_order_relaxed);
-    if (is_single && place->memory == &shmemi_memory_host) {
+    if (place->memory == &shmemi_memory_host)
+        return is_single ? BY_CPU : BY_COPY;
+    if (by_copies && place->memory->channels && place->object)
+        return BY_CHANNEL;
+    return is_single && !by_copies && place->memory->lists ? BY_LIST : BY_COPY;
+}
+
+static int store_dense(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+{
+    int rc = -EAGAIN;
+    switch (way_of(place, !entry->record.more_rows)) {
+    case BY_CPU:
         shmemi_copy_bytes((void *)place->address, entry->bytes, entry->record.nbytes);
         return 0;
-    }
-    if (by_copies && is_dense && place->memory->channels && place->object)
+    case BY_CHANNEL:
         return store_by_channel(landing, place, entry);
-    int rc = is_single && !by_copies && place->memory->lists ? store_by_list(landing, place, entry) : -EAGAIN;
+    case BY_LIST:
+        rc = store_by_list(landing, place, entry);
+        break;
+    case BY_COPY:
+        break;
+    }
     return rc == -EAGAIN ? store_rows(place, entry) : rc;
+}
+
+/* A copy of rows with gaps takes as long as several single ones that share a wait. Two puts to any places make such rows,
+ * too. */
+static bool are_better_apart(const struct shmemi_place *place, const struct entry *entry)
+{
+    enum { ROWS_MOST = 16 };
+    const enum way way = way_of(place, true);
+    return entry->record.more_rows < ROWS_MOST && (way == BY_CHANNEL || way == BY_LIST);
+}
+
+static int store_apart(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+{
+    struct entry row = *entry;
+    struct shmemi_place there = *place;
+    int rc = 0;
+    row.record.more_rows = 0;
+    for (size_t i = 0; i <= entry->record.more_rows && !rc; i++) {
+        there.address = place->address + i * entry->pitch;
+        row.bytes = entry->bytes + i * entry->record.nbytes;
+        rc = store_dense(landing, &there, &row);
+    }
+    return rc;
+}
+
+static int store_in(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+{
+    if (!entry->record.more_rows || entry->pitch == entry->record.nbytes)
+        return store_dense(landing, place, entry);
+    return are_better_apart(place, entry) ? store_apart(landing, place, entry) : store_rows(place, entry);
 }
 
 static int store(const struct entry *entry, struct landing *landing)
