@@ -21,13 +21,14 @@ struct shmemi_run {
     struct shmemi_biased_lock lock; /* of everything here, and of what the context holds back */
     _Atomic size_t left;            /* so many more may be counted: all lie in the memory of those before */
     size_t expected;                /* `left` before the first of them was */
-    uintptr_t dest, source; /* of the next */
+    uintptr_t dest, source;         /* of the next */
     size_t dest_step, source_step, nbytes;
     int pe;
     bool is_put;
 
-    atomic_bool is_held;     /* some are held back, and nothing is expected yet */
-    _Atomic unsigned strays; /* transfers since the last flush that went on with nothing; 0 once some have been held back */
+    atomic_bool is_held; /* some are held back, and nothing is expected yet */
+    _Atomic unsigned
+        strays; /* transfers since the last flush that went on with nothing; 0 once some have been held back */
 };
 
 /* What expects the next of a burst. */
@@ -52,9 +53,8 @@ static inline bool shmemi_run_may_expect(const struct shmemi_run *run)
 
 /* Is this the transfer that is expected? Then it has been held back. False, too, where the lock is not this thread's own:
  * the long way finds that it goes on. */
-static inline __attribute__((always_inline)) bool shmemi_run_goes_on(struct shmemi_run *run, const void *dest,
-                                                                     const void *source, size_t nbytes, int pe,
-                                                                     bool is_put)
+static inline __attribute__((always_inline)) bool
+shmemi_run_goes_on(struct shmemi_run *run, const void *dest, const void *source, size_t nbytes, int pe, bool is_put)
 {
     if (!atomic_load_explicit(&run->left, memory_order_relaxed) || !shmemi_biased_enter(&run->lock))
         return false;

@@ -206,8 +206,7 @@ static int collect_run(struct shmemi_context *context, const struct shmemi_view 
                        const struct shmemi_place *mine, size_t nbytes, bool is_put)
 {
     enum { MOST_OF_RUN = 1 << 20, STRAYS = 16 };
-    if (mine->memory != view->place.memory ||
-        atomic_load_explicit(&context->run.strays, memory_order_relaxed) > STRAYS)
+    if (mine->memory != view->place.memory || atomic_load_explicit(&context->run.strays, memory_order_relaxed) > STRAYS)
         return -EAGAIN;
     return shmemi_gather_run(context, view, offset, mine, nbytes, is_put, MOST_OF_RUN);
 }

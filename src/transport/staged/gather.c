@@ -43,7 +43,7 @@ struct run {
 /* All but the links is under the lock of the context's run. */
 struct shmemi_gather {
     struct run run;
-    struct run past; /* the last long one: the next burst may be like it */
+    struct run past;            /* the last long one: the next burst may be like it */
     struct shmemi_batch *batch; /* NULL: none yet */
     bool is_burst;              /* of puts for the batch */
     unsigned n_puts;
@@ -334,8 +334,8 @@ static int hold(struct shmemi_gather *gather, size_t offset, const struct shmemi
 static bool goes_on(const struct run *run, const struct shmemi_view *view, size_t offset,
                     const struct shmemi_place *mine, size_t nbytes, bool is_put)
 {
-    return run->n_alike && is_alike(run, view, mine, nbytes, is_put) &&
-           offset - run->last_offset == run->peer_pitch && mine->address - run->last_address == run->mine_pitch;
+    return run->n_alike && is_alike(run, view, mine, nbytes, is_put) && offset - run->last_offset == run->peer_pitch &&
+           mine->address - run->last_address == run->mine_pitch;
 }
 
 static int add_to_run(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset,
@@ -403,9 +403,9 @@ void shmemi_run_expect(struct shmemi_context *context, const struct shmemi_run_l
         return;
     shmemi_biased_lock(&next->lock);
     const struct run *run = &gather->run;
-    const bool is_last = run->rows && run->view->pe == last->pe && run->view->region == last->region && run->nbytes == last->nbytes &&
-                         run->is_put == last->is_put && run->last_offset == last->offset &&
-                         run->last_address == last->address;
+    const bool is_last = run->rows && run->view->pe == last->pe && run->view->region == last->region &&
+                         run->nbytes == last->nbytes && run->is_put == last->is_put &&
+                         run->last_offset == last->offset && run->last_address == last->address;
     if (is_last && !shmemi_run_counted(next))
         expect(next, run, last);
     shmemi_biased_unlock(&next->lock);
