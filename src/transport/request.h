@@ -158,6 +158,9 @@ struct shmemi_link {
      * so that one by a request is atomic with them? */
     bool (*owner_adds)(const struct shmemi_view *word);
     int (*send)(int pe, const struct shmemi_request *request);
+    /* Bytes of the longest payload that goes to this PE at once; longer ones are announced first, which takes a round trip
+     * that costs more than it saves. SIZE_MAX: no payload does, or it is no loss. */
+    size_t (*longest_put)(int pe);
 };
 extern const struct shmemi_link shmemi_link_ring; /* same node */
 extern const struct shmemi_link shmemi_link_ucx;  /* other node */

@@ -289,6 +289,12 @@ size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_m
     return choose_between_nodes(link, copy_costs[mine->type], copy_costs[theirs->type], nbytes);
 }
 
+size_t shmemi_piece_choose_put(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes)
+{
+    const size_t chosen = shmemi_piece_choose(view, mine, nbytes), longest = view->link->longest_put(view->pe);
+    return chosen < longest || nbytes <= longest || shmemi_settings.staging_piece ? chosen : longest;
+}
+
 size_t shmemi_piece_choose_bounce(const struct shmemi_memory *mine, size_t nbytes)
 {
     const struct shmemi_stage way[] = {copy_costs[mine->type], network_costs.guess};

@@ -229,7 +229,7 @@ static int put_layers(struct shmemi_context *context, const struct shmemi_view *
                       const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     const size_t nbytes = shape->width * shape->rows, chunk = shmemi_staging.chunk;
-    const size_t most = nbytes <= chunk ? chunk : shmemi_piece_choose(view, source->memory, nbytes);
+    const size_t most = nbytes <= chunk ? chunk : shmemi_piece_choose_put(view, source->memory, nbytes);
     return shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
 }
 
@@ -237,7 +237,7 @@ static int put_layers(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
+    size_t most = shmemi_piece_choose_put(view, source->memory, shape->width * shape->rows);
     return shape->layer ? shmemi_by_layers(put_layers, true, context, view, offset, source, shape, most)
                         : shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
 }
@@ -306,7 +306,7 @@ int shmemi_staged_put_strided_nbi(struct shmemi_context *context, const struct s
 {
     if (source->memory == &shmemi_memory_host || shape->layer || fits_inline(shape))
         return shmemi_staged_put_strided(context, view, offset, source, shape);
-    size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
+    size_t most = shmemi_piece_choose_put(view, source->memory, shape->width * shape->rows);
     int rc = leave_pieces(context, view, offset, source, shape, most, NULL);
     shmemi_staged_note_pending(context);
     return rc;
@@ -333,7 +333,7 @@ int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi
                              bool is_blocking)
 {
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    const size_t most = shmemi_piece_choose(view, source->memory, nbytes);
+    const size_t most = shmemi_piece_choose_put(view, source->memory, nbytes);
     const struct signal signal = signal_of(word, (nbytes + most - 1) / most);
     int rc;
     if (!is_blocking && source->memory != &shmemi_memory_host && !is_quicker_at_once(nbytes))
