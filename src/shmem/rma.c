@@ -6,6 +6,7 @@
 #include "shmem/check/check.h"
 #include "shmem/internal.h"
 #include "base/copy_bytes.h"
+#include "transport/drivers/table.h"
 
 /* ---- text for the watchdog about transfers and addresses --------------------------------------------------------- */
 
@@ -66,18 +67,18 @@ static __attribute__((noinline)) void expect_next(struct shmemi_context *context
     const struct shmemi_region *here = shmemi_region_of(local);
     if (!here || shmemi_settings.check)
         return;
-    shmemi_run_expect(context, &(struct shmemi_run_last){
-                                   .dest = (uintptr_t)(is_put ? symmetric : local),
-                                   .source = (uintptr_t)(is_put ? local : symmetric),
-                                   .region = view->region,
-                                   .offset = offset,
-                                   .address = place->address,
-                                   .nbytes = nbytes,
-                                   .room_there = view->size - offset - nbytes,
-                                   .room_here = here->size - (size_t)((const char *)local - here->base) - nbytes,
-                                   .pe = view->pe,
-                                   .is_put = is_put,
-                               });
+    shmemi_drivers_expect(context, &(struct shmemi_run_last){
+                                       .dest = (uintptr_t)(is_put ? symmetric : local),
+                                       .source = (uintptr_t)(is_put ? local : symmetric),
+                                       .region = view->region,
+                                       .offset = offset,
+                                       .address = place->address,
+                                       .nbytes = nbytes,
+                                       .room_there = view->size - offset - nbytes,
+                                       .room_here = here->size - (size_t)((const char *)local - here->base) - nbytes,
+                                       .pe = view->pe,
+                                       .is_put = is_put,
+                                   });
 }
 
 /* The long way of all routines. A blocking get is never collected, and a blocking put only from host memory. */

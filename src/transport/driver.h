@@ -178,6 +178,8 @@ struct shmemi_gathering {
     int (*flush)(struct shmemi_context *);                  /* start what has been gathered */
     int (*end)(struct shmemi_context *);                    /* flush, and go back to gathering as usual */
     void (*close)(struct shmemi_context *); /* optional: free what was needed for it; nothing is left to flush */
+    /* optional: the last transfer of a burst, which was held back; say in the context what comes next (run.h) */
+    void (*expect)(struct shmemi_context *, const struct shmemi_run_last *);
 };
 
 /* Functions that order and complete the operations of a kind (pending.h), whichever driver has issued them. */

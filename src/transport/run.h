@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct shmemi_context;
-
 /* Addresses as the program passes them. Zeroed: nothing is expected. */
 struct shmemi_run {
     struct shmemi_biased_lock lock; /* of everything here, and of what the context holds back */
@@ -42,9 +40,6 @@ struct shmemi_run_last {
     int pe;
     bool is_put;
 };
-
-/* Expect that the burst goes on. */
-void shmemi_run_expect(struct shmemi_context *context, const struct shmemi_run_last *last);
 
 static inline bool shmemi_run_may_expect(const struct shmemi_run *run)
 {

@@ -60,7 +60,8 @@ static int move(struct shmemi_context *context, const struct shmemi_view *to, si
                 bool is_put)
 {
     const struct shmemi_place place = {&shmemi_memory_opencl, NULL, (uintptr_t)mine + at};
-    return shmemi_gather_run(context, to, offset, &place, nbytes, is_put, 4096);
+    const struct shmemi_run_limits limits = {3, 4096};
+    return shmemi_gather_run(context, to, offset, &place, nbytes, is_put, &limits);
 }
 
 static void open_context(struct shmemi_context *context)
@@ -180,16 +181,16 @@ static bool is_counted(struct shmemi_context *context, size_t i, size_t nbytes)
 
 static void expect_after(struct shmemi_context *context, size_t i, size_t room_there, size_t room_here)
 {
-    shmemi_run_expect(context, &(struct shmemi_run_last){.dest = 0x10000 + i * 64,
-                                                         .source = 0x80000 + i * 40,
-                                                         .region = 2,
-                                                         .offset = i * 64,
-                                                         .address = (uintptr_t)mine + i * 40,
-                                                         .nbytes = 24,
-                                                         .room_there = room_there,
-                                                         .room_here = room_here,
-                                                         .pe = 1,
-                                                         .is_put = true});
+    shmemi_drivers_expect(context, &(struct shmemi_run_last){.dest = 0x10000 + i * 64,
+                                                             .source = 0x80000 + i * 40,
+                                                             .region = 2,
+                                                             .offset = i * 64,
+                                                             .address = (uintptr_t)mine + i * 40,
+                                                             .nbytes = 24,
+                                                             .room_there = room_there,
+                                                             .room_here = room_here,
+                                                             .pe = 1,
+                                                             .is_put = true});
 }
 
 /* What goes on where it was expected leaves with the others; there is no more of it than the memory has room for. */

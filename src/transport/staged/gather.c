@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 enum {
-    RUN_BEGINS_AFTER = 3,   /* distances that were equal */
     LONG_RUN = 64,          /* transfers: the next burst that begins like such a one is held back from the first */
     SHORT_RUN = 8,          /* then it was no such burst */
     PITCH_MAX = 1 << 30,    /* bytes from one transfer of a run to the next */
@@ -144,7 +143,7 @@ static void learn(struct shmemi_gather *gather)
     const struct run *run = &gather->run;
     if (run->n_alike >= LONG_RUN)
         gather->past = *run;
-    else if (run->n_alike < SHORT_RUN && run->view == gather->past.view)
+    else if (run->rows < SHORT_RUN && run->view == gather->past.view)
         gather->past.view = NULL;
 }
 
@@ -273,8 +272,6 @@ static void close(struct shmemi_context *context)
     free(gather);
 }
 
-const struct shmemi_gathering shmemi_gather_gathering = {begin, flush, end, close};
-
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static inline bool is_alike(const struct run *run, const struct shmemi_view *view, const struct shmemi_place *mine,
@@ -293,7 +290,7 @@ static bool is_repeated(const struct shmemi_gather *gather, const struct run *ru
 
 /* A transfer that does not go on with the run: it may be the first or second of another. */
 static int begin_run(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *mine, size_t nbytes, bool is_put)
+                     const struct shmemi_place *mine, size_t nbytes, bool is_put, size_t begins_after)
 {
     struct run *run = &gather->run;
     const bool is_first = !run->view;
@@ -309,9 +306,10 @@ static int begin_run(struct shmemi_gather *gather, const struct shmemi_view *vie
     } else if (is_first && is_repeated(gather, run)) {
         run->peer_pitch = gather->past.peer_pitch;
         run->mine_pitch = gather->past.mine_pitch;
-        run->n_alike = RUN_BEGINS_AFTER + 1;
+        run->n_alike = begins_after + 1;
     }
-    atomic_fetch_add_explicit(&gather->context->run.strays, 1, memory_order_relaxed);
+    const unsigned strays = atomic_load_explicit(&gather->context->run.strays, memory_order_relaxed);
+    atomic_store_explicit(&gather->context->run.strays, strays + 1, memory_order_relaxed);
     return rc;
 }
 
@@ -339,7 +337,8 @@ static bool goes_on(const struct run *run, const struct shmemi_view *view, size_
 }
 
 static int add_to_run(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *mine, size_t nbytes, bool is_put, size_t most)
+                      const struct shmemi_place *mine, size_t nbytes, bool is_put,
+                      const struct shmemi_run_limits *limits)
 {
     struct run *run = &gather->run;
     int rc = 0;
@@ -347,22 +346,23 @@ static int add_to_run(struct shmemi_gather *gather, const struct shmemi_view *vi
     if (goes_on(run, view, offset, mine, nbytes, is_put))
         run->n_alike++;
     else
-        rc = begin_run(gather, view, offset, mine, nbytes, is_put);
+        rc = begin_run(gather, view, offset, mine, nbytes, is_put, limits->begins_after);
     run->last_offset = offset;
     run->last_address = mine->address;
     if (rc)
         return rc;
-    return run->n_alike > RUN_BEGINS_AFTER ? hold(gather, offset, mine, most) : -EAGAIN;
+    return run->n_alike > limits->begins_after ? hold(gather, offset, mine, limits->most) : -EAGAIN;
 }
 
 int shmemi_gather_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *mine, size_t nbytes, bool is_put, size_t most)
+                      const struct shmemi_place *mine, size_t nbytes, bool is_put,
+                      const struct shmemi_run_limits *limits)
 {
     struct shmemi_gather *gather = nbytes <= SHMEMI_GATHERED_MAX ? gather_of(context) : NULL;
     if (!gather)
         return -EAGAIN;
     shmemi_biased_lock(&gather->context->run.lock);
-    int rc = add_to_run(gather, view, offset, mine, nbytes, is_put, most);
+    int rc = add_to_run(gather, view, offset, mine, nbytes, is_put, limits);
     shmemi_biased_unlock(&gather->context->run.lock);
     return rc;
 }
@@ -381,7 +381,7 @@ static size_t most_to_count(const struct run *run, const struct shmemi_run_last 
     return least(due, least(last->room_there / run->peer_pitch, last->room_here / run->mine_pitch));
 }
 
-static void expect(struct shmemi_run *next, const struct run *run, const struct shmemi_run_last *last)
+static void set_next(struct shmemi_run *next, const struct run *run, const struct shmemi_run_last *last)
 {
     next->dest_step = last->is_put ? run->peer_pitch : run->mine_pitch;
     next->source_step = last->is_put ? run->mine_pitch : run->peer_pitch;
@@ -395,7 +395,7 @@ static void expect(struct shmemi_run *next, const struct run *run, const struct 
 }
 
 /* Another thread may have come in between: then nothing is expected. */
-void shmemi_run_expect(struct shmemi_context *context, const struct shmemi_run_last *last)
+static void expect(struct shmemi_context *context, const struct shmemi_run_last *last)
 {
     struct shmemi_gather *gather = atomic_load_explicit(&context->gather, memory_order_acquire);
     struct shmemi_run *next = &context->run;
@@ -407,9 +407,11 @@ void shmemi_run_expect(struct shmemi_context *context, const struct shmemi_run_l
                          run->nbytes == last->nbytes && run->is_put == last->is_put &&
                          run->last_offset == last->offset && run->last_address == last->address;
     if (is_last && !shmemi_run_counted(next))
-        expect(next, run, last);
+        set_next(next, run, last);
     shmemi_biased_unlock(&next->lock);
 }
+
+const struct shmemi_gathering shmemi_gather_gathering = {begin, flush, end, close, expect};
 
 /* ---- Batches ----------------------------------------------------------------------------------------------------- */
 
