@@ -50,6 +50,12 @@ static inline __attribute__((always_inline)) bool shmemi_biased_enter(struct shm
     return false;
 }
 
+/* Out again, after shmemi_biased_enter. */
+static inline __attribute__((always_inline)) void shmemi_biased_leave(struct shmemi_biased_lock *lock)
+{
+    atomic_store_explicit(&lock->owner_is_inside, false, memory_order_release);
+}
+
 static inline __attribute__((always_inline)) void shmemi_biased_lock(struct shmemi_biased_lock *lock)
 {
     if (!shmemi_likely(shmemi_biased_enter(lock)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finds out whether the launcher has bound this PE, and which processors the launcher has itself.
+ * Finds out whether the launcher has bound this PE, and which processors the launcher has itself. Of this folder it needs
+ * launcher.c alone, since it serves programs without a bootstrap, too (oshcopy).
  */
 #define _GNU_SOURCE
 #include "bootstrap/binding.h"
@@ -225,10 +226,9 @@ static bool try_out(const cpu_set_t *wanted, const cpu_set_t *own, cpu_set_t *go
     return is_ok;
 }
 
-void shmemi_binding_read(struct shmemi_binding *binding)
+void shmemi_binding_read(struct shmemi_binding *binding, const char *reported)
 {
     cpu_set_t bound, launcher, got;
-    const char *reported = shmemi_bootstrap && shmemi_bootstrap->binding ? shmemi_bootstrap->binding() : NULL;
     *binding = (struct shmemi_binding){0};
     if (sched_getaffinity(0, sizeof binding->own, &binding->own)) {
         CPU_ZERO(&binding->own); /* more processors than a set has */

@@ -162,7 +162,8 @@ static size_t count_bytes(void)
 int shmemi_job_form_nodes(void)
 {
     shmemi_cores_open(n_busy_threads());
-    shmemi_binding_read(&shmemi_job.binding);
+    shmemi_binding_read(&shmemi_job.binding,
+                        shmemi_bootstrap && shmemi_bootstrap->binding ? shmemi_bootstrap->binding() : NULL);
     int rc = shmemi_settings.node_size ? split_nodes(shmemi_job.n_pes, shmemi_settings.node_size) : 0;
     if (rc)
         return rc;

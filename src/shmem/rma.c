@@ -6,6 +6,7 @@
 #include "shmem/check/check.h"
 #include "shmem/internal.h"
 #include "base/copy_bytes.h"
+#include "transport/drivers/table.h"
 
 /* ---- text for the watchdog about transfers and addresses --------------------------------------------------------- */
 
@@ -57,6 +58,29 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     return true;
 }
 
+/* A transfer has been held back as part of a burst: where the local side lies in a symmetric object, too, it is known how far
+ * the burst can go, and the next ones need no look-up. */
+static __attribute__((noinline)) void expect_next(struct shmemi_context *context, const struct shmemi_view *view,
+                                                  size_t offset, const struct shmemi_place *place,
+                                                  const void *symmetric, const void *local, size_t nbytes, bool is_put)
+{
+    const struct shmemi_region *here = shmemi_region_of(local);
+    if (!here || shmemi_settings.check)
+        return;
+    shmemi_drivers_expect(context, &(struct shmemi_run_last){
+                                       .dest = (uintptr_t)(is_put ? symmetric : local),
+                                       .source = (uintptr_t)(is_put ? local : symmetric),
+                                       .region = view->region,
+                                       .offset = offset,
+                                       .address = place->address,
+                                       .nbytes = nbytes,
+                                       .room_there = view->size - offset - nbytes,
+                                       .room_here = here->size - (size_t)((const char *)local - here->base) - nbytes,
+                                       .pe = view->pe,
+                                       .is_put = is_put,
+                                   });
+}
+
 /* The long way of all routines. A blocking get is never collected, and a blocking put only from host memory. */
 static inline __attribute__((always_inline)) void transfer_unchecked(struct shmemi_context *context,
                                                                      const char *routine, const void *symmetric,
@@ -70,8 +94,11 @@ static inline __attribute__((always_inline)) void transfer_unchecked(struct shme
     const bool may_collect = !is_blocking || (is_put && place.memory == &shmemi_memory_host);
     if (may_collect && driver->collecting &&
         is_collected(
-            (is_put ? driver->collecting->put : driver->collecting->get)(context, view, offset, &place, nbytes)))
+            (is_put ? driver->collecting->put : driver->collecting->get)(context, view, offset, &place, nbytes))) {
+        if (shmemi_run_may_expect(&context->run))
+            expect_next(context, view, offset, &place, symmetric, local, nbytes, is_put);
         return;
+    }
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
     if (is_put)
@@ -110,16 +137,31 @@ static __attribute__((noinline)) void get_long_way(void *dest, const void *sourc
     transfer(context, routine, source, dest, nbytes, pe, false, true);
 }
 
+static __attribute__((noinline)) void put_nbi_alone(void *dest, const void *source, size_t nbytes, int pe,
+                                                    struct shmemi_context *context, const char *routine)
+{
+    transfer(context, routine, dest, source, nbytes, pe, true, false);
+}
+
+static __attribute__((noinline)) void get_nbi_alone(void *dest, const void *source, size_t nbytes, int pe,
+                                                    struct shmemi_context *context, const char *routine)
+{
+    transfer(context, routine, source, dest, nbytes, pe, false, false);
+}
+
+/* The next one of a burst is only counted: some forty instructions from the routine on, which save no registers. */
 static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    transfer(context, routine, dest, source, nbytes, pe, true, false);
+    if (!shmemi_run_goes_on(&context->run, dest, source, nbytes, pe, true))
+        put_nbi_alone(dest, source, nbytes, pe, context, routine);
 }
 
 static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    transfer(context, routine, source, dest, nbytes, pe, false, false);
+    if (!shmemi_run_goes_on(&context->run, dest, source, nbytes, pe, false))
+        get_nbi_alone(dest, source, nbytes, pe, context, routine);
 }
 
 static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,

@@ -13,6 +13,7 @@
 #include "base/biased_lock.h"
 #include "gpu/memory.h"
 
+#include "transport/run.h"
 #include "transport/mailbox.h"
 #include "transport/pending.h"
 #include "transport/progress.h"
@@ -84,6 +85,7 @@ struct shmemi_context {
     bool by_engines;            /* no kernels, which may never start where others wait: copies; owners update words */
     bool may_gather;            /* set by who ends gathering and closes it in the end: bursts may be held back */
     struct shmemi_gather *_Atomic gather; /* what is held back (transport/staged/gather.h); NULL: nothing yet */
+    struct shmemi_run run;                /* of what is held back, what comes next */
 };
 
 /* Might quiet have something to do? False as long as every operation was a load or store. */
@@ -176,6 +178,8 @@ struct shmemi_gathering {
     int (*flush)(struct shmemi_context *);                  /* start what has been gathered */
     int (*end)(struct shmemi_context *);                    /* flush, and go back to gathering as usual */
     void (*close)(struct shmemi_context *); /* optional: free what was needed for it; nothing is left to flush */
+    /* optional: the last transfer of a burst, which was held back; say in the context what comes next (run.h) */
+    void (*expect)(struct shmemi_context *, const struct shmemi_run_last *);
 };
 
 /* Functions that order and complete the operations of a kind (pending.h), whichever driver has issued them. */

@@ -70,7 +70,11 @@ struct shmemi_request {
             uint32_t region;
             uint32_t op;            /* SHMEMI_AMO_SET or SHMEMI_AMO_ADD */
             uint32_t serial, parts; /* of the put, among those of the origin; in how many requests it comes */
+            uint32_t is_followed;   /* as below */
         } signal;
+        struct {
+            uint32_t is_followed; /* other requests of the same put come soon; not of an inline put */
+        } put;
         struct {
             uint32_t is_eager; /* a wish: an answer that is not announced first, since there is room for it */
         } get;
@@ -81,6 +85,22 @@ struct shmemi_request {
 static inline bool shmemi_request_is_put(enum shmemi_request_type type)
 {
     return type == SHMEMI_REQUEST_PUT || type == SHMEMI_REQUEST_SCATTER || type == SHMEMI_REQUEST_PUT_SIGNAL;
+}
+
+/* Let the owner know that more of the put is on its way, so that it does not wait for its copy of this. */
+static inline void shmemi_request_announce_more(struct shmemi_request *request)
+{
+    if (request->type == SHMEMI_REQUEST_PUT_SIGNAL)
+        request->u.signal.is_followed = 1;
+    else if (request->type == SHMEMI_REQUEST_PUT && !request->inline_size)
+        request->u.put.is_followed = 1;
+}
+
+static inline bool shmemi_request_is_followed(const struct shmemi_request *request)
+{
+    if (request->type == SHMEMI_REQUEST_PUT_SIGNAL)
+        return request->u.signal.is_followed;
+    return request->type == SHMEMI_REQUEST_PUT && !request->inline_size && request->u.put.is_followed;
 }
 
 /* State of a staging slot. The origin claims it (FREE -> BUSY) and frees it after DONE or FAILED; the owner's answer
@@ -138,6 +158,9 @@ struct shmemi_link {
      * so that one by a request is atomic with them? */
     bool (*owner_adds)(const struct shmemi_view *word);
     int (*send)(int pe, const struct shmemi_request *request);
+    /* Bytes of the longest payload that goes to this PE at once; longer ones are announced first, which takes a round trip
+     * that costs more than it saves. SIZE_MAX: no payload does, or it is no loss. */
+    size_t (*longest_put)(int pe);
 };
 extern const struct shmemi_link shmemi_link_ring; /* same node */
 extern const struct shmemi_link shmemi_link_ucx;  /* other node */

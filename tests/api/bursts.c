@@ -77,6 +77,17 @@ static void compare(const struct memory *memory, const struct burst *burst, cons
                    burst->nbytes, memory->name, other, i, (unsigned char)scratch[i], (unsigned char)expected[i]);
 }
 
+static void send(shmem_ctx_t ctx, enum way way, const struct burst *burst, const struct memory *remote,
+                 const struct memory *local)
+{
+    for (int i = 0; i < burst->n; i++) {
+        const size_t to_at = (size_t)i * burst->to_step, from_at = (size_t)i * burst->from_step;
+        if (!is_left_out(i))
+            move(ctx, way, remote->address + (way == GET_NBI ? from_at : to_at),
+                 local->address + (way == GET_NBI ? to_at : from_at), burst->nbytes);
+    }
+}
+
 static void check_burst(shmem_ctx_t ctx, enum way way, const struct burst *burst, const struct memory *remote,
                         const struct memory *local)
 {
@@ -85,12 +96,9 @@ static void check_burst(shmem_ctx_t ctx, enum way way, const struct burst *burst
     memories_fill(source, (unsigned)shmem_my_pe());
     clear(dest);
     shmem_barrier_all();
-    for (int i = 0; i < burst->n; i++) {
-        const size_t to_at = (size_t)i * burst->to_step, from_at = (size_t)i * burst->from_step;
-        if (!is_left_out(i))
-            move(ctx, way, remote->address + (way == GET_NBI ? from_at : to_at),
-                 local->address + (way == GET_NBI ? to_at : from_at), burst->nbytes);
-    }
+    send(ctx, way, burst, remote, local);
+    shmem_ctx_quiet(ctx);
+    send(ctx, way, burst, remote, local); /* what is repeated is expected */
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
     expect(burst, (unsigned)from);

@@ -30,8 +30,10 @@ struct Buffers {
     size_t nbytes;
     unsigned *out, *in, *gpu;
     cudaStream_t stream;
-    bool is_async;
+    bool is_async, has_rows; // rows: without gaps in host memory, with gaps on the GPU
 };
+
+static const size_t row = 64 << 10, gpu_row = row + 512;
 
 static double now()
 {
@@ -44,7 +46,9 @@ static double time_copy(const Buffers &b, bool to_gpu)
     const void *source = to_gpu ? b.out : b.gpu;
     cudaMemcpyKind kind = to_gpu ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
     double begun = now();
-    if (b.is_async) {
+    if (b.has_rows) {
+        CHECK(cudaMemcpy2D(dest, to_gpu ? gpu_row : row, source, to_gpu ? row : gpu_row, row, b.nbytes / row, kind));
+    } else if (b.is_async) {
         CHECK(cudaMemcpyAsync(dest, source, b.nbytes, kind, b.stream));
         CHECK(cudaStreamSynchronize(b.stream));
     } else {
@@ -61,7 +65,7 @@ static void round_trip(const Buffers &b, unsigned round, std::vector<double> &th
         b.out[i] = (unsigned)i * 2654435761u + round;
     memset(b.in, 0, b.nbytes);
     there.push_back(time_copy(b, true));
-    add_one<<<1024, 256, 0, b.is_async ? b.stream : 0>>>(b.gpu, n);
+    add_one<<<1024, 256, 0, b.is_async ? b.stream : 0>>>(b.gpu, b.has_rows ? n / row * gpu_row : n);
     back.push_back(time_copy(b, false));
     for (size_t i = 0; i < n; i++)
         if (b.in[i] != b.out[i] + 1) {
@@ -93,9 +97,12 @@ int main(int argc, char **argv)
     b.nbytes = (size_t)(argc > 1 ? atoi(argv[1]) : 256) << 20;
     b.out = (unsigned *)malloc(b.nbytes);
     b.in = (unsigned *)malloc(b.nbytes);
-    CHECK(cudaMalloc(&b.gpu, b.nbytes));
+    CHECK(cudaMalloc(&b.gpu, b.nbytes / row * gpu_row));
     CHECK(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking));
     measure("cudaMemcpy", b, rounds);
+    b.has_rows = true;
+    measure("cudaMemcpy2D", b, rounds);
+    b.has_rows = false;
     b.is_async = true;
     measure("cudaMemcpyAsync", b, rounds);
     Buffers locked = b;

@@ -283,18 +283,48 @@ CUresult cuGetErrorName(CUresult result, const char **text_p)
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-static CUresult copy(uintptr_t dest, uintptr_t source, size_t nbytes)
+static CUresult copy_rows(uintptr_t dest, size_t dest_pitch, uintptr_t source, size_t source_pitch, size_t width,
+                          size_t height)
 {
     struct range to, from;
+    const size_t to_extent = (height - 1) * dest_pitch + width, from_extent = (height - 1) * source_pitch + width;
     bool to_known = find(dest, &to), from_known = find(source, &from);
     bool is_direct = !to_known || !from_known;
     __atomic_add_fetch(is_direct ? &state.counts.direct : &state.counts.pieces, 1, __ATOMIC_RELAXED);
     if (state.error)
         return (CUresult)state.error;
-    if ((to_known && dest + nbytes > to.start + to.size) || (from_known && source + nbytes > from.start + from.size))
+    if ((to_known && dest + to_extent > to.start + to.size) ||
+        (from_known && source + from_extent > from.start + from.size))
         return CUDA_ERROR_INVALID_VALUE;
-    memcpy((void *)dest, (const void *)source, nbytes);
+    for (size_t row = 0; row < height; row++)
+        memcpy((void *)(dest + row * dest_pitch), (const void *)(source + row * source_pitch), width);
     return CUDA_SUCCESS;
+}
+
+static CUresult copy(uintptr_t dest, uintptr_t source, size_t nbytes)
+{
+    return copy_rows(dest, 0, source, 0, nbytes, 1);
+}
+
+_Static_assert(sizeof(struct fake_rows) == sizeof(CUDA_MEMCPY2D) &&
+                   offsetof(struct fake_rows, source.pitch) == offsetof(CUDA_MEMCPY2D, srcPitch) &&
+                   offsetof(struct fake_rows, dest.type) == offsetof(CUDA_MEMCPY2D, dstMemoryType) &&
+                   offsetof(struct fake_rows, dest.gpu) == offsetof(CUDA_MEMCPY2D, dstDevice) &&
+                   offsetof(struct fake_rows, height) == offsetof(CUDA_MEMCPY2D, Height),
+               "tests/oshcopy/driver.h describes rows as the driver does");
+
+static uintptr_t first_byte(const struct fake_side *side)
+{
+    const uintptr_t base = side->type == FAKE_HOST    ? (uintptr_t)side->host
+                           : side->type == FAKE_ARRAY ? (uintptr_t)side->array
+                                                      : side->gpu;
+    return base + side->y * side->pitch + side->x;
+}
+
+static CUresult copy_described(const struct fake_rows *rows)
+{
+    return copy_rows(first_byte(&rows->dest), rows->dest.pitch, first_byte(&rows->source), rows->source.pitch,
+                     rows->width, rows->height);
 }
 
 /* The symbols themselves, whatever cuda.h makes of their names. */
@@ -325,6 +355,20 @@ ASYNC(cuMemcpyHtoDAsync_v2)
 ASYNC(cuMemcpyHtoDAsync_v2_ptsz)
 ASYNC(cuMemcpyDtoHAsync_v2)
 ASYNC(cuMemcpyDtoHAsync_v2_ptsz)
+
+#define ROWS(_symbol)                                                                                                  \
+    CUresult fake_##_symbol(const struct fake_rows *rows, CUstream stream) __asm__(#_symbol);                          \
+    CUresult fake_##_symbol(const struct fake_rows *rows, CUstream stream)                                             \
+    {                                                                                                                  \
+        (void)stream;                                                                                                  \
+        return copy_described(rows);                                                                                   \
+    }
+ROWS(cuMemcpy2D_v2)
+ROWS(cuMemcpy2D_v2_ptds)
+ROWS(cuMemcpy2DUnaligned_v2)
+ROWS(cuMemcpy2DUnaligned_v2_ptds)
+ROWS(cuMemcpy2DAsync_v2)
+ROWS(cuMemcpy2DAsync_v2_ptsz)
 
 /* ---- cuGetProcAddress -------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What the driver was asked to do since the last clearing. */
 struct fake_counts {
@@ -25,6 +26,21 @@ struct fake {
 };
 
 enum { FAKE_DEVICES = 2 };
+
+/* CUDA_MEMCPY2D and its kinds of memory, for programs without cuda.h. */
+enum { FAKE_HOST = 1, FAKE_GPU, FAKE_ARRAY, FAKE_UNIFIED };
+struct fake_side {
+    size_t x, y;
+    int type;
+    const void *host;
+    uintptr_t gpu;
+    void *array;
+    size_t pitch;
+};
+struct fake_rows {
+    struct fake_side source, dest;
+    size_t width, height;
+};
 
 /* The functions "fake" and "fake_managed". */
 typedef struct fake *fake_t(void);

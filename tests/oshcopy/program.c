@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "tests/oshcopy/driver.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -98,9 +99,26 @@ static uintptr_t gpu_memory(size_t nbytes)
 
 struct copy {
     const char *symbol, *base;
-    bool per_thread, is_async;
+    bool per_thread;
     enum { TO_GPU, FROM_GPU, EITHER } direction;
+    bool is_async, has_rows;
 };
+
+/* Rows without gaps are bytes: so functions that copy rows stand the same tests. */
+static int (*rows_function)(const struct fake_rows *rows, void *stream);
+
+static struct fake_side side_of(uintptr_t address, size_t pitch)
+{
+    return (struct fake_side){.type = FAKE_UNIFIED, .gpu = address, .pitch = pitch};
+}
+
+static int copy_by_rows(uintptr_t dest, uintptr_t source, size_t nbytes, void *stream)
+{
+    const size_t height = nbytes % 5 ? 4 : 5, width = nbytes / height;
+    const struct fake_rows rows = {side_of(source, width), side_of(dest, width), width, height};
+    CHECK(width * height == nbytes);
+    return rows_function(&rows, stream);
+}
 
 /* Copy one way, look at the bytes, and return what the function has returned. */
 static int copy_once(copy_t *function, uintptr_t dest, uintptr_t source, size_t nbytes, void *stream)
@@ -162,6 +180,55 @@ static void check_errors(copy_t *function, uintptr_t dest, uintptr_t source)
     expect(is_taken);
 }
 
+/* Copy rows with gaps, and return whether all is in place and nothing else was touched. */
+static bool copy_rows(const struct fake_rows *rows, char *to, const char *from)
+{
+    const size_t to_extent = rows->dest.pitch * rows->height, from_extent = rows->source.pitch * rows->height;
+    bool is_right = true;
+    fill((void *)(uintptr_t)from, from_extent, 5);
+    memset(to, 0x55, to_extent);
+    clear();
+    CHECK(rows_function(rows, NULL) == 0);
+    for (size_t row = 0; row < rows->height && is_right; row++) {
+        const char *there = to + row * rows->dest.pitch, *here = from + row * rows->source.pitch;
+        is_right = !memcmp(there + rows->dest.x, here + rows->source.x, rows->width);
+        for (size_t at = 0; at < rows->dest.pitch && is_right; at++)
+            is_right = there[at] == 0x55 || (at >= rows->dest.x && at < rows->dest.x + rows->width);
+    }
+    return is_right;
+}
+
+/* Width, gaps and kinds of memory; what is no copy of wide rows of plain memory is left to the driver. */
+static void check_rows(char *host, uintptr_t gpu, bool to_gpu)
+{
+    enum { WIDTH = 9000, HEIGHT = 1024, PITCH = 9200, OTHER_PITCH = 9210 };
+    const struct fake_side at_host = {.x = 40, .type = FAKE_HOST, .host = host, .pitch = PITCH};
+    const struct fake_side at_gpu = {.x = 11, .type = FAKE_GPU, .gpu = gpu, .pitch = OTHER_PITCH};
+    struct fake_rows rows = {to_gpu ? at_host : at_gpu, to_gpu ? at_gpu : at_host, WIDTH, HEIGHT};
+    char *to = to_gpu ? (char *)gpu : host, *from = to_gpu ? host : (char *)gpu;
+    CHECK(copy_rows(&rows, to, from));
+    expect(is_taken);
+    rows.source.y = 3;
+    rows.height -= 3;
+    clear();
+    memset(to, 0, PITCH);
+    CHECK(!rows_function(&rows, NULL) &&
+          !memcmp(to + rows.dest.x, from + 3 * rows.source.pitch + rows.source.x, WIDTH));
+    expect(is_taken);
+    rows.source.y = 0;
+    rows.width = 1000; /* and more rows, so that it is as much */
+    rows.dest.pitch = rows.source.pitch = 1100;
+    rows.height = 8500;
+    CHECK(copy_rows(&rows, to, from));
+    expect(false);
+    rows = (struct fake_rows){rows.source, rows.dest, WIDTH, HEIGHT};
+    rows.dest.pitch = rows.source.pitch = PITCH;
+    (to_gpu ? &rows.dest : &rows.source)->type = FAKE_ARRAY;
+    (to_gpu ? &rows.dest : &rows.source)->array = (void *)gpu;
+    CHECK(copy_rows(&rows, to, from));
+    expect(false);
+}
+
 static void check_copy(const struct copy *copy, bool to_gpu)
 {
     base_now = copy->symbol;
@@ -172,6 +239,11 @@ static void check_copy(const struct copy *copy, bool to_gpu)
     CHECK(function != NULL);
     if (!function)
         return;
+    if (copy->has_rows) {
+        rows_function = (int (*)(const struct fake_rows *, void *))(void *)function;
+        function = copy_by_rows;
+        check_rows((char *)host, gpu, to_gpu);
+    }
     check_streams(function, copy, dest, source);
     if (is_taken) {
         check_others(function, dest, source, to_gpu);
@@ -181,9 +253,11 @@ static void check_copy(const struct copy *copy, bool to_gpu)
 }
 
 static const struct copy copies[] = {
-#define sync false
-#define async true
-#define HOOK(symbol, base, per_thread, direction, when) {#symbol, #base, per_thread, when, direction},
+#define sync false, false
+#define async true, false
+#define rows_sync false, true
+#define rows_async true, true
+#define HOOK(symbol, base, per_thread, direction, when) {#symbol, #base, per_thread, direction, when},
 #include "tools/oshcopy/hooks.def"
 #undef HOOK
 };
@@ -303,6 +377,24 @@ static void open_driver(void)
     allocate_host = (int (*)(void **, size_t, unsigned))dlsym(library, "cuMemHostAlloc");
 }
 
+/* A line for each thread: the processors that it may use. */
+static void print_processors(void)
+{
+    char path[300], line[4096];
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
+        FILE *file = fopen(path, "r");
+        while (file && fgets(line, sizeof line, file))
+            if (!strncmp(line, "Cpus_allowed_list:", strlen("Cpus_allowed_list:")))
+                printf("%s", line);
+        if (file)
+            fclose(file);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -319,5 +411,7 @@ int main(int argc, char **argv)
     check_threads();
     check_child();
     check_contexts();
+    if (getenv("PRINT_PROCESSORS"))
+        print_processors();
     return failures != 0;
 }

@@ -4,8 +4,8 @@
 # gpu_matrix.sh - is mapped memory ever slower than copies by hand? Runs gpu_matrix in every configuration that this
 # machine has, and adds up.
 #
-# Usage: tests/osu/gpu_matrix.sh [--prefix DIR] [--out DIR] [--kinds LIST] [--sharing LIST] [--links LIST] [--quick]
-#        [--limit S]
+# Usage: tests/osu/gpu_matrix.sh [--prefix DIR] [--out DIR] [--kinds LIST] [--sharing LIST] [--links LIST]
+#        [--bindings LIST] [--calls LIST] [--quick] [--limit S]
 #
 #   --prefix DIR     where MapSHMEM is installed, or its build directory (what is in PATH)
 #   --out DIR        gets gpu_matrix.csv and the output of each run (./gpu_matrix.out)
@@ -13,6 +13,8 @@
 #   --sharing LIST   own: two PEs with a GPU each; two: both on the first GPU; mps: the same, and MPS has been started
 #                    by the caller ("own two")
 #   --links LIST     of node, tcp, posix+cma (all)
+#   --bindings LIST  of default, none (both)
+#   --calls LIST     some of the program's calls, separated by commas (all)
 #   --quick          short blocks and small sizes, to see that it works
 #   --limit S        seconds for everything (240)
 #
@@ -22,12 +24,13 @@
 set -u
 
 prefix='' out=gpu_matrix.out kinds='cuda opencl' sharings='own two' links='node tcp posix+cma' limit=240 quick=()
+bindings='default none' calls=()
 
 die() { echo "gpu_matrix.sh: $*" >&2; exit 1; }
 
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix | --out | --kinds | --sharing | --links | --limit) [ $# -gt 1 ] || die "$1 needs a value" ;;
+        --prefix | --out | --kinds | --sharing | --links | --bindings | --calls | --limit) [ $# -gt 1 ] || die "$1 needs a value" ;;
     esac
     case $1 in
         --prefix) prefix=$2; shift ;;
@@ -36,6 +39,8 @@ while [ $# -gt 0 ]; do
         --sharing) sharings=$2; shift ;;
         --limit) limit=$2; shift ;;
         --links) links=$2; shift ;;
+        --bindings) bindings=$2; shift ;;
+        --calls) calls=(--calls "$2"); shift ;;
         --quick) quick=(--quick) ;;
         -h | --help) sed -n '/^# Usage/,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
         *) die "unknown option '$1' (see --help)" ;;
@@ -70,7 +75,7 @@ for sharing in $sharings; do
         reason=$(why_not "$kind" "$sharing")
         if [ -n "$reason" ]; then left_out+=("$kind, $sharing: $reason"); continue; fi
         for link in $links; do
-            for binding in default none; do configurations+=("$kind $link $binding $sharing"); done
+            for binding in $bindings; do configurations+=("$kind $link $binding $sharing"); done
         done
     done
 done
@@ -92,7 +97,7 @@ measure() {
     [ "$4" = own ] || settings+=(CUDA_VISIBLE_DEVICES=0)
     env ${settings[@]+"${settings[@]}"} timeout -k 5 $((left < 60 ? left : 60)) oshrun ${options[@]+"${options[@]}"} \
         -n 2 gpu_matrix -d "$1" --as "$2 $3 $4" --block "$block" --csv "$out/gpu_matrix.csv" \
-        ${quick[@]+"${quick[@]}"} >"$log" 2>&1 </dev/null
+        ${quick[@]+"${quick[@]}"} ${calls[@]+"${calls[@]}"} >"$log" 2>&1 </dev/null
     status=$?
     case $status in
         0) ;;

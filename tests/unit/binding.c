@@ -101,7 +101,7 @@ static int allowed_in_child(int cpu, const char *variable, const char *value)
         CPU_SET(cpu, &own);
         setenv(variable, value, 1);
         CHECK(!sched_setaffinity(0, sizeof own, &own));
-        shmemi_binding_read(&binding);
+        shmemi_binding_read(&binding, NULL);
         CHECK(CPU_EQUAL(&binding.own, &own) && CPU_ISSET(cpu, &binding.allowed));
         CHECK(!sched_getaffinity(0, sizeof own, &own) && CPU_EQUAL(&binding.own, &own)); /* nothing has changed */
         _exit(CPU_COUNT(&binding.allowed));

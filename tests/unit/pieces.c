@@ -4,6 +4,7 @@
  */
 #include "transport/staged/pieces.h"
 
+#include "transport/request.h"
 #include "unit.h"
 
 enum { MOST = 4 << 20, PAGE = 4096 };
@@ -59,8 +60,29 @@ static void check_time(void)
     CHECK(shmemi_pieces_time(stages, 2, 101, 50) == 30 + 150 + 240);
 }
 
+static size_t longest;
+
+static size_t longest_put(int pe)
+{
+    return pe == 3 ? longest : 0;
+}
+
+/* A put is cut where the link could not send it at once. What is as short as that stays whole. */
+static void check_put(void)
+{
+    static const struct shmemi_link link = {.in_node = true, .longest_put = longest_put};
+    const struct shmemi_view view = {.link = &link, .pe = 3};
+    shmemi_staging.chunk = 1 << 20;
+    longest = SIZE_MAX;
+    CHECK(shmemi_piece_choose_put(&view, &shmemi_memory_host, 20000) == 1 << 20);
+    longest = 16384;
+    CHECK(shmemi_piece_choose_put(&view, &shmemi_memory_host, 20000) == 16384);
+    CHECK(shmemi_piece_choose_put(&view, &shmemi_memory_host, 16384) >= 16384);
+}
+
 int main(void)
 {
+    check_put();
     check_time();
     check_sizes(one_node);
     check_sizes(network);

@@ -151,6 +151,25 @@ static void check_amo(void)
     CHECK(shmemi_request_check(&request) == -EINVAL);
 }
 
+/* Only puts with a slot can say that more of them comes; where the bytes are in the request itself, these stay whole. */
+static void check_followed(void)
+{
+    static const uint8_t types[] = {SHMEMI_REQUEST_PUT, SHMEMI_REQUEST_PUT_SIGNAL, SHMEMI_REQUEST_GET,
+                                    SHMEMI_REQUEST_AMO, SHMEMI_REQUEST_SCATTER};
+    for (unsigned i = 0; i < sizeof types; i++) {
+        struct shmemi_request request = good_put();
+        request.type = types[i];
+        CHECK(!shmemi_request_is_followed(&request));
+        shmemi_request_announce_more(&request);
+        CHECK(shmemi_request_is_followed(&request) == (i < 2));
+    }
+    struct shmemi_request request = good_inline();
+    shmemi_request_announce_more(&request);
+    CHECK(!shmemi_request_is_followed(&request) && !request.u.data[0]);
+    request.u.data[0] = 1;
+    CHECK(!shmemi_request_is_followed(&request));
+}
+
 int main(void)
 {
     shmemi_job.key = (struct shmemi_key){{77, 78}};
@@ -163,6 +182,7 @@ int main(void)
     check_signal();
     check_layers();
     check_slot();
+    check_followed();
     check_amo();
     return 0;
 }

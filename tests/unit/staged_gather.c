@@ -60,7 +60,8 @@ static int move(struct shmemi_context *context, const struct shmemi_view *to, si
                 bool is_put)
 {
     const struct shmemi_place place = {&shmemi_memory_opencl, NULL, (uintptr_t)mine + at};
-    return shmemi_gather_run(context, to, offset, &place, nbytes, is_put, 4096);
+    const struct shmemi_run_limits limits = {3, 4096};
+    return shmemi_gather_run(context, to, offset, &place, nbytes, is_put, &limits);
 }
 
 static void open_context(struct shmemi_context *context)
@@ -172,8 +173,77 @@ static void check_sweep(void)
     close_context(&context);
 }
 
+/* The i-th of a burst as the program passes it: the API only counts it if it was expected. */
+static bool is_counted(struct shmemi_context *context, size_t i, size_t nbytes)
+{
+    return shmemi_run_goes_on(&context->run, (char *)0x10000 + i * 64, (char *)0x80000 + i * 40, nbytes, 1, true);
+}
+
+static void expect_after(struct shmemi_context *context, size_t i, size_t room_there, size_t room_here)
+{
+    shmemi_drivers_expect(context, &(struct shmemi_run_last){.dest = 0x10000 + i * 64,
+                                                             .source = 0x80000 + i * 40,
+                                                             .region = 2,
+                                                             .offset = i * 64,
+                                                             .address = (uintptr_t)mine + i * 40,
+                                                             .nbytes = 24,
+                                                             .room_there = room_there,
+                                                             .room_here = room_here,
+                                                             .pe = 1,
+                                                             .is_put = true});
+}
+
+/* What goes on where it was expected leaves with the others; there is no more of it than the memory has room for. */
+static void check_counted(size_t room_there, size_t room_here, size_t n_counted)
+{
+    struct shmemi_context context;
+    open_context(&context);
+    for (size_t i = 0; i < 5; i++) {
+        CHECK(!is_counted(&context, i, 24));
+        move(&context, &view, i * 64, i * 40, 24, true);
+    }
+    CHECK(shmemi_run_may_expect(&context.run));
+    expect_after(&context, 3, 1 << 20, 1 << 20); /* not the last: another thread has come in between */
+    CHECK(!is_counted(&context, 5, 24));
+    expect_after(&context, 4, room_there, room_here);
+    CHECK(!is_counted(&context, 6, 24) && !is_counted(&context, 5, 16));
+    size_t n = 0;
+    while (n < 1000 && is_counted(&context, 5 + n, 24))
+        n++;
+    CHECK(n == n_counted);
+    CHECK(!move(&context, &view, (5 + n) * 64, (5 + n) * 40, 24, true) && !sent.n == (2 + n < 171));
+    CHECK(!shmemi_drivers_quiet(&context));
+    CHECK(sent.n == 1 && sent.rows == 2 + n && sent.offset == 4 * 64 && sent.dest_pitch == 64);
+    CHECK(!is_counted(&context, 6 + n, 24) && !shmemi_run_may_expect(&context.run));
+    close_context(&context);
+}
+
+/* A burst like the last long one is held back from its first transfer on; if it is not like it after all, nothing is lost,
+ * and the next one is not. */
+static void check_repeated(void)
+{
+    struct shmemi_context context;
+    open_context(&context);
+    for (size_t i = 0; i < 100; i++)
+        move(&context, &view, i * 64, i * 40, 24, true);
+    CHECK(!shmemi_drivers_quiet(&context) && sent.n == 1 && sent.rows == 96);
+    for (size_t i = 0; i < 100; i++)
+        CHECK(!move(&context, &view, 8 + i * 64, i * 40, 24, true));
+    CHECK(!shmemi_drivers_quiet(&context) && sent.n == 2 && sent.rows == 100 && sent.offset == 8);
+    CHECK(!move(&context, &view, 0, 0, 24, true));
+    CHECK(move(&context, &view, 640, 40, 24, true) == -EAGAIN && sent.n == 3 && sent.width == 24 && sent.rows == 1);
+    CHECK(!shmemi_drivers_quiet(&context) && sent.n == 3);
+    CHECK(move(&context, &view, 0, 0, 24, true) == -EAGAIN);
+    close_context(&context);
+}
+
 int main(void)
 {
+    check_counted(1 << 20, 1 << 20, 169); /* 4096 bytes are due with the 171st */
+    check_counted(10 * 64, 1 << 20, 10);
+    check_counted(1 << 20, 7 * 40 + 39, 7);
+    check_counted(0, 1 << 20, 0);
+    check_repeated();
     check_run(true);
     check_run(false);
     check_dense();

@@ -33,6 +33,8 @@ enum {
 
 typedef int copy_sync_t(uintptr_t dest, uintptr_t source, size_t nbytes);
 typedef int copy_async_t(uintptr_t dest, uintptr_t source, size_t nbytes, void *stream);
+typedef int copy_rows_sync_t(const void *rows);
+typedef int copy_rows_async_t(const void *rows, void *stream);
 typedef int get_proc_address_t(const char *symbol, void **function_p, int version, uint64_t flags);
 typedef int get_proc_address_v2_t(const char *symbol, void **function_p, int version, uint64_t flags, void *status);
 typedef void *dlsym_t(void *handle, const char *name);
@@ -44,7 +46,7 @@ get_proc_address_v2_t cuGetProcAddress_v2;
 #include "tools/oshcopy/hooks.def"
 #undef HOOK
 
-enum { IS_sync, IS_async };
+enum { IS_sync = 0, IS_rows_sync = 0, IS_async = 1, IS_rows_async = 1 };
 
 enum {
 #define HOOK(symbol, ...) HOOK_##symbol,
@@ -197,23 +199,38 @@ __attribute__((visibility("default"))) int cuGetProcAddress_v2(const char *symbo
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-static bool take_over(const struct hook *hook, uintptr_t dest, uintptr_t source, size_t nbytes, void *stream)
+static struct shmemi_program_copy copy_of(const struct hook *hook, void *stream)
 {
-    struct shmemi_program_copy copy = {
-        .dest = dest,
-        .source = source,
-        .nbytes = nbytes,
+    return (struct shmemi_program_copy){
+        .rows = 1,
         .direction = hook->direction,
         .is_async = hook->is_async,
         .per_thread = hook->per_thread,
         .stream = stream,
     };
-    if (shmemi_is_taking_over())
-        return false;
+}
+
+static bool take_over(struct shmemi_program_copy *copy)
+{
     double begun = shmemi_report_now();
-    enum shmemi_outcome outcome = nbytes < least ? SHMEMI_COPY_SMALL : shmemi_take_over(&copy);
-    shmemi_report_copy(&copy, outcome, begun);
+    enum shmemi_outcome outcome = copy->nbytes < least ? SHMEMI_COPY_SMALL : shmemi_take_over(copy);
+    shmemi_report_copy(copy, outcome, begun);
     return outcome == SHMEMI_COPY_TAKEN;
+}
+
+static bool take_over_bytes(const struct hook *hook, uintptr_t dest, uintptr_t source, size_t nbytes, void *stream)
+{
+    struct shmemi_program_copy copy = copy_of(hook, stream);
+    copy.dest = dest;
+    copy.source = source;
+    copy.nbytes = nbytes;
+    return !shmemi_is_taking_over() && take_over(&copy);
+}
+
+static bool take_over_rows(const struct hook *hook, const void *rows, void *stream)
+{
+    struct shmemi_program_copy copy = copy_of(hook, stream);
+    return !shmemi_is_taking_over() && rows && shmemi_describe_rows(rows, &copy) && take_over(&copy);
 }
 
 static int copy_sync(struct hook *hook, uintptr_t dest, uintptr_t source, size_t nbytes)
@@ -221,7 +238,7 @@ static int copy_sync(struct hook *hook, uintptr_t dest, uintptr_t source, size_t
     copy_sync_t *driver = driver_function(hook);
     if (!driver)
         return NOT_INITIALIZED;
-    return take_over(hook, dest, source, nbytes, NULL) ? 0 : driver(dest, source, nbytes);
+    return take_over_bytes(hook, dest, source, nbytes, NULL) ? 0 : driver(dest, source, nbytes);
 }
 
 static int copy_async(struct hook *hook, uintptr_t dest, uintptr_t source, size_t nbytes, void *stream)
@@ -229,13 +246,33 @@ static int copy_async(struct hook *hook, uintptr_t dest, uintptr_t source, size_
     copy_async_t *driver = driver_function(hook);
     if (!driver)
         return NOT_INITIALIZED;
-    return take_over(hook, dest, source, nbytes, stream) ? 0 : driver(dest, source, nbytes, stream);
+    return take_over_bytes(hook, dest, source, nbytes, stream) ? 0 : driver(dest, source, nbytes, stream);
+}
+
+static int copy_rows_sync(struct hook *hook, const void *rows)
+{
+    copy_rows_sync_t *driver = driver_function(hook);
+    if (!driver)
+        return NOT_INITIALIZED;
+    return take_over_rows(hook, rows, NULL) ? 0 : driver(rows);
+}
+
+static int copy_rows_async(struct hook *hook, const void *rows, void *stream)
+{
+    copy_rows_async_t *driver = driver_function(hook);
+    if (!driver)
+        return NOT_INITIALIZED;
+    return take_over_rows(hook, rows, stream) ? 0 : driver(rows, stream);
 }
 
 #define PARAMETERS_sync uintptr_t dest, uintptr_t source, size_t nbytes
 #define PARAMETERS_async PARAMETERS_sync, void *stream
 #define ARGUMENTS_sync dest, source, nbytes
 #define ARGUMENTS_async ARGUMENTS_sync, stream
+#define PARAMETERS_rows_sync const void *rows
+#define PARAMETERS_rows_async const void *rows, void *stream
+#define ARGUMENTS_rows_sync rows
+#define ARGUMENTS_rows_async rows, stream
 #define HOOK(symbol, base, per_thread, direction, when)                                                                \
     __attribute__((visibility("default"))) int symbol(PARAMETERS_##when)                                               \
     {                                                                                                                  \

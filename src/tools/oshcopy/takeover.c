@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "bootstrap/binding.h"
 #include "gpu/copy_pool.h"
 #include "gpu/cuda/context.h"
 #include "gpu/thread_cores.h"
@@ -53,18 +54,20 @@ static int local_size(void)
     return 0;
 }
 
-/* A process on one core under a launcher: it is the launcher that has bound it, and copies need more cores. Which of them
- * other processes of the job have is not known. */
+/* A process that its launcher has bound to one core, as those of MPI do: copies need more, and take what the launcher
+ * itself may use. Which of them other processes of the job have is not known. A core to which the user has confined the
+ * program (taskset) is kept. */
 static void leave_the_core(void)
 {
     enum { CPUS_OF_A_CORE = 2 };
-    cpu_set_t bound;
-    if (!local_size() || shmemi_settings.thread_cores == SHMEMI_THREAD_CORES_BOUND ||
-        sched_getaffinity(0, sizeof bound, &bound) || CPU_COUNT(&bound) > CPUS_OF_A_CORE)
+    struct shmemi_binding binding;
+    if (shmemi_settings.thread_cores == SHMEMI_THREAD_CORES_BOUND)
+        return;
+    shmemi_binding_read(&binding, NULL);
+    if (CPU_COUNT(&binding.own) > CPUS_OF_A_CORE || CPU_EQUAL(&binding.own, &binding.allowed))
         return;
     shmemi_thread_cores.place = SHMEMI_THREADS_CLOSE;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        CPU_SET(cpu, &shmemi_thread_cores.free);
+    shmemi_thread_cores.free = binding.allowed;
 }
 
 /* Settings of the library apply: SHMEM_COPY_THREADS, SHMEM_COPY_CHUNK. Whatever goes wrong is left to the driver, so
@@ -187,13 +190,56 @@ static bool is_on_gpu(uintptr_t address, size_t nbytes)
     return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE && !managed && address + nbytes <= start + size;
 }
 
+/* Bytes from the first to the last. */
+static size_t extent(const struct shmemi_program_copy *copy, size_t pitch)
+{
+    return (copy->rows - 1) * pitch + copy->nbytes / copy->rows;
+}
+
 static bool find_direction(struct shmemi_program_copy *copy)
 {
     if (copy->direction == SHMEMI_EITHER)
         copy->direction = is_pageable(copy->source) ? SHMEMI_TO_GPU : SHMEMI_FROM_GPU;
-    bool to_gpu = copy->direction == SHMEMI_TO_GPU;
-    return is_pageable_range(to_gpu ? copy->source : copy->dest, copy->nbytes) &&
-           is_on_gpu(to_gpu ? copy->dest : copy->source, copy->nbytes);
+    const bool to_gpu = copy->direction == SHMEMI_TO_GPU;
+    const size_t to = extent(copy, copy->dest_pitch), from = extent(copy, copy->source_pitch);
+    return to_gpu ? is_pageable_range(copy->source, from) && is_on_gpu(copy->dest, to)
+                  : is_pageable_range(copy->dest, to) && is_on_gpu(copy->source, from);
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+
+/* One side of a copy of rows: the address of the first byte; 0: an array, which has none. */
+static uintptr_t first_byte(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t x, size_t y)
+{
+    const uintptr_t base = type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : device;
+    return type == CU_MEMORYTYPE_ARRAY || !base ? 0 : base + y * pitch + x;
+}
+
+/* The most rows and bytes of a copy that is looked at, so that nothing overflows: no memory is larger. */
+static bool is_sensible(const CUDA_MEMCPY2D *rows)
+{
+    enum { BITS = 24 };
+    const size_t most = (size_t)1 << 2 * BITS;
+    const size_t limit = most / (rows->Height ? rows->Height : 1);
+    return rows->WidthInBytes && rows->Height && rows->Height <= most && rows->srcPitch <= limit &&
+           rows->dstPitch <= limit && rows->WidthInBytes <= limit &&
+           (rows->Height == 1 || (rows->srcPitch >= rows->WidthInBytes && rows->dstPitch >= rows->WidthInBytes));
+}
+
+bool shmemi_describe_rows(const void *description, struct shmemi_program_copy *copy)
+{
+    const CUDA_MEMCPY2D *rows = description;
+    if (!is_sensible(rows))
+        return false;
+    copy->dest =
+        first_byte(rows->dstMemoryType, rows->dstHost, rows->dstDevice, rows->dstPitch, rows->dstXInBytes, rows->dstY);
+    copy->source =
+        first_byte(rows->srcMemoryType, rows->srcHost, rows->srcDevice, rows->srcPitch, rows->srcXInBytes, rows->srcY);
+    copy->rows = rows->Height;
+    copy->nbytes = rows->WidthInBytes * rows->Height;
+    copy->dest_pitch = rows->dstPitch;
+    copy->source_pitch = rows->srcPitch;
+    return copy->dest && copy->source;
 }
 
 /* ---- The copy ---------------------------------------------------------------------------------------------------- */
@@ -236,8 +282,13 @@ static int copy_pageable(const struct shmemi_program_copy *copy, struct shmemi_c
     const struct shmemi_memory *host = &shmemi_memory_host, *gpu = &shmemi_memory_cuda;
     struct shmemi_place dest = {.memory = to_gpu ? gpu : host, .address = copy->dest};
     struct shmemi_place source = {.memory = to_gpu ? host : gpu, .address = copy->source};
-    struct shmemi_shape shape = shmemi_shape_linear(copy->nbytes);
+    struct shmemi_shape shape = {.width = copy->nbytes / copy->rows,
+                                 .rows = copy->rows,
+                                 .dest_pitch = copy->dest_pitch,
+                                 .source_pitch = copy->source_pitch};
     CUstream stream;
+    if (shmemi_shape_is_dense(&shape))
+        shape = shmemi_shape_linear(copy->nbytes);
     int rc = shmemi_cuda_stream(context, &stream);
     return rc ? rc : shmemi_cuda_copy_pageable(context, stream, &dest, &source, &shape);
 }

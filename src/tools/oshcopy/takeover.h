@@ -25,12 +25,18 @@ enum shmemi_outcome {
 
 struct shmemi_program_copy {
     uintptr_t dest, source;
-    size_t nbytes;
+    size_t nbytes;                   /* of all rows */
+    size_t rows;                     /* 1: consecutive bytes */
+    size_t dest_pitch, source_pitch; /* bytes from row to row */
     enum shmemi_direction direction; /* EITHER becomes what it was found to be */
     bool is_async;                   /* the driver's call returns before the stream has come to the copy */
     bool per_thread;                 /* the default stream is the thread's own one */
     void *stream;                    /* CUstream; NULL: the default stream */
 };
+
+/* Fill in addresses and rows from the driver's description of a copy of rows (CUDA_MEMCPY2D). False: it is not between
+ * plain memory, or makes no sense. */
+bool shmemi_describe_rows(const void *description, struct shmemi_program_copy *copy);
 
 /* Carry out the copy as the driver would, and return when all is in place: after what is in the stream before it (in
  * the legacy default stream: in all blocking streams). Unless the result is TAKEN, the copy has to be made by the

@@ -6,6 +6,7 @@
  */
 #include "transport/direct/direct.h"
 
+#include "base/settings.h"
 #include "transport/direct/list.h"
 #include "transport/staged/gather.h"
 
@@ -200,30 +201,38 @@ static int copy_now(struct shmemi_context *context, const struct shmemi_place *d
     return rc ? rc : shmemi_memory_copy(dest, source, shape);
 }
 
-/* What a list does not take may be part of a burst of longer copies between GPUs, which one strided copy does faster. */
+/* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,
+ * whose beginning is in a list already, the rest may as well be. Where transfers follow each other without order, it is
+ * not looked for any more until the next quiet. */
 static int collect_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *mine, size_t nbytes, bool is_put)
 {
-    enum { MOST_OF_RUN = 1 << 20 };
-    return mine->memory == view->place.memory
-               ? shmemi_gather_run(context, view, offset, mine, nbytes, is_put, MOST_OF_RUN)
-               : -EAGAIN;
+    enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, MOST = 1 << 20, STRAYS = 16 };
+    const struct shmemi_run_limits limits = {
+        nbytes > shmemi_settings.gpu_batch_size ? BEGINS_AFTER : BEGINS_AFTER_IN_LIST, MOST};
+    if (mine->memory != view->place.memory || atomic_load_explicit(&context->run.strays, memory_order_relaxed) > STRAYS)
+        return -EAGAIN;
+    return shmemi_gather_run(context, view, offset, mine, nbytes, is_put, &limits);
 }
 
 int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, size_t nbytes)
 {
+    int rc = collect_run(context, view, offset, source, nbytes, true);
+    if (rc != -EAGAIN)
+        return rc;
     struct shmemi_place dest = shmemi_view_place(view, offset);
-    int rc = shmemi_direct_list_copy(context, &dest, source, nbytes);
-    return rc == -EAGAIN ? collect_run(context, view, offset, source, nbytes, true) : rc;
+    return shmemi_direct_list_copy(context, &dest, source, nbytes);
 }
 
 int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *dest, size_t nbytes)
 {
+    int rc = collect_run(context, view, offset, dest, nbytes, false);
+    if (rc != -EAGAIN)
+        return rc;
     struct shmemi_place source = shmemi_view_place(view, offset);
-    int rc = shmemi_direct_list_copy(context, dest, &source, nbytes);
-    return rc == -EAGAIN ? collect_run(context, view, offset, dest, nbytes, false) : rc;
+    return shmemi_direct_list_copy(context, dest, &source, nbytes);
 }
 
 int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

@@ -7,10 +7,10 @@
 
 #include <errno.h>
 
-static size_t most_of_run(void)
+static struct shmemi_run_limits run_limits(void)
 {
-    enum { MOST_OF_RUN = 256 << 10 };
-    return shmemi_staging.chunk < MOST_OF_RUN ? shmemi_staging.chunk : MOST_OF_RUN;
+    enum { BEGINS_AFTER = 3, MOST = 256 << 10 };
+    return (struct shmemi_run_limits){BEGINS_AFTER, shmemi_staging.chunk < MOST ? shmemi_staging.chunk : MOST};
 }
 
 static int collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -18,13 +18,15 @@ static int collect_put(struct shmemi_context *context, const struct shmemi_view 
 {
     if (source->memory == &shmemi_memory_host)
         return shmemi_gather_bytes(context, view, offset, (const void *)source->address, nbytes);
-    return shmemi_gather_run(context, view, offset, source, nbytes, true, most_of_run());
+    const struct shmemi_run_limits limits = run_limits();
+    return shmemi_gather_run(context, view, offset, source, nbytes, true, &limits);
 }
 
 static int collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *dest, size_t nbytes)
 {
-    return shmemi_gather_run(context, view, offset, dest, nbytes, false, most_of_run());
+    const struct shmemi_run_limits limits = run_limits();
+    return shmemi_gather_run(context, view, offset, dest, nbytes, false, &limits);
 }
 
 /* May the owner update the word, as whoever else updates it? */

@@ -26,9 +26,15 @@
 /* Longer transfers are not held back. */
 enum { SHMEMI_GATHERED_MAX = 32 << 10 };
 
-/* A nonblocking put from, or get to, `mine`. The run leaves when it has about `most` bytes. */
+struct shmemi_run_limits {
+    size_t begins_after; /* distances that were equal */
+    size_t most;         /* bytes, about, with which it leaves */
+};
+
+/* A nonblocking put from, or get to, `mine`. */
 int shmemi_gather_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *mine, size_t nbytes, bool is_put, size_t most);
+                      const struct shmemi_place *mine, size_t nbytes, bool is_put,
+                      const struct shmemi_run_limits *limits);
 
 /* A put of at most SHMEMI_BATCHED_PUT_MAX bytes of host memory, which may be reused on return. */
 int shmemi_gather_bytes(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

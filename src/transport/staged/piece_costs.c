@@ -21,9 +21,11 @@ enum {
     SAMPLES = 3,
     BYTES_MOST = 1 << 20, /* limits on the size of a measured copy */
     BYTES_LEAST = 64 << 10,
-    PARTS = 8,       /* into which a copy is cut to measure the cost per piece */
-    WORDS = 4,       /* words fetched to measure a link; the first may have to wake the owner */
-    BURST = 8,       /* words fetched at a time */
+    PARTS = 8,              /* into which a copy is cut to measure the cost per piece */
+    WORDS = 4,              /* words fetched to measure a link; the first may have to wake the owner */
+    BURST = 8,              /* words fetched at a time */
+    BLOCK_LEAST = 64 << 10, /* blocks fetched */
+    BLOCK_MOST = 256 << 10,
     LONG = 32 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
 };
 
@@ -106,6 +108,16 @@ static size_t choose_in_node(const struct shmemi_stage *request, struct shmemi_s
     return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, shmemi_staging.chunk);
 }
 
+/* The thread that receives a piece also starts its copy to the destination. */
+static size_t choose_between_nodes(struct shmemi_stage link, struct shmemi_stage out, struct shmemi_stage in,
+                                   size_t nbytes)
+{
+    const size_t most = shmemi_staging.chunk < NETWORK_MOST ? shmemi_staging.chunk : NETWORK_MOST;
+    link.per_piece += in.per_piece;
+    const struct shmemi_stage way[] = {out, link, in};
+    return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, most);
+}
+
 static void report(const struct shmemi_memory *memory, const struct shmemi_stage *cost)
 {
     const struct shmemi_stage *ring = &ring_costs.guess;
@@ -167,13 +179,13 @@ static double time_words(const struct shmemi_view *probe, unsigned n)
     return least;
 }
 
-static double time_block(const struct shmemi_view *probe, void *block)
+static double time_block(const struct shmemi_view *probe, void *block, size_t size)
 {
     double least = -1;
     for (int i = 0; i < SAMPLES; i++) {
         struct shmemi_context context = {0};
         struct shmemi_place dest = shmemi_place_host(block);
-        struct shmemi_shape shape = shmemi_shape_linear(BYTES_LEAST);
+        struct shmemi_shape shape = shmemi_shape_linear(size);
         double begin = now();
         if (shmemi_staged_get_in_pieces(&context, probe, 0, &dest, &shape, shmemi_staging.chunk))
             return -1;
@@ -183,26 +195,51 @@ static double time_block(const struct shmemi_view *probe, void *block)
     return least;
 }
 
+/* Nanoseconds a byte of a copy of this size by the CPU. */
+static double copy_per_byte(char *block, size_t size)
+{
+    double least = -1;
+    for (int i = 0; i < SAMPLES; i++) {
+        double begin = now();
+        memcpy(block + size, block, size);
+        double time = now() - begin;
+        least = least < 0 || time < least ? time : least;
+    }
+    return least / (double)size;
+}
+
 /* Inside a node no bytes move, and one request costs half a round trip. */
 static void measure_ring(struct shmemi_stage *stage_p, double word)
 {
     stage_p->per_piece = word / 2;
 }
 
-/* What pieces cost that follow each other closely is far less than a round trip. A long one takes two more messages than
- * a word: it is announced, and fetched when there is room for it. */
+/* What pieces cost that follow each other closely is far less than a round trip; but a long one that is announced, and
+ * fetched when there is room for it, costs more than a word. Two blocks tell what it costs, and what a byte does; the CPU
+ * has copied each of them twice besides, at its owner and here. */
+static void measure_blocks(struct shmemi_stage *stage_p, const struct shmemi_view *probe, double word, char *block)
+{
+    enum { MOST = 4000 }; /* what is more than that is time in which other pieces go on, or a disturbance */
+    const double shorter = time_block(probe, block, BLOCK_LEAST), longer = time_block(probe, block, BLOCK_MOST);
+    if (shorter < 0 || longer <= shorter)
+        return;
+    const double per_byte = (longer - shorter) / (BLOCK_MOST - BLOCK_LEAST);
+    const double copies = 2 * copy_per_byte(block, BLOCK_MOST), fixed = shorter - word - per_byte * BLOCK_LEAST;
+    stage_p->per_byte = per_byte > 2 * copies ? per_byte - copies : per_byte / 2;
+    if (fixed > stage_p->per_piece)
+        stage_p->per_piece = fixed < MOST ? fixed : MOST;
+}
+
 static void measure_network(struct shmemi_stage *stage_p, const struct shmemi_view *probe, double word)
 {
     enum { LEAST = 500 };
-    void *block = malloc(BYTES_LEAST);
-    double burst = time_words(probe, BURST), bytes = block ? time_block(probe, block) : 0;
+    char *block = calloc(2, BLOCK_MOST);
+    double burst = time_words(probe, BURST), each = 2 * (burst - word) / (BURST - 1);
+    if (burst >= 0)
+        stage_p->per_piece = each < LEAST ? LEAST : each;
+    if (burst >= 0 && block)
+        measure_blocks(stage_p, probe, word, block);
     free(block);
-    if (burst < 0 || bytes < 0)
-        return;
-    double each = 2 * (burst - word) / (BURST - 1);
-    stage_p->per_piece = each < LEAST ? LEAST : each;
-    if (bytes > word)
-        stage_p->per_byte = (bytes - word) / BYTES_LEAST;
 }
 
 static void measure_link(struct link_costs *costs, const struct shmemi_view *view)
@@ -249,9 +286,13 @@ size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_m
     const struct shmemi_stage link = link_cost(in_node ? &ring_costs : &network_costs, view);
     if (in_node)
         return choose_in_node(&link, copy_costs[mine->type], copy_costs[theirs->type], nbytes);
-    const struct shmemi_stage way[] = {copy_costs[mine->type], link, copy_costs[theirs->type]};
-    const size_t most = shmemi_staging.chunk < NETWORK_MOST ? shmemi_staging.chunk : NETWORK_MOST;
-    return shmemi_piece_size(way, sizeof way / sizeof way[0], nbytes, most);
+    return choose_between_nodes(link, copy_costs[mine->type], copy_costs[theirs->type], nbytes);
+}
+
+size_t shmemi_piece_choose_put(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes)
+{
+    const size_t chosen = shmemi_piece_choose(view, mine, nbytes), longest = view->link->longest_put(view->pe);
+    return chosen < longest || nbytes <= longest || shmemi_settings.staging_piece ? chosen : longest;
 }
 
 size_t shmemi_piece_choose_bounce(const struct shmemi_memory *mine, size_t nbytes)

@@ -103,15 +103,18 @@ static int start_load(unsigned slot, const struct shmemi_place *source, const st
     return rc;
 }
 
-static int load(struct loading *loading, unsigned slot)
+static int load(struct loading *loading, unsigned slot, const struct shmemi_piece *piece)
 {
     unsigned last = (loading->head + loading->count) % LOOKAHEAD;
-    int rc = start_load(slot, loading->source, loading->whole, &loading->next, &loading->piece[last].event);
+    struct shmemi_request *request = &loading->piece[last].request;
+    int rc = start_load(slot, loading->source, loading->whole, piece, &loading->piece[last].event);
     if (rc)
         return rc;
-    loading->piece[last].request = shmemi_staged_request(loading->view, SHMEMI_REQUEST_PUT, loading->offset,
-                                                         &loading->next, loading->whole->dest_pitch, slot);
-    add_signal(&loading->piece[last].request, loading->signal);
+    *request = shmemi_staged_request(loading->view, SHMEMI_REQUEST_PUT, loading->offset, piece,
+                                     loading->whole->dest_pitch, slot);
+    add_signal(request, loading->signal);
+    if (loading->has_next)
+        shmemi_request_announce_more(request);
     loading->count++;
     return 0;
 }
@@ -123,9 +126,9 @@ static bool load_next(struct loading *loading)
     int slot = may_load ? shmemi_slot_claim(loading->context) : -EAGAIN;
     if (slot < 0)
         return false;
-    int rc = load(loading, (unsigned)slot);
+    const struct shmemi_piece piece = loading->next;
     loading->has_next = shmemi_cut(&loading->cutter, loading->most, &loading->next);
-    note(loading, rc);
+    note(loading, load(loading, (unsigned)slot, &piece));
     return true;
 }
 
@@ -226,7 +229,7 @@ static int put_layers(struct shmemi_context *context, const struct shmemi_view *
                       const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     const size_t nbytes = shape->width * shape->rows, chunk = shmemi_staging.chunk;
-    const size_t most = nbytes <= chunk ? chunk : shmemi_piece_choose(view, source->memory, nbytes);
+    const size_t most = nbytes <= chunk ? chunk : shmemi_piece_choose_put(view, source->memory, nbytes);
     return shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
 }
 
@@ -234,7 +237,7 @@ static int put_layers(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
+    size_t most = shmemi_piece_choose_put(view, source->memory, shape->width * shape->rows);
     return shape->layer ? shmemi_by_layers(put_layers, true, context, view, offset, source, shape, most)
                         : shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
 }
@@ -262,7 +265,7 @@ int shmemi_staged_put(struct shmemi_context *context, const struct shmemi_view *
  * it. */
 static int load_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_place *source, const struct shmemi_shape *whole,
-                          const struct shmemi_piece *piece, const struct signal *signal)
+                          const struct shmemi_piece *piece, const struct signal *signal, bool has_next)
 {
     unsigned slot = shmemi_staged_await_slot(context);
     struct shmemi_event event;
@@ -272,6 +275,8 @@ static int load_and_leave(struct shmemi_context *context, const struct shmemi_vi
     struct shmemi_request request =
         shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
     add_signal(&request, signal);
+    if (has_next)
+        shmemi_request_announce_more(&request);
     if (!event.handle)
         return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
     shmemi_slot_leave_loading(slot, &event, view, &request);
@@ -285,10 +290,14 @@ static int leave_pieces(struct shmemi_context *context, const struct shmemi_view
                         const struct signal *signal)
 {
     struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
-    struct shmemi_piece piece;
+    struct shmemi_piece piece, next;
+    bool has_next = shmemi_cut(&cutter, most, &next);
     int rc = 0;
-    while (!rc && shmemi_cut(&cutter, most, &piece))
-        rc = load_and_leave(context, view, offset, source, shape, &piece, signal);
+    while (!rc && has_next) {
+        piece = next;
+        has_next = shmemi_cut(&cutter, most, &next);
+        rc = load_and_leave(context, view, offset, source, shape, &piece, signal, has_next);
+    }
     return rc;
 }
 
@@ -297,7 +306,7 @@ int shmemi_staged_put_strided_nbi(struct shmemi_context *context, const struct s
 {
     if (source->memory == &shmemi_memory_host || shape->layer || fits_inline(shape))
         return shmemi_staged_put_strided(context, view, offset, source, shape);
-    size_t most = shmemi_piece_choose(view, source->memory, shape->width * shape->rows);
+    size_t most = shmemi_piece_choose_put(view, source->memory, shape->width * shape->rows);
     int rc = leave_pieces(context, view, offset, source, shape, most, NULL);
     shmemi_staged_note_pending(context);
     return rc;
@@ -324,7 +333,7 @@ int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi
                              bool is_blocking)
 {
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    const size_t most = shmemi_piece_choose(view, source->memory, nbytes);
+    const size_t most = shmemi_piece_choose_put(view, source->memory, nbytes);
     const struct signal signal = signal_of(word, (nbytes + most - 1) / most);
     int rc;
     if (!is_blocking && source->memory != &shmemi_memory_host && !is_quicker_at_once(nbytes))

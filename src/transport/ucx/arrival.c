@@ -266,7 +266,8 @@ unsigned shmemi_ucx_request_deliver(void)
     while (owner.ready.first && bytes < DELIVER_MOST && shmemi_arrivals_have_room()) {
         struct incoming *incoming = remove_first(&owner.ready);
         bytes += incoming->size;
-        incoming->arrival.is_followed = owner.ready.first || owner.waiting.first;
+        incoming->arrival.is_followed =
+            owner.ready.first || owner.waiting.first || shmemi_request_is_followed(&incoming->arrival.request);
         if (incoming->refusal)
             settle(&incoming->arrival, incoming->refusal);
         else

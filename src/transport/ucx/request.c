@@ -51,7 +51,7 @@ struct outgoing {
     struct shmemi_request request;
 };
 
-/* Protected by the initiator lock, except the atomic `unanswered`. */
+/* Protected by the initiator lock, except the atomic `unanswered`, and `payloads`, which other threads may read. */
 static struct {
     struct expectation *slot; /* shmemi_staging.slots entries */
     uint32_t *slotless;       /* unanswered requests without a slot, by PE and set */
@@ -235,7 +235,13 @@ static bool ucx_owner_adds(const struct shmemi_view *word)
     return word->driver == &shmemi_driver_ucx && !shmemi_ucx_target_of(word, &target) && target->stores;
 }
 
-const struct shmemi_link shmemi_link_ucx = {.owner_adds = ucx_owner_adds, .send = ucx_send};
+static size_t ucx_longest_put(int pe)
+{
+    return __atomic_load_n(&origin.payloads[pe], __ATOMIC_RELAXED) == AT_ONCE ? SHMEMI_UCX_EAGER_PAYLOAD : SIZE_MAX;
+}
+
+const struct shmemi_link shmemi_link_ucx = {
+    .owner_adds = ucx_owner_adds, .send = ucx_send, .longest_put = ucx_longest_put};
 
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
@@ -321,7 +327,8 @@ static void choose_payloads(uint32_t pe)
         return;
     enum shmemi_ucx_rdma rdma = shmemi_ucx_is_rdma(endpoint);
     bool is_message = rdma == SHMEMI_UCX_NO_RDMA || rdma == SHMEMI_UCX_MAPPED;
-    origin.payloads[pe] = is_message && shmemi_ucx.chooses_rendezvous ? AT_ONCE : ANNOUNCED;
+    const uint8_t way = is_message && shmemi_ucx.chooses_rendezvous ? AT_ONCE : ANNOUNCED;
+    __atomic_store_n(&origin.payloads[pe], way, __ATOMIC_RELAXED);
 }
 
 /* Inside progress of the initiator worker. */
