@@ -68,7 +68,7 @@ uint64_t sim_messages;
 
 static struct {
     double now;
-    uint64_t order, wait;
+    uint64_t order, wait, random;
     struct event *heap;
     size_t n, room;
     struct coroutine *all, *current;
@@ -213,6 +213,12 @@ static void work_as_helper(int pe, double seconds, void (*act)(void *, uint64_t)
         queue_turn(machine, turn);
 }
 
+/* CPU for one look of this PE or its helping thread. */
+static double turn_of(const struct pe *pe)
+{
+    return model.turn + (pe->is_connected ? model.look : 0);
+}
+
 static void look_again(void *object, uint64_t value);
 
 static void looked(void *object, uint64_t value)
@@ -228,7 +234,7 @@ static void look_again(void *object, uint64_t value)
 {
     struct coroutine *of = object;
     (void)value;
-    work_as_helper(of->pe.number, model.wake + model.turn, looked, of, 0);
+    work_as_helper(of->pe.number, model.wake + turn_of(&of->pe), looked, of, 0);
 }
 
 static void help_ends(void *object, uint64_t value)
@@ -350,13 +356,20 @@ static void spin(double seconds)
     to_loop();
 }
 
+/* The kernel ends a sleep at any time within the slack, together with other timers. The same in each run. */
+static double some_slack(void)
+{
+    sim.random = sim.random * 6364136223846793005u + 1442695040888963407u;
+    return model.slack * (double)(sim.random >> 40) / (double)(1 << 24);
+}
+
 static void nap(unsigned turns, unsigned before)
 {
     const int per_core = (int)busy_per_core();
     double least = per_core <= CROWD ? NAP : (per_core - CROWD) * NAP;
     double time = least + (turns - before) / NAPS_PER_STEP * NAP;
-    sim_sleep((time < NAP_MOST ? time : NAP_MOST) + model.slack);
-    sim_cpu(model.wake + model.turn);
+    sim_sleep((time < NAP_MOST ? time : NAP_MOST) + some_slack());
+    sim_cpu(model.wake + turn_of(sim_me()));
 }
 
 void sim_wait_turn(unsigned *spins)
@@ -367,15 +380,15 @@ void sim_wait_turn(unsigned *spins)
     acquire_core();
     if (per_core <= 1) {
         spin(FOR_EVER); /* nobody else needs the core */
-        sim_cpu(model.turn / 2);
+        sim_cpu(turn_of(sim_me()) / 2);
     } else if (*spins < most_spins) {
         const double begin = sim.now;
         *spins = most_spins;
-        spin(most_spins * model.turn);
+        spin(most_spins * turn_of(sim_me()));
         sim.current->used += sim.now - begin;
     } else if (++*spins < most_spins + yields) {
-        sim_sleep(model.slack);
-        sim_cpu(model.wake + model.turn);
+        sim_sleep(some_slack());
+        sim_cpu(model.wake + turn_of(sim_me()));
     } else {
         nap(*spins, most_spins + yields);
     }
