@@ -40,7 +40,7 @@ struct parameters {
     double turn;                                    /* CPU: one look of a PE that waits                          */
     double look;                                    /* CPU: the same at the network, by a PE that has connections */
     double wake;                                    /* CPU: a thread sleeps and is woken again                   */
-    double slack;                                   /* by which the kernel may lengthen each sleep               */
+    double slack;                                   /* added by the kernel to each sleep                         */
     double slice;                                   /* after which a thread gives its core to one that waits     */
     double cores;                                   /* of a machine                                              */
     double nodes_per_machine;                       /* 1, or all of them where one machine plays several     */
@@ -62,9 +62,9 @@ struct shmemi_call;
 struct pe {
     int number, node, machine;
     bool has_core, is_connected; /* to PEs of other nodes */
-    const void *watched;      /* the word that this PE has looked at last           */
-    uint64_t pending;         /* messages that are not complete                     */
-    struct shmemi_call *call; /* the library's innermost call, while others run     */
+    const void *watched;         /* the word that this PE has looked at last           */
+    uint64_t pending;            /* messages that are not complete                     */
+    struct shmemi_call *call;    /* the library's innermost call, while others run     */
 };
 
 /* Runs `body` as each of n PEs until all have returned. Returns the simulated seconds. */
