@@ -40,7 +40,7 @@ struct parameters {
     double turn;                                    /* CPU: one look of a PE that waits                          */
     double look;                                    /* CPU: the same at the network, by a PE that has connections */
     double wake;                                    /* CPU: a thread sleeps and is woken again                   */
-    double slack;                                   /* added by the kernel to each sleep                         */
+    double slack;                                   /* by which the kernel may lengthen each sleep               */
     double slice;                                   /* after which a thread gives its core to one that waits     */
     double cores;                                   /* of a machine                                              */
     double nodes_per_machine;                       /* 1, or all of them where one machine plays several     */

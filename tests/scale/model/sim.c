@@ -70,7 +70,7 @@ uint64_t sim_messages;
 
 static struct {
     double now;
-    uint64_t order, wait;
+    uint64_t order, wait, random;
     struct event *heap;
     size_t n, room;
     struct coroutine *all, *current;
@@ -386,12 +386,19 @@ static void spin(double seconds)
     to_loop();
 }
 
+/* The kernel ends a sleep at any time within the slack, together with other timers. The same in each run. */
+static double some_slack(void)
+{
+    sim.random = sim.random * 6364136223846793005u + 1442695040888963407u;
+    return model.slack * (double)(sim.random >> 40) / (double)(1 << 24);
+}
+
 static void nap(unsigned turns, unsigned before)
 {
     const int per_core = (int)busy_per_core();
     double least = per_core <= CROWD ? NAP : (per_core - CROWD) * NAP;
     double time = least + (turns - before) / NAPS_PER_STEP * NAP;
-    sim_sleep((time < NAP_MOST ? time : NAP_MOST) + model.slack);
+    sim_sleep((time < NAP_MOST ? time : NAP_MOST) + some_slack());
     sim_cpu(model.wake + turn_of(sim_me()));
 }
 
@@ -410,7 +417,7 @@ void sim_wait_turn(unsigned *spins)
         spin(most_spins * turn_of(sim_me()));
         sim.current->used += sim.now - begin;
     } else if (++*spins < most_spins + yields) {
-        sim_sleep(model.slack);
+        sim_sleep(some_slack());
         sim_cpu(model.wake + turn_of(sim_me()));
     } else {
         nap(*spins, most_spins + yields);
