@@ -25,7 +25,7 @@
  * tool can replace [10]. */
 #define SHMEMI_API(ret, name, params)                                                                                  \
     __attribute__((visibility("default"), weak, alias("pshmem_" #name))) ret shmem_##name params;                      \
-    __attribute__((visibility("default"))) ret pshmem_##name params
+    __attribute__((visibility("default"))) SHMEMI_QUICK ret pshmem_##name params
 
 /* The same for the names that do not begin with shmem_. */
 #define SHMEMI_API_OLD(ret, name, params)                                                                              \

@@ -68,14 +68,14 @@ static inline bool has_more_to_do(const struct shmemi_context *context)
     return shmemi_context_has_pending(context) | shmemi_measure.is_on | shmemi_settings.check;
 }
 
-void shmemi_fence(struct shmemi_context *context)
+SHMEMI_QUICK void shmemi_fence(struct shmemi_context *context)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (has_more_to_do(context))
         complete(context, "shmem_fence", SHMEMI_AT_FENCE, shmemi_drivers_fence);
 }
 
-void shmemi_quiet(struct shmemi_ctx *ctx)
+SHMEMI_QUICK void shmemi_quiet(struct shmemi_ctx *ctx)
 {
     struct shmemi_context *context = &ctx->transport;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

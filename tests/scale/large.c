@@ -20,18 +20,24 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* A line of this process's memory, in KiB. */
-static double memory(const char *name)
+/* A line of such a file, in KiB. */
+static double kib_of(const char *path, const char *name)
 {
     char line[256];
     double kib = 0;
-    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file))
         if (!strncmp(line, name, strlen(name)))
             kib = strtod(line + strlen(name), NULL);
     if (file)
         fclose(file);
     return kib;
+}
+
+/* Of this process. */
+static double memory(const char *name)
+{
+    return kib_of("/proc/self/smaps_rollup", name);
 }
 
 static double time_of_barrier(void)
@@ -70,8 +76,10 @@ int main(void)
     shmem_barrier_all();
     if (shmem_my_pe() == 0)
         printf("longest shmem_init %.2f s; private memory %.0f KiB, at most %.0f; share of memory %.0f KiB\n"
-               "barrier of 0 bytes %.3f ms\nreduce of 8 bytes %.3f ms\nshmem_finalize begins at %.3f\n",
-               most[0], sum[1] / shmem_n_pes(), most[1], sum[2] / shmem_n_pes(), 1e3 * barrier, 1e3 * reduction, now());
+               "page tables of the machine %.0f MiB\nbarrier of 0 bytes %.3f ms\nreduce of 8 bytes %.3f "
+               "ms\nshmem_finalize begins at %.3f\n",
+               most[0], sum[1] / shmem_n_pes(), most[1], sum[2] / shmem_n_pes(),
+               kib_of("/proc/meminfo", "PageTables:") / 1024, 1e3 * barrier, 1e3 * reduction, now());
     fflush(stdout);
     shmem_finalize();
     return 0;

@@ -68,10 +68,7 @@ struct shmemi_workspace {
 };
 
 struct shmemi_collective_state {
-    struct shmemi_workspace *mine;
-    bool spins;             /* no other PE needs this core, so this PE may spin while it waits */
-    uint64_t number;        /* number of operations begun inside the node */
-    uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
+    struct shmemi_choices choices;
     uint64_t leaders_number;
     uint64_t relay_number;    /* of the last piece of a relay */
     unsigned reductions;      /* number of reductions between leaders so far: selects the set of records */
@@ -79,10 +76,15 @@ struct shmemi_collective_state {
     unsigned deliveries_most; /* how many there may be before they have to synchronise again */
     uint64_t confirmed;       /* number of the last broadcast, if its leaders have confirmed that they entered it */
     int confirmed_root;       /* leader from which that came */
+    int *by_node;             /* leaders in the order of their nodes; NULL: they are in that order */
+
+    /* What a synchronisation of a small node needs, in one cache line: */
+    SHMEMI_CACHE_ALIGNED struct shmemi_workspace *mine;
+    bool spins;      /* no other PE needs this core, so this PE may spin while it waits */
+    bool may_lag;    /* a broadcast over nodes may have left members behind since all of them last synchronised */
+    uint64_t number; /* number of operations begun inside the node */
+    uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
     uint64_t syncs_begun;
-    bool may_lag; /* a broadcast over nodes may have left members behind since all of them last synchronised */
-    struct shmemi_choices choices;
-    int *by_node;                    /* leaders in the order of their nodes; NULL: they are in that order */
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
 };
 

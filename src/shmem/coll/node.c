@@ -107,7 +107,7 @@ int shmemi_node_rank_of_member(const struct shmemi_team *team, int member)
 /* A member may enter operation k when all have entered k + 1 - SHMEMI_LINES or, with scratch memory, k + 1 -
  * SHMEMI_SCRATCH_SLOTS. If it does not know that, it waits until all are further than needed, so as not to wait in
  * every operation. */
-uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
+SHMEMI_QUICK uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
 {
     const unsigned apart = nbytes <= SHMEMI_LINE_BYTES ? SHMEMI_LINES : SHMEMI_SCRATCH_SLOTS;
     struct shmemi_collective_state *state = team->collective;
@@ -185,7 +185,7 @@ void shmemi_node_release(struct shmemi_team *team, uint64_t number)
     shmemi_node_all_entered(team, number);
 }
 
-void shmemi_node_sync(struct shmemi_team *team)
+SHMEMI_QUICK void shmemi_node_sync(struct shmemi_team *team)
 {
     if (team->node.n == 1)
         return;

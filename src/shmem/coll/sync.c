@@ -81,6 +81,15 @@ static ptrdiff_t bytes_of_team(const struct shmemi_team *team)
     return (ptrdiff_t)(bytes + (team->world_pes ? (size_t)team->n_pes * sizeof(int) : 0));
 }
 
+static struct shmemi_collective_state *make_state(const struct shmemi_team *team)
+{
+    struct shmemi_collective_state *state;
+    size_t size = sizeof *state + (size_t)team->node.n * sizeof state->node[0];
+    size = (size + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    state = aligned_alloc(SHMEMI_CACHE_LINE, size);
+    return state ? memset(state, 0, size) : NULL;
+}
+
 int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
 {
     if (team->leaders.n > SHMEMI_NODES_MAX) {
@@ -88,7 +97,7 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
         return -E2BIG;
     }
     const size_t workspace = shmemi_team_workspace(team);
-    struct shmemi_collective_state *state = calloc(1, sizeof *state + (size_t)team->node.n * sizeof state->node[0]);
+    struct shmemi_collective_state *state = make_state(team);
     int *by_node = NULL;
     if (!state || sort_leaders(team, &by_node)) {
         shmemi_error("out of memory for the collectives of a team");
@@ -125,7 +134,7 @@ uint64_t shmemi_collective_close(struct shmemi_team *team)
     return number;
 }
 
-int shmemi_collective_sync(struct shmemi_team *team)
+SHMEMI_QUICK int shmemi_collective_sync(struct shmemi_team *team)
 {
     struct shmemi_collective_state *state = team->collective;
     state->may_lag = false;
@@ -225,7 +234,7 @@ void shmemi_sync_world(void)
     shmemi_require(shmemi_collective_sync(&shmemi_team_world));
 }
 
-void shmemi_barrier_in(const char *routine)
+SHMEMI_QUICK void shmemi_barrier_in(const char *routine)
 {
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
     shmemi_span_begin(&call);

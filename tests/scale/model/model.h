@@ -38,8 +38,9 @@ struct parameters {
     double copy_per_byte;                           /* CPU: copying and combining in host memory                 */
     double call;                                    /* CPU: beginning and ending a collective or a transfer      */
     double turn;                                    /* CPU: one look of a PE that waits                          */
+    double look;                                    /* CPU: the same at the network, by a PE that has connections */
     double wake;                                    /* CPU: a thread sleeps and is woken again                   */
-    double slack;                                   /* added by the kernel to each sleep                         */
+    double slack;                                   /* by which the kernel may lengthen each sleep               */
     double slice;                                   /* after which a thread gives its core to one that waits     */
     double cores;                                   /* of a machine                                              */
     double nodes_per_machine;                       /* 1, or all of them where one machine plays several     */
@@ -60,10 +61,10 @@ struct shmemi_call;
 
 struct pe {
     int number, node, machine;
-    bool has_core;
-    const void *watched;      /* the word that this PE has looked at last           */
-    uint64_t pending;         /* messages that are not complete                     */
-    struct shmemi_call *call; /* the library's innermost call, while others run     */
+    bool has_core, is_connected; /* to PEs of other nodes */
+    const void *watched;         /* the word that this PE has looked at last           */
+    uint64_t pending;            /* messages that are not complete                     */
+    struct shmemi_call *call;    /* the library's innermost call, while others run     */
 };
 
 /* Runs `body` as each of n PEs until all have returned. Returns the simulated seconds. */

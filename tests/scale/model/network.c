@@ -143,7 +143,10 @@ void network_send(const struct message *message)
         return;
     }
     struct flight *flight = make_flight(message, is_near);
-    sim_messages += !is_near;
+    if (!is_near) {
+        sim_messages++;
+        sim_me()->is_connected = sim_pe(message->pe)->is_connected = true;
+    }
     sim_me()->pending++;
     sim_cpu(flight->way->overhead + (double)message->bytes * flight->way->per_byte_cpu);
     if (message->is_fetch)

@@ -30,6 +30,7 @@ static const struct {
       {"copy_per_byte", offsetof(struct parameters, copy_per_byte)},
       {"call", offsetof(struct parameters, call)},
       {"turn", offsetof(struct parameters, turn)},
+      {"look", offsetof(struct parameters, look)},
       {"wake", offsetof(struct parameters, wake)},
       {"slack", offsetof(struct parameters, slack)},
       {"slice", offsetof(struct parameters, slice)},

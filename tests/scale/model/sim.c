@@ -26,9 +26,9 @@ struct event {
 /* What waits for a core: a PE, or a helping thread's work. Those that have used least of the cores come first, as Linux
  * has it: whoever sleeps much need not wait long. */
 struct turn {
-    struct turn *next;
     struct pe *pe; /* NULL: help */
     double used;
+    uint64_t order; /* among those that have used as much */
     double seconds;
     void (*act)(void *, uint64_t);
     void *object;
@@ -38,8 +38,10 @@ struct turn {
 
 struct machine {
     int free_cores;
-    double used_least; /* by the last one that got a core: sleep is no credit beyond that */
-    struct turn *first;
+    double used_least;   /* by the last one that got a core: sleep is no credit beyond that */
+    struct turn **queue; /* a heap: all who wait for a core, the next one first */
+    size_t n, room;
+    uint64_t order;
 };
 
 /* A PE's helping thread. After each piece of work it looks for more some times, with short sleeps between. */
@@ -68,7 +70,7 @@ uint64_t sim_messages;
 
 static struct {
     double now;
-    uint64_t order, wait;
+    uint64_t order, wait, random;
     struct event *heap;
     size_t n, room;
     struct coroutine *all, *current;
@@ -165,13 +167,32 @@ static void begin_turn(struct machine *machine, struct turn *turn)
     }
 }
 
+static bool goes_first(const struct turn *a, const struct turn *b)
+{
+    return a->used < b->used || (a->used == b->used && a->order < b->order);
+}
+
+static struct turn *take_turn(struct machine *machine)
+{
+    struct turn **queue = machine->queue, *first = queue[0], *last = queue[--machine->n];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < machine->n; at = child) {
+        if (child + 1 < machine->n && goes_first(queue[child + 1], queue[child]))
+            child++;
+        if (!goes_first(queue[child], last))
+            break;
+        queue[at] = queue[child];
+    }
+    queue[at] = last;
+    return first;
+}
+
 static void give_core(struct machine *machine)
 {
     machine->free_cores++;
-    struct turn *turn = machine->first;
-    if (!turn)
+    if (!machine->n)
         return;
-    machine->first = turn->next;
+    struct turn *turn = take_turn(machine);
     if (turn->used > machine->used_least)
         machine->used_least = turn->used;
     begin_turn(machine, turn);
@@ -179,13 +200,17 @@ static void give_core(struct machine *machine)
 
 static void queue_turn(struct machine *machine, struct turn *turn)
 {
-    struct turn **link = &machine->first;
     if (turn->used < machine->used_least - model.slice)
         turn->used = machine->used_least - model.slice;
-    while (*link && (*link)->used <= turn->used)
-        link = &(*link)->next;
-    turn->next = *link;
-    *link = turn;
+    turn->order = machine->order++;
+    if (machine->n == machine->room) {
+        machine->room = machine->room ? 2 * machine->room : 64;
+        machine->queue = realloc(machine->queue, machine->room * sizeof(struct turn *));
+    }
+    size_t at = machine->n++;
+    for (; at > 0 && goes_first(turn, machine->queue[(at - 1) / 2]); at = (at - 1) / 2)
+        machine->queue[at] = machine->queue[(at - 1) / 2];
+    machine->queue[at] = turn;
 }
 
 /* ---- Helping threads: transport/service.c in simulated time ------------------------------------------------------- */
@@ -206,11 +231,22 @@ static void work_as_helper(int pe, double seconds, void (*act)(void *, uint64_t)
     struct helper *helper = &sim.all[pe].helper;
     struct turn *turn = malloc(sizeof *turn);
     helper->used += seconds;
-    *turn = (struct turn){NULL, NULL, helper->used, seconds, act, object, value, sim.all[pe].pe.machine};
+    *turn = (struct turn){.used = helper->used,
+                          .seconds = seconds,
+                          .act = act,
+                          .object = object,
+                          .value = value,
+                          .machine = sim.all[pe].pe.machine};
     if (machine->free_cores > 0)
         begin_turn(machine, turn);
     else
         queue_turn(machine, turn);
+}
+
+/* CPU for one look of this PE or its helping thread. */
+static double turn_of(const struct pe *pe)
+{
+    return model.turn + (pe->is_connected ? model.look : 0);
 }
 
 static void look_again(void *object, uint64_t value);
@@ -228,7 +264,7 @@ static void look_again(void *object, uint64_t value)
 {
     struct coroutine *of = object;
     (void)value;
-    work_as_helper(of->pe.number, model.wake + model.turn, looked, of, 0);
+    work_as_helper(of->pe.number, model.wake + turn_of(&of->pe), looked, of, 0);
 }
 
 static void help_ends(void *object, uint64_t value)
@@ -293,7 +329,7 @@ void sim_cpu(double seconds)
         double step = seconds < model.slice ? seconds : model.slice;
         until(sim.now + step);
         seconds -= step;
-        if (seconds > 0 && my_machine()->first) {
+        if (seconds > 0 && my_machine()->n) {
             release_core();
             acquire_core();
         }
@@ -350,13 +386,20 @@ static void spin(double seconds)
     to_loop();
 }
 
+/* The kernel ends a sleep at any time within the slack, together with other timers. The same in each run. */
+static double some_slack(void)
+{
+    sim.random = sim.random * 6364136223846793005u + 1442695040888963407u;
+    return model.slack * (double)(sim.random >> 40) / (double)(1 << 24);
+}
+
 static void nap(unsigned turns, unsigned before)
 {
     const int per_core = (int)busy_per_core();
     double least = per_core <= CROWD ? NAP : (per_core - CROWD) * NAP;
     double time = least + (turns - before) / NAPS_PER_STEP * NAP;
-    sim_sleep((time < NAP_MOST ? time : NAP_MOST) + model.slack);
-    sim_cpu(model.wake + model.turn);
+    sim_sleep((time < NAP_MOST ? time : NAP_MOST) + some_slack());
+    sim_cpu(model.wake + turn_of(sim_me()));
 }
 
 void sim_wait_turn(unsigned *spins)
@@ -367,15 +410,15 @@ void sim_wait_turn(unsigned *spins)
     acquire_core();
     if (per_core <= 1) {
         spin(FOR_EVER); /* nobody else needs the core */
-        sim_cpu(model.turn / 2);
+        sim_cpu(turn_of(sim_me()) / 2);
     } else if (*spins < most_spins) {
         const double begin = sim.now;
         *spins = most_spins;
-        spin(most_spins * model.turn);
+        spin(most_spins * turn_of(sim_me()));
         sim.current->used += sim.now - begin;
     } else if (++*spins < most_spins + yields) {
-        sim_sleep(model.slack);
-        sim_cpu(model.wake + model.turn);
+        sim_sleep(some_slack());
+        sim_cpu(model.wake + turn_of(sim_me()));
     } else {
         nap(*spins, most_spins + yields);
     }
@@ -429,6 +472,8 @@ static void close_all(void)
 {
     for (int i = 0; i < sim_n_pes; i++)
         munmap(sim.all[i].stack, STACK_BYTES);
+    for (int i = 0; i < sim.n_machines; i++)
+        free(sim.machines[i].queue);
     free(sim.all);
     free(sim.machines);
     free(sim.heap);
