@@ -33,9 +33,10 @@ enum {
 
 /* The start of an area; used by its owner only. */
 struct shmemi_meeting_head {
-    uint64_t exchanges; /* number of the last one that is completed */
-    uint64_t done;      /* number of the last meeting that is completed */
-    uint32_t arrivals;  /* blocks of the kernel that have come to their end; 0 before and after */
+    uint64_t exchanges;                      /* number of the last one that is completed */
+    uint64_t done;                           /* number of the last meeting that is completed */
+    uint64_t nbytes[SHMEMI_MEETING_MEMBERS]; /* that members contribute to a collect */
+    uint32_t arrivals;                       /* blocks of the kernel that have come to their end; 0 before and after */
     uint32_t unused[27];
 };
 

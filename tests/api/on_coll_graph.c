@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <shmemx.h>
 
-enum { LAUNCHES = 30, GRAPHS = 2, MEMBERS = 16, SHORT = 5, LONG = 90000, AREA = MEMBERS * LONG * 4, AREAS = 9 };
+enum { LAUNCHES = 30, GRAPHS = 2, MEMBERS = 16, SHORT = 5, LONG = 150000, AREA = MEMBERS * LONG * 4, AREAS = 11 };
 
 #define MORE_FUNCTIONS(X)                                                                                              \
     X(cuStreamBeginCapture)                                                                                            \
@@ -58,6 +58,8 @@ static void enqueue(void)
     shmemx_uint32_alltoall_on_stream(team, area(6), area(0), LONG / MEMBERS, stream);
     shmemx_uint32_alltoall_on_stream(team, area(7), area(0), SHORT, stream);
     shmemx_uint32_sum_inscan_on_stream(team, area(8), area(0), LONG, stream);
+    shmemx_uint32_collect_on_stream(team, area(9), area(0), SHORT * (size_t)me, stream);
+    shmemx_uint32_alltoalls_on_stream(team, area(10), area(0), 3, 2, SHORT, stream);
     shmemx_team_sync_on_stream(team, stream);
 }
 
@@ -112,6 +114,13 @@ static void check_results(int round)
     read_area(8);
     for (size_t i = 0; i < LONG; i++)
         expect(round, 8, i, sum_until(round, me, i));
+    read_area(9);
+    for (size_t pe = 0, at = 0; pe < (size_t)n; pe++)
+        for (size_t i = 0; i < SHORT * pe; i++)
+            expect(round, 9, at++, value(round, (int)pe, i));
+    read_area(10);
+    for (size_t i = 0; i < SHORT * (size_t)n; i++)
+        expect(round, 10, 3 * i, value(round, (int)(i / SHORT), 2 * ((size_t)me * SHORT + i % SHORT)));
 }
 
 static void fill(int round)

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 enum { BY_KERNEL_MOST = 16 << 20 }; /* bytes; copy engines lose less with more, and leave the GPU's cores alone */
@@ -37,7 +38,8 @@ static bool reaches(const struct shmemi_cuda_context *context, const struct shme
 {
     const struct shmemi_combination *combination = &meeting->combination;
     const int n = meeting->what == SHMEMI_MEET_EXCHANGE && meeting->nbytes ? 1 : meeting->n_copies;
-    return are_here(context, meeting->area, meeting->n) && are_here(context, meeting->source, n) &&
+    const int n_sources = meeting->what == SHMEMI_MEET_COLLECT ? 0 : n; /* it may be host memory, or none */
+    return are_here(context, meeting->area, meeting->n) && are_here(context, meeting->source, n_sources) &&
            are_here(context, meeting->dest, n) && are_here(context, combination->source, combination->n_sources) &&
            are_here(context, combination->dest, combination->n_dests);
 }
@@ -174,6 +176,60 @@ static int copy_one(const struct shmemi_meeting *meeting, int i, CUstream stream
     return shmemi_cuda_enqueue_bytes(&meeting->dest[i], &meeting->source[i], meeting->nbytes, stream);
 }
 
+/* Rows, by a kernel for each member. */
+static int meet_and_copy_rows(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    int rc = wait_for_all(stream, meeting, meeting->after, 0);
+    for (int i = 0; i < meeting->n_copies && !rc; i++)
+        rc = shmemi_cuda_rows_enqueue(&meeting->dest[i], &meeting->source[i], &meeting->shape, stream->handle);
+    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+}
+
+/* The members tell each other how much they have. */
+static int exchange_sizes(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    struct shmemi_meeting sizes = *meeting;
+    struct shmemi_meet_run run;
+    sizes.nbytes = sizeof run.value;
+    sizes.count = meeting->n;
+    sizes.number = 0;
+    fill(&sizes, &run);
+    run.dest = meeting->area[meeting->me].address + offsetof(struct shmemi_meeting_head, nbytes);
+    run.source = 0;
+    run.value = meeting->nbytes;
+    return launch(stream, SHMEMI_KERNEL_meet, &run);
+}
+
+/* GPU memory, or the page-locked heap. */
+static bool reach_source(const struct shmemi_stream *stream, const struct shmemi_place *source, uint64_t *address_p)
+{
+    CUdeviceptr address = source->address;
+    const bool reached = source->memory == &shmemi_memory_host ? shmemi_cuda_device_address(source->address, &address)
+                                                               : is_here(stream->object, source);
+    *address_p = address;
+    return reached;
+}
+
+static int meet_and_collect(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    struct shmemi_collect_run run = {
+        .nbytes = meeting->nbytes, .room = meeting->room, .n = (uint32_t)meeting->n, .me = (uint32_t)meeting->me};
+    void *arguments[] = {&run};
+    CUfunction function;
+    if (meeting->nbytes && !reach_source(stream, &meeting->source[0], &run.source))
+        return -ENOTSUP;
+    int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_collect, &function);
+    for (int i = 0; i < meeting->n; i++)
+        run.dest[i] = meeting->dest[i].address;
+    run.all_nbytes = meeting->area[meeting->me].address + offsetof(struct shmemi_meeting_head, nbytes);
+    if (!rc)
+        rc = exchange_sizes(stream, meeting);
+    if (!rc)
+        rc = shmemi_cuda_launch_early(stream->object, function, shmemi_cuda_blocks_for(meeting->nbytes),
+                                      SHMEMI_MEETING_THREADS, stream->handle, arguments);
+    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+}
+
 static int copy_by_kernel(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
     struct shmemi_copy_arrays run = {.nbytes = meeting->nbytes, .n = (uint32_t)meeting->n_copies};
@@ -241,7 +297,11 @@ static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting 
     if (!context->streams.has_kernels || !reaches(context, meeting))
         return -ENOTSUP;
     switch (meeting->what) {
+    case SHMEMI_MEET_COLLECT:
+        return meet_and_collect(stream, meeting);
     case SHMEMI_MEET_COPY:
+        if (meeting->shape.rows)
+            return meet_and_copy_rows(stream, meeting);
         return meet_and_copy(stream, meeting, beside_p);
     case SHMEMI_MEET_COMBINE:
         return meet_and_combine(stream, meeting);

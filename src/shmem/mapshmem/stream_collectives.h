@@ -24,9 +24,9 @@
  * wait for this PE.
  *
  * Where a team has 2 to 16 members in one node, dest and source are CUDA memory that all of them reach directly (routes
- * "local" and "cuda-ipc"), and kernels of all PEs may wait (shmemx_kernels_may_wait), the GPUs do everything: broadcast,
- * fcollect, alltoall, reductions and scans of aligned arrays, and team_sync and team_barrier once such memory has been
- * mapped. What waits for other members is a kernel of at most 32 blocks; two members exchange up to 512 KiB each by it
+ * "local" and "cuda-ipc"), and kernels of all PEs may wait (shmemx_kernels_may_wait), the GPUs do everything: reductions and
+ * scans of aligned arrays, and team_sync and team_barrier once such memory has been mapped. A collect whose members have
+ * more than dest can hold ends with an error of the CUDA context (cudaErrorLaunchFailure), and a line. What waits for other members is a kernel of at most 32 blocks; two members exchange up to 512 KiB each by it
  * alone (the more members, and teams beside the first four, the less). Beyond that, a kernel of one block waits before
  * and after a kernel that copies or combines, of at most SHMEM_STREAM_BLOCKS blocks, or copy engines, for 16 MiB and
  * more. Blocks come before those of other kernels that wait for room, where launches can have a priority (CUDA 12.3,

@@ -24,6 +24,7 @@
     KERNEL(wait_words)                                                                                                 \
     KERNEL(copy_rows)                                                                                                  \
     KERNEL(copy_arrays)                                                                                                \
+    KERNEL(collect)                                                                                                    \
     KERNEL(meet)                                                                                                       \
     SHMEMI_FOR_DEVICE_KINDS(SHMEMI_COMBINE_KERNEL, KERNEL) /* in the order of enum shmemi_kind */                      \
     SHMEMI_FOR_DEVICE_KINDS(SHMEMI_MEET_KERNEL, KERNEL)    /* the same */
@@ -115,11 +116,19 @@ struct shmemi_copy_arrays {
     uint32_t n;
 };
 
+/* Arguments of collect: this member's nbytes go to each dest, behind those of the members before it. */
+struct shmemi_collect_run {
+    uint64_t dest[SHMEMI_MEETING_MEMBERS], source, nbytes, room;
+    uint64_t all_nbytes; /* address of those of all members */
+    uint32_t n, me;
+};
+
 /* Arguments of meet and meet_KIND, as in struct shmemi_meeting. */
 struct shmemi_meet_run {
     uint64_t area[SHMEMI_MEETING_MEMBERS];
     uint64_t number, after, first_number;
     uint64_t dest, source, nbytes, units, stride;
+    uint64_t value; /* of 8 bytes, to be sent if source is 0 */
     uint32_t n, me, from, count;
     uint32_t capacity;    /* units of each member for which an area has room, in one set */
     uint32_t needs_signs; /* the members have not all to receive data from all */

@@ -282,6 +282,8 @@ static __device__ uint32_t bytes_of_unit(const struct shmemi_meet_run &run, uint
 
 static __device__ uint4 load_for(const struct shmemi_meet_run &run, uint32_t member, uint64_t unit)
 {
+    if (!run.source)
+        return make_uint4((uint32_t)run.value, (uint32_t)(run.value >> 32), 0, 0);
     return load_unit(run.source + member * run.stride + unit * SHMEMI_UNIT_BYTES, bytes_of_unit(run, unit));
 }
 
@@ -342,6 +344,32 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
     for (uint32_t i = 0; i < run.n; i++)
         copy_bytes(run.dest[i], run.source[i], run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
                    gridDim.x * blockDim.x);
+}
+
+/* The members have exchanged how many bytes they have. If these are too many, all members end their jobs. */
+extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
+    shmemi_kernel_collect(const struct shmemi_collect_run run)
+{
+    uint64_t before = 0, all = 0;
+    WAIT_FOR_STREAM();
+    for (uint32_t i = 0; i < run.n; i++) {
+        const uint64_t nbytes = ((const volatile uint64_t *)run.all_nbytes)[i];
+        before += i < run.me ? nbytes : 0;
+        all += nbytes;
+    }
+    if (all > run.room) {
+        if (threadIdx.x == 0 && blockIdx.x == 0)
+            printf(
+                "mapshmem: collect in a stream: the members have %llu bytes, and dest lies %llu before the end of its "
+                "object\n",
+                (unsigned long long)all, (unsigned long long)run.room);
+        __trap();
+    }
+    for (uint32_t i = 0; i < run.n; i++) {
+        const uint32_t to = run.me + i < run.n ? run.me + i : run.me + i - run.n;
+        copy_bytes(run.dest[to] + before, run.source, run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
+                   gridDim.x * blockDim.x);
+    }
 }
 
 /* ---- The kernels -------------------------------------------------------------------------------------------------- */

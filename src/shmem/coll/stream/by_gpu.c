@@ -62,6 +62,29 @@ static bool is_in_place(const struct plan *plan)
     return plan->dest.region == plan->source.region && plan->dest.offset == plan->source.offset;
 }
 
+static bool is_met_at(const struct shmemi_symmetric *memory)
+{
+    return memory->region && memory->region->is_met_at;
+}
+
+/* Find the arrays; -ENOTSUP if one of them is not GPU memory at which kernels meet. */
+static int find_arrays(struct plan *plan, size_t dest_bytes, size_t source_bytes)
+{
+    if (!source_bytes)
+        return -ENOTSUP;
+    plan->dest = shmemi_symmetric_of(plan->routine, plan->what->dest, dest_bytes);
+    if (!is_met_at(&plan->dest))
+        return -ENOTSUP;
+    plan->source = shmemi_symmetric_of(plan->routine, plan->what->source, source_bytes);
+    return is_met_at(&plan->source) ? 0 : -ENOTSUP;
+}
+
+/* A block for each member. */
+static size_t all_blocks(const struct plan *plan)
+{
+    return shmemi_bytes_of(plan->meeting.nbytes, (size_t)plan->team->n_pes);
+}
+
 /* ---- The plans --------------------------------------------------------------------------------------------------- */
 
 static void add_copy(struct plan *plan, struct shmemi_place dest, struct shmemi_place source)
@@ -99,6 +122,9 @@ static int plan_sync(struct plan *plan)
 static int plan_broadcast(struct plan *plan)
 {
     const int root = plan->what->root, me = plan->meeting.me;
+    const int rc = find_arrays(plan, plan->meeting.nbytes, plan->meeting.nbytes);
+    if (rc)
+        return rc;
     if (is_small(plan))
         plan_small(plan, 0, root, 1);
     else
@@ -125,12 +151,63 @@ static int plan_exchange(struct plan *plan, size_t stride)
 
 static int plan_fcollect(struct plan *plan)
 {
-    return plan_exchange(plan, 0);
+    const int rc = find_arrays(plan, all_blocks(plan), plan->meeting.nbytes);
+    return rc ? rc : plan_exchange(plan, 0);
 }
 
 static int plan_alltoall(struct plan *plan)
 {
-    return plan_exchange(plan, plan->meeting.nbytes);
+    const int rc = find_arrays(plan, all_blocks(plan), all_blocks(plan));
+    return rc ? rc : plan_exchange(plan, plan->meeting.nbytes);
+}
+
+/* Bytes from the first to the last one of elements that are so many elements apart. */
+static size_t spread_bytes(const struct shmemi_stream_collective *what, size_t nelems, ptrdiff_t stride)
+{
+    return shmemi_bytes_of((nelems - 1) * (size_t)stride + 1, what->size);
+}
+
+/* Each member puts its elements for another one there, row by row. */
+static int plan_alltoalls(struct plan *plan)
+{
+    const struct shmemi_stream_collective *what = plan->what;
+    struct shmemi_meeting *meeting = &plan->meeting;
+    const size_t n = (size_t)meeting->n, all = n * what->nelems;
+    if (!what->nelems || what->dst < 1 || what->sst < 1)
+        return -ENOTSUP;
+    const int rc = find_arrays(plan, spread_bytes(what, all, what->dst), spread_bytes(what, all, what->sst));
+    if (rc)
+        return rc;
+    const size_t dest_pitch = (size_t)what->dst * what->size, source_pitch = (size_t)what->sst * what->size;
+    meeting->shape = (struct shmemi_shape){
+        .width = what->size, .rows = what->nelems, .dest_pitch = dest_pitch, .source_pitch = source_pitch};
+    for (int i = 1; i <= meeting->n; i++) {
+        const int to = (meeting->me + i) % meeting->n;
+        add_copy(plan, at_member(plan, &plan->dest, to, (size_t)meeting->me * what->nelems * dest_pitch),
+                 at_member(plan, &plan->source, meeting->me, (size_t)to * what->nelems * source_pitch));
+    }
+    return 0;
+}
+
+/* Members may have nothing to send, so that only dest decides. What it can hold is seen when all have said how much they
+ * have. */
+static int plan_collect(struct plan *plan)
+{
+    struct shmemi_meeting *meeting = &plan->meeting;
+    const size_t nbytes = meeting->nbytes;
+    plan->dest = shmemi_symmetric_of(plan->routine, plan->what->dest, nbytes ? nbytes : 1);
+    if (!is_met_at(&plan->dest))
+        return -ENOTSUP;
+    meeting->what = SHMEMI_MEET_COLLECT;
+    meeting->room = plan->dest.region->size - plan->dest.offset;
+    for (int i = 0; i < meeting->n; i++)
+        meeting->dest[i] = at_member(plan, &plan->dest, i, 0);
+    meeting->n_copies = meeting->n;
+    if (!nbytes)
+        return 0;
+    plan->source = shmemi_symmetric_of(plan->routine, plan->what->source, nbytes);
+    meeting->source[0] = at_member(plan, &plan->source, meeting->me, 0);
+    return 0;
 }
 
 /* The arrays of bytes start..end - 1: all sources, from one member on cyclically, and as many dests from this one on. */
@@ -152,8 +229,9 @@ static int plan_combination(struct plan *plan, enum shmemi_combine_form form)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
     const bool is_all = form == SHMEMI_COMBINE_ALL;
-    if (!can_combine(plan))
-        return -ENOTSUP;
+    const int rc = find_arrays(plan, meeting->nbytes, meeting->nbytes);
+    if (rc || !can_combine(plan))
+        return rc ? rc : -ENOTSUP;
     meeting->combination = (struct shmemi_combination){.op = shmemi_operation_of(plan->what->op),
                                                        .kind = shmemi_kind_of(plan->what->op),
                                                        .form = form,
@@ -187,44 +265,23 @@ static int plan_exscan(struct plan *plan)
     return plan_combination(plan, SHMEMI_COMBINE_EXCLUSIVE);
 }
 
-/* What GPUs do alone; blocks: that an array holds one, or one for each member. */
+/* What GPUs do alone. */
 static const struct {
     shmemi_run_func_t run;
     int (*plan)(struct plan *plan);
-    bool dest_has_blocks, source_has_blocks;
 } planners[] = {
-    {shmemi_run_sync, plan_sync, false, false},        {shmemi_run_broadcast, plan_broadcast, false, false},
-    {shmemi_run_fcollect, plan_fcollect, true, false}, {shmemi_run_alltoall, plan_alltoall, true, true},
-    {shmemi_run_reduce, plan_reduce, false, false},    {shmemi_run_inscan, plan_inscan, false, false},
-    {shmemi_run_exscan, plan_exscan, false, false},
+    {shmemi_run_sync, plan_sync},         {shmemi_run_broadcast, plan_broadcast},
+    {shmemi_run_collect, plan_collect},   {shmemi_run_fcollect, plan_fcollect},
+    {shmemi_run_alltoall, plan_alltoall}, {shmemi_run_alltoalls, plan_alltoalls},
+    {shmemi_run_reduce, plan_reduce},     {shmemi_run_inscan, plan_inscan},
+    {shmemi_run_exscan, plan_exscan},
 };
-
-static bool is_met_at(const struct shmemi_symmetric *memory)
-{
-    return memory->region && memory->region->is_met_at;
-}
-
-/* Find the arrays; -ENOTSUP if one of them is not GPU memory at which kernels meet. */
-static int find_arrays(struct plan *plan, bool dest_has_blocks, bool source_has_blocks)
-{
-    const size_t nbytes = plan->meeting.nbytes, all = shmemi_bytes_of(nbytes, (size_t)plan->team->n_pes);
-    if (!nbytes)
-        return -ENOTSUP;
-    plan->dest = shmemi_symmetric_of(plan->routine, plan->what->dest, dest_has_blocks ? all : nbytes);
-    if (!is_met_at(&plan->dest))
-        return -ENOTSUP;
-    plan->source = shmemi_symmetric_of(plan->routine, plan->what->source, source_has_blocks ? all : nbytes);
-    return is_met_at(&plan->source) ? 0 : -ENOTSUP;
-}
 
 static int make_plan(struct plan *plan)
 {
-    for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
-        if (planners[i].run != plan->what->run)
-            continue;
-        int rc = plan->what->size ? find_arrays(plan, planners[i].dest_has_blocks, planners[i].source_has_blocks) : 0;
-        return rc ? rc : planners[i].plan(plan);
-    }
+    for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++)
+        if (planners[i].run == plan->what->run)
+            return planners[i].plan(plan);
     return -ENOTSUP;
 }
 
