@@ -83,8 +83,8 @@ static unsigned blocks_for(const struct shmemi_combine_list *list)
     return blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX;
 }
 
-static int launch(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_combination *combination,
-                  unsigned most_blocks)
+int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
+                           const struct shmemi_combination *combination)
 {
     struct shmemi_combine_list list;
     void *arguments[] = {&list};
@@ -93,25 +93,24 @@ static int launch(struct shmemi_cuda_context *context, CUstream stream, const st
     if (rc)
         return rc;
     fill_list(combination, &list);
-    const unsigned blocks = blocks_for(&list);
-    return shmemi_cuda_launch_early(context, function, blocks < most_blocks ? blocks : most_blocks, THREADS, stream,
-                                    arguments);
+    const unsigned blocks = blocks_for(&list), most = shmemi_cuda_blocks_for(combination->nelems * combination->size);
+    return shmemi_cuda_launch_early(context, function, blocks < most ? blocks : most, THREADS, stream, arguments);
 }
 
-int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
-                           const struct shmemi_combination *combination)
+static int launch(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)
 {
-    return launch(context, stream, combination, shmemi_cuda_blocks_for(combination->nelems * combination->size));
-}
-
-static int launch_and_wait(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)
-{
+    struct shmemi_combine_list list;
+    void *arguments[] = {&list};
+    CUfunction function;
     CUstream stream;
-    int rc = shmemi_cuda_stream(context, &stream);
+    int rc = shmemi_cuda_kernel(context, kernel_of(combination->kind), &function);
+    if (!rc)
+        rc = shmemi_cuda_stream(context, &stream);
     if (rc)
         return rc;
+    fill_list(combination, &list);
     struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
-    rc = launch(context, stream, combination, BLOCKS_MAX);
+    rc = shmemi_cuda_launch(function, blocks_for(&list), THREADS, stream, arguments);
     shmemi_cuda_timing_end(timing, rc, "combination", 0);
     return rc ? rc : CUDA_CALL(cuStreamSynchronize, stream);
 }
@@ -127,7 +126,7 @@ int shmemi_cuda_combine(const struct shmemi_combination *combination)
     int rc = shmemi_cuda_enter(context, &pushed);
     if (rc)
         return rc;
-    rc = launch_and_wait(context, combination);
+    rc = launch(context, combination);
     shmemi_cuda_leave(pushed);
     return rc;
 }

@@ -18,6 +18,7 @@
 enum { FIRST_EVENTS = 16 };
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+atomic_bool shmemi_cuda_has_shadows;
 static struct shmemi_cuda_context *contexts;
 
 /* ---- Streams and events ------------------------------------------------------------------------------------------ */
@@ -276,6 +277,8 @@ static int create(CUcontext context, int device, bool is_shadow, struct shmemi_c
     pthread_mutex_init(&record->lock, NULL);
     record->device = device;
     record->is_shadow = is_shadow;
+    if (is_shadow)
+        atomic_store(&shmemi_cuda_has_shadows, true);
     int rc = CUDA_CALL(cuDeviceGet, &record->handle, device);
     if (!rc)
         rc = hold(record, context);

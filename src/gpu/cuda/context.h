@@ -9,6 +9,7 @@
 #include "base/likely.h"
 #include "gpu/cuda/driver.h"
 #include "gpu/cuda/kernels/load.h"
+#include "gpu/meeting_call.h"
 #include "gpu/memory.h"
 
 #include <errno.h>
@@ -68,6 +69,8 @@ int shmemi_cuda_context_find(CUcontext context, int device, struct shmemi_cuda_c
 /* A record of this process's primary context on another PE's device, for copies to and from memory that this PE's own
  * device does not reach. Takes hundreds of megabytes of that device. Made on first use, destroyed with the others. */
 int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_p);
+/* Has there been one? Then other PEs are likely to have contexts on this PE's device, which take turns with its own. */
+extern atomic_bool shmemi_cuda_has_shadows;
 /* The record of the context that owns this address. */
 int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
 /* Any record, or NULL if there is none; a primary context if possible, since the program may destroy its own

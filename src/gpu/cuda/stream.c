@@ -335,7 +335,7 @@ static bool prefers_kernel_steps(const struct shmemi_stream *stream)
 {
     const struct shmemi_cuda_context *context = stream->object;
     if (shmemi_settings.stream_put == SHMEMI_STREAM_PUT_ENGINE || !context->streams.has_kernels ||
-        !context->streams.overlaps_launches || !shmemi_cuda_kernels_may_wait())
+        !context->streams.overlaps_launches || !shmemi_cuda_kernels_may_wait() || shmemi_cuda_has_shadows)
         return false;
     return shmemi_cuda_stream_is_recording(stream) || may_hold_a_place(stream);
 }

@@ -5,6 +5,7 @@
  * A coroutine runs until it uses time; events and coroutines thus take effect in the order of simulated time.
  */
 #define _GNU_SOURCE
+#include "events.h"
 #include "model.h"
 
 #include <stdio.h>
@@ -14,14 +15,6 @@
 #include <ucontext.h>
 
 enum { STACK_BYTES = 256 << 10 };
-
-struct event {
-    double time;
-    uint64_t order; /* among those of the same time */
-    void (*act)(void *, uint64_t);
-    void *object;
-    uint64_t value;
-};
 
 /* What waits for a core: a PE, or a helping thread's work. Those that have used least of the cores come first, as Linux
  * has it: whoever sleeps much need not wait long. */
@@ -70,9 +63,7 @@ uint64_t sim_messages;
 
 static struct {
     double now;
-    uint64_t order, wait, random;
-    struct event *heap;
-    size_t n, room;
+    uint64_t wait, random;
     struct coroutine *all, *current;
     struct machine *machines;
     struct coroutine *waiting[BUCKETS]; /* those that spin, by the word */
@@ -94,41 +85,6 @@ struct pe *sim_me(void)
 struct pe *sim_pe(int number)
 {
     return &sim.all[number].pe;
-}
-
-/* ---- Events ------------------------------------------------------------------------------------------------------ */
-
-static bool is_before(const struct event *a, const struct event *b)
-{
-    return a->time < b->time || (a->time == b->time && a->order < b->order);
-}
-
-void sim_at(double time, void (*act)(void *, uint64_t), void *object, uint64_t value)
-{
-    if (sim.n == sim.room) {
-        sim.room = sim.room ? 2 * sim.room : 1024;
-        sim.heap = realloc(sim.heap, sim.room * sizeof *sim.heap);
-    }
-    struct event event = {time, sim.order++, act, object, value};
-    size_t at = sim.n++;
-    for (; at > 0 && is_before(&event, &sim.heap[(at - 1) / 2]); at = (at - 1) / 2)
-        sim.heap[at] = sim.heap[(at - 1) / 2];
-    sim.heap[at] = event;
-}
-
-static struct event next_event(void)
-{
-    const struct event first = sim.heap[0], last = sim.heap[--sim.n];
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < sim.n; at = child) {
-        if (child + 1 < sim.n && is_before(&sim.heap[child + 1], &sim.heap[child]))
-            child++;
-        if (!is_before(&sim.heap[child], &last))
-            break;
-        sim.heap[at] = sim.heap[child];
-    }
-    sim.heap[at] = last;
-    return first;
 }
 
 /* ---- Coroutines -------------------------------------------------------------------------------------------------- */
@@ -476,7 +432,7 @@ static void close_all(void)
         free(sim.machines[i].queue);
     free(sim.all);
     free(sim.machines);
-    free(sim.heap);
+    sim_forget_events();
     memset(&sim, 0, sizeof sim);
 }
 
@@ -493,8 +449,8 @@ double sim_run(int n_pes, int per_node, void (*body)(struct pe *pe))
         make_coroutine(i);
     network_open();
     library_open(n_pes, per_node);
-    while (sim.n > 0 && sim.running > 0) {
-        struct event event = next_event();
+    while (sim_has_events() && sim.running > 0) {
+        struct event event = sim_next_event();
         sim.now = event.time;
         event.act(event.object, event.value);
     }

@@ -10,6 +10,8 @@
  */
 #include "shmem/coll/stream/on_stream.h"
 
+#include "gpu/meeting_call.h"
+
 #include "shmmap/symmetric.h"
 
 /* What is to be done, and its arguments as places. */
