@@ -331,13 +331,13 @@ static bool may_hold_a_place(const struct shmemi_stream *stream)
     return found;
 }
 
-static bool prefers_kernel_steps(const struct shmemi_stream *stream)
+static bool prefers_kernel_steps(const struct shmemi_stream *stream, const struct shmemi_word_steps *steps)
 {
     const struct shmemi_cuda_context *context = stream->object;
     if (shmemi_settings.stream_put == SHMEMI_STREAM_PUT_ENGINE || !context->streams.has_kernels ||
         !context->streams.overlaps_launches || !shmemi_cuda_kernels_may_wait() || shmemi_cuda_has_shadows)
         return false;
-    return shmemi_cuda_stream_is_recording(stream) || may_hold_a_place(stream);
+    return shmemi_cuda_stream_is_recording(stream) || (has_wait(steps) && may_hold_a_place(stream));
 }
 
 static int take_steps_here(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
@@ -353,7 +353,7 @@ static int take_steps_here(const struct shmemi_stream *stream, const struct shme
         steps.word[i].value = words[i].value;
         steps.word[i].step = words[i].step;
     }
-    if (are_near && prefers_kernel_steps(stream))
+    if (are_near && prefers_kernel_steps(stream, &steps))
         return take_by_kernel(stream, &steps);
     return take_by_operations(stream, &steps) ? 0 : take_by_kernel(stream, &steps);
 }
