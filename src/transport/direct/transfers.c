@@ -203,14 +203,17 @@ static int copy_now(struct shmemi_context *context, const struct shmemi_place *d
 
 /* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,
  * whose beginning is in a list already, the rest may as well be. Where transfers follow each other without order, it is
- * not looked for any more until the next quiet. */
+ * not looked for any more until the next quiet. Where there are no lists, any burst is faster as one copy. */
 static int collect_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *mine, size_t nbytes, bool is_put)
 {
     enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, MOST = 1 << 20, STRAYS = 16 };
-    const struct shmemi_run_limits limits = {
-        nbytes > shmemi_settings.gpu_batch_size ? BEGINS_AFTER : BEGINS_AFTER_IN_LIST, MOST};
-    if (mine->memory != view->place.memory || atomic_load_explicit(&context->run.strays, memory_order_relaxed) > STRAYS)
+    const bool has_lists =
+        mine->memory->lists && view->driver != &shmemi_driver_shadow && nbytes <= shmemi_settings.gpu_batch_size;
+    const struct shmemi_run_limits limits = {has_lists ? BEGINS_AFTER_IN_LIST : BEGINS_AFTER, MOST};
+    if (mine->memory != view->place.memory)
+        return -EAGAIN;
+    if (has_lists && atomic_load_explicit(&context->run.strays, memory_order_relaxed) > STRAYS)
         return -EAGAIN;
     return shmemi_gather_run(context, view, offset, mine, nbytes, is_put, &limits);
 }
