@@ -25,7 +25,8 @@ struct shmemi_meeting {
     uint64_t first_number;                            /* the team's exchanges have numbers above this */
     struct shmemi_place area[SHMEMI_MEETING_MEMBERS]; /* of this team */
     struct shmemi_place source[SHMEMI_MEETING_MEMBERS], dest[SHMEMI_MEETING_MEMBERS];
-    int n_copies;              /* with source and dest; the last one may be within this member's own memory */
+    int n_copies;              /* with source and dest */
+    bool last_is_own;          /* the last copy is within this member's memory, and needs to wait for nobody */
     size_t nbytes;             /* exchange: of a contribution */
     struct shmemi_shape shape; /* of copies; without rows, they are contiguous */
     size_t room;               /* collect: bytes for all contributions together */

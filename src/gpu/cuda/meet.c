@@ -163,7 +163,7 @@ static bool is_free_for(struct beside *beside, const struct shmemi_stream *strea
 static struct beside *find_beside(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
                                   void **beside_p)
 {
-    if (meeting->n_copies < 2)
+    if (!meeting->last_is_own)
         return NULL;
     if (!*beside_p)
         *beside_p = open_beside(stream->object);

@@ -148,6 +148,7 @@ static int plan_exchange(struct plan *plan, size_t stride)
         add_copy(plan, at_member(plan, &plan->dest, to, (size_t)me * nbytes),
                  at_member(plan, &plan->source, me, (size_t)to * stride));
     }
+    plan->meeting.last_is_own = plan->meeting.n_copies == n;
     return 0;
 }
 
