@@ -232,6 +232,10 @@ int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
 /* gpu/cuda/meet.c: calls of the table of commands */
 int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p);
 void shmemi_cuda_end_meetings(void **beside_p);
+void shmemi_cuda_complaint_reserve(void);
+void shmemi_cuda_complaint_close(void);
+/* Report once why a kernel has ended with an error, if it has said so. */
+void shmemi_cuda_complaint_report(void);
 bool shmemi_cuda_may_meet(const struct shmemi_place *place);
 int shmemi_cuda_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p);
 void shmemi_cuda_free(const struct shmemi_place *place, void *object);

@@ -148,5 +148,7 @@ int shmemi_cuda_failed(CUresult result, const char *call)
     bool over = result == CUDA_ERROR_DEINITIALIZED;
     shmemi_log(over ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "%s: %s (%s)%s", call, shmemi_cuda_error_text(result),
                error_name(result), hint(result));
+    if (result == CUDA_ERROR_LAUNCH_FAILED)
+        shmemi_cuda_complaint_report();
     return shmemi_cuda_errno(result);
 }

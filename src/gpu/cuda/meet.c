@@ -6,6 +6,7 @@
  */
 #include "gpu/cuda/context.h"
 
+#include "base/log.h"
 #include "base/settings.h"
 
 #include <errno.h>
@@ -210,12 +211,47 @@ static bool reach_source(const struct shmemi_stream *stream, const struct shmemi
     return reached;
 }
 
+/* Page-locked: what a kernel says before it ends with an error. Made in advance (prepare in gpu/cuda/stream.c). */
+static struct shmemi_kernel_complaint *complaint;
+
+void shmemi_cuda_complaint_reserve(void)
+{
+    enum { PAGE = 4096 };
+    struct shmemi_kernel_complaint *made = complaint ? NULL : aligned_alloc(PAGE, PAGE);
+    if (!made)
+        return;
+    *made = (struct shmemi_kernel_complaint){0};
+    if (shmemi_cuda_pin(made, PAGE))
+        free(made);
+    else
+        complaint = made;
+}
+
+void shmemi_cuda_complaint_close(void)
+{
+    free(complaint);
+    complaint = NULL;
+}
+
+void shmemi_cuda_complaint_report(void)
+{
+    if (!complaint || !complaint->nbytes)
+        return;
+    shmemi_error("collect in a stream: the members have %llu bytes, but from dest to the end of its object there are "
+                 "%llu: this is why the CUDA context has failed",
+                 (unsigned long long)complaint->nbytes, (unsigned long long)complaint->room);
+    complaint->nbytes = 0;
+}
+
 static int meet_and_collect(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
     struct shmemi_collect_run run = {
         .nbytes = meeting->nbytes, .room = meeting->room, .n = (uint32_t)meeting->n, .me = (uint32_t)meeting->me};
     void *arguments[] = {&run};
     CUfunction function;
+    CUdeviceptr address;
+    if (complaint && shmemi_cuda_device_address((uintptr_t)complaint, &address))
+        run.complaint = address;
     if (meeting->nbytes && !reach_source(stream, &meeting->source[0], &run.source))
         return -ENOTSUP;
     int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_collect, &function);

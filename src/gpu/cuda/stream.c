@@ -54,6 +54,7 @@ static void prepare(struct shmemi_cuda_context *context)
         look_up_launches(context);
         shmemi_cuda_kernels_load(context);
         shmemi_cuda_turns_reserve();
+        shmemi_cuda_complaint_reserve();
         shmemi_cuda_lists_reserve(context);
         context->streams.next = used;
         used = context;
@@ -458,6 +459,7 @@ void shmemi_cuda_streams_close(void)
     atomic_fetch_add(&n_times_closed, 1);
     used = NULL;
     shmemi_cuda_turns_close();
+    shmemi_cuda_complaint_close();
 }
 
 static const struct shmemi_stream_commands commands = {

@@ -116,10 +116,17 @@ struct shmemi_copy_arrays {
     uint32_t n;
 };
 
+/* What a kernel writes to host memory before it ends with an error: bytes that do not fit, and how many would. (A module
+ * with printf in it would make the driver wait for all streams of the context where the library waits for one.) */
+struct shmemi_kernel_complaint {
+    uint64_t nbytes, room;
+};
+
 /* Arguments of collect: this member's nbytes go to each dest, behind those of the members before it. */
 struct shmemi_collect_run {
     uint64_t dest[SHMEMI_MEETING_MEMBERS], source, nbytes, room;
     uint64_t all_nbytes; /* address of those of all members */
+    uint64_t complaint;  /* address of a struct shmemi_kernel_complaint, or 0 */
     uint32_t n, me;
 };
 

@@ -358,11 +358,12 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
         all += nbytes;
     }
     if (all > run.room) {
-        if (threadIdx.x == 0 && blockIdx.x == 0)
-            printf(
-                "mapshmem: collect in a stream: the members have %llu bytes, and dest lies %llu before the end of its "
-                "object\n",
-                (unsigned long long)all, (unsigned long long)run.room);
+        struct shmemi_kernel_complaint *complaint = (struct shmemi_kernel_complaint *)run.complaint;
+        if (complaint) {
+            complaint->room = run.room;
+            complaint->nbytes = all;
+        }
+        __threadfence_system();
         __trap();
     }
     for (uint32_t i = 0; i < run.n; i++) {
