@@ -301,11 +301,14 @@ static struct shmemi_place area_of(const struct shmemi_team *team, int world_pe)
 static void give_number(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream,
                         struct shmemi_meeting *meeting)
 {
-    if (stream->memory->streams->commands->is_recording(stream))
+    const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
+    if (commands->is_recording(stream))
         return;
-    if (meetings->n > meetings->first && (stream->handle != meetings->last_stream || !stream->is_in_order))
+    const uint64_t number_of_stream = commands->number(stream);
+    if (meetings->n > meetings->first && (!number_of_stream || number_of_stream != meetings->last_stream))
         meeting->after = meetings->n;
     meeting->number = meetings->n + 1;
+    meetings->last_stream = number_of_stream;
 }
 
 static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
@@ -317,10 +320,8 @@ static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_st
     meetings->has_met = true;
     give_number(meetings, stream, meeting);
     int rc = stream->memory->streams->commands->meet(stream, meeting, &meetings->beside);
-    if (!rc && meeting->number) {
+    if (!rc && meeting->number)
         meetings->n = meeting->number;
-        meetings->last_stream = stream->handle;
-    }
     pthread_mutex_unlock(&meetings->lock);
     if (rc == -ENOTSUP)
         shmemi_fatal(

@@ -46,7 +46,7 @@ struct shmemi_team_meetings {
     pthread_mutex_t lock; /* while one is enqueued */
     uint64_t first, n;    /* number of the last one before the team, and of the last one */
     bool has_met;         /* there has been one, perhaps without a number */
-    void *last_stream;    /* in which the last one was enqueued */
+    uint64_t last_stream; /* number of the one in which the last one was enqueued, or 0; handles are used again */
     void *beside;         /* what the kind of memory keeps for them */
 };
 
