@@ -34,9 +34,13 @@ DEVICE void make_reservation(LOCAL struct reservation *r, GLOBAL u64 *counter, G
             r->sent_at[pe] = ADD_GLOBAL_32(&sent[pe], r->sent[pe]);
             r->sent[pe] = 0;
         }
-    if (LANE == 0 && r->found > 0) {
-        r->found_at = ADD_GLOBAL_64(counter, r->found);
-        r->found = 0;
+    if (LANE == 0) {
+        const u64 found = *(volatile LOCAL u64 *)&r->found; /* otherwise compilers let all lanes read it beforehand */
+
+        if (found > 0) {
+            r->found_at = ADD_GLOBAL_64(counter, found);
+            r->found = 0;
+        }
     }
     BARRIER();
 }

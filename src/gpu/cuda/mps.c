@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -25,14 +26,41 @@ static bool has_control_pipe(void)
     return !stat(path, &status) && (S_ISSOCK(status.st_mode) || S_ISFIFO(status.st_mode));
 }
 
+/* Before CUDA is initialised: those that the program may see, or all of the machine. 0: unknown. */
+static unsigned count_gpus(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    unsigned n = visible && visible[0];
+    for (; visible && *visible; visible++)
+        n += *visible == ',';
+    DIR *folder = n ? NULL : opendir("/proc/driver/nvidia/gpus");
+    for (const struct dirent *entry; folder && (entry = readdir(folder));)
+        n += entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
+/* A GPU has a hundred or so for all its processes; with none left the driver refuses another one. */
+static unsigned queues_of_process(void)
+{
+    enum { LEAST = 8, MOST = 32, OF_GPU = 96 };
+    const unsigned pes = shmemi_memory_machine_pes > 0 ? (unsigned)shmemi_memory_machine_pes : 1;
+    const unsigned gpus = count_gpus(), sharers = gpus ? (pes + gpus - 1) / gpus : pes;
+    const unsigned queues = OF_GPU / sharers;
+    return sharers < 2 || queues < LEAST ? LEAST : queues < MOST ? queues : MOST;
+}
+
 /* Under MPS a process has two hardware queues unless it asks for more, otherwise eight. Streams that share one wait for
  * each other: if one of them waits for a word that another would set, neither goes on. */
 void shmemi_cuda_mps_prepare(void)
 {
+    char text[16];
     if (!has_control_pipe() || getenv("CUDA_DEVICE_MAX_CONNECTIONS"))
         return;
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "8", 0);
-    shmemi_debug("MPS: CUDA_DEVICE_MAX_CONNECTIONS is set to 8");
+    snprintf(text, sizeof text, "%u", queues_of_process());
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", text, 0);
+    shmemi_debug("MPS: CUDA_DEVICE_MAX_CONNECTIONS is set to %s", text);
 }
 
 static bool uses_mps(void)

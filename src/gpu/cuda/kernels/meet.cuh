@@ -309,6 +309,13 @@ static __device__ void receive_units(const struct shmemi_meet_run &run, const st
         Receiver::receive(run, exchange, unit, bytes_of_unit(run, unit), load_for(run, run.me, unit));
 }
 
+/* By one store: who sees `done` in another stream reads `exchanges` next. */
+static __device__ void store_numbers(struct shmemi_meeting_head *head, uint64_t exchanges, uint64_t done)
+{
+    static_assert(offsetof(struct shmemi_meeting_head, done) == sizeof(uint64_t), "side by side, and first");
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(head), "l"(exchanges), "l"(done) : "memory");
+}
+
 /* The last block to get here has seen the others read the number. */
 static __device__ void end_exchange(const struct shmemi_meet_run &run, const struct exchange &exchange)
 {
@@ -316,9 +323,10 @@ static __device__ void end_exchange(const struct shmemi_meet_run &run, const str
     __syncthreads();
     if (threadIdx.x || (gridDim.x > 1 && atomicInc(&head->arrivals, gridDim.x - 1) != gridDim.x - 1))
         return;
-    *(volatile uint64_t *)&head->exchanges = exchange.number;
     if (run.number)
-        *(volatile uint64_t *)&head->done = run.number;
+        store_numbers(head, exchange.number, run.number);
+    else
+        *(volatile uint64_t *)&head->exchanges = exchange.number;
 }
 
 template <typename Receiver> static __device__ void meet(const struct shmemi_meet_run &run)
@@ -344,6 +352,7 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
     for (uint32_t i = 0; i < run.n; i++)
         copy_bytes(run.dest[i], run.source[i], run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
                    gridDim.x * blockDim.x);
+    __threadfence_system(); /* the kernel behind this one tells other GPUs that the bytes are there */
 }
 
 /* The members have exchanged how many bytes they have. If these are too many, all members end their jobs. */
@@ -371,6 +380,7 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
         copy_bytes(run.dest[to] + before, run.source, run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
                    gridDim.x * blockDim.x);
     }
+    __threadfence_system();
 }
 
 /* ---- The kernels -------------------------------------------------------------------------------------------------- */
