@@ -13,6 +13,8 @@
 #ifndef SHMEMI_MEETING_H
 #define SHMEMI_MEETING_H
 
+#include "gpu/word_step.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +54,27 @@ static inline size_t shmemi_meeting_units(unsigned slot, int n)
 {
     const size_t bytes = slot < SHMEMI_MEETING_LARGE_AREAS ? SHMEMI_MEETING_LARGE_BYTES : SHMEMI_MEETING_SMALL_BYTES;
     return (bytes - sizeof(struct shmemi_meeting_head)) / 2 / (size_t)(n - 1) / SHMEMI_SENT_UNIT_BYTES;
+}
+
+/* The number of the exchange after the last one that is completed. */
+SHMEMI_HOST_AND_DEVICE static inline uint64_t shmemi_next_exchange(uint64_t completed, uint64_t first_number)
+{
+    const uint64_t number = (completed > first_number ? completed : first_number) + 1;
+    return (uint32_t)number ? number : number + 2; /* words that were never written are 0; the sets go on in turns */
+}
+
+/* Where in an area of n members the set of units of an exchange begins; capacity: units of each of the others. */
+SHMEMI_HOST_AND_DEVICE static inline uint64_t shmemi_set_offset(uint32_t capacity, uint32_t n, uint64_t number)
+{
+    return sizeof(struct shmemi_meeting_head) +
+           (number & 1 ? (uint64_t)capacity * (n - 1) * SHMEMI_SENT_UNIT_BYTES : 0);
+}
+
+/* Where in a set of the owner a unit of another member lies. */
+SHMEMI_HOST_AND_DEVICE static inline uint64_t shmemi_unit_offset(uint32_t capacity, uint32_t owner, uint32_t sender,
+                                                                 uint64_t unit)
+{
+    return ((uint64_t)capacity * (sender - (sender > owner)) + unit) * SHMEMI_SENT_UNIT_BYTES;
 }
 
 #endif

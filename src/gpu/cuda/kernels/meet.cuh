@@ -37,16 +37,14 @@ static __device__ uint4 load_pairs(uint64_t address)
 
 static __device__ uint64_t set_of(const struct shmemi_meet_run &run, uint32_t member, uint64_t number)
 {
-    const uint64_t bytes = (uint64_t)run.capacity * (run.n - 1) * SHMEMI_SENT_UNIT_BYTES;
-    return run.area[member] + sizeof(struct shmemi_meeting_head) + (number & 1 ? bytes : 0);
+    return run.area[member] + shmemi_set_offset(run.capacity, run.n, number);
 }
 
 /* Where a unit of one member lies in a set of another one. */
 static __device__ uint64_t place_in(const struct shmemi_meet_run &run, uint64_t set, uint32_t owner, uint32_t sender,
                                     uint64_t unit)
 {
-    const uint64_t first = (uint64_t)run.capacity * (sender - (sender > owner));
-    return set + (first + unit) * SHMEMI_SENT_UNIT_BYTES;
+    return set + shmemi_unit_offset(run.capacity, owner, sender, unit);
 }
 
 /* The second half is sent only if the unit has more than 8 bytes. */
@@ -243,10 +241,7 @@ static __device__ void wait_for_earlier(const struct shmemi_meet_run &run)
 static __device__ struct exchange begin_exchange(const struct shmemi_meet_run &run)
 {
     struct exchange exchange;
-    exchange.number = *(const volatile uint64_t *)&head_of(run)->exchanges;
-    exchange.number = (exchange.number > run.first_number ? exchange.number : run.first_number) + 1;
-    if (!(uint32_t)exchange.number) /* words that were never written have that flag; the sets go on in turns */
-        exchange.number += 2;
+    exchange.number = shmemi_next_exchange(*(const volatile uint64_t *)&head_of(run)->exchanges, run.first_number);
     exchange.flag = (uint32_t)exchange.number;
     exchange.set = set_of(run, run.me, exchange.number);
     return exchange;
