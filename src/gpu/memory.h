@@ -129,6 +129,8 @@ struct shmemi_stream {
     unsigned n_events;
     void *const *events;
     void **event_p;
+
+    void *watched; /* what is enqueued, for the watchdog (transport/stream/watched.h); NULL: it is not watched */
 };
 
 /* A word and the step (word_step.h) that a stream takes there: an update or a wait. */

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/plain.h"
+#include "base/settings.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static atomic_uint n_threads; /* that have used a stream */
 
 unsigned shmemi_cuda_streams_soon(void)
 {
-    enum { THREADS_TO_COME = 2 }; /* the service thread, and the agent of kernels */
-    const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME;
+    enum { THREADS_TO_COME = 2 }; /* the service thread, and the agent of kernels; the watchdog's */
+    const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME + (shmemi_settings.watchdog > 0);
     return n < SHMEMI_CUDA_STREAMS ? n : SHMEMI_CUDA_STREAMS;
 }
 

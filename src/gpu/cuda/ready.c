@@ -99,5 +99,8 @@ static int make_ready(struct shmemi_cuda_context *context)
 
 int shmemi_cuda_make_ready(void)
 {
-    return shmemi_cuda_contexts_visit(make_ready);
+    const CUstreamCaptureMode mode = shmemi_cuda_relax();
+    const int rc = shmemi_cuda_contexts_visit(make_ready);
+    shmemi_cuda_restore(mode);
+    return rc;
 }

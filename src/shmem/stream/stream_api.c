@@ -4,6 +4,7 @@
  * kind of memory that they belong to, and in the events of queues.
  */
 #include "shmem/stream/stream_ops.h"
+#include "shmem/stream/stream_watch.h"
 
 static void put_signal(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes,
                        struct shmemi_signal signal, int pe)
@@ -22,8 +23,18 @@ static void wait_until(const struct shmemi_stream_call *call, struct shmemi_stre
 {
     struct shmemi_transfer_call frame =
         shmemi_transfer_call(call->routine, signal.view, signal.offset, sizeof signal.value);
+    const struct shmemi_stream_words word = {.view = signal.view,
+                                             .offset = signal.offset,
+                                             .n = 1,
+                                             .size = sizeof signal.value,
+                                             .step = signal.step,
+                                             .value = signal.value};
+    struct shmemi_stream stream = call->stream;
     shmemi_call_begin(&frame.call);
-    shmemi_require(shmemi_stream_wait(&call->stream, &signal, then));
+    shmemi_words_watch(&stream, call->routine, &word, false);
+    const int rc = shmemi_stream_wait(&stream, &signal, then);
+    shmemi_watched_end(&stream, rc);
+    shmemi_require(rc);
     shmemi_call_end(&frame.call);
 }
 
@@ -62,8 +73,8 @@ SHMEMI_DEFINE_ENQUEUED(signal_wait_until_set, (uint64_t *sig_addr, int cmp, uint
                        wait_until(&call, condition(call.routine, sig_addr, cmp, cmp_value), &new_value))
 SHMEMI_DEFINE_ENQUEUED(quiet, (), shmemi_require(shmemi_stream_quiet(&call.stream)))
 SHMEMI_DEFINE_ENQUEUED(fence, (), shmemi_require(shmemi_stream_quiet(&call.stream)))
-SHMEMI_DEFINE_ENQUEUED(sync_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, false)))
-SHMEMI_DEFINE_ENQUEUED(barrier_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, true)))
+SHMEMI_DEFINE_ENQUEUED(sync_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, call.routine, false)))
+SHMEMI_DEFINE_ENQUEUED(barrier_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, call.routine, true)))
 
 /* ---- Typed transfers --------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * Atomic operations on streams and queues, and waits for words.
  */
 #include "shmem/stream/stream_ops.h"
+#include "shmem/stream/stream_watch.h"
 
 #include <string.h>
 
@@ -39,10 +40,17 @@ static bool has_members(size_t nelems, const int *status)
     return false;
 }
 
+struct word_type {
+    unsigned size;
+    bool is_signed;
+};
+
 /* A set without members is none of the words. */
-static void wait_for(const struct shmemi_stream_call *call, size_t *index, const void *ivars, unsigned size,
+static void wait_for(const struct shmemi_stream_call *call, size_t *index, const void *ivars, struct word_type type,
                      size_t nelems, const int *status, int cmp, uint64_t value, bool any)
 {
+    const unsigned size = type.size;
+    struct shmemi_stream stream = call->stream;
     struct shmemi_stream_words set = {.size = size, .value = value, .status = status, .any = any};
     set.step = shmemi_step_of(call->routine, cmp);
     if (any) {
@@ -54,13 +62,17 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, const
         set.view = shmemi_reach(call->routine, ivars, shmemi_bytes_of(nelems, size), shmemi_job.pe, &set.offset);
         shmemi_reach_word(call->routine, ivars, size, shmemi_job.pe, &set.offset);
     }
-    shmemi_require(shmemi_stream_wait_words(&call->stream, &set));
+    shmemi_words_watch(&stream, call->routine, &set, type.is_signed);
+    const int rc = shmemi_stream_wait_words(&stream, &set);
+    shmemi_watched_end(&stream, rc);
+    shmemi_require(rc);
 }
 
 /* clang-format off */
 #define AMO(OP, TYPE, OPERAND, COMPARE)                                                                                \
     ((struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
 #define BITS(value) bits_of(&value, sizeof value)
+#define WORD(TYPE) ((struct word_type){sizeof(TYPE), (TYPE)-1 < (TYPE)1})
 
 /* __VA_ARGS__: the parameters between the address of the old value, if any, and the PE. */
 #define DEFINE_POSTING(NAME, amo, ...)                                                                                 \
@@ -81,13 +93,13 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, const
     DEFINE_POSTING(NAME##_atomic_inc, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                                \
     DEFINE_POSTING(NAME##_atomic_add, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)                          \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value,),                                  \
-                           wait_for(&call, NULL, ivar, sizeof(TYPE), 1, NULL, cmp, BITS(cmp_value), false))            \
+                           wait_for(&call, NULL, ivar, WORD(TYPE), 1, NULL, cmp, BITS(cmp_value), false))            \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until_all, (TYPE *ivars, size_t nelems, const int *status, int cmp,             \
                                                    TYPE cmp_value,),                                                   \
-                           wait_for(&call, NULL, ivars, sizeof(TYPE), nelems, status, cmp, BITS(cmp_value), false))    \
+                           wait_for(&call, NULL, ivars, WORD(TYPE), nelems, status, cmp, BITS(cmp_value), false))    \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until_any, (size_t *index, TYPE *ivars, size_t nelems, const int *status,       \
                                                    int cmp, TYPE cmp_value,),                                          \
-                           wait_for(&call, index, ivars, sizeof(TYPE), nelems, status, cmp, BITS(cmp_value), true))
+                           wait_for(&call, index, ivars, WORD(TYPE), nelems, status, cmp, BITS(cmp_value), true))
 
 #define DEFINE_BITWISE(NAME, TYPE, verb, OP)                                                                           \
     DEFINE_FETCHING(NAME##_atomic_fetch_##verb, TYPE, dest, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)     \

@@ -7,6 +7,7 @@
 
 #include "base/likely.h"
 #include "shmem/wait/word.h"
+#include "shmem/wait/word_text.h"
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4 };
 
@@ -81,32 +82,9 @@ struct word_wait {
     size_t first, n; /* range of words that it waits for; those outside the set are ignored */
 };
 
-static void append_where(char *text, size_t size, const void *address)
-{
-    const struct shmemi_region *region = shmemi_region_of(address);
-    shmemi_append(text, size, "the word at %p", address);
-    if (!region)
-        return;
-    shmemi_append(text, size, " (");
-    shmemi_append_address(text, size, region->id, (size_t)((const char *)address - region->base));
-    shmemi_append(text, size, ")");
-}
-
-static void append_value(char *text, size_t size, uint64_t value, bool is_signed)
-{
-    if (is_signed)
-        shmemi_append(text, size, "%lld", (long long)value);
-    else
-        shmemi_append(text, size, "%llu", (unsigned long long)value);
-}
-
 /* Prints a word of GPU memory as it was when last read. */
 static void describe_word(const struct shmemi_call *call, char *text, size_t size)
 {
-    static const char *const symbols[] = {
-        [SHMEM_CMP_EQ] = "==", [SHMEM_CMP_NE] = "!=", [SHMEM_CMP_GT] = ">",
-        [SHMEM_CMP_LT] = "<",  [SHMEM_CMP_GE] = ">=", [SHMEM_CMP_LE] = "<=",
-    };
     const struct word_wait *wait = (const struct word_wait *)call;
     const struct shmemi_wait_set *set = wait->set;
     size_t i = wait->first;
@@ -114,11 +92,14 @@ static void describe_word(const struct shmemi_call *call, char *text, size_t siz
         i++;
     if (wait->n > 1)
         shmemi_append(text, size, "for one of %zu words: ", wait->n);
-    append_where(text, size, (const char *)set->ivars + i * set->size);
-    shmemi_append(text, size, " to be %s ", symbols[set->cmp]);
-    append_value(text, size, value_for(set, i), set->is_signed);
-    shmemi_append(text, size, "; it is ");
-    append_value(text, size, shmemi_words_load(wait->words, i), set->is_signed);
+    const void *address = (const char *)set->ivars + i * set->size;
+    shmemi_append_condition(text, size,
+                            &(struct shmemi_condition){.region = shmemi_region_of(address),
+                                                       .address = address,
+                                                       .cmp = set->cmp,
+                                                       .value = value_for(set, i),
+                                                       .found = shmemi_words_load(wait->words, i),
+                                                       .is_signed = set->is_signed});
 }
 
 static struct word_wait make_wait(const struct shmemi_wait_set *set, struct shmemi_words *words, size_t first, size_t n)

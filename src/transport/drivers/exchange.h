@@ -15,6 +15,7 @@
 enum {
     SHMEMI_EXCHANGE_BYTES = 64 << 10,      /* of every heap, at its start */
     SHMEMI_STREAM_WORDS_OFFSET = 32 << 10, /* where words of stream barriers begin (transport/stream/barrier.c) */
+    SHMEMI_WATCHED_OFFSET = 48 << 10,      /* where words of watched operations begin (transport/stream/watched.c) */
     SHMEMI_CAUSE_BYTES = 192,
 };
 

@@ -14,6 +14,7 @@
 #include "transport/threads.h"
 #include "transport/drivers/table.h"
 #include "transport/stream/outbox.h"
+#include "transport/stream/watched.h"
 #include "transport/ucx/ucx.h"
 
 #include <errno.h>
@@ -65,6 +66,8 @@ static bool advance(struct shmemi_stream_work *work)
     if (rc && rc != -ECANCELED)
         shmemi_fatal("a stream with operations of the library has failed");
     if (!rc) {
+        if (work->watched && !work->has_come)
+            shmemi_watched_has_come(work->watched);
         work->has_come = true;
         rc = work->advance(work);
         if (rc == -EAGAIN)
@@ -74,6 +77,8 @@ static bool advance(struct shmemi_stream_work *work)
     }
     if (work->sends)
         sends_of(work)->done++;
+    if (work->watched)
+        shmemi_watched_is_over(work->watched);
     work->kind->turn_end(work->turn, rc);
     return true;
 }
@@ -246,6 +251,8 @@ static int start_once(void)
 
 static void hand_over(struct shmemi_stream_work *work)
 {
+    if (work->watched)
+        shmemi_watched_by_agent(work->watched);
     pthread_mutex_lock(&agent.lock);
     work->next = agent.posted;
     agent.posted = work;
@@ -303,6 +310,7 @@ int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct sh
     *copy = *work;
     copy->kind = stream->memory->streams;
     copy->has_come = false;
+    copy->watched = stream->watched;
     copy->line = stream->is_in_order ? stream->handle : NULL;
     rc = start_once();
     if (!rc && copy->sends)

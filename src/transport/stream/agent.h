@@ -25,6 +25,7 @@ struct shmemi_stream_work {
     bool completes; /* the barrier begins with a quiet */
     bool sends;     /* it transfers data that a later quiet must complete */
     void *job;      /* of a collective */
+    void *watched;  /* by the watchdog (watched.h), or NULL; taken from the stream */
     void *room;     /* in the outbox, to which the stream copies the source of the transfer; NULL: the stream waits */
 
     /* Private to the agent. */

@@ -13,7 +13,9 @@
  */
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
+#include "instrument/watch.h"
 #include "transport/stream/agent.h"
+#include "transport/stream/watched.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +30,7 @@ struct words {
     uint64_t come[PHASES][ROUNDS_OF_GRAPH]; /* of captured barriers: 1 when the partner has come, 0 when that is seen */
 };
 
-static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct words) <= SHMEMI_EXCHANGE_BYTES, "the words must fit");
+static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct words) <= SHMEMI_WATCHED_OFFSET, "the words must fit");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t n_barriers;  /* enqueued */
@@ -52,6 +54,13 @@ static size_t reached(int round)
 static int partner(int round)
 {
     return (int)((shmemi_job.pe + ((int64_t)1 << round)) % shmemi_job.n_pes);
+}
+
+/* Whose partner this PE is. */
+static int sender(int round)
+{
+    const int64_t distance = ((int64_t)1 << round) % shmemi_job.n_pes;
+    return (int)((shmemi_job.pe + shmemi_job.n_pes - distance) % shmemi_job.n_pes);
 }
 
 static bool is_round(int round)
@@ -177,8 +186,41 @@ static int advance(struct shmemi_stream_work *work)
     return -EAGAIN;
 }
 
-int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
+/* ---- For the watchdog -------------------------------------------------------------------------------------------- */
+
+struct watched_barrier {
+    struct shmemi_watched watched;
+    uint64_t number;
+};
+
+static void describe_rounds(uint64_t number, char *text, size_t size)
 {
+    int round = 0;
+    while (is_round(round) && has_reached(reached(round), number))
+        round++;
+    if (!is_round(round))
+        shmemi_append(text, size, "the others have arrived");
+    else if (round == 0)
+        shmemi_append(text, size, "for PE %d to come", sender(round));
+    else
+        shmemi_append(text, size, "for PE %d, or one that it waits for, to come", sender(round));
+}
+
+static bool describe(const struct shmemi_watched *watched, bool has_come, char *text, size_t size)
+{
+    const uint64_t number = ((const struct watched_barrier *)watched)->number;
+    if (has_come && !may_begin(number))
+        shmemi_append(text, size, "for an earlier barrier in another stream");
+    else if (has_come)
+        describe_rounds(number, text, size);
+    return has_come;
+}
+
+/* ---- Enqueueing -------------------------------------------------------------------------------------------------- */
+
+int shmemi_stream_barrier(const struct shmemi_stream *of, const char *routine, bool completes)
+{
+    struct shmemi_stream copy = *of, *stream = &copy;
     int rc = -ENOTSUP;
     if (shmemi_stream_is_recording(stream))
         return capture(stream);
@@ -188,11 +230,14 @@ int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes)
     const uint64_t stream_number = commands ? commands->number(stream) : 0;
     pthread_mutex_lock(&lock);
     struct shmemi_stream_work work = {.advance = advance, .number = n_barriers + 1, .completes = completes};
+    const struct watched_barrier what = {{routine, describe}, work.number};
+    shmemi_watched_begin(stream, &what.watched, sizeof what);
     if (!completes || !shmemi_stream_agent_has_sends())
         rc = by_stream(stream, stream_number, work.number);
     last_stream = rc ? 0 : stream_number;
     if (rc == -ENOTSUP)
         rc = shmemi_stream_agent_post(stream, &work);
+    shmemi_watched_end(stream, rc);
     if (!rc)
         n_barriers = work.number;
     pthread_mutex_unlock(&lock);

@@ -12,6 +12,7 @@
 #include "transport/routes.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/outbox.h"
+#include "transport/stream/watched.h"
 #include "transport/ucx/ucx.h"
 #include "transport/drivers/table.h"
 
@@ -20,6 +21,18 @@
 #include <string.h>
 
 static atomic_bool is_used[SHMEMI_MEMTYPES];
+
+/* Before the first operation in a stream or queue of this kind. The watchdog's thread copies while kernels wait. */
+static void begin_use(const struct shmemi_memory *memory)
+{
+    if (shmemi_settings.watchdog && memory->streams->commands && memory->streams->commands->make_ready())
+        shmemi_warn("SHMEM_WATCHDOG may not see what streams wait for");
+    if (shmemi_job.n_nodes == 1)
+        return;
+    shmemi_ucx_prepare_gpu(memory);
+    if (memory->streams->turn_begin_with_copy)
+        shmemi_outbox_prepare(memory);
+}
 
 int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, char *reason, size_t reason_size)
 {
@@ -31,13 +44,9 @@ int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, c
     }
     *stream_p = (struct shmemi_stream){.memory = memory, .handle = handle};
     int rc = memory->streams->open(stream_p, reason, reason_size);
-    if (rc || atomic_load_explicit(&is_used[type], memory_order_relaxed) || atomic_exchange(&is_used[type], true) ||
-        shmemi_job.n_nodes == 1)
-        return rc;
-    shmemi_ucx_prepare_gpu(memory);
-    if (memory->streams->turn_begin_with_copy)
-        shmemi_outbox_prepare(memory);
-    return 0;
+    if (!rc && !atomic_load_explicit(&is_used[type], memory_order_relaxed) && !atomic_exchange(&is_used[type], true))
+        begin_use(memory);
+    return rc;
 }
 
 bool shmemi_stream_is_recording(const struct shmemi_stream *stream)
@@ -352,6 +361,7 @@ void shmemi_streams_drain(void)
 
 void shmemi_streams_close(void)
 {
+    shmemi_watched_close();
     shmemi_stream_agent_close();
     shmemi_stream_barriers_close();
     shmemi_outbox_close();

@@ -75,8 +75,8 @@ int shmemi_stream_quiet(const struct shmemi_stream *stream);
 
 /* Wait for all PEs; before that complete the stream's operations, if `completes`. All PEs call it in the same order,
  * and the barriers take place one after the other, whichever streams they are in (barrier.c). In a stream that is being
- * captured, it is a barrier with what the other PEs have captured. */
-int shmemi_stream_barrier(const struct shmemi_stream *stream, bool completes);
+ * captured, it is a barrier with what the other PEs have captured. routine: its name, for the watchdog. */
+int shmemi_stream_barrier(const struct shmemi_stream *stream, const char *routine, bool completes);
 
 /* Wait until all that was enqueued in streams is complete. */
 void shmemi_streams_drain(void);

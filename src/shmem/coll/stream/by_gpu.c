@@ -11,6 +11,7 @@
 #include "shmem/coll/stream/on_stream.h"
 
 #include "gpu/meeting_call.h"
+#include "shmem/coll/stream/meeting_watch.h"
 
 #include "shmmap/symmetric.h"
 
@@ -314,12 +315,15 @@ static void give_number(struct shmemi_team_meetings *meetings, const struct shme
 static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
+    struct shmemi_stream watched = *stream;
     for (int i = 0; i < meeting->n; i++)
         meeting->area[i] = area_of(plan->team, shmemi_team_world_pe(plan->team, i));
     pthread_mutex_lock(&meetings->lock);
     meetings->has_met = true;
     give_number(meetings, stream, meeting);
+    shmemi_meeting_watch(&watched, plan->routine, plan->team, meeting);
     int rc = stream->memory->streams->commands->meet(stream, meeting, &meetings->beside);
+    shmemi_watched_end(&watched, rc);
     if (!rc && meeting->number)
         meetings->n = meeting->number;
     pthread_mutex_unlock(&meetings->lock);

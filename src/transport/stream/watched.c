@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The operations that are watched, and the thread that looks at them.
+ */
+#include "transport/stream/watched.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "bootstrap/job.h"
+#include "instrument/watch.h"
+#include "transport/drivers/exchange.h"
+#include "transport/stream/agent.h"
+#include "transport/threads.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { LOOK_NS = 250000000 };
+
+/* In this PE's heap, for each place: the number of the last operation there to which the stream has come, and of the last
+ * one after which it has gone on. */
+struct words {
+    uint64_t come, over;
+};
+
+static_assert(SHMEMI_WATCHED_OFFSET + SHMEMI_WATCHED_MOST * sizeof(struct words) <= SHMEMI_EXCHANGE_BYTES,
+              "the words must fit");
+
+struct entry {
+    union {
+        struct shmemi_watched watched;
+        _Alignas(8) unsigned char bytes[SHMEMI_WATCHED_BYTES];
+    };
+    uint64_t number;          /* 0: the place is free */
+    bool is_enqueued;         /* before that, the enqueueing thread has it */
+    bool is_marked, by_agent; /* who writes the words: the stream, the agent */
+    bool has_come;
+    uint64_t since, spoken; /* the time at which it was enqueued, or seen to be reached by the stream */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool runs, stops, has_failed;
+    unsigned n, next; /* places that are taken; where the search for a free one begins */
+    uint64_t number;
+    struct entry entry[SHMEMI_WATCHED_MOST];
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static size_t offset_of(const struct entry *entry)
+{
+    return SHMEMI_WATCHED_OFFSET + (size_t)(entry - all.entry) * sizeof(struct words);
+}
+
+static struct words *words_of(const struct entry *entry)
+{
+    char *heap = shmemi_view_host(shmemi_exchange_view(shmemi_job.pe));
+    return (struct words *)(heap + offset_of(entry));
+}
+
+/* Numbers only grow, also when another operation has the place. */
+static bool has_gone_on(const struct entry *place, uint64_t number)
+{
+    return __atomic_load_n(&words_of(place)->over, __ATOMIC_ACQUIRE) >= number;
+}
+
+static bool is_over(const struct entry *entry)
+{
+    return has_gone_on(entry, entry->number);
+}
+
+static bool has_come(const struct entry *entry)
+{
+    return __atomic_load_n(&words_of(entry)->come, __ATOMIC_ACQUIRE) == entry->number;
+}
+
+/* With the lock held. */
+static void free_entry(struct entry *entry)
+{
+    entry->number = 0;
+    all.n--;
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+/* Describing it may take a while: it may be over meanwhile. */
+static void report(const struct entry *place, const struct entry *entry, uint64_t waited)
+{
+    char text[512] = "";
+    if (!entry->watched.describe(&entry->watched, entry->has_come, text, sizeof text))
+        return;
+    if (!has_gone_on(place, entry->number))
+        shmemi_watch_speak(waited, entry->watched.routine, text);
+}
+
+/* With the lock held, which it lets go while it reports. */
+static void look_at(struct entry *entry, uint64_t now)
+{
+    if (!entry->number || !entry->is_enqueued)
+        return;
+    if (is_over(entry)) {
+        free_entry(entry);
+        return;
+    }
+    if (!entry->has_come && has_come(entry)) {
+        entry->has_come = true;
+        entry->since = now;
+        entry->spoken = 0;
+    }
+    const uint64_t waited = now - entry->since;
+    if (!shmemi_watch_is_due(waited, &entry->spoken))
+        return;
+    const struct entry copy = *entry;
+    pthread_mutex_unlock(&all.lock);
+    report(entry, &copy, waited);
+    pthread_mutex_lock(&all.lock);
+}
+
+/* With the lock held. */
+static void sleep_a_while(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (all.n)
+        pthread_cond_timedwait(&all.changed, &all.lock, &until);
+    else
+        pthread_cond_wait(&all.changed, &all.lock);
+}
+
+static void *watch(void *argument)
+{
+    (void)argument;
+    shmemi_threads_enter("stream watchdog", "shmem-watchdog");
+    pthread_mutex_lock(&all.lock);
+    while (!all.stops) {
+        for (int i = 0; i < SHMEMI_WATCHED_MOST && !all.stops; i++)
+            look_at(&all.entry[i], shmemi_clock());
+        if (!all.stops)
+            sleep_a_while();
+    }
+    pthread_mutex_unlock(&all.lock);
+    return NULL;
+}
+
+/* With the lock held. */
+static void start(void)
+{
+    sigset_t set, before;
+    all.stops = false;
+    sigfillset(&set); /* signals are handled by the program's threads */
+    pthread_sigmask(SIG_SETMASK, &set, &before);
+    int rc = shmemi_thread_create(&all.thread, NULL, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    all.runs = !rc;
+    all.has_failed = rc;
+    if (rc)
+        shmemi_warn("SHMEM_WATCHDOG: streams are not watched, since the thread for that cannot be started: %s%s",
+                    strerror(rc), shmemi_remedy(rc));
+}
+
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
+
+/* The thread frees places when it looks; others may be free as well. With the lock held. */
+static struct entry *find_place(void)
+{
+    for (unsigned i = 0; i < SHMEMI_WATCHED_MOST; i++) {
+        struct entry *entry = &all.entry[(all.next + i) % SHMEMI_WATCHED_MOST];
+        if (entry->number && entry->is_enqueued && is_over(entry))
+            free_entry(entry);
+        if (entry->number)
+            continue;
+        all.next = (all.next + i + 1) % SHMEMI_WATCHED_MOST;
+        return entry;
+    }
+    return NULL;
+}
+
+/* NULL: it is not watched. */
+static struct entry *add(const struct shmemi_watched *watched, size_t size)
+{
+    pthread_mutex_lock(&all.lock);
+    if (!all.runs && !all.has_failed)
+        start();
+    struct entry *entry = all.runs ? find_place() : NULL;
+    if (entry) {
+        *entry = (struct entry){.number = ++all.number, .since = shmemi_clock()};
+        memcpy(entry->bytes, watched, size);
+        if (!all.n++)
+            pthread_cond_signal(&all.changed);
+    }
+    pthread_mutex_unlock(&all.lock);
+    return entry;
+}
+
+/* Let the stream write a word; false if it cannot. */
+static bool mark(const struct shmemi_stream *stream, const struct entry *entry, size_t word)
+{
+    const struct shmemi_stream_signal set = {
+        .view = shmemi_exchange_view(shmemi_job.pe),
+        .offset = offset_of(entry) + word,
+        .value = entry->number,
+        .step = SHMEMI_STEP_SET,
+    };
+    return !shmemi_stream_steps(stream, &set, 1);
+}
+
+void shmemi_watched_begin_slowly(struct shmemi_stream *stream, const struct shmemi_watched *watched, size_t size)
+{
+    struct entry *entry = shmemi_stream_is_recording(stream) ? NULL : add(watched, size);
+    stream->watched = entry;
+    if (entry)
+        entry->is_marked = mark(stream, entry, offsetof(struct words, come));
+}
+
+void shmemi_watched_end_slowly(struct shmemi_stream *stream, int rc)
+{
+    struct entry *entry = stream->watched;
+    stream->watched = NULL;
+    const bool ends =
+        !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct words, over))));
+    pthread_mutex_lock(&all.lock);
+    if (ends)
+        entry->is_enqueued = true;
+    else
+        free_entry(entry);
+    pthread_mutex_unlock(&all.lock);
+}
+
+void shmemi_watched_by_agent(void *watched)
+{
+    struct entry *entry = watched;
+    entry->by_agent = true;
+}
+
+void shmemi_watched_has_come(void *watched)
+{
+    struct entry *entry = watched;
+    __atomic_store_n(&words_of(entry)->come, entry->number, __ATOMIC_RELEASE);
+}
+
+void shmemi_watched_is_over(void *watched)
+{
+    struct entry *entry = watched;
+    __atomic_store_n(&words_of(entry)->over, entry->number, __ATOMIC_RELEASE);
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+void shmemi_watched_close(void)
+{
+    pthread_mutex_lock(&all.lock);
+    const bool runs = all.runs;
+    all.stops = true;
+    all.runs = all.has_failed = false;
+    pthread_cond_signal(&all.changed);
+    pthread_mutex_unlock(&all.lock);
+    if (runs)
+        pthread_join(all.thread, NULL);
+    memset(all.entry, 0, sizeof all.entry);
+    all.n = all.next = 0;
+}
