@@ -97,16 +97,31 @@ static int exchange(const struct shmemi_stream *stream, const struct shmemi_meet
     return launch(stream, kernel_of(meeting), &run);
 }
 
-/* Wait for all members, without data. */
+/* Without data. */
 static int wait_for_all(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, uint64_t after,
-                        uint64_t number)
+                        uint64_t number, bool releases)
 {
     struct shmemi_meeting wait = *meeting;
+    struct shmemi_meet_run run;
     wait.nbytes = 0;
     wait.count = 0;
     wait.after = after;
     wait.number = number;
-    return exchange(stream, &wait);
+    fill(&wait, &run);
+    run.releases = releases;
+    return launch(stream, kernel_of(&wait), &run);
+}
+
+/* Before the work that is done between two meetings. */
+static int meet_before(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    return wait_for_all(stream, meeting, meeting->after, 0, false);
+}
+
+/* After it: all that was to come to this member is there. */
+static int meet_after(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
+{
+    return wait_for_all(stream, meeting, 0, meeting->number, true);
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
@@ -180,10 +195,10 @@ static int copy_one(const struct shmemi_meeting *meeting, int i, CUstream stream
 /* Rows, by a kernel for each member. */
 static int meet_and_copy_rows(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
-    int rc = wait_for_all(stream, meeting, meeting->after, 0);
+    int rc = meet_before(stream, meeting);
     for (int i = 0; i < meeting->n_copies && !rc; i++)
         rc = shmemi_cuda_rows_enqueue(&meeting->dest[i], &meeting->source[i], &meeting->shape, stream->handle);
-    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+    return rc ? rc : meet_after(stream, meeting);
 }
 
 /* The members tell each other how much they have. */
@@ -263,7 +278,7 @@ static int meet_and_collect(const struct shmemi_stream *stream, const struct shm
     if (!rc)
         rc = shmemi_cuda_launch_early(stream->object, function, shmemi_cuda_blocks_for(meeting->nbytes),
                                       SHMEMI_MEETING_THREADS, stream->handle, arguments);
-    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+    return rc ? rc : meet_after(stream, meeting);
 }
 
 static int copy_by_kernel(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
@@ -284,10 +299,10 @@ static int copy_by_kernel(const struct shmemi_stream *stream, const struct shmem
 
 static int meet_and_copy_by_kernel(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
-    int rc = wait_for_all(stream, meeting, meeting->after, 0);
+    int rc = meet_before(stream, meeting);
     if (!rc && meeting->n_copies)
         rc = copy_by_kernel(stream, meeting);
-    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+    return rc ? rc : meet_after(stream, meeting);
 }
 
 /* The last copy may be made beside the others. */
@@ -301,20 +316,20 @@ static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi
     if (!rc && beside)
         rc = copy_one(meeting, n, beside->stream);
     if (!rc)
-        rc = wait_for_all(stream, meeting, meeting->after, 0);
+        rc = meet_before(stream, meeting);
     for (int i = 0; i < n && !rc; i++)
         rc = copy_one(meeting, i, stream->handle);
     if (!rc && beside)
         rc = follow(beside, stream->handle, beside->stream);
-    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+    return rc ? rc : meet_after(stream, meeting);
 }
 
 static int meet_and_combine(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
-    int rc = wait_for_all(stream, meeting, meeting->after, 0);
+    int rc = meet_before(stream, meeting);
     if (!rc && meeting->combination.nelems)
         rc = shmemi_cuda_combine_in(stream->object, stream->handle, &meeting->combination);
-    return rc ? rc : wait_for_all(stream, meeting, 0, meeting->number);
+    return rc ? rc : meet_after(stream, meeting);
 }
 
 unsigned shmemi_cuda_blocks_for(size_t nbytes)

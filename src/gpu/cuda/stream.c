@@ -110,6 +110,8 @@ static int open_relaxed(struct shmemi_stream *stream, char *reason, size_t reaso
     CUcontext context;
     struct shmemi_cuda_context *record;
     CUresult result = shmemi_cuda.cuStreamGetCtx(stream->handle, &context);
+    if (result == CUDA_ERROR_LAUNCH_FAILED)
+        shmemi_cuda_complaint_report();
     if (result != CUDA_SUCCESS) {
         snprintf(reason, reason_size, "%p is not a stream of this process, or this thread has no CUDA context: %s",
                  stream->handle, shmemi_cuda_error_text(result));

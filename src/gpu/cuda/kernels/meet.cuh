@@ -253,6 +253,8 @@ static __device__ void exchange_signs(const struct shmemi_meet_run &run, const s
     const uint32_t member = threadIdx.x;
     if (blockIdx.x || member >= run.n || member == run.me)
         return;
+    if (run.releases)
+        __threadfence_system();
     if (!sends)
         send(run, exchange, member, 0, make_uint4(0, 0, 0, 0), false);
     while (!has_come(load_pairs(place_in(run, exchange.set, run.me, member, 0)), exchange.flag))
@@ -347,7 +349,6 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
     for (uint32_t i = 0; i < run.n; i++)
         copy_bytes(run.dest[i], run.source[i], run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
                    gridDim.x * blockDim.x);
-    __threadfence_system(); /* the kernel behind this one tells other GPUs that the bytes are there */
 }
 
 /* The members have exchanged how many bytes they have. If these are too many, all members end their jobs. */
@@ -375,7 +376,6 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
         copy_bytes(run.dest[to] + before, run.source, run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
                    gridDim.x * blockDim.x);
     }
-    __threadfence_system();
 }
 
 /* ---- The kernels -------------------------------------------------------------------------------------------------- */
