@@ -41,10 +41,11 @@ static unsigned count_gpus(void)
     return n;
 }
 
-/* A GPU has a hundred or so for all its processes; with none left the driver refuses another one. */
+/* A GPU has a hundred and some for all its processes, those of other jobs as well; with none left the driver refuses
+ * another one. */
 static unsigned queues_of_process(void)
 {
-    enum { LEAST = 8, MOST = 32, OF_GPU = 96 };
+    enum { LEAST = 8, MOST = 32, OF_GPU = 64 };
     const unsigned pes = shmemi_memory_machine_pes > 0 ? (unsigned)shmemi_memory_machine_pes : 1;
     const unsigned gpus = count_gpus(), sharers = gpus ? (pes + gpus - 1) / gpus : pes;
     const unsigned queues = OF_GPU / sharers;
