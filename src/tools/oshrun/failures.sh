@@ -244,6 +244,7 @@ watch() {
 # of dashes is held back, until the next line shows whose it is. Ends at a mark that this script writes.
 divert() {
     local LC_ALL=C char rest line end rc held='' box=no fresh=yes mark=$'\001oshrun-end'
+    local begins='^(([0-9]+: )?(s|'$'\001'')|-)' # perhaps a message, which always has an end
     local ours='^(prterun|mpirun|mpiexec|orterun) (noticed|detected|has exited|was unable)'
     local slurm='^([0-9]+: )?(srun: error: .* task|srun: (Job step aborted|Terminating|Force Terminated|forcing job|'
     slurm+='launch/slurm|job [0-9]+ (queued|has been))|slurmstepd[^ ]*: error: (\*\*\*| *mpi/pmix)|'$'\001''oshrun-abort )'
@@ -253,6 +254,11 @@ divert() {
         rc=$? rest='' end=$'\n'
         [ $rc -ne 0 ] || [ -z "$char" ] || IFS= read -r -t 0.05 rest || end=''
         line=$char$rest
+        if [[ -z $end && $fresh == yes && $line =~ $begins ]]; then # perhaps this process had to wait for a core
+            end=$'\n'
+            IFS= read -r -t 2 rest || end=''
+            line+=$rest
+        fi
         if [ -n "$held" ]; then
             [[ $rc == 0 && $line =~ $ours ]] && box=yes
             if [ $box = yes ]; then printf '%s\n' "$held" >&3; else printf '%s\n' "$held" >&2; fi
