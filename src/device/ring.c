@@ -357,8 +357,8 @@ static int make_agent(struct shmemi_device_agent *agent)
     const struct shmemi_device_ring ring = {
         .entries = agent->entries,
         .slots = agent->slots,
-        .freed = &agent->progress->freed,
-        .done = &agent->progress->done,
+        .freed.at = &agent->progress->freed,
+        .done.at = &agent->progress->done,
         .n_entries = SHMEMI_DEVICE_ENTRIES,
         .slot_bytes = SHMEMI_DEVICE_SLOT_BYTES,
     };

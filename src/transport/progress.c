@@ -108,6 +108,13 @@ static unsigned work_for_others(enum shmemi_turn turn)
     return done;
 }
 
+static _Thread_local bool leaves_requests;
+
+void shmemi_progress_leave_requests(bool leaves)
+{
+    leaves_requests = leaves;
+}
+
 unsigned shmemi_work(enum shmemi_turn turn)
 {
     unsigned done = 0, n = n_workers();
@@ -121,7 +128,7 @@ unsigned shmemi_work(enum shmemi_turn turn)
         else
             done += worker->advance();
     }
-    return others_have_work ? done + work_for_others(turn) : done;
+    return others_have_work && !leaves_requests ? done + work_for_others(turn) : done;
 }
 
 /* ---- The service thread's sleep ---------------------------------------------------------------------------------- */

@@ -55,6 +55,9 @@ void shmemi_progress_use(const struct shmemi_worker *const *workers, unsigned n)
  * called often in a row without success. */
 void shmemi_progress(unsigned *spins);
 
+/* Does this thread leave what other PEs have asked for to other threads, until it says so again? At first it does not. */
+void shmemi_progress_leave_requests(bool leaves);
+
 /* Run all workers once, without yielding or sleeping. Returns the number of things done. */
 unsigned shmemi_work(enum shmemi_turn turn);
 

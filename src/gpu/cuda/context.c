@@ -28,7 +28,7 @@ static atomic_uint n_threads; /* that have used a stream */
 
 unsigned shmemi_cuda_streams_soon(void)
 {
-    enum { THREADS_TO_COME = 2 }; /* the service thread, and the agent of kernels; the watchdog's */
+    enum { THREADS_TO_COME = 4 }; /* the service thread, the agents of streams and of kernels, one for collectives */
     const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME + (shmemi_settings.watchdog > 0);
     return n < SHMEMI_CUDA_STREAMS ? n : SHMEMI_CUDA_STREAMS;
 }

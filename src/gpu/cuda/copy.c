@@ -316,15 +316,13 @@ static int channel_copy(const struct shmemi_channel *channel, const struct shmem
     return rc || !nbytes ? rc : enqueue(&own, dest, source, &shape);
 }
 
-/* Not where several processes share the GPU: under MPS such operations did not go on while another one's kernel waited. */
 static int channel_store(struct shmemi_channel *channel, const struct shmemi_place *dest, const void *word,
                          size_t nbytes)
 {
     const struct shmemi_cuda_context *context = channel->object;
     struct words *words = channel->words;
     uint64_t value = 0;
-    if (shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] > 1 || !context->streams.has_word_operations ||
-        (nbytes != 4 && nbytes != 8) || dest->address % nbytes)
+    if (!context->streams.has_word_operations || (nbytes != 4 && nbytes != 8) || dest->address % nbytes)
         return -ENOTSUP;
     if (!words && !(words = channel->words = calloc(1, sizeof *words)))
         return -ENOTSUP;

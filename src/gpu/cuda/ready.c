@@ -60,6 +60,8 @@ static int try_stream(struct shmemi_cuda_context *context, const struct trial *t
             rc = copy_both_ways(trial->device, trial->pageable, sizes[i], stream);
     }
     if (!rc)
+        rc = CUDA_CALL(cuMemcpyDtoDAsync, trial->device, trial->device + TRIAL_BYTES / 2, SMALL_BYTES, stream);
+    if (!rc)
         rc = shmemi_cuda_record(context, stream, &event);
     if (rc)
         return rc;

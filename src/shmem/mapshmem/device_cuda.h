@@ -234,6 +234,11 @@ SHMEMI_DEVICE void store_release_near(word *p, word value)
     asm volatile("st.release.gpu.b64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
 }
 
+SHMEMI_DEVICE void fence_near()
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 /* A signal that is added to what is there, after all that was ordered before it. */
 SHMEMI_DEVICE void send_add_release(word *p, word value)
 {

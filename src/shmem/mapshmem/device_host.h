@@ -272,6 +272,11 @@ SHMEMI_DEVICE void store_release_near(word *p, word value)
     store_release(p, value);
 }
 
+/* Acquire and release order as much here. */
+SHMEMI_DEVICE void fence_near()
+{
+}
+
 SHMEMI_DEVICE void send_add_release(word *p, word value)
 {
     send_add(p, value);

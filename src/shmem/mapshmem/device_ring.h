@@ -18,24 +18,43 @@ SHMEMI_DEVICE char *slot_of(const shmemi_device_ring *ring, word ticket)
     return ring->slots + (ticket & (ring->n_entries - 1)) * ring->slot_bytes;
 }
 
-/* Wait until the entry of a ticket, and so those of all before it, are free. The agent's progress is far away, and many
- * threads may wait: those whose turn comes next ask for it, and the others, but for now and then, look at what these have
- * seen. */
+/* The agent raises a word in memory of the host, where reads follow each other, a microsecond each, and whatever else the
+ * GPU does there comes behind them: so one thread looks there at a time, most often the one that waits for the next step,
+ * and the others see what it has seen. Returns how many steps are left.
+ *
+ * Nothing here may become a branch: while threads of a warp waited in a loop with branches inside, another one of the warp
+ * never came to send the entry before theirs. */
+SHMEMI_DEVICE long long look_far(shmemi_device_far_word *far, word until, long long left)
+{
+    enum { ns_per_step = 64, ns_most = 4096, ns_of_look_most = 100000 };
+    const long long ns = left < ns_most / ns_per_step ? left * ns_per_step : static_cast<long long>(ns_most);
+    const word now = clock_ns();
+    const bool looks = static_cast<long long>(now - load_relaxed(&far->last_look)) >= ns;
+    if (looks)
+        store_relaxed(&far->last_look, now + ns_of_look_most);
+    const word seen = load_acquire(looks ? far->at : &far->seen);
+    fence_near();
+    if (looks)
+        store_relaxed(&far->seen, seen);
+    if (looks)
+        store_relaxed(&far->last_look, now);
+    return static_cast<long long>(until - seen);
+}
+
+SHMEMI_DEVICE void await_far(shmemi_device_far_word *far, word until)
+{
+    long long left = static_cast<long long>(until - load_acquire(&far->seen));
+    SHMEMI_DEVICE_AS_IT_IS
+    while (left > 0) {
+        relax_far();
+        left = look_far(far, until, left);
+    }
+}
+
+/* Wait until the entry of a ticket, and so those of all before it, are free. */
 SHMEMI_DEVICE void wait_free(shmemi_device_ring *ring, word ticket)
 {
-    const unsigned turns_between_far_looks = 64;
-    const long long n = static_cast<long long>(ring->n_entries);
-    long long distance = static_cast<long long>(ticket - load_acquire_near(&ring->seen_freed));
-    for (unsigned turns = 1; distance >= n; turns++) {
-        relax_far();
-        word freed;
-        if (distance < 2 * n || turns % turns_between_far_looks == 0) {
-            freed = load_acquire(ring->freed);
-            store_release_near(&ring->seen_freed, freed);
-        } else
-            freed = load_acquire_near(&ring->seen_freed);
-        distance = static_cast<long long>(ticket - freed);
-    }
+    await_far(&ring->freed, ticket + 1 - ring->n_entries);
 }
 
 /* So many tickets whose entries are free, the first of which is returned, for threads of a warp that come together: none
@@ -62,10 +81,9 @@ SHMEMI_DEVICE void send_entry(shmemi_device_entry *entry, word ticket)
     store_release(&entry->sequence, ticket + 1);
 }
 
-SHMEMI_DEVICE void wait_done(const shmemi_device_ring *ring, word ticket)
+SHMEMI_DEVICE void wait_done(shmemi_device_ring *ring, word ticket)
 {
-    while (static_cast<long long>(load_acquire(ring->done) - ticket) <= 0)
-        relax_far();
+    await_far(&ring->done, ticket + 1);
 }
 
 /* Wait until everything is complete that kernels of this PE have sent. */

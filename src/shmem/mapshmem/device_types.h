@@ -61,12 +61,19 @@ struct shmemi_device_listed { /* a word of a list */
 };
 enum { SHMEMI_DEVICE_LIST_MOST = 32 }; /* words of a list */
 
-struct shmemi_device_ring {
-    unsigned long long tail;             /* the next ticket; in memory of the GPU, as the next member is */
-    unsigned long long seen_freed;       /* what some kernel has last read there */
-    struct shmemi_device_entry *entries; /* page-locked, as everything below */
+/* A word in memory of the host, which the agent raises and many threads wait for. */
+struct shmemi_device_far_word {
+    const unsigned long long *at; /* page-locked */
+    unsigned long long seen;      /* there, by some thread */
+    unsigned long long
+        last_look; /* when that was, in nanoseconds of the kernels' clock; during a look: in the future */
+};
+
+struct shmemi_device_ring {  /* in memory of the GPU */
+    unsigned long long tail; /* the next ticket */
+    struct shmemi_device_far_word freed, done;
+    struct shmemi_device_entry *entries; /* page-locked, as slots are */
     char *slots;
-    const unsigned long long *freed, *done;
     unsigned n_entries; /* a power of 2 */
     unsigned slot_bytes;
 };

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
+#include "gpu/memory.h"
 #include "gpu/thread_cores.h"
 #include "transport/progress.h"
 #include "transport/threads.h"
@@ -182,6 +183,13 @@ static void take_nap(unsigned *turns)
         nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? 20000 : 200000}, NULL);
 }
 
+/* What other PEs ask for may need copies and kernels. On a GPU that several PEs share, these have come behind streams that
+ * waited for this very thread, and so never ran: there it leaves them to the service thread. */
+static void leave_requests(void)
+{
+    shmemi_progress_leave_requests(shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] > 1);
+}
+
 static void *agent_main(void *argument)
 {
     struct shmemi_stream_work *list = NULL;
@@ -197,6 +205,7 @@ static void *agent_main(void *argument)
             continue;
         }
         pthread_mutex_unlock(&agent.lock);
+        leave_requests();
         unsigned n_done = advance_all(&list);
         if (n_done)
             turns = 0;
