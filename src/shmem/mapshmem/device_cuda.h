@@ -222,21 +222,15 @@ SHMEMI_DEVICE_UPDATES(half, "32", "r")
 #undef SHMEMI_DEVICE_UPDATE
 #undef SHMEMI_DEVICE_WORDS
 
-/* The same orders among the threads of this GPU. */
-SHMEMI_DEVICE word load_acquire_near(const word *p)
-{
-    word value;
-    asm volatile("ld.acquire.gpu.b64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
-    return value;
-}
-SHMEMI_DEVICE void store_release_near(word *p, word value)
-{
-    asm volatile("st.release.gpu.b64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
-}
-
+/* Among the threads of this GPU, a release of the words that store_after_fence stores behind it: apart, since a store under
+ * a condition stays one instruction, but a release becomes a branch. */
 SHMEMI_DEVICE void fence_near()
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+SHMEMI_DEVICE void store_after_fence(word *p, word value)
+{
+    asm volatile("st.relaxed.gpu.b64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
 }
 
 /* A signal that is added to what is there, after all that was ordered before it. */

@@ -26,18 +26,18 @@ SHMEMI_DEVICE char *slot_of(const shmemi_device_ring *ring, word ticket)
  * never came to send the entry before theirs. */
 SHMEMI_DEVICE long long look_far(shmemi_device_far_word *far, word until, long long left)
 {
-    enum { ns_per_step = 64, ns_most = 4096, ns_of_look_most = 100000 };
-    const long long ns = left < ns_most / ns_per_step ? left * ns_per_step : static_cast<long long>(ns_most);
+    enum { ns_per_step = 64, ns_of_look_most = 100000 };
     const word now = clock_ns();
-    const bool looks = static_cast<long long>(now - load_relaxed(&far->last_look)) >= ns;
+    const bool looks = static_cast<long long>(now - load_relaxed(&far->last_look)) >= left * ns_per_step;
     if (looks)
         store_relaxed(&far->last_look, now + ns_of_look_most);
     const word seen = load_acquire(looks ? far->at : &far->seen);
     fence_near();
     if (looks)
-        store_relaxed(&far->seen, seen);
+        store_after_fence(&far->seen, seen);
+    const word end = clock_ns();
     if (looks)
-        store_relaxed(&far->last_look, now);
+        store_relaxed(&far->last_look, end);
     return static_cast<long long>(until - seen);
 }
 
