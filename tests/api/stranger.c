@@ -3,14 +3,15 @@
  * A neighbour that wants to get into jobs: a program without this library, which finds their sockets in
  * /proc/net/unix and sends them what has taken PEs over, killed or stopped them before.
  *
- *     stranger UID SECONDS
+ *     stranger UID SECONDS FILE
  *
  * As user UID, until it gets SIGTERM or the time is over: memory of its own beside a message like that of a PE; memory that has been cut
  * off; a stray byte; as many messages and connections as fit; and it takes the names that can be guessed. Prints the
- * number of attempts that reached a socket, by kind.
+ * number of attempts that reached a socket, by kind; once they are enough, there is something in the file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -174,10 +175,31 @@ static int make_memory(off_t size)
     return fd;
 }
 
+static unsigned long attempts(void)
+{
+    unsigned long sum = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        sum += reached[kind];
+    return sum;
+}
+
+/* Tell it once, by a byte in the file. */
+static void look_whether_enough(int *file)
+{
+    enum { ATTEMPTS = 100, OWN = 10 };
+    if (*file < 0 || attempts() < ATTEMPTS || reached[OWN_MEMORY] < OWN)
+        return;
+    if (write(*file, "\n", 1) != 1)
+        exit(2);
+    close(*file);
+    *file = -1;
+}
+
 int main(int argc, char **argv)
 {
-    uid_t uid = argc == 3 ? (uid_t)atol(argv[1]) : 0;
-    if (argc != 3 || (uid != getuid() && setresuid(uid, uid, uid)))
+    uid_t uid = argc == 4 ? (uid_t)atol(argv[1]) : 0;
+    int enough = argc == 4 ? open(argv[3], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    if (enough < 0 || (uid != getuid() && setresuid(uid, uid, uid)))
         return 77;
     signal(SIGTERM, end);
     signal(SIGALRM, end);
@@ -192,13 +214,11 @@ int main(int argc, char **argv)
             flood(&targets[i]);
             take_names(&targets[i]);
         }
+        look_whether_enough(&enough);
         usleep(n_targets ? 1000 : 100);
     }
-    unsigned long sum = 0;
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < KINDS; kind++)
         printf("%s: %lu\n", names[kind], reached[kind]);
-        sum += reached[kind];
-    }
-    printf("attempts: %lu\n", sum);
+    printf("attempts: %lu\n", attempts());
     return 0;
 }
