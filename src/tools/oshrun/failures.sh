@@ -32,6 +32,8 @@ left_pe='' # that has left PMIx without a word, as Slurm's server says
 ended=()   # by PE: it has ended, and not because the launcher ended it
 node_of=() # by PE
 notes=()
+# what UCX writes before it aborts its process
+ucx_assertion='^([0-9]+: )?\[[^] ]+:[0-9]+ *:[^]]*\] +[a-z0-9_]+\.[a-z]+:[0-9]+ +(Assertion|Fatal:)'
 
 # goes_on: whether the user's launcher options let the other PEs go on after a failure
 goes_on() { given '*recover*' '*continuous*' '*abort*non*zero*' '-K0' '--kill-on-bad-exit=0'; }
@@ -119,6 +121,10 @@ signal_of() {
     for n in {1..15}; do [[ $(signal_text "$n") != "$text"* ]] || { echo "$n"; return; }; done
 }
 
+# may_be_aftermath: the PE that failed first, as far as told, has aborted in UCX. It may only have answered, over a connection
+# that it had not finished, a PE that failed before (uct_tcp_ep_connect asserts then), of which the other node tells later.
+may_be_aftermath() { [[ $failed_how == signal && $failed_status == 134 && ${#notes[@]} -gt 0 ]]; }
+
 # read_slurm LINE: a message of srun. It tells of each PE that ends with an error; after it has begun to end the job, those
 # that are killed are its own doing. A PE that calls shmem_global_exit is in none of its messages: that PE's own line is
 # read by divert, which the library writes where MAPSHMEM_TELL_END is set.
@@ -129,12 +135,12 @@ read_slurm() {
     [[ $1 =~ $task ]] || return
     node=${BASH_REMATCH[1]} pe=${BASH_REMATCH[2]} how=${BASH_REMATCH[3]}
     [[ $node == *[[,]* ]] || node_of[pe]=$node
-    [ -z "$failed_how" ] || return
+    [ -z "$failed_how" ] || may_be_aftermath || return
     if [[ $how =~ ^'Exited with exit code '([0-9]+) ]]; then
-        failed_status=${BASH_REMATCH[1]}
+        failed_how='' failed_status=${BASH_REMATCH[1]}
         fail "$pe" exit
-    elif [[ $ending == no || ! $how =~ ^(Killed|Terminated) ]]; then
-        failed_status=$(signal_of "$how")
+    elif [[ ( $ending == no && -z $failed_how ) || ! $how =~ ^(Killed|Terminated${failed_how:+|Aborted}) ]]; then
+        failed_how='' failed_status=$(signal_of "$how")
         [ -z "$failed_status" ] || failed_status=$((128 + failed_status))
         fail "$pe" signal
     fi
@@ -143,8 +149,8 @@ read_slurm() {
 # read_abort PE STATUS NODE: the line of a PE that has ended the job
 read_abort() {
     node_of[$1]=$3
-    [ -z "$failed_how" ] || return
-    failed_status=$2
+    [ -z "$failed_how" ] || may_be_aftermath || return
+    failed_how='' failed_status=$2
     fail "$1" abort
 }
 
@@ -186,6 +192,11 @@ report_no_pe() {
     fi
 }
 
+# tell_assertions: what UCX wrote of the PE that has failed
+tell_assertions() {
+    [ $quiet = yes ] || ! may_be_aftermath || printf '%s\n' "${notes[@]}" >&2
+}
+
 # report STATUS: print the one line about a job that has ended; the result is the exit status of oshrun.
 report() {
     local status=$1 who node=$failed_node
@@ -205,6 +216,7 @@ report() {
     node=${node_of[failed_pe]:-}
     [ -z "$node" ] && [ "$kind" != slurm ] && local_job && node=$(hostname)
     [ -n "$node" ] && who+=" on $node"
+    tell_assertions
     say "$who $(failure_text "$status")$(what_became_of_job)"
     return "$status"
 }
@@ -232,6 +244,8 @@ watch() {
             box+=$line$'\n'
         elif [[ $line =~ ^$'\001oshrun-abort '([0-9]+)' '([0-9]+)' '(.*)$ ]]; then
             read_abort "${BASH_REMATCH[@]:1}"
+        elif [[ $line =~ $ucx_assertion ]]; then
+            [ ${#notes[@]} -ge 20 ] || notes+=("$line")
         elif [[ $kind == slurm ]]; then
             read_slurm "$line"
         else
@@ -244,7 +258,7 @@ watch() {
 # of dashes is held back, until the next line shows whose it is. Ends at a mark that this script writes.
 divert() {
     local LC_ALL=C char rest line end rc held='' box=no fresh=yes mark=$'\001oshrun-end'
-    local begins='^(([0-9]+: )?(s|'$'\001'')|-)' # perhaps a message, which always has an end
+    local begins='^(([0-9]+: )?(s|\[[^ ]*:[0-9]|'$'\001'')|-)' # perhaps a message, which always has an end
     local ours='^(prterun|mpirun|mpiexec|orterun) (noticed|detected|has exited|was unable)'
     local slurm='^([0-9]+: )?(srun: error: .* task|srun: (Job step aborted|Terminating|Force Terminated|forcing job|'
     slurm+='launch/slurm|job [0-9]+ (queued|has been))|slurmstepd[^ ]*: error: (\*\*\*| *mpi/pmix)|'$'\001''oshrun-abort )'
@@ -273,7 +287,7 @@ divert() {
             [[ $line =~ ^-{60,}$ ]] && box=no
         elif [[ $fresh == yes && $end && $line =~ ^-{60,}$ ]]; then
             held=$line
-        elif [[ $fresh == yes && $end && $line =~ $slurm ]]; then
+        elif [[ $fresh == yes && $end && ( $line =~ $slurm || $line =~ $ucx_assertion ) ]]; then
             [[ ! $line =~ ^[0-9]+:\ ($'\001'.*)$ ]] || line=${BASH_REMATCH[1]} # the label of srun --label
             printf '%s\n' "$line" >&3
         else

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
 #include <ucs/debug/log_def.h>
 
@@ -35,6 +36,7 @@ void shmemi_ucx_leave_signals(void)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (is_handled(numbers[i]))
             ucs_debug_disable_signal(numbers[i]);
+    (void)ucs_global_opts_set_value("HANDLE_ERRORS", "none"); /* as newer versions of UCX have it by themselves */
 }
 
 /* An error of UCX is no error of the job before an operation fails, which is then reported with the PE concerned: a peer
