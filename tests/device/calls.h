@@ -202,6 +202,43 @@ CALLS void check_values(const calls &c)
     shmemx_device_barrier(block, c.team);
 }
 
+/* Puts of one element by a thread, whether the compiler knows that it is one or not, and of one that is no word. */
+CALLS void check_elements(const calls &c)
+{
+    struct two_words {
+        unsigned first, second;
+    };
+    const block_group block;
+    const int me = c.view.pe, next = next_of(c), previous = previous_of(c);
+    two_words *places = reinterpret_cast<two_words *>(c.own->halves);
+    if (block.rank() == 0) {
+        const thread_group thread;
+        const double number = 3.5 + me;
+        const float single = 4.5f + static_cast<float>(me);
+        const unsigned short pair = static_cast<unsigned short>(500 + me);
+        const unsigned char byte = static_cast<unsigned char>(9 + me);
+        const two_words both = {11u + static_cast<unsigned>(me), 13u + static_cast<unsigned>(me)};
+        shmemx_device_put(thread, c.view, &c.own->numbers[1], &number, static_cast<unsigned long>(c.view.n_pes > 0),
+                          next);
+        shmemx_device_put(thread, c.view, &c.own->single, &single, 1, next);
+        shmemx_device_put_nbi(thread, c.view, &c.own->pair, &pair, 1, next);
+        shmemx_device_put_nbi(thread, c.view, &c.own->bytes[5], &byte, 1, next);
+        shmemx_device_put(thread, c.view, &places[1], &both, 1, next);
+    }
+    shmemx_device_barrier(block, c.team);
+    EXPECT(c.own->numbers[1] == 3.5 + previous);
+    EXPECT(c.own->single == 4.5f + static_cast<float>(previous));
+    EXPECT(c.own->pair == 500 + previous);
+    EXPECT(c.own->bytes[4] == 0 && c.own->bytes[5] == 9 + previous && c.own->bytes[6] == 0);
+    EXPECT(places[1].first == 11u + static_cast<unsigned>(previous));
+    EXPECT(places[1].second == 13u + static_cast<unsigned>(previous));
+    shmemx_device_barrier(block, c.team);
+    clear_bytes(c.own->bytes);
+    if (block.rank() == 0)
+        c.own->halves[2] = c.own->halves[3] = 0;
+    shmemx_device_barrier(block, c.team);
+}
+
 /* All threads put words at the same time: side by side, in which case those of a warp may travel together; in the opposite
  * order; with gaps; and by turns to this PE and to the next one. */
 template <class T> CALLS void check_words(const calls &c)
@@ -356,6 +393,7 @@ CALLS void make_all_calls(const calls &c, bool much)
     check_signals(c, warp_group(), SHMEM_SIGNAL_ADD, 2);
     check_signals(c, thread_group(), SHMEM_SIGNAL_SET, 4);
     check_values(c);
+    check_elements(c);
     clear_bytes(c.own->bytes);
     shmemx_device_barrier(block, c.team);
     check_words<unsigned char>(c);

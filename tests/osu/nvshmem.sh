@@ -10,6 +10,7 @@
 #        nvshmem.sh run-collectives DIR [MAX]    prints the same of its collectives
 #        nvshmem.sh build-kernels DIR            makes DIR/nvshmem_kernels
 #        nvshmem.sh run-kernels DIR              prints the tables of kernels.cu
+#        nvshmem.sh home DIR                     prints where NVSHMEM is
 #
 # NVSHMEM is searched for in NVSHMEM_HOME, in Python's packages (nvidia.nvshmem), and in /usr/local/nvshmem.
 # Exit status: 0; 1 with the reason in the last line of standard error.
@@ -100,6 +101,7 @@ case $1 in
         ;;
     run-collectives) run_somehow "$home" "$2" 40 nvshmem_peer "${3:-$((1 << 28))}" collectives ;;
     build-kernels) build_kernels "$home" "$2" ;;
+    home) echo "$home" ;;
     run-kernels) run_somehow "$home" "$2" 40 nvshmem_kernels ;;
     *) die "unknown step '$1' (see --help)" ;;
 esac

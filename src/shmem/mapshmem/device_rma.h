@@ -78,6 +78,13 @@ SHMEMI_DEVICE_TEMPLATE void get(const GROUP &group, const shmemx_device_view_t &
         group.sync();
 }
 
+template <class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void get_elements(const GROUP &group, const shmemx_device_view_t &view, T *dest, const T *source,
+                                         unsigned long nelems, int pe, bool is_blocking)
+{
+    get(group, view, dest, source, nelems * sizeof(T), pe, is_blocking);
+}
+
 /* What the signal adds to a request. */
 SHMEMI_DEVICE void add_signal(request *r, const shmemx_device_view_t &view, const void *signal, word value, bool adds)
 {
@@ -207,6 +214,41 @@ template <class UNIT> SHMEMI_DEVICE_TEMPLATE void store_value(UNIT *p, UNIT valu
     store_plain<UNIT>(reinterpret_cast<char *>(p), value);
 }
 
+/* A single word, by one thread. */
+template <class UNIT>
+SHMEMI_DEVICE_TEMPLATE void put_word(const shmemx_device_view_t &view, void *dest, UNIT value, int pe)
+{
+    UNIT *there = reinterpret_cast<UNIT *>(direct(view, dest, pe, SHMEMI_DEVICE_STORES));
+    if (there) {
+        store_value(there, value);
+        return;
+    }
+    request r = request_to(SHMEMI_DEVICE_PUT, view, dest, sizeof(UNIT), pe);
+    r.value = value;
+    send_word(ring_to(view, pe), r);
+}
+
+template <class GROUP, class T>
+SHMEMI_DEVICE_TEMPLATE void put_elements(const GROUP &group, const shmemx_device_view_t &view, T *dest, const T *source,
+                                         unsigned long nelems, int pe, bool is_blocking)
+{
+    put(group, view, dest, source, nelems * sizeof(T), pe, is_blocking);
+}
+
+/* A thread's single element, if it can be moved at once: where the compiler knows that it is one, the code for all lengths and
+ * alignments, and its registers, are left out. */
+template <class T>
+SHMEMI_DEVICE_TEMPLATE void put_elements(const shmemx_device_thread_t &thread, const shmemx_device_view_t &view,
+                                         T *dest, const T *source, unsigned long nelems, int pe, bool is_blocking)
+{
+    const bool is_word = sizeof(T) <= sizeof(word) && __alignof__(T) == sizeof(T);
+    typedef typename unit_of<is_word ? sizeof(T) : 1>::type unit;
+    if (is_word && nelems == 1)
+        put_word(view, dest, load_plain<unit>(reinterpret_cast<const char *>(source)), pe);
+    else
+        put(thread, view, dest, source, nelems * sizeof(T), pe, is_blocking);
+}
+
 } // namespace shmemi_device
 
 /* clang-format off */
@@ -214,7 +256,7 @@ template <class UNIT> SHMEMI_DEVICE_TEMPLATE void store_value(UNIT *p, UNIT valu
     template <class GROUP, class T>                                                                                    \
     SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME(GROUP group, const shmemx_device_view_t &view, T *dest,           \
                                                      const T *source, unsigned long nelems, int pe)                    \
-    { shmemi_device::CALL(group, view, dest, source, nelems * sizeof(T), pe, IS_BLOCKING); }
+    { shmemi_device::CALL(group, view, dest, source, nelems, pe, IS_BLOCKING); }
 #define SHMEMI_DEVICE_PUTS_OF_BYTES(NAME, CALL, IS_BLOCKING)                                                           \
     template <class GROUP>                                                                                             \
     SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME(GROUP group, const shmemx_device_view_t &view, void *dest,        \
@@ -235,10 +277,10 @@ template <class UNIT> SHMEMI_DEVICE_TEMPLATE void store_value(UNIT *p, UNIT valu
                                                      unsigned long long signal, int sig_op, int pe)                    \
     { shmemx_device_##NAME(group, view, dest, source, nelems, view, sig_addr, signal, sig_op, pe); }
 
-SHMEMI_DEVICE_PUTS(put, put, true)
-SHMEMI_DEVICE_PUTS(put_nbi, put, false)
-SHMEMI_DEVICE_PUTS(get, get, true)
-SHMEMI_DEVICE_PUTS(get_nbi, get, false)
+SHMEMI_DEVICE_PUTS(put, put_elements, true)
+SHMEMI_DEVICE_PUTS(put_nbi, put_elements, false)
+SHMEMI_DEVICE_PUTS(get, get_elements, true)
+SHMEMI_DEVICE_PUTS(get_nbi, get_elements, false)
 SHMEMI_DEVICE_PUTS_OF_BYTES(putmem, put, true)
 SHMEMI_DEVICE_PUTS_OF_BYTES(putmem_nbi, put, false)
 SHMEMI_DEVICE_PUTS_OF_BYTES(getmem, get, true)
@@ -256,14 +298,7 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_p(const shmemx_device_view_t &view, T 
 {
     using namespace shmemi_device;
     typedef typename unit_of<sizeof(T)>::type unit;
-    unit *there = reinterpret_cast<unit *>(direct(view, dest, pe, SHMEMI_DEVICE_STORES));
-    if (there) {
-        store_value(there, bits_of<unit>(value));
-        return;
-    }
-    request r = request_to(SHMEMI_DEVICE_PUT, view, dest, sizeof(T), pe);
-    r.value = bits_of<unit>(value);
-    send_word(ring_to(view, pe), r);
+    put_word(view, dest, bits_of<unit>(value), pe);
 }
 
 template <class T> SHMEMI_DEVICE_TEMPLATE T shmemx_device_g(const shmemx_device_view_t &view, const T *source, int pe)
