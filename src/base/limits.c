@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
+#include <time.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -95,11 +95,12 @@ static void *pass(void *argument)
 static void await_end(const struct trial *trial, unsigned n)
 {
     enum { TRIES = 1000 };
+    static const struct timespec shortest = {.tv_nsec = 1};
     for (unsigned i = 0; i < n; i++)
         pthread_join(trial->thread[i], NULL);
     for (unsigned i = 0; i < n; i++)
         for (int tries = 0; !tgkill(getpid(), trial->number[i], 0) && tries < TRIES; tries++)
-            sched_yield();
+            nanosleep(&shortest, NULL);
 }
 
 int shmemi_threads_check(unsigned n)

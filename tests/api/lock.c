@@ -5,9 +5,9 @@
  * next holder. Locks in the heap and in static data, one and many.
  */
 #include "check.h"
+#include "tests/patience.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -120,8 +120,8 @@ static void check_test_lock(long *lock)
 
 static void wait_for_successor(long *lock, int last, long before)
 {
-    while (shmem_long_atomic_fetch(lock, last) == before)
-        sched_yield();
+    for (unsigned turns = 0; shmem_long_atomic_fetch(lock, last) == before;)
+        wait_a_turn(&turns);
 }
 
 /* PE 0 puts so much to the last PE that the data would still be in transit after the release if the release did not

@@ -3,6 +3,7 @@
  * The threads of a phase. A lane is written by one thread only, so this thread knows what is in it: the model, which is
  * also the source of its puts. A byte is not written twice without a quiet in between, and not read without one.
  */
+#include "tests/patience.h"
 #include "soak.h"
 
 enum { OPERATIONS = 64, EXCHANGE_EVERY = 16 };
@@ -243,8 +244,8 @@ static void await(struct worker *worker, uint64_t *word, uint64_t value)
         shmem_signal_wait_until(word, SHMEM_CMP_GE, value);
         break;
     case 2:
-        while (!shmem_uint64_test(word, SHMEM_CMP_GE, value))
-            sched_yield();
+        for (unsigned turns = 0; !shmem_uint64_test(word, SHMEM_CMP_GE, value);)
+            wait_a_turn(&turns);
         break;
     default:
         which = shmem_uint64_wait_until_any(word, one, NULL, SHMEM_CMP_GE, value);

@@ -3,6 +3,7 @@
  * What all PEs do together while the threads run: collectives, teams, allocation, locks, mapping, queues. All draw the
  * same numbers. Buffers are used again as soon as a barrier allows it.
  */
+#include "tests/patience.h"
 #include "soak.h"
 
 enum { TIMES = 8, WORDS = 1024, BLOCKS = 6, BLOCK_MAX = 64 << 10, SCRATCH_MAX = 256 << 10 };
@@ -174,8 +175,8 @@ static void locked(uint64_t salt)
     if (salt % 2)
         shmem_set_lock(&lock);
     else
-        while (shmem_test_lock(&lock))
-            sched_yield();
+        for (unsigned turns = 0; shmem_test_lock(&lock);)
+            wait_a_turn(&turns);
     shmem_long_p(guarded, shmem_long_g(guarded, 0) + 1, 0);
     shmem_clear_lock(&lock);
     shmem_barrier_all();

@@ -16,6 +16,7 @@
 
 #include "bfs_device.h"
 #include "bfs_graphs.h"
+#include "tests/patience.h"
 #include "unit.h"
 
 #define WITH_SEARCH KERNEL
@@ -29,8 +30,8 @@ static void meet_all_begin(u64 *word)
 
 static void meet_all_end(const u64 *word, u64 value)
 {
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
-        sched_yield();
+    for (unsigned turns = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value;)
+        wait_a_turn(&turns);
 }
 
 #include "kernels_direct.h"

@@ -5,10 +5,10 @@
  */
 #include "base/biased_lock.h"
 
+#include "tests/patience.h"
 #include "unit.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 static struct shmemi_biased_lock lock;
 static long sum; /* under the lock */
@@ -101,19 +101,20 @@ static void *disturb(void *number)
 {
     enum { ADDS = 20 };
     for (int round = 1; round <= 2000; round++) {
-        while ((atomic_load(&turn) & 0xfffff) < round)
-            sched_yield();
+        for (unsigned turns = 0; (atomic_load(&turn) & 0xfffff) < round;)
+            wait_a_turn(&turns);
         for (volatile int i = 0; i < round % 97 * 11; i++)
             continue;
         if (*(int *)number == 0)
             add(ADDS);
+        unsigned turns = 0;
         for (int added = 0; *(int *)number && added < ADDS;)
             if (shmemi_biased_try_lock(&lock)) {
                 sum++;
                 added++;
                 shmemi_biased_unlock(&lock);
             } else
-                sched_yield();
+                wait_a_turn(&turns);
         atomic_fetch_sub(&turn, 1 << 20);
     }
     return NULL;
@@ -132,8 +133,8 @@ static void check_rounds(void)
         add(1); /* is the owner */
         atomic_store(&turn, (OTHERS << 20) + round);
         add(ADDS);
-        while (atomic_load(&turn) >> 20)
-            sched_yield();
+        for (unsigned turns = 0; atomic_load(&turn) >> 20;)
+            wait_a_turn(&turns);
         CHECK(sum == 1 + ADDS + OTHERS * 20 && !lock.owner_is_inside && !lock.is_taken);
     }
     for (int i = 0; i < OTHERS; i++)

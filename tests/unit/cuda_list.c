@@ -6,9 +6,9 @@
  */
 #include "cuda_user.h"
 #include "gpu/list.h"
+#include "tests/patience.h"
 
 #include <errno.h>
-#include <sched.h>
 
 enum { SIZE_MAX_TESTED = 4096, LISTS_MAX = 64, THREADS = 8 };
 
@@ -27,8 +27,8 @@ static struct shmemi_list *take(void)
 static int await(struct shmemi_list *list)
 {
     int rc;
-    while ((rc = memory->lists->test(list)) == -EAGAIN)
-        sched_yield();
+    for (unsigned turns = 0; (rc = memory->lists->test(list)) == -EAGAIN;)
+        wait_a_turn(&turns);
     return rc;
 }
 

@@ -10,11 +10,11 @@
 #include "bootstrap/job.h"
 #include "transport/mailbox.h"
 #include "transport/sockets.h"
+#include "tests/patience.h"
 #include "unit.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,8 +40,8 @@ static int node_pes[PROCESSES_MAX];
 static void meet(int where)
 {
     atomic_fetch_add(&common->arrived[where], 1);
-    while (atomic_load(&common->arrived[where]) < shmemi_job.node_n_pes)
-        sched_yield();
+    for (unsigned turns = 0; atomic_load(&common->arrived[where]) < shmemi_job.node_n_pes;)
+        wait_a_turn(&turns);
 }
 
 static int count_open(void)

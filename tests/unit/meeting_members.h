@@ -10,8 +10,7 @@
 
 #include "cuda_user.h"
 #include "gpu/meeting_call.h"
-
-#include <sched.h>
+#include "tests/patience.h"
 
 enum {
     MEMBERS = SHMEMI_MEETING_MEMBERS,
@@ -195,8 +194,9 @@ static inline void finish(const struct shmemi_stream *where)
 {
     const double end = now_us() + PATIENCE * 1e6;
     CUresult result;
-    while ((result = shmemi_cuda.cuStreamQuery(where->handle)) == CUDA_ERROR_NOT_READY && now_us() < end)
-        sched_yield();
+    for (unsigned turns = 0;
+         (result = shmemi_cuda.cuStreamQuery(where->handle)) == CUDA_ERROR_NOT_READY && now_us() < end;)
+        wait_a_turn(&turns);
     if (result == CUDA_SUCCESS)
         return;
     fprintf(stderr, "%s, member %d of %d: %s\n", title, team.me, team.n, shmemi_cuda_error_text(result));

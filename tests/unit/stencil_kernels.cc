@@ -14,6 +14,7 @@
 extern "C" {
 #include "stencil2d.h"
 }
+#include "tests/patience.h"
 #include "unit.h"
 
 /* ---- How the kernels are spelt here ------------------------------------------------------------------------------ */
@@ -64,8 +65,8 @@ static inline void meet_all_begin(WORD *word)
 
 static inline void meet_all_end(const WORD *word, WORD value)
 {
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value)
-        sched_yield();
+    for (unsigned turns = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value;)
+        wait_a_turn(&turns);
 }
 
 struct own_messages {

@@ -6,7 +6,7 @@
  */
 #include "fortran/f77/f77.h"
 
-#include <sched.h>
+#include <time.h>
 
 enum { HOME = 0, HALF_BITS = 16, HALF_MASK = 0xffff, NEXT_TICKET = 1 << HALF_BITS };
 
@@ -20,11 +20,20 @@ static unsigned served_of(unsigned word)
     return word & HALF_MASK;
 }
 
+/* The longer it has waited, the longer it sleeps, as waits of the library do (base/cores.h). */
+static void nap(unsigned turn)
+{
+    enum { SPINS = 100, NAPS_PER_STEP = 4, NAP_NS = 20000, NAP_MAX_NS = 5000000 };
+    const long longer = (long)(1 + (turn - SPINS) / NAPS_PER_STEP) * NAP_NS;
+    if (turn >= SPINS)
+        nanosleep(&(struct timespec){.tv_nsec = longer < NAP_MAX_NS ? longer : NAP_MAX_NS}, NULL);
+}
+
 SHMEMI_F77(void, shmem_set_lock, (unsigned *lock))
 {
     unsigned word = shmem_uint_atomic_fetch_add(lock, NEXT_TICKET, HOME), ticket = next_of(word);
-    while (served_of(word) != ticket) {
-        sched_yield();
+    for (unsigned turn = 0; served_of(word) != ticket; turn++) {
+        nap(turn);
         word = shmem_uint_atomic_fetch(lock, HOME);
     }
 }

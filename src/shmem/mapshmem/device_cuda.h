@@ -245,15 +245,19 @@ SHMEMI_DEVICE void fence_system()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-SHMEMI_DEVICE void relax()
-{
-}
+enum { turns_between_looks = 1024 }; /* at the clock, in a loop that waits */
 
-/* The same for words in memory of the host, which are far: others use the way, too. */
-SHMEMI_DEVICE void relax_far()
-{
-    asm volatile("nanosleep.u32 200;");
-}
+/* How a thread waits, from one look at a word to the next. relax_far: at a word in memory of the host, which is far:
+ * others use the way, too. */
+struct patience {
+    SHMEMI_DEVICE_MEMBER void relax()
+    {
+    }
+    SHMEMI_DEVICE_MEMBER void relax_far()
+    {
+        asm volatile("nanosleep.u32 200;");
+    }
+};
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */
 

@@ -7,11 +7,14 @@
 #ifndef MAPSHMEM_DEVICE_HOST_H
 #define MAPSHMEM_DEVICE_HOST_H
 
-#include <sched.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -31,9 +34,35 @@ struct alignas(16) quad {
     word low, high;
 };
 
-enum { host_warp = 4 }; /* threads that play a warp */
+enum { host_warp = 4 };            /* threads that play a warp */
+enum { turns_between_looks = 16 }; /* at the clock, in a loop that waits */
 
-/* A barrier of the threads of a block or warp. */
+/* How a thread waits, from one look at a word to the next: it spins, and then it sleeps, longer and longer. It does not
+ * yield and does not sleep shortly for long, since either may keep other programs from running (doc/performance.md,
+ * section 12). */
+class patience
+{
+  public:
+    void relax()
+    {
+        enum { SPINS = 100, NAPS_PER_STEP = 4, NAP_NS = 20000, NAP_MAX_NS = 5000000 };
+        if (turns_++ < SPINS)
+            return;
+        struct timespec nap = {0, static_cast<long>(1 + (turns_ - SPINS) / NAPS_PER_STEP) * NAP_NS};
+        if (nap.tv_nsec > NAP_MAX_NS)
+            nap.tv_nsec = NAP_MAX_NS;
+        nanosleep(&nap, nullptr);
+    }
+    void relax_far()
+    {
+        relax();
+    }
+
+  private:
+    unsigned turns_ = 0;
+};
+
+/* A barrier of the threads of a block or warp, which sleep in it. */
 struct host_barrier {
     unsigned size, arrived, passed;
     unsigned long long shared;
@@ -43,10 +72,11 @@ struct host_barrier {
         if (__atomic_add_fetch(&arrived, 1u, __ATOMIC_ACQ_REL) == size) {
             __atomic_store_n(&arrived, 0u, __ATOMIC_RELAXED);
             __atomic_store_n(&passed, now + 1u, __ATOMIC_RELEASE);
+            syscall(SYS_futex, &passed, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
             return;
         }
         while (__atomic_load_n(&passed, __ATOMIC_ACQUIRE) == now)
-            sched_yield();
+            syscall(SYS_futex, &passed, FUTEX_WAIT_PRIVATE, now, nullptr, nullptr, 0);
     }
 };
 
@@ -282,16 +312,6 @@ SHMEMI_DEVICE void fence_system()
 {
     unsigned here = 0;
     __atomic_exchange_n(&here, 1u, __ATOMIC_SEQ_CST);
-}
-
-SHMEMI_DEVICE void relax()
-{
-    sched_yield();
-}
-
-SHMEMI_DEVICE void relax_far()
-{
-    sched_yield();
 }
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */

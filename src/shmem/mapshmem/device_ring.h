@@ -44,9 +44,10 @@ SHMEMI_DEVICE long long look_far(shmemi_device_far_word *far, word until, long l
 SHMEMI_DEVICE void await_far(shmemi_device_far_word *far, word until)
 {
     long long left = static_cast<long long>(until - load_acquire(&far->seen));
+    patience waiting;
     SHMEMI_DEVICE_AS_IT_IS
     while (left > 0) {
-        relax_far();
+        waiting.relax_far();
         left = look_far(far, until, left);
     }
 }

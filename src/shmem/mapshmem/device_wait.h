@@ -34,8 +34,6 @@ template <class T> SHMEMI_DEVICE_TEMPLATE bool holds(T value, int cmp, T other)
 
 /* ---- What the watchdog is told ----------------------------------------------------------------------------------- */
 
-enum { turns_between_looks = 1024 }; /* at the clock, in a loop that waits */
-
 SHMEMI_DEVICE shmemi_device_wait *place_of_wait(shmemi_device_wait *waits)
 {
     return &waits[block_number() % static_cast<unsigned>(SHMEMI_DEVICE_WAITS)];
@@ -84,13 +82,13 @@ SHMEMI_DEVICE_TEMPLATE word tell_words(const shmemx_device_view_t &view, word be
 /* ---- One word ---------------------------------------------------------------------------------------------------- */
 
 /* Look so many times, unless it holds earlier. */
-template <class T> SHMEMI_DEVICE_TEMPLATE bool look_for(const T *ivar, int cmp, T value, T *seen_p)
+template <class T> SHMEMI_DEVICE_TEMPLATE bool look_for(patience &waiting, const T *ivar, int cmp, T value, T *seen_p)
 {
     unsigned turns = turns_between_looks;
     T seen = look(ivar);
     SHMEMI_DEVICE_AS_IT_IS
     while (!holds(seen, cmp, value) && --turns) {
-        relax();
+        waiting.relax();
         seen = look(ivar);
     }
     *seen_p = seen;
@@ -105,7 +103,8 @@ SHMEMI_DEVICE_RARE T wait_long(shmemi_device_wait *waits, unsigned region, word 
     typedef typename amo_unit<T>::type unit;
     T seen;
     word began = 0;
-    while (!look_for(ivar, cmp, value, &seen))
+    patience waiting;
+    while (!look_for(waiting, ivar, cmp, value, &seen))
         if (waits)
             began = tell_wait(waits, began, region, offset, sizeof(T), 1, cmp, bits_of<unit>(value),
                               bits_of<unit>(seen), from);
@@ -118,12 +117,13 @@ SHMEMI_DEVICE_RARE T wait_long(shmemi_device_wait *waits, unsigned region, word 
 template <class T>
 SHMEMI_DEVICE_TEMPLATE T wait_for(const shmemx_device_view_t &view, const T *ivar, int cmp, T value, int from)
 {
+    patience waiting;
     SHMEMI_DEVICE_AS_IT_IS
     for (unsigned turns = turns_between_looks; turns; turns--) {
         const T seen = look(ivar);
         if (holds(seen, cmp, value))
             return seen;
-        relax();
+        waiting.relax();
     }
     const word offset = static_cast<word>(reinterpret_cast<const char *>(ivar) - view.own);
     return wait_long(view.waits, view.region, offset, ivar, cmp, value, from);
@@ -200,8 +200,9 @@ SHMEMI_DEVICE_TEMPLATE unsigned long wait_any(const shmemx_device_view_t &view, 
 {
     unsigned long n_counted, found = find_one(ivars, nelems, status, cmp, values, &n_counted);
     word began = 0;
+    patience waiting;
     for (unsigned turns = 1; found == nelems && n_counted; turns++) {
-        relax();
+        waiting.relax();
         if (view.waits && turns % turns_between_looks == 0)
             began = tell_words(view, began, ivars, nelems, cmp, values.at(0), look(ivars), -1);
         found = find_one(ivars, nelems, status, cmp, values, &n_counted);
@@ -217,8 +218,9 @@ SHMEMI_DEVICE_TEMPLATE unsigned long wait_some(const shmemx_device_view_t &view,
 {
     unsigned long n_counted, n = find_some(ivars, nelems, indices, status, cmp, values, &n_counted);
     word began = 0;
+    patience waiting;
     for (unsigned turns = 1; !n && n_counted; turns++) {
-        relax();
+        waiting.relax();
         if (view.waits && turns % turns_between_looks == 0)
             began = tell_words(view, began, ivars, nelems, cmp, values.at(0), look(ivars), -1);
         n = find_some(ivars, nelems, indices, status, cmp, values, &n_counted);
