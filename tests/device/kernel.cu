@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 16, THREADS = 96, ENTRIES = BLOCKS * THREADS, MANY = 1 << 20 };
+enum { BLOCKS = 16, THREADS = 96, ENTRIES = BLOCKS * THREADS, MANY = 1 << 20, QUEUES = 30 };
 enum { FULL_THREADS = 1024, FULL_BLOCKS = 1024, FULL_ROUNDS = 4, ROW = 600 };
 
 struct buffers {
@@ -99,6 +99,19 @@ static void require(bool condition, const char *what)
     shmem_global_exit(1);
 }
 
+static void use_queue(const calls &c, buffers *own)
+{
+    cudaMemset(&own->tail, 0, sizeof own->tail);
+    cudaMemset(own->queue, 0, sizeof own->queue);
+    cudaMemset(own->filled, 0, sizeof own->filled);
+    require(cudaDeviceSynchronize() == cudaSuccess, "an empty queue");
+    shmem_barrier_all();
+    fill_queue<<<BLOCKS, THREADS>>>(c, own);
+    empty_queue<<<1, THREADS>>>(c, own);
+    require(cudaDeviceSynchronize() == cudaSuccess, "queue");
+    shmem_barrier_all();
+}
+
 static void finish(const calls &c, const char *what)
 {
     int failed;
@@ -173,8 +186,8 @@ int main()
     finish(c, "all calls");
     put_by_blocks<<<BLOCKS, THREADS>>>(c, own, source);
     finish(c, "put by blocks");
-    fill_queue<<<BLOCKS, THREADS>>>(c, own);
-    empty_queue<<<1, THREADS>>>(c, own);
+    for (int round = 0; round < QUEUES; round++)
+        use_queue(c, own);
     finish(c, "queue");
     fill(c, own, source, false);
     fill(c, own, source, true);

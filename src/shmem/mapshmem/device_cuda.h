@@ -247,15 +247,12 @@ SHMEMI_DEVICE void fence_system()
 
 enum { turns_between_looks = 1024 }; /* at the clock, in a loop that waits */
 
-/* How a thread waits, from one look at a word to the next. relax_far: at a word in memory of the host, which is far:
- * others use the way, too. */
+/* How a thread waits, from one look at a word to the next. It does not sleep: while a thread of a warp waited in a loop
+ * with nanosleep, others of the same warp that had gone another way did not run on, one with an entry for the agent that
+ * it had taken and not yet written (doc/performance.md, section 19). */
 struct patience {
     SHMEMI_DEVICE_MEMBER void relax()
     {
-    }
-    SHMEMI_DEVICE_MEMBER void relax_far()
-    {
-        asm volatile("nanosleep.u32 200;");
     }
 };
 

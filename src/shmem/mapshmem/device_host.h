@@ -53,10 +53,6 @@ class patience
             nap.tv_nsec = NAP_MAX_NS;
         nanosleep(&nap, nullptr);
     }
-    void relax_far()
-    {
-        relax();
-    }
 
   private:
     unsigned turns_ = 0;

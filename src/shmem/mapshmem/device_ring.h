@@ -47,7 +47,7 @@ SHMEMI_DEVICE void await_far(shmemi_device_far_word *far, word until)
     patience waiting;
     SHMEMI_DEVICE_AS_IT_IS
     while (left > 0) {
-        waiting.relax_far();
+        waiting.relax();
         left = look_far(far, until, left);
     }
 }
@@ -82,6 +82,7 @@ SHMEMI_DEVICE void send_entry(shmemi_device_entry *entry, word ticket)
     store_release(&entry->sequence, ticket + 1);
 }
 
+/* Threads of a warp that come together may leave apart: when they waited for each other here, random programs hung. */
 SHMEMI_DEVICE void wait_done(shmemi_device_ring *ring, word ticket)
 {
     await_far(&ring->done, ticket + 1);
