@@ -352,6 +352,16 @@ int shmemi_cuda_contexts_visit(int (*visit)(struct shmemi_cuda_context *))
     return rc;
 }
 
+bool shmemi_cuda_device_is_used(int device)
+{
+    pthread_mutex_lock(&contexts_lock);
+    const struct shmemi_cuda_context *record = contexts;
+    while (record && (record->is_gone || record->is_shadow || record->device != device))
+        record = record->next;
+    pthread_mutex_unlock(&contexts_lock);
+    return record;
+}
+
 struct shmemi_cuda_context *shmemi_cuda_context_any(void)
 {
     pthread_mutex_lock(&contexts_lock);

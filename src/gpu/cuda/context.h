@@ -73,6 +73,9 @@ int shmemi_cuda_context_shadow(int device, struct shmemi_cuda_context **context_
 extern atomic_bool shmemi_cuda_has_shadows;
 /* The record of the context that owns this address. */
 int shmemi_cuda_context_at(uintptr_t address, struct shmemi_cuda_context **context_p);
+/* Whether this process has used the device for memory of its own: a shadow does not count. */
+bool shmemi_cuda_device_is_used(int device);
+
 /* Any record, or NULL if there is none; a primary context if possible, since the program may destroy its own
  * contexts. */
 struct shmemi_cuda_context *shmemi_cuda_context_any(void);
@@ -350,6 +353,7 @@ int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const stru
 /* gpu/cuda/mps.c: several processes on one GPU, beside each other (MPS) or in turns. prepare is called before CUDA is
  * started. */
 void shmemi_cuda_mps_prepare(void);
+bool shmemi_cuda_uses_mps(void);
 bool shmemi_cuda_kernels_may_wait(void);
 
 /* gpu/cuda/turn.c. If reserve fails, turn_begin reports it. */

@@ -64,7 +64,7 @@ void shmemi_cuda_mps_prepare(void)
     shmemi_debug("MPS: CUDA_DEVICE_MAX_CONNECTIONS is set to %s", text);
 }
 
-static bool uses_mps(void)
+bool shmemi_cuda_uses_mps(void)
 {
     const struct shmemi_cuda_context *context = shmemi_cuda_context_any();
     int enabled = 0;
@@ -75,5 +75,5 @@ static bool uses_mps(void)
 
 bool shmemi_cuda_kernels_may_wait(void)
 {
-    return shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] < 2 || uses_mps();
+    return shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] < 2 || shmemi_cuda_uses_mps();
 }

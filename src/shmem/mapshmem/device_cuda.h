@@ -233,6 +233,18 @@ SHMEMI_DEVICE void store_after_fence(word *p, word value)
     asm volatile("st.relaxed.gpu.b64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
 }
 
+/* Among the threads of this GPU, a word in its memory: whether it was as expected, and has the value now. The address is
+ * not one of a block's shared memory, for which this would become a branch. */
+SHMEMI_DEVICE bool replace_near(word *p, word expected, word value)
+{
+    word old;
+    asm volatile("{ .reg .b64 at; cvta.to.global.u64 at, %1; atom.relaxed.gpu.global.cas.b64 %0, [at], %2, %3; }"
+                 : "=l"(old)
+                 : "l"(p), "l"(expected), "l"(value)
+                 : "memory");
+    return old == expected;
+}
+
 /* A signal that is added to what is there, after all that was ordered before it. */
 SHMEMI_DEVICE void send_add_release(word *p, word value)
 {

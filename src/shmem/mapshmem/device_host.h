@@ -297,6 +297,10 @@ SHMEMI_DEVICE void store_after_fence(word *p, word value)
 {
     store_release(p, value);
 }
+SHMEMI_DEVICE bool replace_near(word *p, word expected, word value)
+{
+    return fetch_compare_swap(p, expected, value) == expected;
+}
 
 SHMEMI_DEVICE void send_add_release(word *p, word value)
 {

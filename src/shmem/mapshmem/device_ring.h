@@ -24,14 +24,13 @@ SHMEMI_DEVICE char *slot_of(const shmemi_device_ring *ring, word ticket)
  *
  * Nothing here may become a branch: while threads of a warp waited in a loop with branches inside, another one of the warp
  * never came to send the entry before theirs. */
-SHMEMI_DEVICE long long look_far(shmemi_device_far_word *far, word until, long long left)
+SHMEMI_DEVICE long long look_far(shmemi_device_far_word *far, const word *at, word until, long long left)
 {
     enum { ns_per_step = 64, ns_of_look_most = 100000 };
-    const word now = clock_ns();
-    const bool looks = static_cast<long long>(now - load_relaxed(&far->last_look)) >= left * ns_per_step;
-    if (looks)
-        store_relaxed(&far->last_look, now + ns_of_look_most);
-    const word seen = load_acquire(looks ? far->at : &far->seen);
+    const word now = clock_ns(), last = load_relaxed(&far->last_look);
+    const bool is_due = static_cast<long long>(now - last) >= left * ns_per_step;
+    const bool looks = replace_near(&far->last_look, is_due ? last : ~last, now + ns_of_look_most) && is_due;
+    const word seen = load_acquire(looks ? at : &far->seen);
     fence_near();
     if (looks)
         store_after_fence(&far->seen, seen);
@@ -43,12 +42,13 @@ SHMEMI_DEVICE long long look_far(shmemi_device_far_word *far, word until, long l
 
 SHMEMI_DEVICE void await_far(shmemi_device_far_word *far, word until)
 {
+    const word *at = load_plain<const word *>(reinterpret_cast<const char *>(&far->at));
     long long left = static_cast<long long>(until - load_acquire(&far->seen));
     patience waiting;
     SHMEMI_DEVICE_AS_IT_IS
     while (left > 0) {
         waiting.relax();
-        left = look_far(far, until, left);
+        left = look_far(far, at, until, left);
     }
 }
 

@@ -263,6 +263,10 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
         snprintf(reason, reason_size, "another PE's GPU is hidden from this one: let CUDA_VISIBLE_DEVICES show it");
         return -ENOTSUP;
     }
+    if (shmemi_cuda_uses_mps() && shmemi_cuda_device_is_used(ordinal)) { /* kernels that wait have hung there */
+        snprintf(reason, reason_size, "under MPS a PE has no second context on a GPU that it uses");
+        return -ENOTSUP;
+    }
     int rc = shmemi_cuda_context_shadow(ordinal, context_p);
     if (rc)
         snprintf(reason, reason_size,
