@@ -269,7 +269,7 @@ static void take_nap(unsigned *turns)
         return;
     }
     const unsigned spins = shmemi_cores_are_shared() || shmemi_threads_are_guests() ? SPINS_ON_SHARED_CORES : SPINS;
-    shmemi_work(SHMEMI_TURN_OF_WAITER);
+    shmemi_work(SHMEMI_TURN_OF_AGENT);
     if (++*turns > spins)
         nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? SHORT_NS : LONG_NS}, NULL);
 }

@@ -115,20 +115,41 @@ void shmemi_progress_leave_requests(bool leaves)
     leaves_requests = leaves;
 }
 
+/* Over the network, what a waiting thread has under way needs it, to send and to receive. Then it leaves the requests of
+ * others to the service thread, if that runs, but for a turn now and then: it may hold the service lock itself. */
+static bool leaves_to_service(void)
+{
+    enum { TURNS_PER_REQUEST = 1024 };
+    static _Thread_local unsigned turns;
+    return ++turns % TURNS_PER_REQUEST && shmemi_service_is_at_hand();
+}
+
+static bool has_under_way(const struct shmemi_worker *worker)
+{
+    return worker->is_for_network && worker->sleep_ms() >= 0;
+}
+
 unsigned shmemi_work(enum shmemi_turn turn)
 {
     unsigned done = 0, n = n_workers();
     bool others_have_work = turn == SHMEMI_TURN_OF_SERVICE; /* takes the lock each time: that paces its idle rounds */
+    bool is_needed = false;
     for (unsigned i = 0; i < n; i++) {
         const struct shmemi_worker *worker = workers.worker[i];
         if (!has_work(worker, turn))
             continue;
-        if (worker->is_exclusive)
+        if (worker->is_exclusive) {
             others_have_work = true;
-        else
-            done += worker->advance();
+            continue;
+        }
+        done += worker->advance();
+        is_needed = is_needed || has_under_way(worker);
     }
-    return others_have_work && !leaves_requests ? done + work_for_others(turn) : done;
+    if (!others_have_work || leaves_requests)
+        return done;
+    if (is_needed && shmemi_is_turn_of_waiter(turn) && leaves_to_service())
+        return done;
+    return done + work_for_others(turn);
 }
 
 /* ---- The service thread's sleep ---------------------------------------------------------------------------------- */

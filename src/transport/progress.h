@@ -13,8 +13,14 @@
 enum shmemi_turn {
     SHMEMI_TURN_OF_WAITER,  /* a waiting thread, in each turn of its loop */
     SHMEMI_TURN_TO_FLUSH,   /* a waiting thread, in its first turn and then from time to time */
+    SHMEMI_TURN_OF_AGENT,   /* a thread of the library that has nothing else to do at the moment */
     SHMEMI_TURN_OF_SERVICE, /* the service thread, which also does what no other thread is sure to do */
 };
+
+static inline bool shmemi_is_turn_of_waiter(enum shmemi_turn turn)
+{
+    return turn == SHMEMI_TURN_OF_WAITER || turn == SHMEMI_TURN_TO_FLUSH;
+}
 
 /* A file descriptor that wakes the service thread. */
 struct shmemi_wakeup {

@@ -52,6 +52,13 @@ void shmemi_service_notice(void)
         shmemi_node_ring_doorbell(shmemi_job.node_rank);
 }
 
+bool shmemi_service_is_at_hand(void)
+{
+    return atomic_load_explicit(&service.running, memory_order_acquire) &&
+           !atomic_load_explicit(sleeps(), memory_order_relaxed) && shmemi_threads_are_apart() &&
+           !shmemi_cores_are_shared();
+}
+
 uint64_t shmemi_service_cpu_time(void)
 {
     clockid_t clock;

@@ -175,7 +175,7 @@ static void take_nap(unsigned *turns)
 {
     enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
     const unsigned spins = has_to_share() ? SPINS_ON_SHARED_CORES : SPINS;
-    if (shmemi_work(SHMEMI_TURN_OF_WAITER)) {
+    if (shmemi_work(SHMEMI_TURN_OF_AGENT)) {
         *turns = 0;
         return;
     }

@@ -138,6 +138,7 @@ static ucs_status_t take_rendezvous(struct incoming *incoming, void *descriptor)
 static ucs_status_t take_eager(struct incoming *incoming, void *data, size_t size, uint64_t attributes)
 {
     append(&owner.ready, incoming);
+    shmemi_ucx.service_has_piece |= size >= SLOT_THRESHOLD;
     if (size >= SLOT_THRESHOLD && !owner.waiting.first && take_slot(incoming)) {
         incoming->arrival.payload = memcpy(shmemi_staging_slot(incoming->slot), data, size);
         return UCS_OK;

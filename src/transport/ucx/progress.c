@@ -7,6 +7,7 @@
 #include "transport/ucx/internal.h"
 
 #include "base/cores.h"
+#include "transport/service.h"
 
 #include <errno.h>
 
@@ -106,10 +107,34 @@ const struct shmemi_worker shmemi_worker_network_service = {
     .wakeup = &wakeup,
 };
 
-/* The service thread does not compete for the lock with threads that send or wait, unless something is left to it. */
+static _Atomic unsigned turns_of_waiters; /* at least one of those that threads have at the same time */
+
+static unsigned n_turns_of_waiters(void)
+{
+    return atomic_load_explicit(&turns_of_waiters, memory_order_relaxed);
+}
+
+/* On the service thread, in each round: has no thread that waits had a turn for a while? It may start a copy between two
+ * turns. */
+static bool is_left_alone(void)
+{
+    enum { ROUNDS_APART = 32 };
+    static unsigned seen, rounds;
+    const unsigned turns = n_turns_of_waiters();
+    rounds = turns == seen ? rounds + 1 : 0;
+    seen = turns;
+    return rounds >= (shmemi_service_is_at_hand() ? ROUNDS_APART : 1);
+}
+
+/* The service thread does not compete for the lock with threads that wait, and only looks after what is left to it: a
+ * burst of sends would keep it from the requests of others. */
 static bool may_have_events(enum shmemi_turn turn)
 {
-    return turn != SHMEMI_TURN_OF_SERVICE || has_pending();
+    if (turn == SHMEMI_TURN_OF_SERVICE)
+        return is_left_alone() && has_pending();
+    if (shmemi_is_turn_of_waiter(turn))
+        atomic_store_explicit(&turns_of_waiters, n_turns_of_waiters() + 1, memory_order_relaxed);
+    return true;
 }
 
 static int sleep_ms(void)
