@@ -64,6 +64,16 @@ void shmemi_biased_lock_slowly(struct shmemi_biased_lock *lock)
     await_owner(lock);
 }
 
+void shmemi_biased_unlock_slowly(struct shmemi_biased_lock *lock)
+{
+    lock->owner_turns = shmemi_biased_is_owner(lock) ? lock->owner_turns + 1 : 0;
+    if (lock->owner_turns >= SHMEMI_BIASED_TURNS) {
+        lock->owner_turns = 0;
+        atomic_store_explicit(&lock->is_ordinary, !has_membarrier, memory_order_relaxed);
+    }
+    atomic_store_explicit(&lock->is_taken, false, memory_order_release);
+}
+
 /* The owner may be waiting for something that only the caller provides, so this does not wait for it. */
 bool shmemi_biased_try_lock_slowly(struct shmemi_biased_lock *lock)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Locks that are biased to their first user: exclusion between the owner and others, before, while and after the lock
- * becomes an ordinary one; trying; and an owner that is gone.
+ * becomes an ordinary one, and when it is the owner's again; trying; and an owner that is gone.
  */
 #include "base/biased_lock.h"
 
@@ -76,6 +76,28 @@ static void check_try(void)
     CHECK(another_gets_it());
 }
 
+/* Whoever comes in between begins the count anew. */
+static void check_own_again(void)
+{
+    reset();
+    add(2);
+    if (lock.is_ordinary)
+        return; /* always: the kernel has no membarrier */
+    CHECK(another_gets_it() && lock.is_ordinary);
+    add(SHMEMI_BIASED_TURNS - 1);
+    CHECK(lock.is_ordinary && another_gets_it());
+    add(SHMEMI_BIASED_TURNS - 1);
+    CHECK(lock.is_ordinary);
+    shmemi_biased_lock(&lock);
+    CHECK(!shmemi_biased_try_lock(&lock) && !another_gets_it());
+    shmemi_biased_unlock(&lock);
+    CHECK(!lock.is_ordinary && !lock.is_taken);
+    shmemi_biased_lock(&lock);
+    CHECK(lock.owner_is_inside && !another_gets_it());
+    shmemi_biased_unlock(&lock);
+    CHECK(another_gets_it() && lock.is_ordinary);
+}
+
 static void *add_some(void *n)
 {
     add(*(long *)n);
@@ -122,7 +144,7 @@ static void *disturb(void *number)
 
 static void check_rounds(void)
 {
-    enum { OTHERS = 2, ROUNDS = 2000, ADDS = 200 };
+    enum { OTHERS = 2, ROUNDS = 2000, ADDS = 2 * SHMEMI_BIASED_TURNS };
     int numbers[OTHERS] = {0, 1};
     pthread_t threads[OTHERS];
     atomic_store(&turn, 0);
@@ -145,6 +167,7 @@ int main(void)
 {
     check_alone();
     check_try();
+    check_own_again();
     check_gone();
     check_rounds();
     return 0;
