@@ -45,14 +45,33 @@ static void put_pageable(const struct routes *routes, size_t size, long count)
     }
 }
 
-static void put_burst(const struct routes *routes, size_t size, long count)
+static void put_words_nbi(const struct routes *routes, size_t size)
 {
     char *dest = routes->buffers.remote.address, *source = routes->buffers.local.address;
+    for (size_t word = 0; word < ROUTES_WORDS; word++)
+        shmem_putmem_nbi(dest + word * ROUTES_DISTANCE, source + word * ROUTES_DISTANCE, size, 1);
+}
+
+static void put_burst(const struct routes *routes, size_t size, long count)
+{
     for (long i = 0; i < count; i++) {
-        for (size_t word = 0; word < ROUTES_WORDS; word++)
-            shmem_putmem_nbi(dest + word * ROUTES_DISTANCE, source + word * ROUTES_DISTANCE, size, 1);
+        put_words_nbi(routes, size);
         shmem_quiet();
     }
+}
+
+/* The program was busy once before it completed a burst, so a thread of the library has sent on what was held back. */
+static void put_burst_after_pause(const struct routes *routes, size_t size, long count)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
+    static bool has_paused;
+    if (!has_paused) {
+        put_words_nbi(routes, size);
+        nanosleep(&pause, NULL);
+        shmem_quiet();
+    }
+    has_paused = true;
+    put_burst(routes, size, count);
 }
 
 static void get_burst(const struct routes *routes, size_t size, long count)
@@ -334,6 +353,7 @@ ALONE(put, "", fits)
 ALONE(get, "", fits)
 ALONE(put_pageable, "", fits_private)
 ALONE(put_burst, "", fits_words)
+ALONE(put_burst_after_pause, "", fits_words)
 ALONE(get_burst, "", fits_words)
 ALONE(p_burst, "", fits_words)
 ALONE(iput, "", fits_words)
