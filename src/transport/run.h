@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Addresses as the program passes them. Zeroed: nothing is expected. */
 struct shmemi_run {
@@ -23,6 +24,7 @@ struct shmemi_run {
     size_t dest_step, source_step, nbytes;
     int pe;
     bool is_put;
+    bool takes_values; /* puts of words, which are copied to `source` */
 
     atomic_bool is_held; /* some are held back, and nothing is expected yet */
     _Atomic unsigned
@@ -34,7 +36,7 @@ struct shmemi_run_last {
     uintptr_t dest, source; /* of the last transfer, which was held back */
     uint32_t region;
     size_t offset;     /* in the symmetric object */
-    uintptr_t address; /* of the local side, as its memory has it */
+    uintptr_t address; /* of the local side, as its memory has it; 0: it lies in no symmetric object */
     size_t nbytes;
     size_t room_there, room_here; /* bytes behind it in the symmetric object, and in the object of the local side */
     int pe;
@@ -63,6 +65,25 @@ shmemi_run_goes_on(struct shmemi_run *run, const void *dest, const void *source,
     }
     shmemi_biased_leave(&run->lock);
     return goes_on;
+}
+
+/* The same for a put of a word of host memory, which is copied. */
+static inline __attribute__((always_inline)) bool shmemi_run_takes(struct shmemi_run *run, const void *dest,
+                                                                   const void *word, size_t nbytes, int pe)
+{
+    if (!atomic_load_explicit(&run->left, memory_order_relaxed) || !shmemi_biased_enter(&run->lock))
+        return false;
+    const size_t left = atomic_load_explicit(&run->left, memory_order_relaxed);
+    const bool takes =
+        left && run->takes_values && run->dest == (uintptr_t)dest && run->nbytes == nbytes && run->pe == pe;
+    if (shmemi_likely(takes)) {
+        memcpy((void *)run->source, word, nbytes);
+        run->dest += run->dest_step;
+        run->source += run->source_step;
+        atomic_store_explicit(&run->left, left - 1, memory_order_relaxed);
+    }
+    shmemi_biased_leave(&run->lock);
+    return takes;
 }
 
 /* How many have been counted. With the lock held. */

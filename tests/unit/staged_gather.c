@@ -50,8 +50,33 @@ static int get_rows(struct shmemi_context *context, const struct shmemi_view *vi
     return note(offset, shape, true);
 }
 
-static const struct shmemi_driver driver = {
-    .put_nbi = transfer, .get_nbi = transfer, .put_strided_nbi = put_rows, .get_strided_nbi = get_rows};
+/* What words are put to, and what it should hold. */
+static char theirs[1 << 20], model[sizeof theirs];
+
+static int put_word_rows(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                         const struct shmemi_place *words, const struct shmemi_shape *shape)
+{
+    (void)context, (void)view;
+    CHECK(words->memory == &shmemi_memory_host && shape->source_pitch == shape->width);
+    for (size_t row = 0; row < shape->rows; row++)
+        memcpy(theirs + offset + row * shape->dest_pitch, (const char *)words->address + row * shape->width,
+               shape->width);
+    return note(offset, shape, false);
+}
+
+static int put_words(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                     const struct shmemi_place *words, size_t nbytes)
+{
+    const struct shmemi_shape shape = {.width = nbytes, .rows = 1, .dest_pitch = nbytes, .source_pitch = nbytes};
+    return put_word_rows(context, view, offset, words, &shape);
+}
+
+static const struct shmemi_driver driver = {.put = put_words,
+                                            .put_strided = put_word_rows,
+                                            .put_nbi = transfer,
+                                            .get_nbi = transfer,
+                                            .put_strided_nbi = put_rows,
+                                            .get_strided_nbi = get_rows};
 static const struct shmemi_view view = {.driver = &driver, .pe = 1, .region = 2},
                                 other_view = {.driver = &driver, .pe = 2, .region = 2};
 static char mine[1 << 16];
@@ -237,6 +262,66 @@ static void check_repeated(void)
     close_context(&context);
 }
 
+/* A word as the program passes it, in a variable that is used again. Returns whether the API has taken it. */
+static bool put_word(struct shmemi_context *context, size_t at, size_t nbytes)
+{
+    uint64_t word = (at + 1) * 0x9e3779b97f4a7c15;
+    char *dest = (char *)0x10000 + at;
+    memcpy(model + at, &word, nbytes);
+    if (shmemi_run_takes(&context->run, dest, &word, nbytes, 1))
+        return true;
+    int rc = shmemi_gather_word(context, &view, at, &word, nbytes, 3);
+    if (rc == -EAGAIN)
+        memcpy(theirs + at, &word, nbytes);
+    else if (shmemi_run_may_expect(&context->run))
+        shmemi_drivers_expect(context, &(struct shmemi_run_last){.dest = (uintptr_t)dest,
+                                                                 .source = (uintptr_t)&word,
+                                                                 .region = 2,
+                                                                 .offset = at,
+                                                                 .nbytes = nbytes,
+                                                                 .room_there = sizeof theirs - at - nbytes,
+                                                                 .pe = 1,
+                                                                 .is_put = true});
+    CHECK(!rc || rc == -EAGAIN);
+    return false;
+}
+
+/* All but the first few are taken by the API. They leave when no more can be kept, and at quiet. */
+static void check_words(size_t nbytes, size_t pitch, size_t n, int n_sent)
+{
+    struct shmemi_context context;
+    size_t n_taken = 0;
+    open_context(&context);
+    for (size_t i = 0; i < n; i++)
+        n_taken += put_word(&context, i * pitch, nbytes);
+    CHECK(n_taken + 4 + (size_t)n_sent == n && sent.n == n_sent - 1);
+    CHECK(!shmemi_drivers_quiet(&context) && sent.n == n_sent);
+    CHECK(!memcmp(theirs, model, sizeof theirs));
+    close_context(&context);
+}
+
+/* Bursts of words of several lengths and distances, bursts of another kind of memory between them, and single words. */
+static void check_mixed_words(void)
+{
+    struct shmemi_context context;
+    open_context(&context);
+    for (int round = 0; round < 50; round++) {
+        for (size_t at = (size_t)rand() % 64; at < sizeof theirs / 2;) {
+            const size_t nbytes = rand() % 2 ? 8 : 4, pitch = nbytes * (1 + (size_t)rand() % 3);
+            for (size_t n = 1 + (size_t)rand() % (rand() % 8 ? 20 : 12000); n && at < sizeof theirs - 64; n--) {
+                put_word(&context, at, nbytes);
+                at += pitch;
+            }
+            for (size_t i = (size_t)rand() % 8; i; i--)
+                move(&context, &view, i * 64, i * 40, 24, true);
+            at += (size_t)rand() % 100;
+        }
+        CHECK(!shmemi_drivers_quiet(&context));
+        CHECK(!memcmp(theirs, model, sizeof theirs));
+    }
+    close_context(&context);
+}
+
 int main(void)
 {
     check_counted(1 << 20, 1 << 20, 169); /* 4096 bytes are due with the 171st */
@@ -255,5 +340,9 @@ int main(void)
     check_never();
     check_flush();
     check_sweep();
+    check_words(8, 8, 20000, 3); /* 8192 can be kept */
+    check_words(8, 24, 8000, 1);
+    check_words(4, 4, 20000, 2);
+    check_mixed_words();
     return 0;
 }

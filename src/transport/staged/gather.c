@@ -21,7 +21,8 @@ enum {
     BATCH_BEGINS_AFTER = 4, /* puts, ...                                                         */
     BURST_GAP_NS = 20000,   /* ... each so soon after the one before, with no wait in between */
     SWEEP_MS = 1,
-    IDLE_SWEEPS = 50, /* after so many sweeps in a row with nothing held back, sweeping stops */
+    WORDS_BYTES = 64 << 10, /* room for a run of words */
+    IDLE_SWEEPS = 50,       /* after so many sweeps in a row with nothing held back, sweeping stops */
 };
 
 /* Transfers alike, the last of them, and how many of those are held back. */
@@ -37,12 +38,14 @@ struct run {
     uintptr_t last_address;
     size_t n_alike; /* so many followed each other at these distances */
     bool is_put;
+    bool is_of_words; /* copied to where words are kept */
 };
 
 /* All but the links is under the lock of the context's run. */
 struct shmemi_gather {
     struct run run;
     struct run past;            /* the last long one: the next burst may be like it */
+    char *words;                /* where runs of words are kept; NULL: not yet made */
     struct shmemi_batch *batch; /* NULL: none yet */
     bool is_burst;              /* of puts for the batch */
     unsigned n_puts;
@@ -147,10 +150,28 @@ static void learn(struct shmemi_gather *gather)
         gather->past.view = NULL;
 }
 
+/* Words may be overwritten by the next run of them. */
+static int transfer_words(struct shmemi_context *context, const struct run *run, const struct shmemi_shape *shape)
+{
+    const struct shmemi_driver *driver = run->view->driver;
+    return shape->rows > 1 ? driver->put_strided(context, run->view, run->offset, &run->mine, shape)
+                           : driver->put(context, run->view, run->offset, &run->mine, shape->width);
+}
+
+static int transfer(struct shmemi_context *context, const struct run *run, const struct shmemi_shape *shape)
+{
+    const struct shmemi_driver *driver = run->view->driver;
+    if (run->is_of_words)
+        return transfer_words(context, run, shape);
+    if (shape->rows > 1)
+        return (run->is_put ? driver->put_strided_nbi : driver->get_strided_nbi)(context, run->view, run->offset,
+                                                                                 &run->mine, shape);
+    return (run->is_put ? driver->put_nbi : driver->get_nbi)(context, run->view, run->offset, &run->mine, shape->width);
+}
+
 static int send_run(struct shmemi_gather *gather)
 {
     struct run *run = &gather->run;
-    const struct shmemi_driver *driver = run->view ? run->view->driver : NULL;
     add_counted(gather);
     if (!run->rows)
         return 0;
@@ -158,11 +179,7 @@ static int send_run(struct shmemi_gather *gather)
     const struct shmemi_shape shape = shape_of(run);
     run->rows = 0;
     atomic_store_explicit(&gather->context->run.is_held, false, memory_order_relaxed);
-    if (shape.rows > 1)
-        return (run->is_put ? driver->put_strided_nbi : driver->get_strided_nbi)(gather->context, run->view,
-                                                                                 run->offset, &run->mine, &shape);
-    return (run->is_put ? driver->put_nbi : driver->get_nbi)(gather->context, run->view, run->offset, &run->mine,
-                                                             shape.width);
+    return transfer(gather->context, run, &shape);
 }
 
 /* Everything leaves, and what comes next is no part of these bursts. */
@@ -269,6 +286,7 @@ static void close(struct shmemi_context *context)
     end_waiting(gather);
     shmemi_biased_unlock(&gather->context->run.lock);
     shmemi_batch_close(gather->batch);
+    free(gather->words);
     free(gather);
 }
 
@@ -367,6 +385,41 @@ int shmemi_gather_run(struct shmemi_context *context, const struct shmemi_view *
     return rc;
 }
 
+/* A word takes the place behind the last one, also where that has not been held back. */
+static int add_word(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset, const void *word,
+                    size_t nbytes, size_t begins_after)
+{
+    const struct shmemi_run_limits limits = {begins_after, SIZE_MAX};
+    struct run *run = &gather->run;
+    int rc = 0;
+    if (!gather->words && !(gather->words = malloc(WORDS_BYTES)))
+        return -EAGAIN;
+    add_counted(gather);
+    if (run->is_of_words && (run->rows + 1) * run->nbytes > WORDS_BYTES)
+        rc = send_run(gather);
+    if (!run->is_of_words || !run->rows)
+        run->last_address = (uintptr_t)gather->words - nbytes;
+    const struct shmemi_place place = shmemi_place_host((void *)(run->last_address + nbytes));
+    if (!rc)
+        rc = add_to_run(gather, view, offset, &place, nbytes, true, &limits);
+    run->is_of_words = true;
+    if (!rc)
+        memcpy((void *)place.address, word, nbytes);
+    return rc;
+}
+
+int shmemi_gather_word(struct shmemi_context *context, const struct shmemi_view *view, size_t offset, const void *word,
+                       size_t nbytes, size_t begins_after)
+{
+    struct shmemi_gather *gather = gather_of(context);
+    if (!gather)
+        return -EAGAIN;
+    shmemi_biased_lock(&gather->context->run.lock);
+    int rc = add_word(gather, view, offset, word, nbytes, begins_after);
+    shmemi_biased_unlock(&gather->context->run.lock);
+    return rc;
+}
+
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -390,12 +443,24 @@ static void set_next(struct shmemi_run *next, const struct run *run, const struc
     next->nbytes = last->nbytes;
     next->pe = last->pe;
     next->is_put = last->is_put;
+    next->takes_values = run->is_of_words;
     next->expected = most_to_count(run, last);
     atomic_store_explicit(&next->left, next->expected, memory_order_relaxed);
 }
 
+/* The local side of words is where they are kept. */
+static struct shmemi_run_last among_words(const struct shmemi_run_last *last, const struct run *run)
+{
+    struct shmemi_run_last kept = *last;
+    if (run->is_of_words && !last->address) {
+        kept.source = kept.address = run->last_address;
+        kept.room_here = WORDS_BYTES - run->rows * run->nbytes;
+    }
+    return kept;
+}
+
 /* Another thread may have come in between: then nothing is expected. */
-static void expect(struct shmemi_context *context, const struct shmemi_run_last *last)
+static void expect(struct shmemi_context *context, const struct shmemi_run_last *of_program)
 {
     struct shmemi_gather *gather = atomic_load_explicit(&context->gather, memory_order_acquire);
     struct shmemi_run *next = &context->run;
@@ -403,11 +468,12 @@ static void expect(struct shmemi_context *context, const struct shmemi_run_last 
         return;
     shmemi_biased_lock(&next->lock);
     const struct run *run = &gather->run;
-    const bool is_last = run->rows && run->view->pe == last->pe && run->view->region == last->region &&
-                         run->nbytes == last->nbytes && run->is_put == last->is_put &&
-                         run->last_offset == last->offset && run->last_address == last->address;
+    const struct shmemi_run_last last = among_words(of_program, run);
+    const bool is_last = run->rows && run->view->pe == last.pe && run->view->region == last.region &&
+                         run->nbytes == last.nbytes && run->is_put == last.is_put && run->last_offset == last.offset &&
+                         run->last_address == last.address;
     if (is_last && !shmemi_run_counted(next))
-        set_next(next, run, last);
+        set_next(next, run, &last);
     shmemi_biased_unlock(&next->lock);
 }
 
