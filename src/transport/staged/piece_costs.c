@@ -29,9 +29,13 @@ enum {
     LONG = 32 << 10, /* transfers from here on are worth measuring a link, and more than one piece */
 };
 
-/* The longest piece between nodes. Larger ones cost less, but little less, and a network that is not RDMA sends pieces of
- * this size at once. */
+/* The longest piece between nodes. Larger ones cost less, but little less. */
 enum { NETWORK_MOST = 512 << 10 };
+
+/* Puts from here on may go in pieces that are too long to be sent at once: what is announced is copied once less at the
+ * owner, which counts where it sends as well. Two H200 over tcp, both PEs sending: 2 and 4 MiB take 15 % less time in
+ * pieces of 512 KiB than of 256, 8 MiB 20 %; where one sends there is no difference, but for 10 % more with 1 MiB. */
+enum { ANNOUNCED_LEAST = 1 << 20 };
 
 /* Guesses until they are measured: PCIe, a queue in shared memory, TCP. */
 static struct shmemi_stage copy_costs[SHMEMI_MEMTYPES] = {
@@ -292,7 +296,8 @@ size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_m
 size_t shmemi_piece_choose_put(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes)
 {
     const size_t chosen = shmemi_piece_choose(view, mine, nbytes), longest = view->link->longest_put(view->pe);
-    return chosen < longest || nbytes <= longest || shmemi_settings.staging_piece ? chosen : longest;
+    const bool is_good = chosen < longest || nbytes <= longest || nbytes >= ANNOUNCED_LEAST;
+    return is_good || shmemi_settings.staging_piece ? chosen : longest;
 }
 
 size_t shmemi_piece_choose_bounce(const struct shmemi_memory *mine, size_t nbytes)
