@@ -21,6 +21,12 @@ int shmemi_memory_machine_pes = 1, shmemi_memory_machine_rank;
 int shmemi_memory_sharers[SHMEMI_MEMTYPES] = {1, 1, 1};
 atomic_bool shmemi_memory_kernels_wait;
 
+bool shmemi_memory_takes_turns(const struct shmemi_memory *memory)
+{
+    const struct shmemi_stream_commands *commands = memory->streams ? memory->streams->commands : NULL;
+    return shmemi_memory_sharers[memory->type] > 1 && !(commands && commands->kernels_may_wait());
+}
+
 enum kind_state { KIND_UNTRIED, KIND_OPEN, KIND_ABSENT };
 
 static const struct shmemi_memory *const gpu_kinds[] = {&shmemi_memory_cuda, &shmemi_memory_opencl};

@@ -115,7 +115,7 @@ enum { SHMEMI_DEVICE_OF_OWNER = -2 };
  * with each other, whichever process requests them. Sent between the PEs of a node. */
 struct shmemi_agent {
     int32_t exists;     /* 0: no agent; the owner loads, modifies and stores for all PEs, one operation at a time */
-    uint8_t device[16]; /* the same device in all processes, whether it is an agent or not */
+    uint8_t device[16]; /* the same device in all processes, whether it is an agent or not; zeros: unknown, or a CPU */
 };
 
 /* A stream (CUDA) or queue (OpenCL) of the program, for the length of a call. */
@@ -444,6 +444,9 @@ extern int shmemi_memory_machine_pes, shmemi_memory_machine_rank;
 
 /* By type: how many PEs use the device that this PE has mapped memory of, at least 1. Set by shmmap. */
 extern int shmemi_memory_sharers[SHMEMI_MEMTYPES];
+/* Do they use it in turns? Then what the processors of the device do, short writes by the driver included, waits for the
+ * turn of its process; what the copy engines do does not. */
+bool shmemi_memory_takes_turns(const struct shmemi_memory *memory);
 
 /* Kernels of this process may fill its device and wait there for what other PEs send: data go there by copies, since a
  * kernel of the library might never start. */

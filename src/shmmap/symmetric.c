@@ -79,7 +79,10 @@ static int count_sharers(const struct shmemi_region *region, const struct shmemi
 {
     const struct shmemi_memory *memory = region->place.memory;
     const int host = shmemi_job.host_of[shmemi_job.pe], devices = memory->device_count();
+    const uint8_t unknown[sizeof mine->agent.device] = {0};
     int sharers = 0, on_host = 0;
+    if (!memcmp(mine->agent.device, unknown, sizeof unknown))
+        return 1;
     for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
         const struct shmemi_share *share = share_of(rank, mine);
         sharers += !memcmp(share->agent.device, mine->agent.device, sizeof mine->agent.device);
@@ -95,18 +98,17 @@ static void note_sharers(const struct shmemi_region *region, const struct shmemi
 {
     const struct shmemi_memory *memory = region->place.memory;
     int *known = &shmemi_memory_sharers[memory->type];
-    if (!memory->agents || !memory->streams || !memory->streams->commands)
-        return;
-    int sharers = count_sharers(region, mine);
+    int sharers = memory->agents ? count_sharers(region, mine) : 1;
     if (sharers <= *known)
         return;
     *known = sharers;
-    shmemi_info(
-        "%d PEs share this PE's %s device%s", sharers, memory->title,
-        memory->streams->commands->kernels_may_wait()
-            ? ", beside each other (MPS)"
-            : ": they use it in turns, and kernels that wait for other PEs are avoided; MPS lets them run beside "
-              "each other");
+    const char *how = ", beside each other (MPS)";
+    if (shmemi_memory_takes_turns(memory))
+        how = memory->streams->commands
+                  ? ": they use it in turns, and kernels that wait for other PEs are avoided; MPS lets them run beside "
+                    "each other"
+                  : ": they use it in turns";
+    shmemi_info("%d PEs share this PE's %s device%s", sharers, memory->title, how);
 }
 
 static int attach_views(struct shmemi_region *region, const struct shmemi_share *mine,

@@ -278,16 +278,17 @@ static void show_route_matrix(const char *title, const void *address, oshinfo_sh
 /* Collective; after a map. */
 static void print_sharers(const struct shmemi_memory *memory)
 {
-    const bool has_streams = memory->streams && memory->streams->commands;
+    const bool has_mps = memory->streams->commands;
     int *mine = shmem_malloc(2 * sizeof *mine), *most = shmem_malloc(2 * sizeof *most);
     mine[0] = shmemi_memory_sharers[memory->type];
-    mine[1] = has_streams && !memory->streams->commands->kernels_may_wait();
+    mine[1] = shmemi_memory_takes_turns(memory);
     shmem_int_max_reduce(SHMEM_TEAM_WORLD, most, mine, 2);
+    const char *how = !most[1]  ? "beside each other (MPS)"
+                      : has_mps ? "in turns, so kernels that wait for other PEs are avoided (MPS would let them run "
+                                  "beside each other)"
+                                : "in turns";
     if (shmem_my_pe() == 0 && most[0] > 1)
-        printf("up to %d PEs share a device: %s\n", most[0],
-               most[1] ? "in turns, so kernels that wait for other PEs are avoided (MPS would let them run beside each "
-                         "other)"
-                       : "beside each other (MPS)");
+        printf("up to %d PEs share a device: %s\n", most[0], how);
     shmem_free(most);
     shmem_free(mine);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * OpenCL memory: every kind of copy against a model in host memory, which the test's own queue checks, on the first
- * device, by load and store where that is possible and by queues. Skipped when there is no OpenCL device.
+ * device, by load and store where that is possible and by queues, also as if PEs used the device in turns. Skipped when
+ * there is no OpenCL device.
  */
 #include "memory_opencl_box.h"
 #include "memory_opencl_order.h"
@@ -433,14 +434,15 @@ static bool keep_context(cl_context context, bool direct, struct shmemi_opencl_c
     return (*kept_p)->direct;
 }
 
-static void test_all(cl_device_id device, bool first_direct, bool second_direct)
+static void test_all(cl_device_id device, bool first_direct, bool second_direct, int sharers)
 {
     struct shmemi_opencl_context *kept[2];
+    shmemi_memory_sharers[SHMEMI_MEMTYPE_OPENCL] = sharers;
     struct fixture fixture = make_fixture(device);
     first_direct = keep_context(fixture.context[0], first_direct, &kept[0]);
     second_direct = keep_context(fixture.context[1], second_direct, &kept[1]);
-    printf("copies by %s and by %s\n", first_direct ? "load and store" : "queues",
-           second_direct ? "load and store" : "queues");
+    printf("copies by %s and by %s, PEs on the device: %d\n", first_direct ? "load and store" : "queues",
+           second_direct ? "load and store" : "queues", sharers);
     test_random(&fixture);
     test_overlap(&fixture);
     test_large(&fixture);
@@ -451,6 +453,7 @@ static void test_all(cl_device_id device, bool first_direct, bool second_direct)
     test_pinned(&fixture);
     test_threads(&fixture);
     test_kernel(&fixture);
+    test_turn(&fixture);
     test_refusals(&fixture);
     test_reopen(device);
     test_released_by_user(device);
@@ -472,9 +475,10 @@ int main(void)
     CHECK(rc == 0);
     load_user_functions();
     test_devices();
-    test_all(shmemi_opencl_device(0), true, true);
-    test_all(shmemi_opencl_device(0), false, false);
-    test_all(shmemi_opencl_device(0), true, false);
+    test_all(shmemi_opencl_device(0), true, true, 1);
+    test_all(shmemi_opencl_device(0), false, false, 1);
+    test_all(shmemi_opencl_device(0), false, false, 2);
+    test_all(shmemi_opencl_device(0), true, false, 1);
     memory->close();
     return 0;
 }

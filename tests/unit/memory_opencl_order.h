@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For the test of OpenCL memory: the order of copies that are under way at once, and page-locked host memory.
+ * For the test of OpenCL memory: the order of copies that are under way at once, page-locked host memory, and turns in the
+ * program's queues.
  */
 #ifndef MEMORY_OPENCL_ORDER_H
 #define MEMORY_OPENCL_ORDER_H
@@ -107,6 +108,50 @@ static void test_pinned(struct fixture *fixture)
     CHECK(context_references(fixture->context[0]) == before);
     free(host.model);
     free(page);
+}
+
+static bool is_complete(cl_event event)
+{
+    cl_int state;
+    CHECK(cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) == CL_SUCCESS);
+    return state == CL_COMPLETE;
+}
+
+/* A turn comes when what is before it has ended, and the queue goes on when the turn has. */
+static void test_turn(struct fixture *fixture)
+{
+    uint64_t sent = 0x0123456789abcdef, seen = 0;
+    cl_int status;
+    cl_event user_event = cl->clCreateUserEvent(fixture->context[0], &status), read;
+    void *turn, *const events[] = {user_event};
+    char reason[100];
+    struct box box;
+    struct shmemi_stream stream = {.handle = fixture->queue[0]};
+    const struct shmemi_shape word = shmemi_shape_linear(sizeof sent);
+    CHECK(status == CL_SUCCESS);
+    open_box(&box, make_buffer(fixture->context[0], 0, BOX_BYTES, NULL), BOX_BYTES);
+    CHECK(memory->streams->open(&stream, reason, sizeof reason) == 0 && stream.is_in_order);
+    stream.n_events = 1;
+    stream.events = events;
+    CHECK(memory->streams->turn_begin(&stream, &turn) == 0);
+    CHECK(cl->clEnqueueReadBuffer(fixture->queue[0], box.buffer, CL_FALSE, 64, sizeof seen, &seen, 0, NULL, &read) ==
+          CL_SUCCESS);
+    CHECK(cl->clFlush(fixture->queue[0]) == CL_SUCCESS);
+    CHECK(memory->streams->turn_state(turn) == -EAGAIN);
+    CHECK(cl->clSetUserEventStatus(user_event, CL_COMPLETE) == CL_SUCCESS);
+    while (memory->streams->turn_state(turn) == -EAGAIN)
+        usleep(100);
+    CHECK(memory->streams->turn_state(turn) == 0 && !is_complete(read));
+    const struct shmemi_place from = shmemi_place_host(&sent), to = place_in(&box, 64);
+    CHECK(memory->copy(&to, &from, &word) == 0);
+    memcpy(box.model + 64, &sent, sizeof sent);
+    CHECK(!is_complete(read));
+    memory->streams->turn_end(turn, 0);
+    CHECK(cl->clFinish(fixture->queue[0]) == CL_SUCCESS && seen == sent);
+    cl->clReleaseEvent(read);
+    cl->clReleaseEvent(user_event);
+    check_box(&box, fixture->queue[0]);
+    close_box(&box);
 }
 
 #endif

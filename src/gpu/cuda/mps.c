@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Several processes on one GPU. Without further ado they use it in turns of about two milliseconds: a kernel that waits
- * for another process keeps the GPU until its turn ends. (A stream that waits by an operation of the driver does not.)
- * With NVIDIA's Multi-Process Service (MPS) they run beside each other.
+ * for another process keeps the GPU until its turn ends. (A stream that waits by an operation of the driver does not.) The
+ * copy engines serve all processes at once. With NVIDIA's Multi-Process Service (MPS) all run beside each other.
  */
 #include "gpu/cuda/context.h"
 
 #include "base/log.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -75,5 +76,10 @@ bool shmemi_cuda_uses_mps(void)
 
 bool shmemi_cuda_kernels_may_wait(void)
 {
-    return shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] < 2 || shmemi_cuda_uses_mps();
+    static _Atomic(int) with_mps = -1; /* unknown; it stays as it is */
+    if (shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] < 2)
+        return true;
+    if (with_mps < 0)
+        with_mps = shmemi_cuda_uses_mps();
+    return with_mps;
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "gpu/memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -120,6 +121,7 @@ static struct shmemi_opencl_context *make_context(cl_context user, cl_int *statu
         *status_p = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
+    cl_int status;
     context->context = user;
     *status_p = choose_device(context);
     if (*status_p == CL_SUCCESS)
@@ -130,18 +132,42 @@ static struct shmemi_opencl_context *make_context(cl_context user, cl_int *statu
         return NULL;
     }
     shmemi_opencl_pin_context(context);
+    if (!context->direct)
+        context->word = cl->clCreateBuffer(user, CL_MEM_READ_WRITE, SHMEMI_OPENCL_WORD, NULL, &status);
     context->next = contexts;
     contexts = context;
     return context;
+}
+
+/* With the lock held. */
+static struct shmemi_opencl_context *find(cl_context user)
+{
+    struct shmemi_opencl_context *context = contexts;
+    while (context && context->context != user)
+        context = context->next;
+    return context;
+}
+
+struct shmemi_opencl_context *shmemi_opencl_context_find(cl_context user)
+{
+    pthread_mutex_lock(&contexts_lock);
+    struct shmemi_opencl_context *context = find(user);
+    if (context)
+        context->references++;
+    pthread_mutex_unlock(&contexts_lock);
+    return context;
+}
+
+bool shmemi_opencl_takes_turns(const struct shmemi_opencl_context *context)
+{
+    return !context->direct && shmemi_memory_takes_turns(&shmemi_memory_opencl);
 }
 
 struct shmemi_opencl_context *shmemi_opencl_context_get(cl_context user, cl_int *status_p)
 {
     *status_p = CL_SUCCESS;
     pthread_mutex_lock(&contexts_lock);
-    struct shmemi_opencl_context *context = contexts;
-    while (context && context->context != user)
-        context = context->next;
+    struct shmemi_opencl_context *context = find(user);
     if (!context)
         context = make_context(user, status_p);
     if (context)
@@ -158,6 +184,8 @@ void shmemi_opencl_context_put(struct shmemi_opencl_context *context)
         while (*link != context)
             link = &(*link)->next;
         *link = context->next;
+        if (context->word)
+            cl->clReleaseMemObject(context->word);
         shmemi_opencl_unpin_context(context);
         shmemi_opencl_lanes_close(context);
         cl->clReleaseContext(context->context);

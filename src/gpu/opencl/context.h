@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SHMEMI_OPENCL_LANES = 4 };
+enum { SHMEMI_OPENCL_LANES = 4, SHMEMI_OPENCL_WORD = 8 };
 
 /* Writes are copies to buffers, from host memory and from other buffers. */
 enum shmemi_opencl_direction { SHMEMI_OPENCL_WRITE, SHMEMI_OPENCL_READ, SHMEMI_OPENCL_DIRECTIONS };
@@ -49,6 +49,7 @@ struct shmemi_opencl_context {
     cl_device_id device; /* the queues' */
     struct shmemi_opencl_lane lane[SHMEMI_OPENCL_LANES];
     bool direct; /* buffers can be copied by load and store */
+    cl_mem word; /* 8 bytes that nobody writes (gpu/opencl/queue.c); NULL: there are none */
     struct shmemi_opencl_range *pinned;
     int references;
     struct shmemi_opencl_context *next;
@@ -57,7 +58,12 @@ struct shmemi_opencl_context {
 /* The record of a user's context, whose references are counted. Made on first use, with queues on the first of its
  * devices on which they can be made; NULL, with *status_p set, when there is none. */
 struct shmemi_opencl_context *shmemi_opencl_context_get(cl_context user, cl_int *status_p);
+/* The record if there is one, with a reference; otherwise NULL. */
+struct shmemi_opencl_context *shmemi_opencl_context_find(cl_context user);
 void shmemi_opencl_context_put(struct shmemi_opencl_context *context);
+
+/* Is its device a GPU that several PEs use in turns (gpu/memory.h)? */
+bool shmemi_opencl_takes_turns(const struct shmemi_opencl_context *context);
 
 /* The lane of the calling thread, and the order of the copies in it (gpu/opencl/lane.c). */
 struct shmemi_opencl_lane *shmemi_opencl_lane(struct shmemi_opencl_context *context);

@@ -4,9 +4,11 @@
  */
 #include "gpu/opencl/buffer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     PCI_BUS_INFO_KHR = 0x410F, /* cl_khr_pci_bus_info */
@@ -54,13 +56,18 @@ static bool pci_of_nvidia(cl_device_id device, struct pci_bus_info_khr *info)
     return true;
 }
 
+static bool find_pci(cl_device_id device, struct pci_bus_info_khr *info)
+{
+    return pci_of_khr(device, info) || pci_of_nvidia(device, info);
+}
+
 static int opencl_device_pci(int index, char *text, size_t size)
 {
     cl_device_id device = shmemi_opencl_device(index);
     struct pci_bus_info_khr info = {0};
     if (!device)
         return -EINVAL;
-    if (!pci_of_khr(device, &info) && !pci_of_nvidia(device, &info))
+    if (!find_pci(device, &info))
         return -ENODEV;
     snprintf(text, size, "%04x:%02x:%02x.%x", info.domain, info.bus, info.device, info.function);
     return 0;
@@ -101,6 +108,25 @@ static int opencl_amo(const struct shmemi_place *word, const struct shmemi_amo *
     return -ENOTSUP;
 }
 
+/* OpenCL shows each GPU as the PCI device that it is in all processes. */
+static void find_device(const struct shmemi_place *own, struct shmemi_agent *agent_p)
+{
+    const struct shmemi_opencl_buffer *buffer = own->object;
+    struct pci_bus_info_khr info = {0};
+    *agent_p = (struct shmemi_agent){.exists = 0};
+    static_assert(sizeof info == sizeof agent_p->device, "a device is told by its place on the bus");
+    if (find_pci(buffer->context->device, &info))
+        memcpy(agent_p->device, &info, sizeof info);
+}
+
+static bool reaches_no_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
+{
+    (void)imported, (void)agent;
+    return false;
+}
+
+static const struct shmemi_agents opencl_agents = {.find = find_device, .reaches = reaches_no_agent};
+
 static void opencl_close(void)
 {
     shmemi_opencl_pinned_close();
@@ -128,6 +154,7 @@ const struct shmemi_memory shmemi_memory_opencl = {
     .amo = opencl_amo,
     .combine = shmemi_memory_does_not_combine,
     .report_copies = shmemi_memory_reports_nothing,
+    .agents = &opencl_agents,
     .pinning = &shmemi_opencl_pinning,
     .streams = &shmemi_opencl_queues,
 };

@@ -5,6 +5,10 @@
  * what follows: everything in a queue that works in order, otherwise what waits for the marker's event. Where the
  * library only needs the data, the queue copies them to host memory and goes on: there is nothing to hold up.
  *
+ * On a GPU that PEs use in turns, NVIDIA's driver (580) lets a marker wait for the turn of its process, but not a read, which
+ * a copy engine carries out: there a read of a word takes the place of the first marker, in queues that work in order. On an
+ * H200 with two PEs it is complete after 2 us instead of 130 to 250. The second marker costs no turn.
+ *
  * The thread polls the first marker's event. A callback would come later (35 us instead of 9 with NVIDIA's driver, whose
  * thread for callbacks spins from then on).
  */
@@ -60,12 +64,41 @@ static void free_turn(struct turn *turn)
     free(turn);
 }
 
+/* Where words are read to, which nobody looks at. */
+static char read_words[4096] __attribute__((aligned(4096)));
+
+/* false: nothing is enqueued. */
+static bool enqueue_read(const struct shmemi_stream *stream, struct turn *turn)
+{
+    struct shmemi_opencl_context *context = shmemi_opencl_context_find(stream->object);
+    bool is_read = false;
+    if (context && context->word && shmemi_opencl_takes_turns(context)) {
+        if (!shmemi_opencl_pinning.is_pinned(read_words, sizeof read_words))
+            shmemi_opencl_pinning.pin(read_words, sizeof read_words);
+        is_read =
+            cl->clEnqueueReadBuffer(stream->handle, context->word, CL_FALSE, 0, SHMEMI_OPENCL_WORD, read_words,
+                                    stream->n_events, (const cl_event *)stream->events, &turn->come) == CL_SUCCESS;
+    }
+    if (context)
+        shmemi_opencl_context_put(context);
+    return is_read;
+}
+
+/* Let the queue show that it has come. */
+static cl_int enqueue_come(const struct shmemi_stream *stream, struct turn *turn)
+{
+    const bool may_read = stream->is_in_order && shmemi_memory_sharers[SHMEMI_MEMTYPE_OPENCL] > 1;
+    if (may_read && enqueue_read(stream, turn))
+        return CL_SUCCESS;
+    return cl->clEnqueueMarkerWithWaitList(stream->handle, stream->n_events, (const cl_event *)stream->events,
+                                           &turn->come);
+}
+
 /* Enqueue both markers. */
 static int enqueue(const struct shmemi_stream *stream, struct turn *turn)
 {
     cl_event gone_here;
-    cl_int status = cl->clEnqueueMarkerWithWaitList(stream->handle, stream->n_events, (const cl_event *)stream->events,
-                                                    &turn->come);
+    cl_int status = enqueue_come(stream, turn);
     if (status != CL_SUCCESS)
         return shmemi_opencl_check(status, "clEnqueueMarkerWithWaitList(the queue, the events that come first)");
     status = cl->clEnqueueMarkerWithWaitList(stream->handle, 1, &turn->gone, &gone_here);

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "transport/direct/list.h"
 #include "transport/staged/gather.h"
+#include "transport/staged/staged.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -201,27 +202,50 @@ static int copy_now(struct shmemi_context *context, const struct shmemi_place *d
     return rc ? rc : shmemi_memory_copy(dest, source, shape);
 }
 
+enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, STRAYS = 16 };
+
+/* Where transfers follow each other without order, bursts are not looked for any more until the next quiet. */
+static bool has_order(const struct shmemi_context *context)
+{
+    return atomic_load_explicit(&context->run.strays, memory_order_relaxed) <= STRAYS;
+}
+
+static bool has_lists(const struct shmemi_view *view, size_t nbytes)
+{
+    return view->place.memory->lists && view->driver != &shmemi_driver_shadow &&
+           nbytes <= shmemi_settings.gpu_batch_size;
+}
+
 /* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,
- * whose beginning is in a list already, the rest may as well be. Where transfers follow each other without order, it is
- * not looked for any more until the next quiet. Where there are no lists, any burst is faster as one copy. */
+ * whose beginning is in a list already, the rest may as well be. Where there are no lists, any burst is faster as one
+ * copy. */
 static int collect_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *mine, size_t nbytes, bool is_put)
 {
-    enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, MOST = 1 << 20, STRAYS = 16 };
-    const bool has_lists =
-        mine->memory->lists && view->driver != &shmemi_driver_shadow && nbytes <= shmemi_settings.gpu_batch_size;
-    const struct shmemi_run_limits limits = {has_lists ? BEGINS_AFTER_IN_LIST : BEGINS_AFTER, MOST};
-    if (mine->memory != view->place.memory)
-        return -EAGAIN;
-    if (has_lists && atomic_load_explicit(&context->run.strays, memory_order_relaxed) > STRAYS)
+    enum { MOST = 1 << 20 };
+    const bool in_list = has_lists(view, nbytes);
+    const struct shmemi_run_limits limits = {in_list ? BEGINS_AFTER_IN_LIST : BEGINS_AFTER, MOST};
+    if (mine->memory != view->place.memory || (in_list && !has_order(context)))
         return -EAGAIN;
     return shmemi_gather_run(context, view, offset, mine, nbytes, is_put, &limits);
+}
+
+/* Words of host memory go in lists, too, a long burst at equal distances as one copy. */
+static int collect_word(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                        const struct shmemi_place *source, size_t nbytes)
+{
+    if (source->memory != &shmemi_memory_host || nbytes > sizeof(uint64_t) || !has_lists(view, nbytes) ||
+        !has_order(context))
+        return -EAGAIN;
+    return shmemi_gather_word(context, view, offset, (const void *)source->address, nbytes, BEGINS_AFTER_IN_LIST);
 }
 
 int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, size_t nbytes)
 {
     int rc = collect_run(context, view, offset, source, nbytes, true);
+    if (rc == -EAGAIN)
+        rc = collect_word(context, view, offset, source, nbytes);
     if (rc != -EAGAIN)
         return rc;
     struct shmemi_place dest = shmemi_view_place(view, offset);
@@ -243,6 +267,8 @@ int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    if (shmemi_direct_awaits_turn(view, source->memory, nbytes))
+        return shmemi_staged_put(context, view, offset, source, nbytes);
     int rc = source->memory == &shmemi_memory_host ? shmemi_direct_list_copy(context, &dest, source, nbytes) : -EAGAIN;
     return rc == -EAGAIN ? copy_now(context, &dest, source, &shape) : rc;
 }
@@ -252,6 +278,8 @@ int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    if (shmemi_direct_awaits_turn(view, dest->memory, nbytes))
+        return shmemi_staged_get(context, view, offset, dest, nbytes);
     /* a list's buffer is page-locked, so the copy into it is faster than into most other memory */
     int rc = -EAGAIN;
     if (dest->memory == &shmemi_memory_host)
@@ -263,6 +291,8 @@ int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
+    if (shmemi_direct_awaits_turn(view, source->memory, nbytes))
+        return shmemi_staged_put_nbi(context, view, offset, source, nbytes);
     return start_or_collect(context, &dest, source, nbytes);
 }
 
@@ -270,6 +300,8 @@ int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *dest, size_t nbytes)
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
+    if (shmemi_direct_awaits_turn(view, dest->memory, nbytes))
+        return shmemi_staged_get_nbi(context, view, offset, dest, nbytes);
     return start_or_collect(context, dest, &source, nbytes);
 }
 
@@ -360,6 +392,8 @@ static int collect_put_signal(struct shmemi_context *context, const struct shmem
                               bool is_blocking)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(signal->view, signal->offset);
+    if (shmemi_direct_awaits_turn(view, source->memory, nbytes))
+        return shmemi_staged_collecting.put_signal(context, view, offset, source, nbytes, signal, is_blocking);
     if (!signal->view->by_agent || signal->view->driver != view->driver)
         return -ENOTSUP;
     int rc = put_signal(context, &dest, source, nbytes, &word, &signal->amo);
