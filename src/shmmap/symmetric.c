@@ -54,6 +54,14 @@ static void note_missing(struct shmemi_share *share, int pe)
                                "be too low (ulimit -n)");
 }
 
+/* Unknown devices are not the same. */
+static bool is_same_device(const struct shmemi_share *a, const struct shmemi_share *b)
+{
+    static const uint8_t unknown[sizeof a->agent.device];
+    return memcmp(a->agent.device, unknown, sizeof unknown) &&
+           !memcmp(a->agent.device, b->agent.device, sizeof unknown);
+}
+
 /* descriptors: those that came with the share of that PE, or NULL. */
 static int attach_view(struct shmemi_region *region, int rank, const struct shmemi_share *mine,
                        const struct shmemi_descriptors *descriptors)
@@ -70,6 +78,7 @@ static int attach_view(struct shmemi_region *region, int rank, const struct shme
         return -EINVAL;
     }
     region->near[rank] = shmemi_view_of_copy(region, pe);
+    region->near[rank].on_my_device = is_same_device(mine, &share);
     return shmemi_view_attach(&region->near[rank], &share);
 }
 
@@ -79,14 +88,11 @@ static int count_sharers(const struct shmemi_region *region, const struct shmemi
 {
     const struct shmemi_memory *memory = region->place.memory;
     const int host = shmemi_job.host_of[shmemi_job.pe], devices = memory->device_count();
-    const uint8_t unknown[sizeof mine->agent.device] = {0};
     int sharers = 0, on_host = 0;
-    if (!memcmp(mine->agent.device, unknown, sizeof unknown))
+    if (!is_same_device(mine, mine))
         return 1;
-    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++) {
-        const struct shmemi_share *share = share_of(rank, mine);
-        sharers += !memcmp(share->agent.device, mine->agent.device, sizeof mine->agent.device);
-    }
+    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++)
+        sharers += is_same_device(mine, share_of(rank, mine));
     for (int pe = 0; pe < shmemi_job.n_pes && shmemi_settings.node_size; pe++)
         on_host += shmemi_job.host_of[pe] == host;
     if (devices > 0 && on_host > devices * sharers)

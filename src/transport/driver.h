@@ -34,6 +34,7 @@ struct shmemi_view {
     const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
     bool by_agent;                  /* this process can use the memory's agent for atomic operations (gpu/list.h) */
+    bool on_my_device;              /* it is memory of the GPU that this PE has mapped memory of the region on */
     uint32_t region;                /* number of the region, the same on every PE */
     int pe;
 };

@@ -7,13 +7,13 @@
 #define SHMEMI_RUN_H
 
 #include "base/biased_lock.h"
+#include "base/copy_bytes.h"
 #include "base/likely.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 /* Addresses as the program passes them. Zeroed: nothing is expected. */
 struct shmemi_run {
@@ -27,8 +27,9 @@ struct shmemi_run {
     bool takes_values; /* puts of words, which are copied to `source` */
 
     atomic_bool is_held; /* some are held back, and nothing is expected yet */
-    _Atomic unsigned
-        strays; /* transfers since the last flush that went on with nothing; 0 once some have been held back */
+    /* Since the last flush: transfers that went on with nothing, 0 once some have been held back; and short ones that left
+     * alone (transport/direct/transfers.c). */
+    _Atomic unsigned strays, n_alone;
 };
 
 /* What expects the next of a burst. */
@@ -77,7 +78,7 @@ static inline __attribute__((always_inline)) bool shmemi_run_takes(struct shmemi
     const bool takes =
         left && run->takes_values && run->dest == (uintptr_t)dest && run->nbytes == nbytes && run->pe == pe;
     if (shmemi_likely(takes)) {
-        memcpy((void *)run->source, word, nbytes);
+        shmemi_copy_bytes((void *)run->source, word, nbytes);
         run->dest += run->dest_step;
         run->source += run->source_step;
         atomic_store_explicit(&run->left, left - 1, memory_order_relaxed);

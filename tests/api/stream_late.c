@@ -38,19 +38,25 @@ static void barrier(void)
         shmemx_barrier_all_on_stream(lane);
 }
 
-/* PE 1 alone is late; what is asked for by a name is done by all PEs, or by PE 1 for PE 0. */
+static void do_for(int pe, const char *what)
+{
+    if (pe != 1 && !strcmp(what, "signal"))
+        shmem_signal_set(signals, 5, pe);
+    for (int i = 0; pe != 1 && !strcmp(what, "words") && i < WORDS; i++)
+        shmem_int_p((int *)map + i, -7, pe);
+}
+
+/* PE 1 alone is late; what is asked for by a name is done by all PEs, or by PE 1 for the others. */
 static void come_late(const char *what)
 {
     const bool is_late = shmem_my_pe() == 1;
     int *words = (int *)map;
     if (is_late)
         usleep(LATE_US);
-    if (!strcmp(what, "signal") && is_late)
-        shmem_signal_set(signals, 5, 0);
+    for (int pe = 0; is_late && pe < shmem_n_pes(); pe++)
+        do_for(pe, what);
     if (!strcmp(what, "signal") && !is_late)
         ON(signal_wait_until, signals, SHMEM_CMP_GE, 5);
-    for (int i = 0; !strcmp(what, "words") && is_late && i < WORDS; i++)
-        shmem_int_p(&words[i], -7, 0);
     if (!strcmp(what, "words") && !is_late)
         ON(int_wait_until_all, words, WORDS, ((const int[WORDS]){1, 0, 0}), SHMEM_CMP_EQ, -7);
     if (!strcmp(what, "barrier"))

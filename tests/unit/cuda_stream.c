@@ -84,8 +84,8 @@ static void check_puts(void)
     const struct shmemi_place source = at(BOX / 2), dest = at(4096);
     const struct shmemi_word set = {at(64), 1, SHMEMI_STEP_SET}, unreached = {pageable, 1, SHMEMI_STEP_SET};
     uint64_t value = 0;
-    CHECK(streams->commands->copy_and_step(&stream, &dest, &source, 8, &set) ==
-          -ENOTSUP); /* no stream of high priority */
+    shmemi_settings.stream_put = SHMEMI_STREAM_PUT_ENGINE;
+    CHECK(streams->commands->copy_and_step(&stream, &dest, &source, 8, &set) == -ENOTSUP);
     shmemi_settings.stream_put = SHMEMI_STREAM_PUT_KERNEL;
     for (size_t nbytes = 1; nbytes < 130; nbytes++) {
         check_put_of(nbytes, 16 + nbytes % 5, 16 + nbytes % 17, at(64), ++value);

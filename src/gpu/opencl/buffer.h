@@ -35,6 +35,21 @@ int shmemi_opencl_event_wait(struct shmemi_event *event);
 extern const struct shmemi_pinning shmemi_opencl_pinning;
 void shmemi_opencl_pinned_close(void);
 
+/* gpu/opencl/short_writes.c: a write of host memory to a buffer of a GPU that PEs use in turns (gpu/memory.h). */
+struct shmemi_opencl_write {
+    cl_command_queue queue; /* works in order */
+    cl_mem buffer;
+    size_t offset;
+    const char
+        *host; /* with neither `blocking` nor event_p, the caller leaves it alone until a later command is complete */
+    size_t nbytes;
+    cl_bool blocking;
+    cl_event before;   /* to wait for; NULL: none */
+    cl_event *event_p; /* gets the event of the write; NULL: none is wanted */
+};
+bool shmemi_opencl_is_short(size_t nbytes); /* may shmemi_opencl_write_short write so many? */
+cl_int shmemi_opencl_write_short(const struct shmemi_opencl_write *write);
+
 /* gpu/opencl/queue.c: operations in queues of the program */
 extern const struct shmemi_streams shmemi_opencl_queues;
 

@@ -184,6 +184,7 @@ void shmemi_opencl_context_put(struct shmemi_opencl_context *context)
         while (*link != context)
             link = &(*link)->next;
         *link = context->next;
+        shmemi_opencl_short_writes_end();
         if (context->word)
             cl->clReleaseMemObject(context->word);
         shmemi_opencl_unpin_context(context);

@@ -85,6 +85,9 @@ void shmemi_opencl_contexts_visit(void (*visit)(struct shmemi_opencl_context *co
 void shmemi_opencl_pin_context(struct shmemi_opencl_context *context);
 void shmemi_opencl_unpin_context(struct shmemi_opencl_context *context);
 
+/* Wait for the short writes that are under way in any context (gpu/opencl/short_writes.c), whose events keep it. */
+void shmemi_opencl_short_writes_end(void);
+
 /* The host address of a buffer's first byte, found by mapping the buffer; NULL when it cannot be mapped. */
 char *shmemi_opencl_map_address(cl_command_queue queue, cl_mem buffer, size_t size);
 

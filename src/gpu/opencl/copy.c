@@ -154,37 +154,27 @@ static cl_int end_command(const struct command *command, cl_int status, const cl
     return cl->clFlush(command->queue);
 }
 
-/* On a GPU that processes use in turns, NVIDIA's driver (580) lets short writes wait for the turn of their process, 0.15 ms,
- * but writes a rectangle by a copy engine, 13 us, even if its rows leave no gaps. */
-static bool would_await_turn(const struct command *command, const struct end *device, size_t nbytes)
+static bool is_short_write_in_turns(const struct command *command, const struct end *device, size_t nbytes)
 {
-    enum { TURN_BYTES = 64 << 10 };
     return shmemi_unlikely(shmemi_memory_sharers[SHMEMI_MEMTYPE_OPENCL] > 1) &&
-           command->direction == SHMEMI_OPENCL_WRITE && nbytes > 1 && nbytes < TURN_BYTES &&
+           command->direction == SHMEMI_OPENCL_WRITE && shmemi_opencl_is_short(nbytes) &&
            shmemi_opencl_takes_turns(device->buffer->context);
 }
 
-static cl_int write_two_rows(const struct command *command, const struct end *device, const char *host, size_t width,
+/* CL_INVALID_VALUE where the implementation refuses rows that cross a multiple of the pitch. */
+static cl_int write_in_turns(const struct command *command, const struct end *device, const char *host, size_t nbytes,
                              cl_bool blocking, cl_event *event_p)
 {
-    const struct steps steps = {.pitch = width};
-    const size_t host_origin[3] = {0}, region[3] = {width, 2, 1};
-    size_t origin[3];
-    set_origin(origin, device->offset, &steps);
-    return cl->clEnqueueWriteBufferRect(command->queue, device->buffer->buffer, blocking, origin, host_origin, region,
-                                        width, 0, width, 0, host, n_before(command), before(command), event_p);
-}
-
-/* Two rows of half the bytes; of an odd number, the last two once more. CL_INVALID_VALUE where rows may not cross a
- * multiple of the pitch. */
-static cl_int write_without_turn(const struct command *command, const struct end *device, const char *host,
-                                 size_t nbytes, cl_bool blocking, cl_event *event_p)
-{
-    if (nbytes % 2 == 0)
-        return write_two_rows(command, device, host, nbytes / 2, blocking, event_p);
-    const struct end last = advance(device, nbytes - 2);
-    cl_int status = write_two_rows(command, device, host, nbytes / 2, CL_FALSE, NULL);
-    return status == CL_SUCCESS ? write_two_rows(command, &last, host + nbytes - 2, 1, blocking, event_p) : status;
+    return shmemi_opencl_write_short(&(struct shmemi_opencl_write){
+        .queue = command->queue,
+        .buffer = device->buffer->buffer,
+        .offset = device->offset,
+        .host = host,
+        .nbytes = nbytes,
+        .blocking = blocking,
+        .before = command->before,
+        .event_p = event_p,
+    });
 }
 
 static cl_int enqueue_bytes(const struct command *command, const struct end *device, char *host, size_t nbytes,
@@ -192,8 +182,8 @@ static cl_int enqueue_bytes(const struct command *command, const struct end *dev
 {
     cl_mem buffer = device->buffer->buffer;
     cl_int status = CL_INVALID_VALUE;
-    if (would_await_turn(command, device, nbytes))
-        status = write_without_turn(command, device, host, nbytes, blocking, event_p);
+    if (is_short_write_in_turns(command, device, nbytes))
+        status = write_in_turns(command, device, host, nbytes, blocking, event_p);
     if (status != CL_INVALID_VALUE)
         return status;
     return command->direction == SHMEMI_OPENCL_WRITE

@@ -74,8 +74,9 @@ bool shmemi_direct_awaits_turn(const struct shmemi_view *view, const struct shme
     enum { MOST = 2 << 20 };
     if (shmemi_likely(shmemi_memory_sharers[local->type] < 2))
         return false;
-    return nbytes && nbytes <= MOST && view->link && view->pe != shmemi_job.pe && local == view->place.memory &&
-           shmemi_memory_takes_turns(local) && shmemi_route_is_allowed(SHMEMI_ROUTE_STAGED, true);
+    return nbytes && nbytes <= MOST && view->link && view->on_my_device && view->pe != shmemi_job.pe &&
+           local == view->place.memory && shmemi_memory_takes_turns(local) &&
+           shmemi_route_is_allowed(SHMEMI_ROUTE_STAGED, true);
 }
 
 /* ---- Atomic operations -------------------------------------------------------------------------------------------

@@ -240,13 +240,22 @@ static int collect_word(struct shmemi_context *context, const struct shmemi_view
     return shmemi_gather_word(context, view, offset, (const void *)source->address, nbytes, BEGINS_AFTER_IN_LIST);
 }
 
+/* A list is carried out by a kernel, which waits for its turn: that pays for many transfers only. */
+static bool is_better_alone(struct shmemi_context *context, const struct shmemi_view *view,
+                            const struct shmemi_memory *mine, size_t nbytes)
+{
+    enum { FEW = 8 };
+    return shmemi_direct_awaits_turn(view, mine, nbytes) &&
+           atomic_fetch_add_explicit(&context->run.n_alone, 1, memory_order_relaxed) < FEW;
+}
+
 int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, size_t nbytes)
 {
     int rc = collect_run(context, view, offset, source, nbytes, true);
     if (rc == -EAGAIN)
         rc = collect_word(context, view, offset, source, nbytes);
-    if (rc != -EAGAIN)
+    if (rc != -EAGAIN || is_better_alone(context, view, source->memory, nbytes))
         return rc;
     struct shmemi_place dest = shmemi_view_place(view, offset);
     return shmemi_direct_list_copy(context, &dest, source, nbytes);
@@ -256,7 +265,7 @@ int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmem
                               const struct shmemi_place *dest, size_t nbytes)
 {
     int rc = collect_run(context, view, offset, dest, nbytes, false);
-    if (rc != -EAGAIN)
+    if (rc != -EAGAIN || is_better_alone(context, view, dest->memory, nbytes))
         return rc;
     struct shmemi_place source = shmemi_view_place(view, offset);
     return shmemi_direct_list_copy(context, dest, &source, nbytes);

@@ -190,6 +190,7 @@ static int send_all(struct shmemi_gather *gather)
     gather->is_burst = false;
     gather->n_puts = 0;
     atomic_store_explicit(&gather->context->run.strays, 0, memory_order_relaxed);
+    atomic_store_explicit(&gather->context->run.n_alone, 0, memory_order_relaxed);
     return rc ? rc : rc_batch;
 }
 

@@ -205,16 +205,19 @@ static int put_pieces(struct shmemi_context *context, const struct shmemi_view *
     return loading.rc;
 }
 
-static bool fits_inline(const struct shmemi_shape *shape)
+/* From a slot, which is page-locked, a GPU that PEs use in turns is written a few microseconds sooner. */
+static bool goes_inline(const struct shmemi_view *view, const struct shmemi_shape *shape)
 {
-    return shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX;
+    const struct shmemi_memory *theirs = view->place.memory ? view->place.memory : &shmemi_memory_host;
+    return shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX &&
+           !shmemi_memory_takes_turns(theirs);
 }
 
 int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                 const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
 {
     int rc;
-    if (fits_inline(shape))
+    if (goes_inline(view, shape))
         rc = put_inline(context, view, offset, source, shape);
     else if (shape->width * shape->rows <= most)
         rc = put_whole(context, view, offset, source, shape, NULL);
@@ -304,7 +307,7 @@ static int leave_pieces(struct shmemi_context *context, const struct shmemi_view
 int shmemi_staged_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                   const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    if (source->memory == &shmemi_memory_host || shape->layer || fits_inline(shape))
+    if (source->memory == &shmemi_memory_host || shape->layer || goes_inline(view, shape))
         return shmemi_staged_put_strided(context, view, offset, source, shape);
     size_t most = shmemi_piece_choose_put(view, source->memory, shape->width * shape->rows);
     int rc = leave_pieces(context, view, offset, source, shape, most, NULL);
