@@ -9,7 +9,6 @@
  */
 #include "transport/direct/direct.h"
 
-#include "base/likely.h"
 #include "bootstrap/job.h"
 #include "transport/direct/list.h"
 #include "transport/routes.h"
@@ -64,19 +63,6 @@ static void ipc_detach(struct shmemi_view *view)
     view->place.memory->sharing->release_handle(view->data, &view->place);
     free(view->data);
     view->data = NULL;
-}
-
-/* Where several PEs use a GPU in turns (no MPS), a copy within the GPU waits for the turn of its process, 0.15 ms with two
- * of them on an H100 or H200 that both are active, and 10 us where the other is idle. Its copy engines serve all processes
- * at once, and they are all that a request needs: some 20 us at 8 B, 80 at 1 MiB. Longer copies cost more than the turn. */
-bool shmemi_direct_awaits_turn(const struct shmemi_view *view, const struct shmemi_memory *local, size_t nbytes)
-{
-    enum { MOST = 2 << 20 };
-    if (shmemi_likely(shmemi_memory_sharers[local->type] < 2))
-        return false;
-    return nbytes && nbytes <= MOST && view->link && view->on_my_device && view->pe != shmemi_job.pe &&
-           local == view->place.memory && shmemi_memory_takes_turns(local) &&
-           shmemi_route_is_allowed(SHMEMI_ROUTE_STAGED, true);
 }
 
 /* ---- Atomic operations -------------------------------------------------------------------------------------------

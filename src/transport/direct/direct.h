@@ -38,9 +38,7 @@ int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmem
                               const struct shmemi_place *dest, size_t nbytes);
 extern const struct shmemi_collecting shmemi_direct_collecting;
 
-/* transport/direct/direct.c. Would this process have to wait for its turn on the GPU to copy between the view and local
- * memory, and is the owner's help quicker? */
-bool shmemi_direct_awaits_turn(const struct shmemi_view *view, const struct shmemi_memory *local, size_t nbytes);
+/* transport/direct/direct.c */
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p);
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

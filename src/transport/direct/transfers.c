@@ -8,6 +8,7 @@
 
 #include "base/settings.h"
 #include "transport/direct/list.h"
+#include "transport/routes.h"
 #include "transport/staged/gather.h"
 #include "transport/staged/staged.h"
 
@@ -245,7 +246,7 @@ static bool is_better_alone(struct shmemi_context *context, const struct shmemi_
                             const struct shmemi_memory *mine, size_t nbytes)
 {
     enum { FEW = 8 };
-    return shmemi_direct_awaits_turn(view, mine, nbytes) &&
+    return shmemi_route_awaits_turn(view, mine, nbytes) &&
            atomic_fetch_add_explicit(&context->run.n_alone, 1, memory_order_relaxed) < FEW;
 }
 
@@ -276,7 +277,7 @@ int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (shmemi_direct_awaits_turn(view, source->memory, nbytes))
+    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
         return shmemi_staged_put(context, view, offset, source, nbytes);
     int rc = source->memory == &shmemi_memory_host ? shmemi_direct_list_copy(context, &dest, source, nbytes) : -EAGAIN;
     return rc == -EAGAIN ? copy_now(context, &dest, source, &shape) : rc;
@@ -287,7 +288,7 @@ int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (shmemi_direct_awaits_turn(view, dest->memory, nbytes))
+    if (shmemi_route_awaits_turn(view, dest->memory, nbytes))
         return shmemi_staged_get(context, view, offset, dest, nbytes);
     /* a list's buffer is page-locked, so the copy into it is faster than into most other memory */
     int rc = -EAGAIN;
@@ -300,7 +301,7 @@ int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
-    if (shmemi_direct_awaits_turn(view, source->memory, nbytes))
+    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
         return shmemi_staged_put_nbi(context, view, offset, source, nbytes);
     return start_or_collect(context, &dest, source, nbytes);
 }
@@ -309,7 +310,7 @@ int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_place *dest, size_t nbytes)
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
-    if (shmemi_direct_awaits_turn(view, dest->memory, nbytes))
+    if (shmemi_route_awaits_turn(view, dest->memory, nbytes))
         return shmemi_staged_get_nbi(context, view, offset, dest, nbytes);
     return start_or_collect(context, dest, &source, nbytes);
 }
@@ -401,7 +402,7 @@ static int collect_put_signal(struct shmemi_context *context, const struct shmem
                               bool is_blocking)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(signal->view, signal->offset);
-    if (shmemi_direct_awaits_turn(view, source->memory, nbytes))
+    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
         return shmemi_staged_collecting.put_signal(context, view, offset, source, nbytes, signal, is_blocking);
     if (!signal->view->by_agent || signal->view->driver != view->driver)
         return -ENOTSUP;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What contexts hold back: how a burst is recognised, and when it leaves. batch.c has the batches.
+ * What contexts hold back: how a burst is recognised, and when it leaves. batch.c has the batches, waiting.c lets what is
+ * held back leave without the program.
  */
 #include "transport/staged/gather.h"
 
 #include "base/likely.h"
 #include "base/log.h"
 #include "instrument/measure.h"
-#include "transport/service.h"
 #include "transport/staged/batch.h"
+#include "transport/staged/waiting.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 enum {
@@ -20,9 +20,7 @@ enum {
     PITCH_MAX = 1 << 30,    /* bytes from one transfer of a run to the next */
     BATCH_BEGINS_AFTER = 4, /* puts, ...                                                         */
     BURST_GAP_NS = 20000,   /* ... each so soon after the one before, with no wait in between */
-    SWEEP_MS = 1,
     WORDS_BYTES = 64 << 10, /* room for a run of words */
-    IDLE_SWEEPS = 50,       /* after so many sweeps in a row with nothing held back, sweeping stops */
 };
 
 /* Transfers alike, the last of them, and how many of those are held back. */
@@ -41,8 +39,10 @@ struct run {
     bool is_of_words; /* copied to where words are kept */
 };
 
-/* All but the links is under the lock of the context's run. */
+/* Under the lock of the context's run. */
 struct shmemi_gather {
+    struct shmemi_waiting waiting; /* the first member */
+    struct shmemi_context *context;
     struct run run;
     struct run past;            /* the last long one: the next burst may be like it */
     char *words;                /* where runs of words are kept; NULL: not yet made */
@@ -50,67 +50,7 @@ struct shmemi_gather {
     bool is_burst;              /* of puts for the batch */
     unsigned n_puts;
     uint64_t last_put; /* time */
-    int failed;        /* first error of what left without the program, reported at the next flush */
-    struct shmemi_context *context;
-    /* In the list of those that hold something back, under its lock. */
-    bool is_waiting, was_seen;
-    struct shmemi_gather *next, **link;
 };
-
-/* ---- Contexts that hold something back --------------------------------------------------------------------------- */
-
-static _Atomic unsigned n_waiting;
-
-/* The lock is taken after a context's; a thread that holds it may only try a context's. */
-static struct {
-    pthread_mutex_t lock;
-    struct shmemi_gather *first;
-    atomic_bool is_watched; /* the service thread sweeps */
-    unsigned idle_sweeps;
-} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void watch(void)
-{
-    if (!atomic_load(&waiting.is_watched) && !atomic_exchange(&waiting.is_watched, true))
-        shmemi_service_notice();
-}
-
-static void begin_waiting(struct shmemi_gather *gather)
-{
-    if (gather->is_waiting)
-        return;
-    shmemi_pending_expect(&gather->context->pending, SHMEMI_PENDING_STAGED);
-    pthread_mutex_lock(&waiting.lock);
-    gather->is_waiting = true;
-    gather->was_seen = false;
-    gather->next = waiting.first;
-    gather->link = &waiting.first;
-    if (waiting.first)
-        waiting.first->link = &gather->next;
-    waiting.first = gather;
-    atomic_fetch_add(&n_waiting, 1);
-    pthread_mutex_unlock(&waiting.lock);
-    watch();
-}
-
-/* With the list's lock held. */
-static void unlink_waiting(struct shmemi_gather *gather)
-{
-    *gather->link = gather->next;
-    if (gather->next)
-        gather->next->link = gather->link;
-    gather->is_waiting = false;
-    atomic_fetch_sub(&n_waiting, 1);
-}
-
-static void end_waiting(struct shmemi_gather *gather)
-{
-    if (!gather->is_waiting)
-        return;
-    pthread_mutex_lock(&waiting.lock);
-    unlink_waiting(gather);
-    pthread_mutex_unlock(&waiting.lock);
-}
 
 /* ---- Leaving, with the context locked ---------------------------------------------------------------------------- */
 
@@ -194,48 +134,22 @@ static int send_all(struct shmemi_gather *gather)
     return rc ? rc : rc_batch;
 }
 
+static int send_without_program(struct shmemi_waiting *waiting)
+{
+    return send_all((struct shmemi_gather *)waiting);
+}
+
 static int flush(struct shmemi_context *context)
 {
     struct shmemi_gather *gather = atomic_load_explicit(&context->gather, memory_order_acquire);
     if (!gather)
         return 0;
     shmemi_biased_lock(&gather->context->run.lock);
-    end_waiting(gather);
-    int rc = send_all(gather), failed = gather->failed;
-    gather->failed = 0;
+    shmemi_waiting_end(&gather->waiting);
+    int rc = send_all(gather), failed = gather->waiting.failed;
+    gather->waiting.failed = 0;
     shmemi_biased_unlock(&gather->context->run.lock);
     return rc ? rc : failed;
-}
-
-/* ---- Leaving without the program --------------------------------------------------------------------------------- */
-
-/* Take a context off the list and lock it, unless another thread is using it. NULL: there is none. */
-static struct shmemi_gather *take_waiting(bool old_ones)
-{
-    struct shmemi_gather *gather;
-    pthread_mutex_lock(&waiting.lock);
-    for (gather = waiting.first; gather; gather = gather->next) {
-        bool is_due = !old_ones || gather->was_seen;
-        gather->was_seen = true;
-        if (is_due && shmemi_biased_try_lock(&gather->context->run.lock))
-            break;
-    }
-    if (gather)
-        unlink_waiting(gather);
-    pthread_mutex_unlock(&waiting.lock);
-    return gather;
-}
-
-/* While one leaves, this thread may have to make progress, and so come here again for the others. */
-static void send_waiting(bool old_ones)
-{
-    struct shmemi_gather *gather;
-    while (atomic_load(&n_waiting) && (gather = take_waiting(old_ones))) {
-        int rc = send_all(gather);
-        if (rc && !gather->failed)
-            gather->failed = rc;
-        shmemi_biased_unlock(&gather->context->run.lock);
-    }
 }
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
@@ -247,6 +161,7 @@ static __attribute__((noinline)) struct shmemi_gather *make_gather(struct shmemi
     if (!gather)
         return NULL;
     gather->context = context;
+    gather->waiting = (struct shmemi_waiting){.context = context, .send = send_without_program};
     if (atomic_compare_exchange_strong(&context->gather, &none, gather))
         return gather;
     free(gather);
@@ -284,7 +199,7 @@ static void close(struct shmemi_context *context)
     if (!gather)
         return;
     shmemi_biased_lock(&gather->context->run.lock); /* whoever was at work on it has left */
-    end_waiting(gather);
+    shmemi_waiting_end(&gather->waiting);
     shmemi_biased_unlock(&gather->context->run.lock);
     shmemi_batch_close(gather->batch);
     free(gather->words);
@@ -341,7 +256,7 @@ static int hold(struct shmemi_gather *gather, size_t offset, const struct shmemi
         run->mine = *mine;
         run->offset = offset;
         run->most = most;
-        begin_waiting(gather);
+        shmemi_waiting_begin(&gather->waiting);
         atomic_store_explicit(&next->strays, 0, memory_order_relaxed);
     }
     atomic_store_explicit(&next->is_held, true, memory_order_relaxed);
@@ -504,7 +419,7 @@ static int add_to_batch(struct shmemi_gather *gather, const struct shmemi_view *
         gather->batch = shmemi_batch_open(SIZE_MAX);
     if (!gather->batch)
         return -EAGAIN;
-    begin_waiting(gather);
+    shmemi_waiting_begin(&gather->waiting);
     return shmemi_batch_add(gather->batch, gather->context, view, offset, source, nbytes);
 }
 
@@ -519,44 +434,3 @@ int shmemi_gather_bytes(struct shmemi_context *context, const struct shmemi_view
     shmemi_biased_unlock(&gather->context->run.lock);
     return rc;
 }
-
-/* ---- The worker -------------------------------------------------------------------------------------------------- */
-
-static void sweep(void)
-{
-    if (atomic_load(&n_waiting)) {
-        waiting.idle_sweeps = 0;
-        send_waiting(true);
-    } else if (++waiting.idle_sweeps == IDLE_SWEEPS) {
-        atomic_store(&waiting.is_watched, false);
-        if (atomic_load(&n_waiting)) /* a thread that has held something back just now may not have woken us */
-            atomic_store(&waiting.is_watched, true);
-        waiting.idle_sweeps = 0;
-    }
-}
-
-static int sleep_ms(void)
-{
-    return atomic_load(&waiting.is_watched) ? SWEEP_MS : -1;
-}
-
-static bool has_to_flush(enum shmemi_turn turn)
-{
-    return turn == SHMEMI_TURN_TO_FLUSH;
-}
-
-/* Returns 0: what has left is no reason for a waiting thread to try again sooner. */
-static unsigned advance(void)
-{
-    send_waiting(false);
-    return 0;
-}
-
-const struct shmemi_worker shmemi_worker_gather = {
-    .name = "bursts that are held back",
-    .work = &n_waiting,
-    .has_work = has_to_flush,
-    .advance = advance,
-    .sleep_ms = sleep_ms,
-    .sweep = sweep,
-};

@@ -6,7 +6,6 @@
 #include "transport/stream/stream.h"
 
 #include "base/log.h"
-#include "transport/direct/direct.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
 #include "transport/request.h"
@@ -161,7 +160,7 @@ static bool is_better_staged(const struct shmemi_stream_transfer *put)
 {
     enum { LEAST = 32 << 10 };
     return put->nbytes >= LEAST && put->view->driver->is_direct &&
-           shmemi_direct_awaits_turn(put->view, put->local.memory, put->nbytes);
+           shmemi_route_awaits_turn(put->view, put->local.memory, put->nbytes);
 }
 
 /* Let the driver order the two. -ENOTSUP: it cannot. Direct routes have their own way, in the stream. */
