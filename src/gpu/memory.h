@@ -108,9 +108,6 @@ struct shmemi_descriptors {
 };
 void shmemi_descriptors_close(struct shmemi_descriptors *descriptors);
 
-/* For the parameter `device` of import_handle: the owner's device, whether or not this PE's own can reach it. */
-enum { SHMEMI_DEVICE_OF_OWNER = -2 };
-
 /* The agent of a GPU's memory: the one unit, of that GPU, that carries out atomic operations on it. They are atomic
  * with each other, whichever process requests them. Sent between the PEs of a node. */
 struct shmemi_agent {
@@ -246,11 +243,13 @@ struct shmemi_sharing {
     int (*export_handle)(const struct shmemi_allocation *allocation, struct shmemi_memory_handle *handle_p,
                          struct shmemi_descriptors *descriptors_p, char *reason, size_t reason_size);
     /* Maps the allocation once per process and counts its users; the place is that of the mapped object. The caller
-     * still owns the descriptors. device is the one from which the memory will be used: this PE's own, or
-     * SHMEMI_DEVICE_OF_OWNER, for copies by a context of this process there. -ENOTSUP when this process cannot open it
-     * (no peer access): then the memory takes another route. */
+     * still owns the descriptors. It is opened in the context of `user`, memory of this process from which kernels and
+     * copies will use it, or, if that is NULL, in a context of this process on the owner's device, for copies between
+     * the two contexts. -ENOTSUP when this process cannot open it (no peer access): then the memory takes another
+     * route. */
     int (*import_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
-                         int device, struct shmemi_place *place_p, char *reason, size_t reason_size);
+                         const struct shmemi_place *user, struct shmemi_place *place_p, char *reason,
+                         size_t reason_size);
     void (*release_handle)(const struct shmemi_memory_handle *handle, const struct shmemi_place *place);
 };
 
@@ -285,10 +284,10 @@ struct shmemi_stream_commands {
      * are better. */
     int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                          const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
-    /* Enqueue a meeting. -ENOTSUP if the stream cannot reach the memory. *beside_p, NULL at first: what the meetings of a
-     * team have among themselves, which take place one after the other; end_meetings frees it when all are done. */
-    int (*meet)(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p);
-    void (*end_meetings)(void **beside_p);
+    /* Enqueue a meeting, in a stream of any context. *extras_p, NULL at first: what the meetings of a team have among
+     * themselves, which take place one after the other; end_meetings frees it when all are done. */
+    int (*meet)(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **extras_p);
+    void (*end_meetings)(void **extras_p);
     /* Can kernels of this process, on the GPU of this place, take part in meetings? */
     bool (*may_meet)(const struct shmemi_place *place);
     /* GPU memory beside that of the place, all zeros, for the areas in which GPUs meet. */

@@ -68,7 +68,7 @@ static int attach_view(struct shmemi_region *region, int rank, const struct shme
 {
     const int pe = shmemi_job.node_pes[rank];
     struct shmemi_share share = *share_of(rank, mine);
-    share.my_device = region->allocation.device;
+    share.own = &region->place;
     share.descriptors = descriptors;
     if (share.label.n_enclosed && pe != shmemi_job.pe && !(descriptors && descriptors->count))
         note_missing(&share, pe);

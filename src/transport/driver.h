@@ -50,7 +50,7 @@ struct shmemi_share {
     struct shmemi_memory_handle handle;
     struct shmemi_mailbox_label label; /* of the mailbox that sends and receives file descriptors */
     /* Filled in by the PE that attaches. */
-    int32_t my_device;                            /* the device of that PE's own copy */
+    const struct shmemi_place *own;               /* that PE's own copy */
     const struct shmemi_descriptors *descriptors; /* file descriptors that came with the handle */
 };
 

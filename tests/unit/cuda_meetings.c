@@ -432,7 +432,7 @@ static void check_copies_at_wrap(void)
 /* With nothing enqueued, so that nothing is changed. */
 static void check_refusal(const struct shmemi_meeting *meeting)
 {
-    CHECK(commands->meet(&stream, meeting, &beside) == -ENOTSUP);
+    CHECK(commands->meet(&stream, meeting, &extras) == -ENOTSUP);
     finish(&stream);
     check();
 }
@@ -460,6 +460,40 @@ static void check_refusals(void)
     check_refusal(&meeting);
 }
 
+/* ---- Streams of other contexts ----------------------------------------------------------------------------------- */
+
+/* A stream of a context that is not the one of the memory; the present context stays. */
+static bool open_foreign_stream(struct shmemi_stream *foreign)
+{
+    CUcontext own, popped;
+    if (user.create_context(&own, 0, 0) != CUDA_SUCCESS)
+        return false;
+    open_stream(foreign);
+    USE(shmemi_cuda.cuCtxPopCurrent(&popped));
+    return popped == own && foreign->object != stream.object;
+}
+
+/* All that meetings do, by kernels, copies and extra streams, and in order with meetings of a stream of the memory's own
+ * context. */
+static void check_foreign_stream(char *locked)
+{
+    const struct shmemi_stream usual = stream;
+    struct shmemi_stream foreign;
+    const bool is_open = open_foreign_stream(&foreign);
+    CHECK(is_open);
+    if (!is_open)
+        return;
+    for (int i = 0; i < 2; i++) {
+        stream = i ? usual : foreign;
+        second_stream = i ? foreign : usual;
+        check_team(3, 1);
+        check_order();
+        check_all_copies();
+        check_collects(locked);
+    }
+    stream = usual;
+}
+
 int main(void)
 {
     char *locked = NULL;
@@ -476,6 +510,7 @@ int main(void)
     USE(user.cuMemAllocHost((void **)&locked, GIVEN_BYTES));
     open_stream(&stream);
     open_stream(&second_stream);
+    CHECK(stream.object == box_place.object && second_stream.object == box_place.object);
     open_areas();
     for (int i = 0; i < TEAMS; i++)
         check_team(teams[i].n, teams[i].me);
@@ -485,12 +520,13 @@ int main(void)
     check_all_copies();
     check_collects(locked);
     check_combinations_of_arrays();
+    check_foreign_stream(locked);
     check_refusals();
     check_all_areas();
     check_numbers();
     check_copies_at_wrap();
-    commands->end_meetings(&beside);
-    CHECK(!beside);
+    commands->end_meetings(&extras);
+    CHECK(!extras);
     commands->free(&box_place, areas_object);
     memory->close();
     printf("# %d failures\n", n_failures);

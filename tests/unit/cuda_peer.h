@@ -18,7 +18,9 @@
 enum { SLOTS = 4 };
 
 enum command { NOTHING, IMPORT, READ, WRITE, TIME, RELEASE };
-enum { LAST_DEVICE = -1 };
+/* Beside which memory the child opens the parent's: of a device; of a context of cuCtxCreate on the first one; of none, for
+ * the owner's device. */
+enum { LAST_DEVICE = -1, OWN_CONTEXT = -2, OWNERS_DEVICE = -3 };
 
 struct message {
     enum command command;
@@ -112,14 +114,30 @@ static int child_time(const struct message *message)
     return n_failures ? -EIO : 0;
 }
 
+/* The context in which the child opens the memory. */
+static struct shmemi_cuda_context *child_context(int device)
+{
+    static CUcontext own;
+    struct shmemi_cuda_context *context = NULL;
+    if (device == OWN_CONTEXT && !own)
+        USE(user.create_context(&own, 0, 0));
+    if (device == LAST_DEVICE)
+        device = memory->device_count() - 1;
+    CHECK(!shmemi_cuda_context_find(device < 0 ? own : NULL, device < 0 ? 0 : device, &context));
+    return context;
+}
+
 static int child_import(const struct message *message)
 {
     struct import_slot *slot = &slots[message->slot];
     char reason[192] = "";
-    int device = message->device == LAST_DEVICE ? memory->device_count() - 1 : message->device;
+    const bool is_beside = message->device != OWNERS_DEVICE;
+    const struct shmemi_place mine = {memory, is_beside ? child_context(message->device) : NULL, 0};
+    const struct shmemi_place *user_place = is_beside ? &mine : NULL;
     slot->handle = message->handle;
-    int rc = memory->sharing->import_handle(&slot->handle, &message->descriptors, device, &slot->place, reason,
+    int rc = memory->sharing->import_handle(&slot->handle, &message->descriptors, user_place, &slot->place, reason,
                                             sizeof reason);
+    CHECK(rc || !user_place || slot->place.object == mine.object);
     if (rc)
         printf("# not imported: %s\n", reason[0] ? reason : strerror(-rc));
     fflush(stdout);

@@ -283,11 +283,12 @@ static int run(bool with_times)
         return SKIP;
     check_shared(0);
     check_shared(LAST_DEVICE);
-    check_shared(SHMEMI_DEVICE_OF_OWNER);
+    check_shared(OWN_CONTEXT);
+    check_shared(OWNERS_DEVICE);
     check_gone();
     check_kinds(0);
     check_kinds(LAST_DEVICE);
-    check_kinds(SHMEMI_DEVICE_OF_OWNER);
+    check_kinds(OWNERS_DEVICE);
     if (with_times) {
         time_two_processes();
         time_one_device();

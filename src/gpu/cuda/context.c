@@ -300,14 +300,25 @@ err_destroy:
     return rc;
 }
 
+/* With the lock held. */
+static bool is_any_gone(void)
+{
+    const struct shmemi_cuda_context *record = contexts;
+    while (record && !record->is_gone)
+        record = record->next;
+    return record;
+}
+
 static int find(CUcontext context, int device, bool is_shadow, struct shmemi_cuda_context **context_p)
 {
     int rc = 0;
+    bool follows_lost = false;
     pthread_mutex_lock(&contexts_lock);
     struct shmemi_cuda_context *record = look_up(context, device, is_shadow);
     if (!record) {
         rc = create(context, device, is_shadow, &record);
         if (!rc) {
+            follows_lost = is_any_gone();
             record->next = contexts;
             contexts = record;
         }
@@ -315,6 +326,8 @@ static int find(CUcontext context, int device, bool is_shadow, struct shmemi_cud
     pthread_mutex_unlock(&contexts_lock);
     if (!rc)
         *context_p = record;
+    if (follows_lost)
+        shmemi_cuda_pinned_renew();
     return rc;
 }
 

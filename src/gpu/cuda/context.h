@@ -220,6 +220,8 @@ int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_
 bool shmemi_cuda_is_locked(const void *address);
 bool shmemi_cuda_is_locked_range(const void *address, size_t size);
 int shmemi_cuda_pin(void *address, size_t size);
+/* Page-lock again what was page-locked in a context that the program has destroyed. */
+void shmemi_cuda_pinned_renew(void);
 extern const struct shmemi_pinning shmemi_cuda_pinning;
 void shmemi_cuda_pinned_close(void);
 
@@ -233,8 +235,8 @@ int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
                            const struct shmemi_combination *combination);
 
 /* gpu/cuda/meet.c: calls of the table of commands */
-int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p);
-void shmemi_cuda_end_meetings(void **beside_p);
+int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **extras_p);
+void shmemi_cuda_end_meetings(void **extras_p);
 void shmemi_cuda_complaint_reserve(void);
 void shmemi_cuda_complaint_close(void);
 /* Report once why a kernel has ended with an error, if it has said so. */
@@ -314,6 +316,9 @@ int shmemi_cuda_rows_copy(const struct shmemi_place *dest, const struct shmemi_p
 
 /* gpu/cuda/stream.c: operations in streams of the program */
 extern const struct shmemi_streams shmemi_cuda_streams;
+
+/* Make what streams of the program need in a context, which is current, unless it has been made. */
+void shmemi_cuda_stream_prepare(struct shmemi_cuda_context *context);
 
 /* copy and take_steps of the table. */
 int shmemi_cuda_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,

@@ -4,7 +4,7 @@
  * (kernels/meet.cuh). Only these kernels wait for other members, and they take few blocks, which they occupy meanwhile.
  * Larger arrays are copied, or combined, by a kernel that waits for nobody, or by the copy engines, between two of them.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/cuda/meeting_streams.h"
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -126,67 +126,6 @@ static int meet_after(const struct shmemi_stream *stream, const struct shmemi_me
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* A stream for copies within this member's memory, while the team's stream makes the others. When that is being captured
- * this one becomes part of the capture until its end. */
-struct beside {
-    struct shmemi_cuda_context *context;
-    CUstream stream;
-    CUevent event;
-    CUstream captured_with;
-};
-
-static void close_beside(struct beside *beside)
-{
-    if (beside->event)
-        shmemi_cuda_event_give(beside->context, beside->event);
-    if (beside->stream)
-        (void)CUDA_CALL(cuStreamDestroy, beside->stream);
-    free(beside);
-}
-
-static struct beside *open_beside(struct shmemi_cuda_context *context)
-{
-    struct beside *beside = calloc(1, sizeof *beside);
-    if (!beside)
-        return NULL;
-    beside->context = context;
-    if (!CUDA_CALL(cuStreamCreate, &beside->stream, CU_STREAM_NON_BLOCKING) &&
-        !shmemi_cuda_event_take(context, &beside->event))
-        return beside;
-    close_beside(beside);
-    return NULL;
-}
-
-/* `later` goes on when `earlier` has come here. */
-static int follow(const struct beside *beside, CUstream later, CUstream earlier)
-{
-    int rc = CUDA_CALL(cuEventRecord, beside->event, earlier);
-    return rc ? rc : CUDA_CALL(cuStreamWaitEvent, later, beside->event, 0);
-}
-
-/* Not one that is part of a capture that this stream has nothing to do with. */
-static bool is_free_for(struct beside *beside, const struct shmemi_stream *stream)
-{
-    const struct shmemi_stream own = {.memory = stream->memory, .handle = beside->stream};
-    const bool is_recording = shmemi_cuda_stream_is_recording(stream);
-    if (shmemi_cuda_stream_is_recording(&own))
-        return is_recording && beside->captured_with == stream->handle;
-    beside->captured_with = is_recording ? stream->handle : NULL;
-    return true;
-}
-
-/* The stream beside this one, or NULL: none is needed, or none can be had. */
-static struct beside *find_beside(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
-                                  void **beside_p)
-{
-    if (!meeting->last_is_own)
-        return NULL;
-    if (!*beside_p)
-        *beside_p = open_beside(stream->object);
-    struct beside *beside = *beside_p;
-    return beside && beside->context == stream->object && is_free_for(beside, stream) ? beside : NULL;
-}
-
 static int copy_one(const struct shmemi_meeting *meeting, int i, CUstream stream)
 {
     return shmemi_cuda_enqueue_bytes(&meeting->dest[i], &meeting->source[i], meeting->nbytes, stream);
@@ -306,13 +245,14 @@ static int meet_and_copy_by_kernel(const struct shmemi_stream *stream, const str
 }
 
 /* The last copy may be made beside the others. */
-static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
+static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
+                         struct shmemi_extra_streams *extras)
 {
     if (meeting->nbytes <= BY_KERNEL_MOST)
         return meet_and_copy_by_kernel(stream, meeting);
-    struct beside *beside = find_beside(stream, meeting, beside_p);
+    struct shmemi_extra_stream *beside = meeting->last_is_own ? shmemi_extra_stream_for_copies(extras, stream) : NULL;
     const int n = beside ? meeting->n_copies - 1 : meeting->n_copies;
-    int rc = beside ? follow(beside, beside->stream, stream->handle) : 0;
+    int rc = beside ? shmemi_extra_stream_follow(beside, beside->stream, stream->handle) : 0;
     if (!rc && beside)
         rc = copy_one(meeting, n, beside->stream);
     if (!rc)
@@ -320,7 +260,7 @@ static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi
     for (int i = 0; i < n && !rc; i++)
         rc = copy_one(meeting, i, stream->handle);
     if (!rc && beside)
-        rc = follow(beside, stream->handle, beside->stream);
+        rc = shmemi_extra_stream_follow(beside, stream->handle, beside->stream);
     return rc ? rc : meet_after(stream, meeting);
 }
 
@@ -342,7 +282,8 @@ unsigned shmemi_cuda_blocks_for(size_t nbytes)
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
-static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
+static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
+                struct shmemi_extra_streams *extras)
 {
     const struct shmemi_cuda_context *context = stream->object;
     if (!context->streams.has_kernels || !reaches(context, meeting))
@@ -353,7 +294,7 @@ static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting 
     case SHMEMI_MEET_COPY:
         if (meeting->shape.rows)
             return meet_and_copy_rows(stream, meeting);
-        return meet_and_copy(stream, meeting, beside_p);
+        return meet_and_copy(stream, meeting, extras);
     case SHMEMI_MEET_COMBINE:
         return meet_and_combine(stream, meeting);
     default:
@@ -361,30 +302,46 @@ static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting 
     }
 }
 
-int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **beside_p)
+static int meet_in(struct shmemi_cuda_context *context, const struct shmemi_stream *stream,
+                   const struct shmemi_meeting *meeting, struct shmemi_extra_streams *extras)
 {
     struct shmemi_cuda_entry entry;
-    int rc = shmemi_cuda_enter_relaxed(stream->object, &entry);
+    int rc = shmemi_cuda_enter_relaxed(context, &entry);
     if (rc)
         return rc;
-    rc = meet(stream, meeting, beside_p);
+    rc = meet(stream, meeting, extras);
     shmemi_cuda_leave_relaxed(&entry);
     return rc;
 }
 
-void shmemi_cuda_end_meetings(void **beside_p)
+static int meet_by_detour(struct shmemi_cuda_context *there, const struct shmemi_stream *stream,
+                          const struct shmemi_meeting *meeting, struct shmemi_extra_streams *extras)
 {
-    struct beside *beside = *beside_p;
-    bool pushed;
-    *beside_p = NULL;
-    if (!beside)
-        return;
-    if (shmemi_cuda_enter(beside->context, &pushed)) {
-        free(beside); /* the rest is gone with the context */
-        return;
+    struct shmemi_extra_stream *detour = &extras->detour;
+    int rc = shmemi_detour_begin(detour, there, stream);
+    if (rc)
+        return rc;
+    const struct shmemi_stream other = {
+        .memory = stream->memory, .handle = detour->stream, .object = there, .is_in_order = true};
+    rc = meet_in(there, &other, meeting, extras);
+    return rc ? rc : shmemi_detour_end(detour, stream);
+}
+
+int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **extras_p)
+{
+    struct shmemi_cuda_context *there = meeting->area[meeting->me].object;
+    struct shmemi_extra_streams *extras = *extras_p ? *extras_p : calloc(1, sizeof *extras);
+    if (!extras)
+        return -ENOMEM;
+    *extras_p = extras;
+    if (there->is_gone) {
+        shmemi_error(
+            "the program has destroyed the CUDA context in which this PE's GPU meets the others (cudaDeviceReset, "
+            "cuCtxDestroy): collectives in streams are not possible after that");
+        return -ENODEV;
     }
-    close_beside(beside);
-    shmemi_cuda_leave(pushed);
+    return there == stream->object ? meet_in(there, stream, meeting, extras)
+                                   : meet_by_detour(there, stream, meeting, extras);
 }
 
 bool shmemi_cuda_may_meet(const struct shmemi_place *place)

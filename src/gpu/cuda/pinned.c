@@ -11,6 +11,7 @@
 
 struct pinned {
     void *address;
+    size_t size;
     struct pinned *next;
 };
 
@@ -50,7 +51,7 @@ static int register_range(void *address, size_t size)
     CUresult result = shmemi_cuda.cuMemHostRegister(address, size, CU_MEMHOSTREGISTER_PORTABLE);
     shmemi_cuda.cuThreadExchangeStreamCaptureMode(&mode);
     if (result == CUDA_SUCCESS) {
-        *range = (struct pinned){.address = address, .next = pinned};
+        *range = (struct pinned){.address = address, .size = size, .next = pinned};
         pinned = range;
         return 0;
     }
@@ -90,6 +91,19 @@ int shmemi_cuda_pin(void *address, size_t size)
     shmemi_cuda_restore(mode);
     shmemi_cuda_leave(pushed);
     return rc;
+}
+
+void shmemi_cuda_pinned_renew(void)
+{
+    bool pushed;
+    if (enter_any(&pushed))
+        return;
+    pthread_mutex_lock(&pinned_lock);
+    for (const struct pinned *range = pinned; range; range = range->next)
+        if (!shmemi_cuda_is_locked_range(range->address, range->size))
+            (void)CUDA_CALL(cuMemHostRegister, range->address, range->size, CU_MEMHOSTREGISTER_PORTABLE);
+    pthread_mutex_unlock(&pinned_lock);
+    shmemi_cuda_leave(pushed);
 }
 
 static void unregister_range(struct pinned **link)

@@ -63,6 +63,12 @@ static void prepare(struct shmemi_cuda_context *context)
     pthread_mutex_unlock(&used_lock);
 }
 
+void shmemi_cuda_stream_prepare(struct shmemi_cuda_context *context)
+{
+    if (!atomic_load_explicit(&context->streams.is_prepared, memory_order_acquire))
+        prepare(context);
+}
+
 static int look_up_record(CUcontext context, struct shmemi_cuda_context **record_p)
 {
     CUdevice device;
@@ -73,8 +79,8 @@ static int look_up_record(CUcontext context, struct shmemi_cuda_context **record
     rc = CUDA_CALL(cuCtxGetDevice, &device);
     if (!rc)
         rc = shmemi_cuda_context_find(context, device, record_p); /* ordinals and handles are the same numbers */
-    if (!rc && !atomic_load_explicit(&(*record_p)->streams.is_prepared, memory_order_acquire))
-        prepare(*record_p);
+    if (!rc)
+        shmemi_cuda_stream_prepare(*record_p);
     shmemi_cuda.cuCtxPopCurrent(&popped);
     return rc;
 }

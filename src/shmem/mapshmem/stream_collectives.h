@@ -30,9 +30,10 @@
  * alone (the more members, and teams beside the first four, the less). Beyond that, a kernel of one block waits before
  * and after a kernel that copies or combines, of at most SHMEM_STREAM_BLOCKS blocks, or copy engines, for 16 MiB and
  * more. Blocks come before those of other kernels that wait for room, where launches can have a priority (CUDA 12.3,
- * compute capability 9). All of it can be captured into a graph and launched any number of times, but not beside other collectives of the same team in streams. The stream must belong
- * to the CUDA context of the memory, and all members must use streams. Otherwise the stream waits for a thread of the
- * library, and cannot be captured.
+ * compute capability 9). All of it can be captured into a graph and launched any number of times, but not beside other
+ * collectives of the same team in streams. A stream of another CUDA context than that of the memory, of another GPU for
+ * example, waits while a stream of the library there does all this: some microseconds more. All members must use streams.
+ * Otherwise the stream waits for a thread of the library, and cannot be captured.
  *
  * Source: NVSHMEM's collectives with on_stream in their names. */
 #ifndef SHMEMI_STREAM_COLLECTIVES_H

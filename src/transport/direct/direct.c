@@ -24,8 +24,8 @@ static int local_attach(struct shmemi_view *view, const struct shmemi_share *sha
     return view->pe == shmemi_job.pe && view->place.memory != &shmemi_memory_host ? 0 : -ENOTSUP;
 }
 
-/* Open the peer's allocation for use from a device. */
-static int import_from(struct shmemi_view *view, const struct shmemi_share *share, int device)
+/* Open the peer's allocation for use beside memory of this PE, or on the owner's device (NULL). */
+static int import_for(struct shmemi_view *view, const struct shmemi_share *share, const struct shmemi_place *user)
 {
     const struct shmemi_memory *memory = view->place.memory;
     char reason[192] = "";
@@ -35,7 +35,7 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
     if (!handle)
         return -ENOMEM;
     *handle = share->handle;
-    int rc = memory->sharing->import_handle(handle, share->descriptors, device, &view->place, reason, sizeof reason);
+    int rc = memory->sharing->import_handle(handle, share->descriptors, user, &view->place, reason, sizeof reason);
     if (rc) {
         if (reason[0])
             shmemi_slow_route_note(view->pe, reason);
@@ -48,14 +48,13 @@ static int import_from(struct shmemi_view *view, const struct shmemi_share *shar
 
 static int ipc_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
-    return shmemi_route_is_allowed(SHMEMI_ROUTE_IPC, true) ? import_from(view, share, share ? share->my_device : 0)
+    return shmemi_route_is_allowed(SHMEMI_ROUTE_IPC, true) ? import_for(view, share, share ? share->own : NULL)
                                                            : -ENOTSUP;
 }
 
 static int shadow_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
-    return shmemi_route_is_allowed(SHMEMI_ROUTE_SHADOW, true) ? import_from(view, share, SHMEMI_DEVICE_OF_OWNER)
-                                                              : -ENOTSUP;
+    return shmemi_route_is_allowed(SHMEMI_ROUTE_SHADOW, true) ? import_for(view, share, NULL) : -ENOTSUP;
 }
 
 static void ipc_detach(struct shmemi_view *view)

@@ -247,11 +247,12 @@ static int acquire(const struct shmemi_memory_handle *handle, const struct shmem
     return 0;
 }
 
-static int context_on_my_device(const struct shmemi_cuda_ticket *ticket, int device,
-                                struct shmemi_cuda_context **context_p)
+/* That of the memory beside which it is used: kernels and streams there reach it, too, whoever made that context. */
+static int context_of_user(const struct shmemi_cuda_ticket *ticket, const struct shmemi_place *user,
+                           struct shmemi_cuda_context **context_p)
 {
-    int rc = shmemi_cuda_context_find(NULL, device < 0 ? 0 : device, context_p);
-    return rc ? rc : check_peer_access(*context_p, &ticket->device);
+    *context_p = user->object;
+    return check_peer_access(*context_p, &ticket->device);
 }
 
 static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, struct shmemi_cuda_context **context_p,
@@ -293,7 +294,8 @@ static void prepare_shadow(const struct shmemi_place *place)
 }
 
 static int import_handle(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
-                         int device, struct shmemi_place *place_p, char *reason, size_t reason_size)
+                         const struct shmemi_place *user, struct shmemi_place *place_p, char *reason,
+                         size_t reason_size)
 {
     struct shmemi_cuda_context *context;
     struct shmemi_cuda_ticket ticket;
@@ -303,8 +305,8 @@ static int import_handle(const struct shmemi_memory_handle *handle, const struct
         return -ENOTSUP;
     int rc = shmemi_cuda_start();
     if (!rc)
-        rc = device == SHMEMI_DEVICE_OF_OWNER ? context_on_owners_device(&ticket, &context, reason, reason_size)
-                                              : context_on_my_device(&ticket, device, &context);
+        rc = user ? context_of_user(&ticket, user, &context)
+                  : context_on_owners_device(&ticket, &context, reason, reason_size);
     if (rc)
         return rc;
     pthread_mutex_lock(&imports_lock);

@@ -322,15 +322,14 @@ static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_st
     meetings->has_met = true;
     give_number(meetings, stream, meeting);
     shmemi_meeting_watch(&watched, plan->routine, plan->team, meeting);
-    int rc = stream->memory->streams->commands->meet(stream, meeting, &meetings->beside);
+    int rc = stream->memory->streams->commands->meet(stream, meeting, &meetings->extras);
     shmemi_watched_end(&watched, rc);
     if (!rc && meeting->number)
         meetings->n = meeting->number;
     pthread_mutex_unlock(&meetings->lock);
     if (rc == -ENOTSUP)
-        shmemi_fatal(
-            "%s: stream %p does not reach the mapped memory: use a stream of the CUDA context in which it was mapped",
-            plan->routine, stream->handle);
+        shmemi_fatal("%s: the GPU of stream %p cannot carry it out: are the library's device kernels in this build?",
+                     plan->routine, stream->handle);
     return rc;
 }
 
@@ -398,6 +397,6 @@ uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmem
     last_of_slot[team->slot] = meetings->n;
     if (!meetings->has_met)
         return 0;
-    area_of(team, shmemi_job.pe).memory->streams->commands->end_meetings(&meetings->beside);
+    area_of(team, shmemi_job.pe).memory->streams->commands->end_meetings(&meetings->extras);
     return read_word(team, offsetof(struct shmemi_meeting_head, exchanges));
 }

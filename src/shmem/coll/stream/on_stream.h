@@ -47,7 +47,7 @@ struct shmemi_team_meetings {
     uint64_t first, n;    /* number of the last one before the team, and of the last one */
     bool has_met;         /* there has been one, perhaps without a number */
     uint64_t last_stream; /* number of the one in which the last one was enqueued, or 0; handles are used again */
-    void *beside;         /* what the kind of memory keeps for them */
+    void *extras;         /* what the kind of memory keeps for them */
 };
 
 void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings);
