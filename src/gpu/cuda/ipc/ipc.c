@@ -190,8 +190,11 @@ static int map(struct shmemi_cuda_import *import, const struct shmemi_descriptor
     if (result == CUDA_SUCCESS)
         return 0;
     import->mapped = 0;
-    snprintf(reason, reason_size, "memory of class %s of another PE cannot be opened: %s",
-             shmemi_memory_class_name((enum shmemi_memory_class)import->ticket.class), shmemi_cuda_error_text(result));
+    const char *hint =
+        result == CUDA_ERROR_INVALID_HANDLE ? " (is memory of that PE open in another CUDA context?)" : "";
+    snprintf(reason, reason_size, "memory of class %s of another PE cannot be opened: %s%s",
+             shmemi_memory_class_name((enum shmemi_memory_class)import->ticket.class), shmemi_cuda_error_text(result),
+             hint);
     return -ENOTSUP;
 }
 
