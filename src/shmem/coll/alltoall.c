@@ -5,6 +5,8 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include "base/copy_bytes.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +137,7 @@ static int copy_rows(struct shmemi_context *context, const struct shmemi_symmetr
     }
     char *row = memory->host + at;
     for (size_t i = 0; i < shape->rows; i++, row += pitch, private += shape->width)
-        memcpy(to_private ? private : row, to_private ? row : private, shape->width);
+        shmemi_copy_bytes(to_private ? private : row, to_private ? row : private, shape->width);
     return 0;
 }
 
@@ -187,7 +189,8 @@ static int hand_on(const struct blocks *blocks, char *have, char *out)
     struct shmemi_relay relay = {.team = blocks->team, .rounds = shmemi_rounds_of(n)};
     for (int round = 0; round < relay.rounds; round++)
         relay.bytes[round] = pick(n, round, nbytes, have, out, false) * nbytes;
-    int rc = shmemi_relay_begin(&relay, blocks->rows == 1 ? &blocks->args->dest : NULL, (size_t)n * nbytes);
+    int rc = shmemi_relay_begin(&relay, blocks->dest_pitch == blocks->width ? &blocks->args->dest : NULL,
+                                (size_t)n * nbytes);
     for (int round = 0; round < relay.rounds && !rc; round++) {
         pick(n, round, nbytes, have, out, false);
         rc = shmemi_relay_round(&relay, round, out, in);
@@ -210,8 +213,6 @@ static int alltoall_bruck(const struct blocks *blocks)
     if (!rc)
         rc = write_dest(blocks, have, have + all);
     free(have);
-    blocks->team->collective->may_lag = false;
-    shmemi_leaders_all_entered(blocks->team);
     return rc;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "shmem/coll/choice.h"
 
+#include "base/copy_bytes.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "shmem/coll/collectives.h"
@@ -14,8 +15,8 @@
 
 static const char *const collective_names[] = {
 #define COLLECTIVE(collective) #collective,
-#define ALGORITHM(collective, algorithm, limit, bytes, device, members)
-#define AGAIN(collective, algorithm, limit, bytes, device, members)
+#define ALGORITHM(collective, algorithm, least, limit, bytes, device, members)
+#define AGAIN(collective, algorithm, least, limit, bytes, device, members)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
@@ -26,30 +27,33 @@ struct row {
     enum shmemi_collective collective;
     enum shmemi_algorithm algorithm;
     const char *name;
-    size_t limit, bytes[SHMEMI_PLACES], members;
+    size_t least, limit, bytes[SHMEMI_PLACES], members;
     bool is_again;
 };
 
 static const struct row table[] = {
 #define ANY SIZE_MAX
-#define LINE(collective, algorithm, limit, bytes, device, members, is_again)                                           \
+#define PARTS (SHMEMI_WHOLE_WORDS_MAX + 1)
+#define LINE(collective, algorithm, least, limit, bytes, device, members, is_again)                                    \
     {SHMEMI_COLLECTIVE_##collective,                                                                                   \
      SHMEMI_##collective##_##algorithm,                                                                                \
      #algorithm,                                                                                                       \
+     least,                                                                                                            \
      limit,                                                                                                            \
      {bytes, device},                                                                                                  \
      members,                                                                                                          \
      is_again},
 #define COLLECTIVE(collective)
-#define ALGORITHM(collective, algorithm, limit, bytes, device, members)                                                \
-    LINE(collective, algorithm, limit, bytes, device, members, false)
-#define AGAIN(collective, algorithm, limit, bytes, device, members)                                                    \
-    LINE(collective, algorithm, limit, bytes, device, members, true)
+#define ALGORITHM(collective, algorithm, least, limit, bytes, device, members)                                         \
+    LINE(collective, algorithm, least, limit, bytes, device, members, false)
+#define AGAIN(collective, algorithm, least, limit, bytes, device, members)                                             \
+    LINE(collective, algorithm, least, limit, bytes, device, members, true)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
 #undef AGAIN
 #undef LINE
+#undef PARTS
 #undef ANY
 };
 enum { N_ROWS = sizeof table / sizeof table[0] };
@@ -106,21 +110,38 @@ int shmemi_choices_read(void)
     return 0;
 }
 
-static void make(struct shmemi_step *step, enum shmemi_collective collective, int place, size_t members)
+/* A column of the table for a collective of a team with so many members, up to `covered` bytes so far. */
+struct column {
+    struct shmemi_step *step; /* the next */
+    enum shmemi_collective collective;
+    int place;
+    size_t members, covered;
+};
+
+static void add(struct column *column, enum shmemi_algorithm algorithm, size_t most)
 {
-    size_t covered = 0;
-    const struct row *row = forced[collective];
+    *column->step++ = (struct shmemi_step){most, algorithm};
+    column->covered = most;
+}
+
+/* What the table says for up to `most` bytes. */
+static void add_rows(struct column *column, size_t most)
+{
+    for (int i = 0; i < N_ROWS && column->covered < most; i++) {
+        const size_t bytes = table[i].bytes[column->place];
+        if (table[i].collective == column->collective && table[i].members >= column->members && bytes > column->covered)
+            add(column, table[i].algorithm, bytes < most ? bytes : most);
+    }
+}
+
+static void make(struct column column)
+{
+    const struct row *row = forced[column.collective];
     if (row) {
-        *step++ = (struct shmemi_step){row->limit, row->algorithm};
-        covered = row->limit;
+        add_rows(&column, column.place == SHMEMI_IN_HOST ? row->least - 1 : 0);
+        add(&column, row->algorithm, row->limit);
     }
-    for (int i = 0; i < N_ROWS && covered < SIZE_MAX; i++) {
-        const size_t bytes = table[i].bytes[place];
-        if (table[i].collective != collective || table[i].members < members || bytes <= covered)
-            continue;
-        *step++ = (struct shmemi_step){bytes, table[i].algorithm};
-        covered = bytes;
-    }
+    add_rows(&column, SIZE_MAX);
 }
 
 /* Whose number counts for a collective's lines: in leaders_alltoall all members send over the network. */
@@ -135,7 +156,9 @@ void shmemi_choices_make(struct shmemi_choices *choices, const struct shmemi_tea
 {
     for (int i = 0; i < SHMEMI_COLLECTIVES * SHMEMI_PLACES; i++) {
         int collective = i / SHMEMI_PLACES, place = i % SHMEMI_PLACES;
-        make(choices->step[collective][place], (enum shmemi_collective)collective, place,
-             (size_t)counted(collective, team));
+        make((struct column){.step = choices->step[collective][place],
+                             .collective = (enum shmemi_collective)collective,
+                             .place = place,
+                             .members = (size_t)counted(collective, team)});
     }
 }

@@ -13,8 +13,8 @@
 /* SHMEMI_COLLECTIVE_sync, ... */
 enum shmemi_collective {
 #define COLLECTIVE(collective) SHMEMI_COLLECTIVE_##collective,
-#define ALGORITHM(collective, algorithm, limit, bytes, device, members)
-#define AGAIN(collective, algorithm, limit, bytes, device, members)
+#define ALGORITHM(collective, algorithm, least, limit, bytes, device, members)
+#define AGAIN(collective, algorithm, least, limit, bytes, device, members)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM
@@ -25,8 +25,8 @@ enum shmemi_collective {
 /* SHMEMI_sync_flat, SHMEMI_sync_tree, ... */
 enum shmemi_algorithm {
 #define COLLECTIVE(collective)
-#define ALGORITHM(collective, algorithm, limit, bytes, device, members) SHMEMI_##collective##_##algorithm,
-#define AGAIN(collective, algorithm, limit, bytes, device, members)
+#define ALGORITHM(collective, algorithm, least, limit, bytes, device, members) SHMEMI_##collective##_##algorithm,
+#define AGAIN(collective, algorithm, least, limit, bytes, device, members)
 #include "shmem/coll/choice.def"
 #undef COLLECTIVE
 #undef ALGORITHM

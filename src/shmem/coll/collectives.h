@@ -80,9 +80,10 @@ struct shmemi_collective_state {
 
     /* What a synchronisation of a small node needs, in one cache line: */
     SHMEMI_CACHE_ALIGNED struct shmemi_workspace *mine;
-    bool spins;      /* no other PE needs this core, so this PE may spin while it waits */
-    bool may_lag;    /* a broadcast over nodes may have left members behind since all of them last synchronised */
-    uint64_t number; /* number of operations begun inside the node */
+    bool spins;          /* no other PE needs this core, so this PE may spin while it waits */
+    bool awaits_records; /* a relay may have left leaders behind that still use the memory of their records */
+    bool may_lag;        /* a broadcast over nodes may have left members behind since all of them last synchronised */
+    uint64_t number;     /* number of operations begun inside the node */
     uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
     uint64_t syncs_begun;
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
@@ -284,16 +285,16 @@ struct shmemi_relay {
     struct shmemi_context data, grants;
     struct shmemi_symmetric landing;
     size_t half;
-    bool is_in_workspace;
     uint64_t number, granted; /* of the present piece, and of the last one that was granted */
     int granting;             /* the round of that piece */
     size_t granted_bytes;     /* of that round */
 };
 
-/* Begin: pieces land in these bytes of the team's memory, which are overwritten, if they are host memory of every member
- * (landing may be NULL); else in the workspace. Then every round, in order: bytes[round] from `out` to the member that
- * far after this one, the last being followed by the first, and as many from the one before into `in`. Then the end,
- * which proves that all members have entered if there were rounds_of(n) rounds. */
+/* Begin: pieces land in the workspace or, if a round has more than two of them there, in these bytes of the team's memory,
+ * as many as in a round at least, if they are host memory of every member (NULL: none). Then every round, in order:
+ * bytes[round] from `out` to the member that far after this one, the last being followed by the first, and as many from
+ * the one before into `in`. Then the end, which proves that all members have entered: there were rounds_of(n) rounds,
+ * none of them empty. */
 int shmemi_relay_begin(struct shmemi_relay *relay, const struct shmemi_symmetric *landing, size_t nbytes);
 int shmemi_relay_round(struct shmemi_relay *relay, int round, const char *out, char *in);
 int shmemi_relay_end(struct shmemi_relay *relay);

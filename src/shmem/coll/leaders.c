@@ -69,6 +69,7 @@ int shmemi_leaders_sync(struct shmemi_team *team)
     struct shmemi_context context = {0};
     uint64_t number = ++team->collective->leaders_number;
     shmemi_leaders_all_entered(team);
+    team->collective->awaits_records = false;
     int rc = disseminate(team, &context, 0, number);
     return rc ? rc : shmemi_complete(&context);
 }
@@ -173,13 +174,15 @@ int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, 
     struct shmemi_collective_state *state = team->collective;
     struct doubling doubling = {.team = team, .op = op, .data = data, .nbytes = nbytes};
     const int n = team->leaders.n;
-    int power = 1;
+    int power = 1, rc = state->awaits_records ? shmemi_leaders_sync(team) : 0;
     while (power * 2 <= n)
         power *= 2;
+    if (rc)
+        return rc;
     doubling.number = ++state->leaders_number;
     doubling.set = state->reductions++ % 2;
-    int rc = team->leaders.me < power ? reduce_among_power_of_two(&doubling, power, n)
-                                      : reduce_beyond_power_of_two(&doubling, power);
+    rc = team->leaders.me < power ? reduce_among_power_of_two(&doubling, power, n)
+                                  : reduce_beyond_power_of_two(&doubling, power);
     shmemi_leaders_all_entered(team);
     return rc ? rc : shmemi_complete(&doubling.context);
 }

@@ -9,6 +9,8 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include "base/copy_bytes.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,12 +38,12 @@ static int reduce_wide(struct shmemi_team *team, const struct shmemi_op *op, cha
     return rc;
 }
 
-/* Up to a line, dest gets only the result, by one store for each word; more bytes are summed up where they end. */
+/* Of a short array dest gets only the result, by one store for each word; a longer one is summed up where it ends. */
 static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
     const char *contribution = args->source.host ? args->source.host : private;
-    char *result = args->dest.host && args->nbytes > SHMEMI_LINE_BYTES ? args->dest.host : private;
+    char *result = args->dest.host && args->nbytes > SHMEMI_WHOLE_WORDS_MAX ? args->dest.host : private;
     int rc = 0;
     if (!args->source.host)
         rc = copy_own_small(shmemi_place_host(private), shmemi_own_place(&args->source, 0), args->nbytes);

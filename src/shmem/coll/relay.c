@@ -5,7 +5,7 @@
  * messages, however large the team is.
  *
  * What comes in lands in symmetric memory of the receiver, which is used in two halves: pieces of at most a half take
- * turns in them. A member grants the next piece to its sender once it has taken out the one before the last; the first
+ * turns in them: the workspace or, for what would be more than two pieces there, dest. A member grants the next piece to its sender once it has taken out the one before the last; the first
  * two when it enters. Nothing is sent without that, so nobody's memory is written before its owner is in the operation,
  * or after it has left. Pieces are numbered, alike on all members, and a member takes part in all of them in the same
  * order, so no circle of members can wait for each other.
@@ -77,7 +77,7 @@ int shmemi_relay_round(struct shmemi_relay *relay, int round, const char *out, c
     return rc;
 }
 
-/* The leaders' and the scans' place for records, which no other operation may use meanwhile. */
+/* Where the leaders' records lie, which no leader may send while another is still in the relay. */
 static void land_in_workspace(struct shmemi_relay *relay)
 {
     struct shmemi_workspace *mine = relay->team->collective->mine;
@@ -87,21 +87,25 @@ static void land_in_workspace(struct shmemi_relay *relay)
         .host = mine->partial,
     };
     relay->half = sizeof mine->partial / 2;
-    relay->is_in_workspace = true;
+    relay->team->collective->awaits_records = true;
 }
 
-/* The heap and static data are host memory on every member. */
-static bool may_land_in(const struct shmemi_symmetric *memory, size_t nbytes)
+/* Are these bytes better than the workspace? The heap and static data are host memory on every member. */
+static bool lands_in(const struct shmemi_relay *relay, const struct shmemi_symmetric *memory)
 {
-    return memory && memory->host && memory->region->id < SHMEMI_REGION_FIRST_MAPPED && nbytes > 1;
+    size_t most = 0;
+    for (int round = 0; round < relay->rounds; round++)
+        most = relay->bytes[round] > most ? relay->bytes[round] : most;
+    return most > sizeof relay->team->collective->mine->partial && memory && memory->host &&
+           memory->region->id < SHMEMI_REGION_FIRST_MAPPED;
 }
 
 int shmemi_relay_begin(struct shmemi_relay *relay, const struct shmemi_symmetric *landing, size_t nbytes)
 {
     relay->number = relay->granted = relay->team->collective->relay_number;
-    if (may_land_in(landing, nbytes)) {
+    if (lands_in(relay, landing)) {
         relay->landing = *landing;
-        relay->half = nbytes / 2;
+        relay->half = nbytes / 16 * 8;
     } else {
         land_in_workspace(relay);
     }
@@ -112,10 +116,10 @@ int shmemi_relay_begin(struct shmemi_relay *relay, const struct shmemi_symmetric
 int shmemi_relay_end(struct shmemi_relay *relay)
 {
     relay->team->collective->relay_number = relay->number;
+    relay->team->collective->may_lag = false;
+    shmemi_leaders_all_entered(relay->team);
     int rc = shmemi_complete(&relay->data);
-    if (!rc)
-        rc = shmemi_complete(&relay->grants);
-    return rc || !relay->is_in_workspace ? rc : shmemi_collective_sync(relay->team);
+    return rc ? rc : shmemi_complete(&relay->grants);
 }
 
 int shmemi_rounds_of(int n)

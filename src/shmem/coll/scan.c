@@ -27,7 +27,7 @@ static int scan_flat(struct scan *scan, size_t nbytes)
     struct shmemi_team *team = scan->team;
     const int count = team->node.me + !scan->exclusive; /* number of members whose sum this PE needs */
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];
-    char *sum = scan->dest->host && nbytes > SHMEMI_LINE_BYTES ? scan->dest->host : private;
+    char *sum = scan->dest->host && nbytes > SHMEMI_WHOLE_WORDS_MAX ? scan->dest->host : private;
     uint64_t number = shmemi_node_enter(team, nbytes);
     int rc = shmemi_copy_from(&scan->context, shmemi_node_arrival(team, team->node.me, number, nbytes), scan->source, 0,
                               nbytes, shmemi_job.pe);
@@ -147,7 +147,7 @@ static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
  * In each round a member hands the sum of those up to itself, as far as it knows it, to the member 2^round after it. The
  * first members get sums of the last ones, which they do not use. */
 
-enum { SEGMENT_BYTES = 1 << 20, LANDS_IN_DEST_FROM = 16 << 10 };
+enum { SEGMENT_BYTES = 1 << 20 };
 
 /* Of one segment of the array. */
 struct doubling {
@@ -188,13 +188,12 @@ static int double_reach(struct scan *scan, struct doubling *doubling, size_t at,
     landing.host = landing.host ? landing.host + at : NULL;
     for (int round = 0; round < relay.rounds; round++)
         relay.bytes[round] = nbytes;
-    int rc = shmemi_relay_begin(&relay, nbytes >= LANDS_IN_DEST_FROM ? &landing : NULL, nbytes);
+    int rc = shmemi_relay_begin(&relay, &landing, nbytes);
     for (int round = 0; round < relay.rounds && !rc; round++) {
         rc = shmemi_relay_round(&relay, round, doubling->sum, doubling->theirs);
         if (!rc && scan->team->my_pe >> round)
             add_theirs(scan, doubling, nbytes);
     }
-    shmemi_leaders_all_entered(scan->team);
     return rc ? rc : shmemi_relay_end(&relay);
 }
 
