@@ -18,6 +18,8 @@ enum shmemi_meeting_kind {
     SHMEMI_MEET_COMBINE,  /* of arrays, as combination says; nbytes: of a whole array */
 };
 
+struct shmemi_collect_block;
+
 struct shmemi_meeting {
     enum shmemi_meeting_kind what;
     int n, me; /* members, and this one's number */
@@ -30,6 +32,11 @@ struct shmemi_meeting {
     size_t nbytes;             /* exchange: of a contribution */
     struct shmemi_shape shape; /* of copies; without rows, they are contiguous */
     size_t room;               /* collect: bytes for all contributions together */
+
+    /* Collect: where kernels do not reach source[0], makes the stream wait until the block has been sent, between the
+     * exchanges. NULL: such a source is refused. */
+    int (*send)(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting);
+    const struct shmemi_collect_block *block; /* for it */
 
     /* Exchange: source[0] is this member's contribution for member 0, and `stride` bytes behind it is the next one's.
      * What comes from members from to from + count - 1 is stored side by side at dest[0]; or, if `combines`, combined. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every collective of every type on queues and streams, in mapped memory and in the heap, over all PEs and over teams:
- * compared with a model.
+ * Every collective of every type on queues and streams, from and to mapped memory, the heap and static data, over all PEs
+ * and over teams: compared with a model.
  */
 #include "map_check.h"
 
@@ -22,34 +22,35 @@ static struct queue *queue;
 static struct buffer *buffer;
 static char *map, *heap;
 static unsigned char image[BYTES];
+static char in_data[BYTES]; /* of the executable */
 
-/* Where a collective works: mapped memory or the heap, and over which team. */
+/* Where a collective works, and over which team. */
 struct place {
-    bool is_mapped;
+    char *dest, *source; /* map, heap or in_data */
     shmem_team_t team;
     int n, me;
 };
 
-static char *base_of(const struct place *place)
+static const char *name_of(const char *memory)
 {
-    return place->is_mapped ? map : heap;
+    return memory == map ? "mapped" : memory == heap ? "heap" : "static";
 }
 
 static void put_image(const struct place *place, size_t at, size_t nbytes)
 {
-    if (place->is_mapped)
+    if (place->source == map)
         device_write(device, buffer, at, image + at, nbytes);
     else
-        memcpy(heap + at, image + at, nbytes);
+        memcpy(place->source + at, image + at, nbytes);
 }
 
 static void get_image(const struct place *place, size_t at, size_t nbytes)
 {
     device->ops->gpu.finish(queue);
-    if (place->is_mapped)
+    if (place->dest == map)
         device_read(device, image + at, buffer, at, nbytes);
     else
-        memcpy(image + at, heap + at, nbytes);
+        memcpy(image + at, place->dest + at, nbytes);
 }
 
 /* ---- Reductions and scans ---------------------------------------------------------------------------------------- */
@@ -65,18 +66,18 @@ static void model(const struct form *form, const struct place *place, unsigned c
 static void try_form(const struct form *form, const struct place *place, size_t nelems, bool in_place)
 {
     _Alignas(32) unsigned char expected[32];
-    const size_t nbytes = nelems * form->size, dest = in_place ? 0 : DEST;
+    const size_t nbytes = nelems * form->size, dest = in_place && place->dest == place->source ? 0 : DEST;
     memset(image, 0, nbytes);
     for (size_t i = 0; i < nelems; i++)
         form->set(image + i * form->size, contribution(form, place->me, i));
     put_image(place, 0, nbytes);
-    CHECK(form->reduce(place->team, base_of(place) + dest, base_of(place), nelems) == 0);
+    CHECK(form->reduce(place->team, place->dest + dest, place->source, nelems) == 0);
     get_image(place, dest, nbytes);
     for (size_t i = 0; i < nelems; i++) {
         model(form, place, expected, i);
         CHECK_THAT(form->equal(image + dest + i * form->size, expected),
-                   "%s, %s, team of %d: element %zu of %zu is wrong", form->name, place->is_mapped ? "mapped" : "heap",
-                   place->n, i, nelems);
+                   "%s, %s from %s, team of %d: element %zu of %zu is wrong", form->name, name_of(place->dest),
+                   name_of(place->source), place->n, i, nelems);
     }
     shmem_barrier_all(); /* some team may not read what is written next */
 }
@@ -148,7 +149,7 @@ static void try_broadcast(const struct copies *row, const struct place *place, s
     const size_t nbytes = nelems * row->size;
     const int root = (int)(nelems % (size_t)place->n);
     fill(place, nbytes);
-    CHECK(row->broadcast(place->team, base_of(place) + DEST, base_of(place), nelems, root) == 0);
+    CHECK(row->broadcast(place->team, place->dest + DEST, place->source, nelems, root) == 0);
     get_image(place, DEST, nbytes);
     for (size_t at = 0; at < nbytes; at++)
         expect("broadcast", row, at, byte_of(root, at));
@@ -158,7 +159,7 @@ static void try_fcollect(const struct copies *row, const struct place *place, si
 {
     const size_t nbytes = nelems * row->size;
     fill(place, nbytes);
-    CHECK(row->fcollect(place->team, base_of(place) + DEST, base_of(place), nelems) == 0);
+    CHECK(row->fcollect(place->team, place->dest + DEST, place->source, nelems) == 0);
     get_image(place, DEST, nbytes * (size_t)place->n);
     for (size_t at = 0; at < nbytes * (size_t)place->n; at++)
         expect("fcollect", row, at, byte_of((int)(at / nbytes), at % nbytes));
@@ -170,7 +171,7 @@ static void try_collect(const struct copies *row, const struct place *place, siz
     const size_t mine = nelems + (size_t)place->me;
     size_t end = 0;
     fill(place, mine * row->size);
-    CHECK(row->collect(place->team, base_of(place) + DEST, base_of(place), mine) == 0);
+    CHECK(row->collect(place->team, place->dest + DEST, place->source, mine) == 0);
     for (int pe = 0; pe < place->n; pe++)
         end += (nelems + (size_t)pe) * row->size;
     get_image(place, DEST, end);
@@ -184,7 +185,7 @@ static void try_alltoall(const struct copies *row, const struct place *place, si
 {
     const size_t nbytes = nelems * row->size, all = nbytes * (size_t)place->n;
     fill(place, all);
-    CHECK(row->alltoall(place->team, base_of(place) + DEST, base_of(place), nelems) == 0);
+    CHECK(row->alltoall(place->team, place->dest + DEST, place->source, nelems) == 0);
     get_image(place, DEST, all);
     for (size_t at = 0; at < all; at++)
         expect("alltoall", row, at, byte_of((int)(at / nbytes), (size_t)place->me * nbytes + at % nbytes));
@@ -195,7 +196,7 @@ static void try_alltoalls(const struct copies *row, const struct place *place, s
 {
     const size_t n = nelems * (size_t)place->n;
     fill(place, 2 * n * row->size);
-    CHECK(row->alltoalls(place->team, base_of(place) + DEST, base_of(place), 3, 2, nelems) == 0);
+    CHECK(row->alltoalls(place->team, place->dest + DEST, place->source, 3, 2, nelems) == 0);
     get_image(place, DEST, 3 * n * row->size);
     for (size_t i = 0; i < n; i++)
         for (size_t at = 0; at < row->size; at++)
@@ -230,8 +231,10 @@ static void check_team(shmem_team_t team)
 {
     struct place place = {.team = team, .n = shmem_team_n_pes(team), .me = shmem_team_my_pe(team)};
     check_syncs(&place);
-    for (int mapped = 0; mapped < 2; mapped++) {
-        place.is_mapped = mapped;
+    char *const memories[][2] = {{heap, heap}, {map, map}, {map, in_data}, {map, heap}, {heap, in_data}};
+    for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++) {
+        place.dest = memories[i][0];
+        place.source = memories[i][1];
         const bool is_world = team == SHMEM_TEAM_WORLD;
         check_reductions(&place, 3, is_world ? 1 : 7);
         check_reductions(&place, LONGEST, is_world ? 5 : 23);

@@ -204,9 +204,10 @@ static int meet_and_collect(const struct shmemi_stream *stream, const struct shm
     void *arguments[] = {&run};
     CUfunction function;
     CUdeviceptr address;
+    const bool is_read = !meeting->nbytes || reach_source(stream, &meeting->source[0], &run.source);
     if (complaint && shmemi_cuda_device_address((uintptr_t)complaint, &address))
         run.complaint = address;
-    if (meeting->nbytes && !reach_source(stream, &meeting->source[0], &run.source))
+    if (!is_read && !meeting->send)
         return -ENOTSUP;
     int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_collect, &function);
     for (int i = 0; i < meeting->n; i++)
@@ -215,8 +216,9 @@ static int meet_and_collect(const struct shmemi_stream *stream, const struct shm
     if (!rc)
         rc = exchange_sizes(stream, meeting);
     if (!rc)
-        rc = shmemi_cuda_launch_early(stream->object, function, shmemi_cuda_blocks_for(meeting->nbytes),
-                                      SHMEMI_MEETING_THREADS, stream->handle, arguments);
+        rc = is_read ? shmemi_cuda_launch_early(stream->object, function, shmemi_cuda_blocks_for(meeting->nbytes),
+                                                SHMEMI_MEETING_THREADS, stream->handle, arguments)
+                     : meeting->send(stream, meeting);
     return rc ? rc : meet_after(stream, meeting);
 }
 

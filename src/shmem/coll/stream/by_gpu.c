@@ -10,10 +10,10 @@
  */
 #include "shmem/coll/stream/on_stream.h"
 
-#include "gpu/meeting_call.h"
 #include "shmem/coll/stream/meeting_watch.h"
 
 #include "shmmap/symmetric.h"
+#include "transport/stream/agent.h"
 
 /* What is to be done, and its arguments as places. */
 struct plan {
@@ -312,6 +312,21 @@ static void give_number(struct shmemi_team_meetings *meetings, const struct shme
     meetings->last_stream = number_of_stream;
 }
 
+/* A collect may have any source, and only this PE knows which: the agent sends what kernels do not reach. */
+static int meet(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
+{
+    const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
+    const struct shmemi_collect_block block = {
+        .routine = plan->routine, .team = plan->team, .dest = plan->dest, .source = plan->source};
+    int rc = commands->meet(stream, &plan->meeting, &meetings->extras);
+    if (rc != -ENOTSUP || plan->meeting.what != SHMEMI_MEET_COLLECT || !plan->source.region)
+        return rc;
+    rc = shmemi_stream_refuse_recording(stream);
+    plan->meeting.send = shmemi_collect_send;
+    plan->meeting.block = &block;
+    return rc ? rc : commands->meet(stream, &plan->meeting, &meetings->extras);
+}
+
 static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
@@ -322,7 +337,7 @@ static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_st
     meetings->has_met = true;
     give_number(meetings, stream, meeting);
     shmemi_meeting_watch(&watched, plan->routine, plan->team, meeting);
-    int rc = stream->memory->streams->commands->meet(stream, meeting, &meetings->extras);
+    int rc = meet(meetings, stream, plan);
     shmemi_watched_end(&watched, rc);
     if (!rc && meeting->number)
         meetings->n = meeting->number;

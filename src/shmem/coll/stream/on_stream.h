@@ -5,6 +5,7 @@
 #ifndef SHMEMI_COLL_ON_STREAM_H
 #define SHMEMI_COLL_ON_STREAM_H
 
+#include "gpu/meeting_call.h"
 #include "shmem/coll/collectives.h"
 #include "shmem/stream/stream_call.h"
 
@@ -58,5 +59,17 @@ uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmem
 /* -ENOTSUP, with nothing enqueued, on all members alike: a thread does it. */
 int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct shmemi_team *team,
                              struct shmemi_team_meetings *meetings, const struct shmemi_stream_collective *what);
+
+/* ---- A block that the agent sends for a GPU (collect_send.c) ------------------------------------------------------- */
+
+struct shmemi_collect_block {
+    const char *routine;
+    const struct shmemi_team *team;
+    struct shmemi_symmetric dest, source;
+    struct shmemi_place area; /* of this PE and team; filled in, as room is */
+    size_t room;
+};
+/* For struct shmemi_meeting. */
+int shmemi_collect_send(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting);
 
 #endif
