@@ -88,7 +88,9 @@ SHMEMI_API(void, ctx_destroy, (shmem_ctx_t ctx))
         return;
     if (ctx == SHMEM_CTX_DEFAULT)
         shmemi_fatal("shmem_ctx_destroy: the default context cannot be destroyed");
-    shmemi_context_free(shmemi_check_ctx(ctx, "shmem_ctx_destroy"));
+    struct shmemi_ctx *of_program = shmemi_check_ctx(ctx, "shmem_ctx_destroy");
+    shmemi_check_thread("shmem_ctx_destroy", ctx);
+    shmemi_context_free(of_program);
 }
 
 SHMEMI_API(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))

@@ -46,13 +46,15 @@ static int complete_all(struct shmemi_context *context)
     return rc;
 }
 
-static __attribute__((noinline)) void complete(struct shmemi_context *context, const char *routine,
+/* by_program: the program has called the routine itself. What the library completes for it, when a team or the library
+ * ends, may have been issued by any thread. */
+static __attribute__((noinline)) void complete(struct shmemi_context *context, const char *routine, bool by_program,
                                                enum shmemi_activity activity,
                                                int (*completion)(struct shmemi_context *context))
 {
     struct completion_call call = {{.routine = routine, .activity = activity, .describe = describe_completion},
                                    context};
-    if (!shmemi_present_call)
+    if (by_program)
         shmemi_check_thread(routine, context);
     if (shmemi_present_call && !shmemi_context_has_pending(context))
         return; /* inside another call, and nothing to do */
@@ -68,19 +70,29 @@ static inline bool has_more_to_do(const struct shmemi_context *context)
     return shmemi_context_has_pending(context) | shmemi_measure.is_on | shmemi_settings.check;
 }
 
-SHMEMI_QUICK void shmemi_fence(struct shmemi_context *context)
+static inline void fence(struct shmemi_context *context, bool by_program)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (has_more_to_do(context))
-        complete(context, "shmem_fence", SHMEMI_AT_FENCE, shmemi_drivers_fence);
+        complete(context, "shmem_fence", by_program, SHMEMI_AT_FENCE, shmemi_drivers_fence);
 }
 
-SHMEMI_QUICK void shmemi_quiet(struct shmemi_ctx *ctx)
+static inline void quiet(struct shmemi_ctx *ctx, bool by_program)
 {
     struct shmemi_context *context = &ctx->transport;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (has_more_to_do(context))
-        complete(context, "shmem_quiet", SHMEMI_AT_QUIET, complete_all);
+        complete(context, "shmem_quiet", by_program, SHMEMI_AT_QUIET, complete_all);
+}
+
+SHMEMI_QUICK void shmemi_fence(struct shmemi_context *context)
+{
+    fence(context, false);
+}
+
+SHMEMI_QUICK void shmemi_quiet(struct shmemi_ctx *ctx)
+{
+    quiet(ctx, false);
 }
 
 /* Completes the operations on all PEs, which the specification allows [9.12.3]. */
@@ -92,30 +104,30 @@ static void quiet_pes(shmem_ctx_t handle, const char *routine, const int *target
     for (size_t i = 0; i < npes; i++)
         (void)shmemi_member_of_context(handle, routine, target_pes[i]);
     if (npes)
-        shmemi_quiet(ctx);
+        quiet(ctx, true);
 }
 
 SHMEMI_API(void, fence, (void))
 {
-    shmemi_fence(&shmemi_default_ctx.transport);
+    fence(&shmemi_default_ctx.transport, true);
 }
 
 SHMEMI_API(void, quiet, (void))
 {
-    shmemi_quiet(&shmemi_default_ctx);
+    quiet(&shmemi_default_ctx, true);
 }
 
 /* On SHMEM_CTX_INVALID these do nothing [9.12.1, 9.12.2]; so does pe_quiet, on which the specification is silent. */
 SHMEMI_API(void, ctx_fence, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        shmemi_fence(&shmemi_check_ctx(ctx, "shmem_ctx_fence")->transport);
+        fence(&shmemi_check_ctx(ctx, "shmem_ctx_fence")->transport, true);
 }
 
 SHMEMI_API(void, ctx_quiet, (shmem_ctx_t ctx))
 {
     if (ctx != SHMEM_CTX_INVALID)
-        shmemi_quiet(shmemi_check_ctx(ctx, "shmem_ctx_quiet"));
+        quiet(shmemi_check_ctx(ctx, "shmem_ctx_quiet"), true);
 }
 
 SHMEMI_API(void, pe_quiet, (const int *target_pes, size_t npes))

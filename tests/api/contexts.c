@@ -327,6 +327,47 @@ static void check_threads(uint64_t *words)
     shmem_barrier_all();
 }
 
+struct left {
+    shmem_team_t team;
+    long options;
+    uint64_t *words;
+};
+
+/* A context that its thread leaves behind, with puts on it that nobody has completed. */
+static void *leave(void *argument)
+{
+    const struct left *left = argument;
+    shmem_ctx_t ctx;
+    CHECK(!shmem_team_create_ctx(left->team, left->options, &ctx));
+    for (uint64_t i = 0; i < N_THREADS; i++)
+        shmem_ctx_uint64_p(ctx, &left->words[i], i + 1, check_target(1));
+    return NULL;
+}
+
+/* Contexts end with their team, whoever made them: the first ones here, the others in shmem_finalize. */
+static void check_left(uint64_t *words)
+{
+    static const long options[] = {0, SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct left left = {SHMEM_TEAM_WORLD, options[i], words};
+        pthread_t thread;
+        memset(words, 0, N_THREADS * sizeof *words);
+        CHECK(!shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &left.team));
+        shmem_barrier_all();
+        CHECK(!pthread_create(&thread, NULL, leave, &left));
+        CHECK(!pthread_join(thread, NULL));
+        shmem_team_destroy(left.team);
+        shmem_barrier_all();
+        for (uint64_t k = 0; k < N_THREADS; k++)
+            CHECK_THAT(words[k] == k + 1, "a put on a context that ended with its team: %llu, not %llu",
+                       (unsigned long long)words[k], (unsigned long long)k + 1);
+        left.team = SHMEM_TEAM_WORLD;
+        CHECK(!pthread_create(&thread, NULL, leave, &left));
+        CHECK(!pthread_join(thread, NULL));
+        shmem_barrier_all();
+    }
+}
+
 int main(void)
 {
     int provided = -1;
@@ -346,5 +387,6 @@ int main(void)
     check_fence(heap_blocks);
     check_fence(static_blocks);
     check_threads(words);
+    check_left(words);
     return check_end();
 }
