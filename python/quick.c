@@ -299,13 +299,17 @@ static PyObject *none(void)
     return Py_None;
 }
 
-/* Until quiet: context._kept is a list. */
+/* Until quiet: context._kept is a list. The operation has been posted, so whoever finds it there may complete it. What
+ * cannot be kept is never freed: the library reads or writes it. */
 static PyObject *keep(PyObject *self, PyObject *local)
 {
     PyObject *kept = PyObject_GetAttr(self, kept_name);
     const int failed = !kept || PyList_Append(kept, local);
     Py_XDECREF(kept);
-    return failed ? NULL : none();
+    if (!failed)
+        return none();
+    Py_INCREF(local);
+    return NULL;
 }
 
 static PyObject *context_put(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)

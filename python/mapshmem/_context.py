@@ -10,12 +10,13 @@ of get); the symmetric side must have at least as many, and elements of the same
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, Iterable, Optional, Tuple
 
 import numpy as np
 
 from ._native import ffi, lib
 from ._errors import fail, refuse, require
+from ._kept import Flight, default, end_flights, new_flight
 from ._operands import UINT64, local, reachable, same_type, symmetric, typed, word
 from ._quick import Transfers
 
@@ -73,12 +74,11 @@ class Context(Transfers):
     be written; this package keeps private arrays of such operations alive until then.
     """
 
-    __slots__ = ("_handle", "_kept", "_team")
+    __slots__ = ("_handle", "_kept")
 
-    def __init__(self, handle: Any, team: Any = None) -> None:
+    def __init__(self, handle: Any, kept: Flight) -> None:
         self._use(handle)
-        self._kept: List[Any] = []
-        self._team = team
+        self._kept = kept  # quick.c appends to it
 
     def _use(self, handle: Any) -> None:
         self._handle = handle
@@ -110,15 +110,13 @@ class Context(Transfers):
 
     def _put_nbi(self, dest: Any, source: Any, pe: int) -> None:
         d, s, n = _to("put_nbi", dest, source)
-        self._kept.append(s)
-        problem = _put_nbi(self._handle, d, s, n, pe)
+        problem = self._kept.post(s, _put_nbi, self._handle, d, s, n, pe)
         if problem:
             refuse(problem, "put_nbi", n, pe)
 
     def _get_nbi(self, dest: Any, source: Any, pe: int) -> None:
         d, s, n = _from("get_nbi", dest, source)
-        self._kept.append(d)
-        problem = _get_nbi(self._handle, d, s, n, pe)
+        problem = self._kept.post(d, _get_nbi, self._handle, d, s, n, pe)
         if problem:
             refuse(problem, "get_nbi", n, pe)
 
@@ -135,8 +133,7 @@ class Context(Transfers):
         d, s, n = _to("put_signal_nbi", dest, source)
         reachable(self._handle, "put_signal_nbi", d, n, pe)
         w = self._word("put_signal_nbi", sig, pe, UINT64)[0]
-        self._kept.append(s)
-        lib.shmem_ctx_putmem_signal_nbi(self._handle, d, s, n, w, value, op, pe)
+        self._kept.post(s, lib.shmem_ctx_putmem_signal_nbi, self._handle, d, s, n, w, value, op, pe)
 
     def p(self, dest: Any, value: Any, pe: int) -> None:
         """Put one element, the first of dest."""
@@ -193,14 +190,17 @@ class Context(Transfers):
         """Get n blocks of bsize elements, whose beginnings are dst and sst elements apart."""
         self._strided("ibget", dest, source, dst, sst, bsize, n, pe)
 
-    def _box(self, routine: str, dest: Any, source: Any, pe: int) -> Any:
+    def _box(self, routine: str, dest: Any, source: Any, pe: int) -> None:
         d, s, shape, keep = _box_of(dest, source)
         if shape is None:
-            return None
+            return
         address, nbytes = (d if "put" in routine else s)
         reachable(self._handle, routine, address, nbytes, pe)
-        getattr(lib, f"shmemx_ctx_{routine}")(self._handle, d[0], s[0], shape, pe)
-        return keep
+        call = getattr(lib, f"shmemx_ctx_{routine}")
+        if routine.endswith("_nbi"):
+            self._kept.post(keep, call, self._handle, d[0], s[0], shape, pe)
+        else:
+            call(self._handle, d[0], s[0], shape, pe)
 
     def put_box(self, dest: Any, source: Any, pe: int) -> None:
         """Put a part of an array of up to three dimensions: dest and source are views of the same shape, such as
@@ -213,11 +213,11 @@ class Context(Transfers):
 
     def put_box_nbi(self, dest: Any, source: Any, pe: int) -> None:
         """Begin `put_box`; complete after `quiet`."""
-        self._kept.append(self._box("put_box_nbi", dest, source, pe))
+        self._box("put_box_nbi", dest, source, pe)
 
     def get_box_nbi(self, dest: Any, source: Any, pe: int) -> None:
         """Begin `get_box`; complete after `quiet`."""
-        self._kept.append(self._box("get_box_nbi", dest, source, pe))
+        self._box("get_box_nbi", dest, source, pe)
 
     # ---- signals
 
@@ -248,8 +248,7 @@ class Context(Transfers):
         same_type(dtype, found)
         if room < nbytes:
             raise ValueError(f"{what}: fetch has no room for one element")
-        self._kept.append(f)
-        typed("shmem_ctx_{}_" + what + "_nbi", dtype, what)(self._handle, f, d, *values, pe)
+        self._kept.post(f, typed("shmem_ctx_{}_" + what + "_nbi", dtype, what), self._handle, f, d, *values, pe)
 
     def atomic_fetch(self, source: Any, pe: int) -> Any:
         """The value of one element on that PE, read atomically."""
@@ -349,9 +348,7 @@ class Context(Transfers):
     def quiet(self) -> None:
         """Wait until all operations of this context are complete."""
         require()
-        kept, self._kept = self._kept, []
-        lib.shmem_ctx_quiet(self._handle)
-        kept.clear()
+        self._kept.complete(lib.shmem_ctx_quiet, self._handle)
 
     def pe_quiet(self, pes: Iterable[int]) -> None:
         """Wait until all operations of this context on these PEs are complete."""
@@ -380,7 +377,7 @@ class Context(Transfers):
         if self._handle != lib.SHMEM_CTX_INVALID and lib.mapshmem_py_running():
             lib.shmem_ctx_destroy(self._handle)
         self._use(lib.SHMEM_CTX_INVALID)
-        self._kept = []
+        end_flights(lambda flight: flight is self._kept)
 
     @property
     def team(self) -> Any:
@@ -391,14 +388,14 @@ class Context(Transfers):
         team = ffi.new("shmem_team_t *")
         if lib.shmem_ctx_get_team(self._handle, team):
             fail("shmem_ctx_get_team")
-        return self._team or TEAM_WORLD
+        return self._kept.team or TEAM_WORLD
 
 
 def _blocks_in(elements: int, stride: int, block: int) -> int:
     return 0 if elements < block or stride <= 0 else (elements - block) // stride + 1
 
 
-CTX_DEFAULT = Context(lib.SHMEM_CTX_DEFAULT)
+CTX_DEFAULT = Context(lib.SHMEM_CTX_DEFAULT, default)
 
 
 def create(team: Any, options: int) -> Context:
@@ -406,7 +403,7 @@ def create(team: Any, options: int) -> Context:
     handle = ffi.new("shmem_ctx_t *")
     if status := lib.shmem_team_create_ctx(team._handle, options, handle):
         fail("shmem_team_create_ctx", status)
-    return Context(handle[0], team)
+    return Context(handle[0], new_flight(team))
 
 
 def ctx_create(options: int = 0) -> Context:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from ._errors import NotSymmetric, fail, last_line, require
+from ._kept import keep_prepared, release_prepared
 from ._operands import local, symmetric
 
 Shape = Union[int, Sequence[int]]
@@ -215,20 +216,23 @@ def remote_view(array: np.ndarray, pe: int) -> Optional[np.ndarray]:
 def prepare(array: Any) -> None:
     """Page-lock private memory, and register it with the network, for many transfers. Local.
 
-    The memory must stay allocated until `release`. Error with the library's line for symmetric or mapped memory on a GPU,
-    for overlaps with another prepared range, and if there is no memory.
+    The package keeps the array alive until `release`. Error with the library's line for symmetric or mapped memory on a
+    GPU, for overlaps with another prepared range, and if there is no memory.
     """
     require()
     ptr, nbytes, _ = _whole(array)
     if status := lib.shmemx_prepare(ptr, nbytes):
         fail("shmemx_prepare", status)
+    keep_prepared(int(ffi.cast("uintptr_t", ptr)), ptr)
 
 
 def release(array: Any) -> None:
     """Undo one `prepare` of the memory that begins where the array does. Local."""
     require()
-    if status := lib.shmemx_release(_whole(array)[0]):
+    ptr = _whole(array)[0]
+    if status := lib.shmemx_release(ptr):
         fail("shmemx_release", status)
+    release_prepared(int(ffi.cast("uintptr_t", ptr)))
 
 
 MEMORY_PREPARED = 1

@@ -157,8 +157,7 @@ class Mapped(MappedMemory):
         if not mapping.is_mapped:
             return
         if lib.mapshmem_py_running():
-            CTX_DEFAULT._kept = []
-            lib.shmumap(mapping.base)
+            CTX_DEFAULT._kept.complete(lib.shmumap, mapping.base)
         _forget(mapping)
 
     def __enter__(self) -> "Mapped":
@@ -177,7 +176,7 @@ def _forget(mapping: _Mapping) -> None:
 
 
 def forget_all() -> None:
-    """finalize is about to unmap everything."""
+    """finalize has unmapped everything."""
     with _lock:
         left: List[_Mapping] = list(_mappings.values())
     for mapping in left:

@@ -80,14 +80,13 @@ def finalize() -> None:
 
     Arrays of the symmetric heap must not be touched afterwards: their memory is gone.
     """
-    from . import _heap, _map
+    from . import _heap, _kept, _map
 
     require()
-    if ending := lib.mapshmem_py_running():
-        _map.forget_all()
     lib.shmem_finalize()
-    if ending and not initialized():
-        _heap.forget_all()
+    if not initialized():
+        for part in (_heap, _kept, _map):
+            part.forget_all()
 
 
 def initialized() -> bool:

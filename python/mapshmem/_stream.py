@@ -4,10 +4,12 @@
 A stream is one of CuPy, PyTorch or Numba, anything with __cuda_stream__, a number (cudaStream_t), or a CommandQueue of
 PyOpenCL. The operation begins when everything before it in the stream is complete, and the call returns at once; what is
 enqueued later begins when source may be used again (put), the data are in dest (get), or the condition holds (wait).
-Delivery needs `quiet_on_stream`. source and dest must stay alive until the stream has passed the operation.
+Delivery needs `quiet_on_stream`.
 
-On a queue the functions return a pyopencl.Event, and wait_for is a list of such events that come before. Streams of CUDA
-know neither: the result is None.
+On a queue the functions return a pyopencl.Event, and wait_for is a list of such events that come before; the package
+keeps source and dest alive until the event is complete. Streams of CUDA know neither: the result is None, and the program
+keeps source and dest alive until the stream has passed the operation (in a graph, as long as the graph). So a source must
+be an array there: a list or a number would be copied to one that nobody keeps.
 
 Handles and arrays of the heap are symmetric as elsewhere; PE numbers are those of TEAM_WORLD. Errors that this package
 does not find end the job.
@@ -21,6 +23,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from ._errors import require
+from ._kept import keep_enqueued
 from ._operands import UINT64, local, reachable, same_type, symmetric, word
 from ._wait import Cmp, comparison
 
@@ -45,9 +48,13 @@ def cuda_handle(stream: Any) -> int:
     raise TypeError(f"{type(stream).__name__} is no CUDA stream and no OpenCL queue")
 
 
-def _enqueue(name: str, stream: Any, wait_for: Events, arguments: Tuple[Any, ...]) -> Any:
-    """Call shmemx_NAME_on_stream or _on_queue."""
-    if type(stream).__module__.startswith("pyopencl"):
+def _is_queue(stream: Any) -> bool:
+    return type(stream).__module__.startswith("pyopencl")
+
+
+def _enqueue(name: str, stream: Any, wait_for: Events, arguments: Tuple[Any, ...], operand: Any = None) -> Any:
+    """Call shmemx_NAME_on_stream or _on_queue. operand: memory of the program that the operation uses."""
+    if _is_queue(stream):
         import pyopencl
 
         events = [ffi.cast("shmemx_event_t", event.int_ptr) for event in wait_for or []]
@@ -55,14 +62,20 @@ def _enqueue(name: str, stream: Any, wait_for: Events, arguments: Tuple[Any, ...
         made = ffi.new("shmemx_event_t *")
         queue = ffi.cast("shmemx_queue_t", stream.int_ptr)
         getattr(lib, f"shmemx_{name}_on_queue")(*arguments, queue, len(events), listed, made)
-        return pyopencl.Event.from_int_ptr(int(ffi.cast("uintptr_t", made[0])), False)
+        event = pyopencl.Event.from_int_ptr(int(ffi.cast("uintptr_t", made[0])), False)
+        if operand is not None:
+            keep_enqueued(stream.int_ptr, event, operand)
+        return event
     if wait_for:
         raise TypeError("a CUDA stream has no list of events")
     getattr(lib, f"shmemx_{name}_on_stream")(*arguments, ffi.cast("shmemx_stream_t", cuda_handle(stream)))
     return None
 
 
-def _transfer(what: str, far: Any, near: Any, near_is_dest: bool, pe: int) -> Tuple[Any, Any, int]:
+def _transfer(what: str, far: Any, near: Any, near_is_dest: bool, pe: int, stream: Any) -> Tuple[Any, Any, int]:
+    if isinstance(near, (int, float, complex, np.generic, list, tuple)) and not _is_queue(stream):
+        raise TypeError(f"{what}: a stream needs an array, which the program keeps until the stream has passed, not "
+                        f"{type(near).__name__}")
     there, room, dtype = symmetric(far, not near_is_dest)
     here, nbytes, found = local(near, near_is_dest, dtype)
     same_type(dtype, found)
@@ -74,14 +87,14 @@ def _transfer(what: str, far: Any, near: Any, near_is_dest: bool, pe: int) -> Tu
 
 def put_on_stream(dest: Any, source: Any, pe: int, stream: Any, wait_for: Events = None) -> Any:
     """`put` in a stream."""
-    d, s, n = _transfer("put_on_stream", dest, source, False, pe)
-    return _enqueue("putmem", stream, wait_for, (d, s, n, pe))
+    d, s, n = _transfer("put_on_stream", dest, source, False, pe, stream)
+    return _enqueue("putmem", stream, wait_for, (d, s, n, pe), s)
 
 
 def get_on_stream(dest: Any, source: Any, pe: int, stream: Any, wait_for: Events = None) -> Any:
     """`get` in a stream."""
-    s, d, n = _transfer("get_on_stream", source, dest, True, pe)
-    return _enqueue("getmem", stream, wait_for, (d, s, n, pe))
+    s, d, n = _transfer("get_on_stream", source, dest, True, pe, stream)
+    return _enqueue("getmem", stream, wait_for, (d, s, n, pe), d)
 
 
 def _signal(what: str, sig: Any, pe: int) -> Any:
@@ -93,8 +106,9 @@ def _signal(what: str, sig: Any, pe: int) -> Any:
 def put_signal_on_stream(dest: Any, source: Any, sig: Any, value: int, pe: int, stream: Any, op: int = 1,
                          wait_for: Events = None) -> Any:
     """`put_signal` in a stream."""
-    d, s, n = _transfer("put_signal_on_stream", dest, source, False, pe)
-    return _enqueue("putmem_signal", stream, wait_for, (d, s, n, _signal("put_signal_on_stream", sig, pe), value, op, pe))
+    d, s, n = _transfer("put_signal_on_stream", dest, source, False, pe, stream)
+    arguments = (d, s, n, _signal("put_signal_on_stream", sig, pe), value, op, pe)
+    return _enqueue("putmem_signal", stream, wait_for, arguments, s)
 
 
 def signal_op_on_stream(sig: Any, value: int, pe: int, stream: Any, op: int = 1, wait_for: Events = None) -> Any:

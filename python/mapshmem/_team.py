@@ -12,6 +12,7 @@ from typing import Any, Optional, Tuple
 
 from ._native import ffi, lib
 from ._errors import NotSymmetric, fail, require
+from ._kept import end_flights
 from ._operands import same_type, symmetric, typed
 
 _ALLTOALLS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "longdouble"}
@@ -119,6 +120,7 @@ class Team:
             raise ValueError(f"{self!r} cannot be destroyed")
         if self._handle != lib.SHMEM_TEAM_INVALID and lib.mapshmem_py_running():
             lib.shmem_team_destroy(self._handle)
+            end_flights(lambda flight: flight.team == self)
         self._handle = lib.SHMEM_TEAM_INVALID
 
     # ---- collectives
@@ -244,9 +246,7 @@ def barrier_all() -> None:
     from ._context import CTX_DEFAULT
 
     require()
-    kept, CTX_DEFAULT._kept = CTX_DEFAULT._kept, []
-    lib.shmem_barrier_all()
-    kept.clear()
+    CTX_DEFAULT._kept.complete(lib.shmem_barrier_all)
 
 
 def sync_all() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the Python tests share: runs the functions of a program whose names begin with test_, in their order, on all PEs;
-an exception ends the job, or with KEEP_GOING in the environment is only shown at first, where every PE has it."""
+"""What the Python tests share: runs the functions of a program whose names begin with test_, in their order, on all PEs,
+and then end(); an exception ends the job, or with KEEP_GOING in the environment is only shown at first, where every PE
+has it."""
 
 import os
 import sys
@@ -9,7 +10,7 @@ import traceback
 import mapshmem as shmem
 
 
-def main(functions):
+def main(functions, end=shmem.finalize):
     failed = 0
     shmem.init()
     for name, function in list(functions.items()):
@@ -23,7 +24,7 @@ def main(functions):
                 traceback.print_exc()
                 failed = 1
             shmem.barrier_all()
-    shmem.finalize()
+    end()
     sys.exit(failed)
 
 
