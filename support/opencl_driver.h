@@ -28,6 +28,7 @@
     X(clGetKernelWorkGroupInfo)                                                                                        \
     X(clSetKernelArg)                                                                                                  \
     X(clCreateBuffer)                                                                                                  \
+    X(clCreateSubBuffer)                                                                                               \
     X(clReleaseMemObject)                                                                                              \
     X(clEnqueueWriteBuffer)                                                                                            \
     X(clEnqueueReadBuffer)                                                                                             \
