@@ -34,11 +34,22 @@ struct drawn_transfer {
     size_t signal_offset;
 };
 
+struct drawn_coll {
+    int coll, op, type;              /* of coll_calls.h */
+    int team, root, queue;           /* queue: -1: blocking */
+    int start, log_stride, set_size; /* of an active set */
+    bool is_in_place;
+    int dest_object, source_object;
+    size_t dest_at, source_at, nelems;
+    ptrdiff_t dst, sst;
+};
+
 struct drawn_step {
     const struct step_family *family;
     int number, epoch, lane, actor; /* actor: the PE that does it, if it is one */
     union {
         struct drawn_transfer transfer;
+        struct drawn_coll coll;
     };
     unsigned char *memory; /* of this PE's part, until the epoch's end */
 };

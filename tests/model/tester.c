@@ -22,8 +22,8 @@
 
 struct tester_job job;
 
-extern const struct step_family transfers;
-const struct step_family *const families[] = {&transfers, NULL};
+extern const struct step_family transfers, collectives;
+const struct step_family *const families[] = {&transfers, &collectives, NULL};
 
 struct tester_arguments {
     uint64_t seed, programs;
