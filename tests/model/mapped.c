@@ -69,20 +69,20 @@ size_t mapped_before(int way)
     return way % N_WAYS == INNER ? (size_t)PART_AT * (1 + (size_t)(way / N_WAYS % 3)) : 0;
 }
 
-/* What shmmap is given for memory inside of a buffer. */
-static struct buffer *inner(struct drawn_object *object)
+void *mapped_argument(struct drawn_object *object)
 {
-    if (device->ops->memtype == OSHM_MEMTYPE_CUDA)
-        return (struct buffer *)((char *)object->buffer + object->before);
-    return object->part = mapped_sub_buffer(object->buffer, object->before, object->size);
+    if (way_of(object) == INNER && device->ops->memtype == OSHM_MEMTYPE_CUDA)
+        return (char *)object->buffer + object->before;
+    return object->part ? object->part : object->buffer;
 }
 
 void mapped_make(struct drawn_object *object)
 {
     object->buffer = device_alloc(device, object->whole);
     object->part = NULL;
-    struct buffer *mapped = way_of(object) == INNER ? inner(object) : object->buffer;
-    object->base = shmmap(mapped, object->size, device->ops->memtype);
+    if (way_of(object) == INNER && device->ops->memtype == OSHM_MEMTYPE_OPENCL)
+        object->part = mapped_sub_buffer(object->buffer, object->before, object->size);
+    object->base = shmmap(mapped_argument(object), object->size, device->ops->memtype);
     if (!object->base)
         wrong(-1, "shmmap of %zu bytes: %s", object->size, shmemx_strerror());
 }

@@ -87,11 +87,17 @@ static void free_memory(struct drawn_object *object)
         mapped_free(object);
 }
 
-static void fill(int number, uint64_t key)
+void object_foresee_renewal(int number, uint64_t key)
 {
     struct drawn_object *object = &program.objects[number];
     for (int pe = 0; pe < job.n; pe++)
         pattern_fill(object->model[pe], object->whole, key + (uint64_t)pe * 0x100000001b3);
+}
+
+/* What the model has. */
+static void fill(int number)
+{
+    struct drawn_object *object = &program.objects[number];
     if (object_is_host(object))
         memcpy(object->memory, object->model[job.me], object->whole);
     else
@@ -105,7 +111,8 @@ void objects_make(void)
         make_memory(object);
         for (int pe = 0; pe < job.n; pe++)
             object->model[pe] = model_malloc(object->whole + 8);
-        fill(i, mix(program.seed + (uint64_t)i));
+        object_foresee_renewal(i, mix(program.seed + (uint64_t)i));
+        fill(i);
     }
     shmem_barrier_all();
 }
@@ -130,7 +137,16 @@ void object_renew(int number, uint64_t key)
         free_memory(&old);
         make_memory(object);
     }
-    fill(number, key);
+    fill(number);
+}
+
+void object_realloc(int number)
+{
+    struct drawn_object *object = &program.objects[number];
+    object->memory = shmem_realloc(shmem_realloc(object->memory, 2 * object->whole), object->whole);
+    if (!object->memory)
+        wrong(-1, "shmem_realloc of %zu bytes failed", 2 * object->whole);
+    object->base = (char *)object->memory + object->before;
 }
 
 void object_store(int number, size_t offset, const void *source, size_t nbytes)

@@ -4,6 +4,8 @@
  */
 #include "random_program.h"
 
+#include "kernel.h"
+
 #include <pthread.h>
 
 struct drawn_program program;
@@ -46,12 +48,16 @@ static void step_draw(int epoch, uint64_t seed)
 
 void program_draw(uint64_t seed)
 {
+    static const size_t pieces[] = {16, 256, 4096, 16384, 16400, 40000, 70000};
     struct random_numbers numbers = {mix(seed ^ 0x6d6f64656c)};
     memset(&program, 0, sizeof program);
     program.seed = seed;
     program.scale = one_in(&numbers, 30) && job.n <= 4 ? 2 : one_in(&numbers, job.n > 8 ? 12 : 4);
     program.n_lanes = job.has_threads && one_in(&numbers, 2) ? 1 + (int)below(&numbers, LANES_MAX) : 1;
     program.ends_job = one_in(&numbers, 40);
+    program.has_kernels = job.has_kernels && one_in(&numbers, 3);
+    program.kernel_team = (int)below(&numbers, TEAMS_MAX);
+    program.kernel_piece = pieces[below(&numbers, sizeof pieces / sizeof pieces[0])];
     memset(program.is_kept, true, sizeof program.is_kept);
     objects_draw(&numbers);
     teams_draw(&numbers);
@@ -135,6 +141,7 @@ void program_run(void)
     int lanes[LANES_MAX];
     objects_make();
     teams_make();
+    kernels_make();
     pthread_barrier_init(&lanes_meet, NULL, (unsigned)program.n_lanes);
     for (int i = 1; i < program.n_lanes; i++) {
         lanes[i] = i;
@@ -148,6 +155,7 @@ void program_run(void)
     for (int i = 1; i < program.n_lanes; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&lanes_meet);
+    kernels_free();
     teams_destroy();
     objects_free();
 }

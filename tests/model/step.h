@@ -6,6 +6,8 @@
 #ifndef MODEL_STEP_H
 #define MODEL_STEP_H
 
+#include "kernel_ops.h"
+
 enum verb { PUT, GET, PUT_NBI, GET_NBI, PUT_SIGNAL, PUT_SIGNAL_NBI, IPUT, IGET, IBPUT, IBGET, P, G, N_VERBS };
 
 /* A call of remote memory access, as typed.c makes it. */
@@ -44,12 +46,26 @@ struct drawn_coll {
     ptrdiff_t dst, sst;
 };
 
+enum { KERNEL_OPS_MAX = 6 };
+
+struct drawn_kernel {
+    int object, team, n_ops, threads; /* team: index of the kernels' teams */
+    struct kernel_op ops[KERNEL_OPS_MAX];
+    unsigned long scratch; /* bytes of private memory */
+};
+
+struct drawn_occasion {
+    int what, object;
+};
+
 struct drawn_step {
     const struct step_family *family;
     int number, epoch, lane, actor; /* actor: the PE that does it, if it is one */
     union {
         struct drawn_transfer transfer;
         struct drawn_coll coll;
+        struct drawn_occasion occasion;
+        struct drawn_kernel kernel;
     };
     unsigned char *memory; /* of this PE's part, until the epoch's end */
 };

@@ -22,8 +22,8 @@
 
 struct tester_job job;
 
-extern const struct step_family transfers, collectives;
-const struct step_family *const families[] = {&transfers, &collectives, NULL};
+extern const struct step_family transfers, collectives, kernels, occasions;
+const struct step_family *const families[] = {&transfers, &collectives, &kernels, &occasions, NULL};
 
 struct tester_arguments {
     uint64_t seed, programs;
@@ -144,7 +144,7 @@ void *model_malloc(size_t nbytes)
 
 static void job_begin(bool threads)
 {
-    static int first, firsts[PES_MAX];
+    static int first, firsts[PES_MAX], can, all_can;
     int provided;
     if (shmem_init_thread(threads ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, &provided) != 0)
         exit(1);
@@ -157,7 +157,10 @@ static void job_begin(bool threads)
     job.has_threads = threads;
     job.has_device = mapped_open();
     first = shmem_team_translate_pe(SHMEM_TEAM_SHARED, 0, SHMEM_TEAM_WORLD);
+    can = kernels_open();
     shmem_barrier_all();
+    shmem_int_min_reduce(SHMEM_TEAM_WORLD, &all_can, &can, 1);
+    job.has_kernels = all_can;
     shmem_int_fcollect(SHMEM_TEAM_WORLD, firsts, &first, 1);
     memcpy(job.node, firsts, sizeof firsts);
     shmem_barrier_all();

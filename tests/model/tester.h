@@ -35,6 +35,7 @@ struct tester_job {
     int node[PES_MAX]; /* the lowest PE of each PE's node */
     bool has_threads;  /* SHMEM_THREAD_MULTIPLE */
     bool has_device;   /* every PE has one whose memory can be mapped */
+    bool has_kernels;  /* kernels of all PEs may wait for each other */
 };
 extern struct tester_job job;
 
@@ -78,8 +79,10 @@ void objects_close(void);
 void objects_draw(struct random_numbers *numbers);
 void objects_make(void);
 void objects_free(void);
-/* The same object in other memory, with other contents. */
+/* The same object in other memory, with other contents; the same contents in a block that has changed its size. */
+void object_foresee_renewal(int object, uint64_t key);
 void object_renew(int object, uint64_t key);
+void object_realloc(int object);
 /* Own copy: local stores and loads of the owner. */
 void object_store(int object, size_t offset, const void *source, size_t nbytes);
 void object_load(int object, size_t offset, void *dest, size_t nbytes);
@@ -201,6 +204,9 @@ struct drawn_program {
     int n_lanes, n_epochs, n_objects, n_teams, n_contexts, n_steps;
     int scale;     /* 0: small objects, 1: medium ones, 2: large ones */
     bool ends_job; /* shmem_finalize comes next */
+    bool has_kernels;
+    int kernel_team; /* their second team, beside the world */
+    size_t kernel_piece;
     bool is_kept[STEPS_MAX + CONTEXTS_MAX];
     struct drawn_object objects[OBJECTS_MAX];
     struct drawn_team teams[TEAMS_MAX];
