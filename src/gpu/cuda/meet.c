@@ -90,10 +90,12 @@ static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel,
     return rc ? rc : shmemi_cuda_launch_early(stream->object, function, blocks, threads, stream->handle, arguments);
 }
 
+/* Without data it is a barrier or a sync: kernels of the program may have stored to other members' memory before. */
 static int exchange(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
     struct shmemi_meet_run run;
     fill(meeting, &run);
+    run.releases = !meeting->nbytes;
     return launch(stream, kernel_of(meeting), &run);
 }
 
