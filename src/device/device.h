@@ -30,6 +30,8 @@ struct shmemi_device_user {
 
 /* Memory of the user with a copy of these bytes. -errno, logged. */
 int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p);
+/* Write it again. -errno, logged. */
+int shmemi_device_write(const struct shmemi_device_user *user, void *copy, const void *bytes, size_t nbytes);
 void shmemi_device_free(const struct shmemi_device_user *user, void *copy);
 
 /* ---- waits.c: what kernels wait for, as SHMEM_WATCHDOG reports it -------------------------------------------------- */

@@ -10,15 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+int shmemi_device_write(const struct shmemi_device_user *user, void *copy, const void *bytes, size_t nbytes)
+{
+    const struct shmemi_place dest = {.memory = user->memory, .address = (uintptr_t)copy};
+    const struct shmemi_place source = shmemi_place_host(bytes);
+    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    if (user->memory)
+        return shmemi_memory_copy(&dest, &source, &shape);
+    memcpy(copy, bytes, nbytes);
+    return 0;
+}
+
 static int on_device(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p)
 {
     int rc = user->memory->allocate(user->device, nbytes, copy_p);
     if (rc)
         return rc;
-    const struct shmemi_place dest = {.memory = user->memory, .address = (uintptr_t)*copy_p};
-    const struct shmemi_place source = shmemi_place_host(bytes);
-    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    rc = shmemi_memory_copy(&dest, &source, &shape);
+    rc = shmemi_device_write(user, *copy_p, bytes, nbytes);
     if (rc)
         user->memory->deallocate(*copy_p);
     return rc;

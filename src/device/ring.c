@@ -28,7 +28,8 @@ enum { PAGE = 4096 };
 
 static pthread_t thread;
 static atomic_bool runs;
-static _Atomic(struct shmemi_device_agent *) agents; /* newest first; none is removed before the end */
+static struct shmemi_device_agent *all;              /* newest first; none is removed before the end */
+static _Atomic(struct shmemi_device_agent *) served; /* those of them that the thread serves, likewise */
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
@@ -264,7 +265,7 @@ static void take_nap(unsigned *turns)
 {
     enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000, SHORT_NS = 20000, LONG_NS = 100000 };
     enum { WITHOUT_RINGS_NS = 20000000 };
-    if (!atomic_load(&agents)) { /* the thread is here for the watchdog only */
+    if (!atomic_load(&served)) { /* the thread is here for the watchdog only */
         nanosleep(&(struct timespec){.tv_nsec = WITHOUT_RINGS_NS}, NULL);
         return;
     }
@@ -281,7 +282,7 @@ static void *run(void *argument)
     shmemi_threads_enter("kernel agent", "shmem-kernels");
     while (atomic_load(&runs)) {
         bool has_worked = false;
-        for (struct shmemi_device_agent *agent = atomic_load(&agents); agent; agent = agent->next)
+        for (struct shmemi_device_agent *agent = atomic_load(&served); agent; agent = agent->next_served)
             has_worked |= serve(agent);
         shmemi_device_waits_look();
         if (has_worked)
@@ -323,37 +324,38 @@ static size_t block_bytes(void)
 /* Page-locked, and all 0. */
 static int make_block(struct shmemi_device_agent *agent)
 {
-    agent->block = aligned_alloc(PAGE, block_bytes());
-    if (!agent->block) {
+    void *block = aligned_alloc(PAGE, block_bytes());
+    if (!block) {
         shmemi_error("no memory for %zu bytes, through which kernels reach other PEs", block_bytes());
         return -ENOMEM;
     }
-    memset(agent->block, 0, block_bytes());
-    agent->entries = agent->block;
-    agent->slots = (char *)agent->block + entries_bytes;
+    memset(block, 0, block_bytes());
+    int rc = agent->user.memory ? agent->user.memory->pinning->pin(block, block_bytes()) : 0;
+    if (rc) {
+        free(block);
+        return rc;
+    }
+    agent->block = block;
+    agent->entries = block;
+    agent->slots = (char *)block + entries_bytes;
     agent->small = (struct shmemi_device_small *)(void *)(agent->slots + slots_bytes);
     agent->bytes = (char *)agent->small + small_bytes;
     agent->progress = (struct shmemi_device_progress *)(void *)(agent->bytes + pieces_bytes);
-    return agent->user.memory ? agent->user.memory->pinning->pin(agent->block, block_bytes()) : 0;
+    return 0;
 }
 
-static void free_agent(struct shmemi_device_agent *agent)
+static void free_block(struct shmemi_device_agent *agent)
 {
     shmemi_drivers_close_gathering(&agent->context);
-    if (agent->for_kernels)
-        shmemi_device_free(&agent->user, agent->for_kernels);
     if (agent->user.memory && agent->block)
         agent->user.memory->pinning->unpin(agent->block, block_bytes());
     free(agent->block);
-    free(agent);
+    agent->block = NULL;
 }
 
-static int make_agent(struct shmemi_device_agent *agent)
+/* Tell kernels where the entries are: no view lets them use the ring yet. */
+static int write_ring(const struct shmemi_device_agent *agent)
 {
-    void *copy = NULL;
-    int rc = make_block(agent);
-    if (rc)
-        return rc;
     const struct shmemi_device_ring ring = {
         .entries = agent->entries,
         .slots = agent->slots,
@@ -362,14 +364,27 @@ static int make_agent(struct shmemi_device_agent *agent)
         .n_entries = SHMEMI_DEVICE_ENTRIES,
         .slot_bytes = SHMEMI_DEVICE_SLOT_BYTES,
     };
-    rc = shmemi_device_copy_of(&agent->user, &ring, sizeof ring, &copy);
-    agent->for_kernels = copy;
-    return rc;
+    return shmemi_device_write(&agent->user, agent->for_kernels, &ring, sizeof ring);
+}
+
+static int begin_serving(struct shmemi_device_agent *agent)
+{
+    int rc = make_block(agent);
+    rc = rc ? rc : write_ring(agent);
+    rc = rc ? rc : shmemi_drivers_begin_gathering(&agent->context, SIZE_MAX);
+    rc = rc ? rc : shmemi_device_agents_start();
+    if (rc) {
+        free_block(agent);
+        return rc;
+    }
+    agent->next_served = atomic_load(&served);
+    atomic_store(&served, agent);
+    return 0;
 }
 
 static struct shmemi_device_agent *find_agent(const struct shmemi_device_user *user)
 {
-    struct shmemi_device_agent *agent = atomic_load(&agents);
+    struct shmemi_device_agent *agent = all;
     while (agent && (agent->user.memory != user->memory || agent->user.device != user->device))
         agent = agent->next;
     return agent;
@@ -377,30 +392,32 @@ static struct shmemi_device_agent *find_agent(const struct shmemi_device_user *u
 
 static int add_agent(const struct shmemi_device_user *user, struct shmemi_device_agent **agent_p)
 {
+    const struct shmemi_device_ring idle = {0};
+    void *copy = NULL;
+    int rc = shmemi_device_copy_of(user, &idle, sizeof idle, &copy);
+    if (rc)
+        return rc;
     struct shmemi_device_agent *agent = aligned_alloc(64, (sizeof *agent + 63) / 64 * 64);
-    if (!agent)
+    if (!agent) {
+        shmemi_device_free(user, copy);
         return -ENOMEM;
+    }
     memset(agent, 0, sizeof *agent);
     agent->user = *user;
-    agent->next = atomic_load(&agents);
+    agent->for_kernels = copy;
     agent->context.by_engines = true;
     agent->context.may_gather = true;
-    int rc = make_agent(agent);
-    if (!rc)
-        rc = shmemi_drivers_begin_gathering(&agent->context, SIZE_MAX);
-    if (rc) {
-        free_agent(agent);
-        return rc;
-    }
-    atomic_store(&agents, agent);
-    *agent_p = agent;
-    return shmemi_device_agents_start();
+    agent->next = all;
+    all = *agent_p = agent;
+    return 0;
 }
 
-int shmemi_device_ring(const struct shmemi_device_user *user, struct shmemi_device_ring **for_kernels_p)
+int shmemi_device_ring(const struct shmemi_device_user *user, bool is_served, struct shmemi_device_ring **for_kernels_p)
 {
     struct shmemi_device_agent *agent = find_agent(user);
     int rc = agent ? 0 : add_agent(user, &agent);
+    if (!rc && is_served && !agent->block)
+        rc = begin_serving(agent);
     if (!rc)
         *for_kernels_p = agent->for_kernels;
     return rc;
@@ -410,10 +427,12 @@ void shmemi_device_rings_close(void)
 {
     if (atomic_exchange(&runs, false))
         pthread_join(thread, NULL);
-    struct shmemi_device_agent *agent = atomic_exchange(&agents, NULL);
-    while (agent) {
-        struct shmemi_device_agent *next = agent->next;
-        free_agent(agent);
-        agent = next;
+    atomic_store(&served, NULL);
+    while (all) {
+        struct shmemi_device_agent *agent = all;
+        all = agent->next;
+        free_block(agent);
+        shmemi_device_free(&agent->user, agent->for_kernels);
+        free(agent);
     }
 }

@@ -22,11 +22,13 @@ struct shmemi_device_progress {
     _Alignas(64) unsigned long long freed, done; /* as kernels read them */
 };
 
-/* A ring and the agent's thread, which serves it until the end. Any thread may make one; there is one for each user. */
+/* A ring, of which each user has one, and what the agent's thread needs to serve it, from the first view on that asks for
+ * that until the end. */
 struct shmemi_device_agent {
     struct shmemi_device_user user;
     struct shmemi_device_ring *for_kernels; /* in the user's memory */
-    void *block;                            /* what follows lies there: page-locked memory */
+    struct shmemi_device_agent *next;       /* of all */
+    void *block;                            /* NULL: nobody serves it. What follows lies there: page-locked memory */
     struct shmemi_device_entry *entries;
     char *slots;
     struct shmemi_device_progress *progress;
@@ -38,11 +40,13 @@ struct shmemi_device_agent {
     char *bytes;                          /* of them: room for as many as there are entries */
     unsigned n_bytes;                     /* pieces in use */
     struct shmemi_context context;
-    struct shmemi_device_agent *next;
+    struct shmemi_device_agent *next_served;
 };
 
-/* The ring of a user, made when it is first asked for. 0 or -errno, logged. With a lock of the caller's held. */
-int shmemi_device_ring(const struct shmemi_device_user *user, struct shmemi_device_ring **for_kernels_p);
+/* The ring of a user, made when it is first asked for, and the agent started when it is first asked to serve it. 0 or
+ * -errno, logged: then nothing has changed. With a lock of the caller's held. */
+int shmemi_device_ring(const struct shmemi_device_user *user, bool is_served,
+                       struct shmemi_device_ring **for_kernels_p);
 /* Start the thread without a ring: it looks after waits. 0 or -errno, logged. */
 int shmemi_device_agents_start(void);
 /* End all agents. No kernel uses a ring any more. */

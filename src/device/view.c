@@ -189,12 +189,13 @@ static int make_tables(struct table *table, const shmemx_device_peer_t *peers)
     int rc = prepare(&table->user, has_far_peers(&table->view, peers));
     if (!rc)
         rc = shmemi_device_waits(&table->user, &table->view.waits);
-    if (!rc && needs_agent(&table->view, peers))
-        rc = shmemi_device_ring(&table->user, &table->view.ring);
+    const bool is_served = needs_agent(&table->view, peers);
+    if (!rc)
+        rc = shmemi_device_ring(&table->user, is_served, &table->view.ring);
     if (!rc)
         rc = shmemi_device_copy_of(&table->user, peers, nbytes, &copy);
     table->view.peers = copy;
-    if (!rc && !table->view.ring)
+    if (!rc && !is_served)
         describe_near(&table->view, peers);
     return rc;
 }

@@ -28,18 +28,19 @@
  *   put, get            on return the source may be written again, and dest of a get holds the data, for all of the group
  *   put_nbi, get_nbi    the same after the next quiet of the group
  *   put_signal          whoever has seen the signal (wait_until, test, signal_fetch) sees the data
- *   signal_op           the same for all that its thread had put, or had seen, before
+ *   signal_op           the same for all that its thread had put, or had seen, before, to whatever object of that PE
  *   p, atomic_*         one word, which arrives whole; without order
- *   fence, quiet        what the group has put before is in place before anything that it does after; and so is what
- *                       other threads have put, if they had met with the group by then
+ *   fence, quiet        what the group has put before, to all objects, is in place before anything that it does after;
+ *                       and so is what other threads have put, if they had met with the group by then
  *   wait_until, test    read the word with acquire: what was ordered before the update that they see is visible
  *   barrier             quiet, then sync; sync: every member has come
  *
  * OTHER PES. What a kernel cannot reach (another node, the routes "staged" and "cuda-shadow", atomic operations of a GPU on
  * the heap) it hands to a thread of the library, the agent, which uses the ordinary routes. Up to 16 KiB are copied aside, so
  * that a put returns at once; more is copied by the agent, which takes until the put is complete. An operation with a
- * result, and a get, wait for the agent. A kernel must call quiet before it ends if it has put anything to such a PE:
- * otherwise that may still be under way when the kernel is over.
+ * result, and a get, wait for the agent. What is larger and in shared or local memory, which the agent does not see, is
+ * copied aside in parts. A kernel must call quiet before it ends if it has put anything to such a PE: otherwise that may
+ * still be under way when the kernel is over. A kernel uses views of objects of its own GPU, and the heap.
  *
  * Scope and order are release and acquire for the whole system; nothing is ordered more strongly.
  *

@@ -97,7 +97,7 @@ int main()
     memset(static_cast<void *>(own), 0, sizeof *own);
     shmem_barrier_all();
     const shmemx_device_view_t view = view_of(own);
-    CHECK(!view.ring == (shmem_ptr(own, 0) && shmem_ptr(own, shmem_n_pes() - 1)));
+    CHECK(!view.ring->n_entries == (shmem_ptr(own, 0) && shmem_ptr(own, shmem_n_pes() - 1)));
     all_calls(own);
     other_teams();
     refusals(own);

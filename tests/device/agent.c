@@ -23,14 +23,14 @@ static char *copies;
 static size_t copy_bytes;
 
 /* The ring of a PE, whose copy is one of those that lie side by side. */
-struct shmemi_device_ring *ring_of(int pe, void *all_copies, size_t nbytes);
-struct shmemi_device_ring *ring_of(int pe, void *all_copies, size_t nbytes)
+struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes);
+struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes)
 {
     struct shmemi_device_ring *ring = NULL;
     const struct shmemi_device_user user = {NULL, pe};
     copies = all_copies;
     copy_bytes = nbytes;
-    return shmemi_device_ring(&user, &ring) ? NULL : ring;
+    return shmemi_device_ring(&user, is_served, &ring) ? NULL : ring;
 }
 
 static void update(char *word, const struct shmemi_amo *amo, char *reply)
@@ -109,6 +109,13 @@ int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *byt
     (void)user;
     *copy_p = malloc(nbytes);
     memcpy(*copy_p, bytes, nbytes);
+    return 0;
+}
+
+int shmemi_device_write(const struct shmemi_device_user *user, void *copy, const void *bytes, size_t nbytes)
+{
+    (void)user;
+    memcpy(copy, bytes, nbytes);
     return 0;
 }
 

@@ -223,14 +223,19 @@ SHMEMI_DEVICE_UPDATES(half, "32", "r")
 #undef SHMEMI_DEVICE_WORDS
 
 /* Among the threads of this GPU, a release of the words that store_after_fence stores behind it: apart, since a store under
- * a condition stays one instruction, but a release becomes a branch. */
+ * a condition stays one instruction, but a release becomes a branch. Behind fence_system, a release for all. */
 SHMEMI_DEVICE void fence_near()
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 SHMEMI_DEVICE void store_after_fence(word *p, word value)
 {
-    asm volatile("st.relaxed.gpu.b64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+    store_relaxed(p, value);
+}
+/* With a fence behind it, an acquire among the threads of this GPU: the fence need not begin later for it. */
+SHMEMI_DEVICE word load_before_fence(const word *p)
+{
+    return load_relaxed(p);
 }
 
 /* Among the threads of this GPU, a word in its memory: whether it was as expected, and has the value now. The address is
@@ -318,6 +323,14 @@ template <> struct fresh<unsigned char> {
         return static_cast<unsigned char>(value);
     }
 };
+
+/* Whether the host reaches it, too. What only a block or a thread has (shared and local memory) it does not. */
+SHMEMI_DEVICE bool host_reaches(const void *p)
+{
+    half is_global;
+    asm("{ .reg .pred is; isspacep.global is, %1; selp.u32 %0, 1, 0, is; }" : "=r"(is_global) : "l"(p));
+    return is_global;
+}
 
 /* Nanoseconds from some moment on. */
 SHMEMI_DEVICE word clock_ns()

@@ -297,6 +297,10 @@ SHMEMI_DEVICE void store_after_fence(word *p, word value)
 {
     store_release(p, value);
 }
+SHMEMI_DEVICE word load_before_fence(const word *p)
+{
+    return load_acquire(p);
+}
 SHMEMI_DEVICE bool replace_near(word *p, word expected, word value)
 {
     return fetch_compare_swap(p, expected, value) == expected;
@@ -335,6 +339,11 @@ template <class UNIT> struct fresh {
         return load_plain<UNIT>(p);
     }
 };
+
+SHMEMI_DEVICE bool host_reaches(const void *)
+{
+    return true;
+}
 
 SHMEMI_DEVICE word clock_ns()
 {

@@ -88,12 +88,29 @@ SHMEMI_DEVICE void wait_done(shmemi_device_ring *ring, word ticket)
     await_far(&ring->done, ticket + 1);
 }
 
-/* Wait until everything is complete that kernels of this PE have sent. */
+/* Is anything under way, as far as is known here, that kernels of this PE have sent? Two words of this GPU's memory, which
+ * are there by the end of a fence that follows. */
+SHMEMI_DEVICE bool is_behind(const shmemi_device_ring *ring)
+{
+    const word sent = load_before_fence(&ring->tail);
+    return static_cast<long long>(sent - load_before_fence(&ring->done.seen)) > 0;
+}
+
+/* Wait until everything is complete that kernels of this PE have sent, whatever object it is for. */
 SHMEMI_DEVICE_RARE void drain(shmemi_device_ring *ring)
 {
-    const word tail = load_relaxed(&ring->tail);
-    if (tail)
-        wait_done(ring, tail - 1);
+    await_far(&ring->done, load_relaxed(&ring->tail));
+    fence_system();
+}
+
+/* What this thread has stored or seen is in place before anything that it does after; so is what kernels of this PE have
+ * sent, if the thread looks. */
+SHMEMI_DEVICE void complete(shmemi_device_ring *ring, bool looks)
+{
+    const bool waits = looks && is_behind(ring);
+    fence_system();
+    if (waits)
+        drain(ring);
 }
 
 /* The slot has been read. */
@@ -260,6 +277,12 @@ SHMEMI_DEVICE word send_and_fetch(shmemi_device_ring *ring, const request &r)
     return fetch_values(ring, SHMEMI_DEVICE_VALUES(r));
 }
 
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE word begin_entry(const GROUP &group, shmemi_device_ring *ring)
+{
+    group.sync(); /* the agent stops at a ticket that is not sent: nobody here may still wait for one behind it */
+    return group.share(group.rank() == 0 ? take_ticket(ring) : 0);
+}
+
 /* By a group: bytes that fit into a slot are copied there; others are left where they are, which takes until the
  * operation is done if it must be complete on this side. The signal, if there is one, is part of the request. */
 template <class GROUP>
@@ -269,8 +292,7 @@ SHMEMI_DEVICE_RARE void far_put_values(const GROUP group, shmemi_device_ring *ri
     request r = request_of(what, pe, region, signal_region, offset, nbytes, value, extra);
     need(ring);
     const bool fits = r.nbytes <= ring->slot_bytes;
-    group.sync(); /* the agent stops at a ticket that is not sent: nobody here may still wait for one behind it */
-    const word ticket = group.share(group.rank() == 0 ? take_ticket(ring) : 0);
+    const word ticket = begin_entry(group, ring);
     if (fits)
         copy<plain_loads>(group, slot_of(ring, ticket), source, r.nbytes);
     group.sync();
@@ -283,45 +305,107 @@ SHMEMI_DEVICE_RARE void far_put_values(const GROUP group, shmemi_device_ring *ri
     if (is_blocking)
         group.sync();
 }
+
+/* Into a slot, in words, from wherever: of the source, which is near, single bytes are read. Those behind the last one in
+ * its word are 0. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void fill_slot(const GROUP &group, char *slot, const char *source, unsigned nbytes)
+{
+    const unsigned step = sizeof(word);
+    SHMEMI_DEVICE_AS_IT_IS
+    for (unsigned at = group.rank() * step; at < nbytes; at += group.size() * step) {
+        word value = 0;
+        SHMEMI_DEVICE_AS_IT_IS
+        for (unsigned k = 0; k < step && at + k < nbytes; k++)
+            value |= static_cast<word>(load_plain<unsigned char>(source + at + k)) << 8 * k;
+        store_plain<word>(slot + at, value);
+    }
+}
+
+/* By a group: more than a slot holds, by several of them. It takes few registers, so that calls which never come here need no
+ * more for it. */
+template <class GROUP>
+SHMEMI_DEVICE_RARE void put_by_slots(const GROUP group, shmemi_device_ring *ring, int pe, unsigned region, word offset,
+                                     unsigned nbytes, const char *source)
+{
+    SHMEMI_DEVICE_AS_IT_IS
+    while (nbytes) {
+        const unsigned n = nbytes < ring->slot_bytes ? nbytes : ring->slot_bytes;
+        const word ticket = begin_entry(group, ring);
+        fill_slot(group, slot_of(ring, ticket), source, n);
+        group.sync();
+        if (group.rank() == 0)
+            send(ring, ticket, request_of(SHMEMI_DEVICE_PUT, pe, region, region, offset, n, 0, 0));
+        offset += n, source += n, nbytes -= n;
+    }
+}
+
+/* Must these bytes go through slots, however many they are? */
+SHMEMI_DEVICE bool needs_slots(const shmemi_device_ring *ring, const void *local, word nbytes)
+{
+    return ring && nbytes > ring->slot_bytes && !host_reaches(local);
+}
+
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void far_put(const GROUP &group, shmemi_device_ring *ring, const request &r, const char *source,
                                     bool is_blocking)
 {
-    far_put_values(group, ring, SHMEMI_DEVICE_VALUES(r), source, is_blocking);
+    if (!needs_slots(ring, source, r.nbytes)) {
+        far_put_values(group, ring, SHMEMI_DEVICE_VALUES(r), source, is_blocking);
+        return;
+    }
+    put_by_slots(group, ring, r.pe, r.region, r.offset, static_cast<unsigned>(r.nbytes), source);
+    if (r.what != SHMEMI_DEVICE_PUT && group.rank() == 0) /* an entry of its own, since it follows them all */
+        send_values(ring, r.what, r.pe, r.region, r.signal_region, r.offset, 0, r.value, r.extra);
 }
 
-/* By a group: little comes by the slot; more is written to dest by the agent. */
+/* By a group: by slots, one after the other. */
 template <class GROUP>
-SHMEMI_DEVICE_RARE void far_get_values(const GROUP group, shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST, char *dest,
-                                       bool is_blocking)
+SHMEMI_DEVICE_RARE void get_by_slots(const GROUP group, shmemi_device_ring *ring, int pe, unsigned region, word offset,
+                                     word nbytes, char *dest)
 {
-    request r = request_of(what, pe, region, signal_region, offset, nbytes, value, extra);
-    need(ring);
-    const bool fits = r.nbytes <= ring->slot_bytes;
-    word ticket = 0;
-    group.ready();
-    if (group.rank() == 0) {
-        r.what |= fits ? static_cast<unsigned>(SHMEMI_DEVICE_REPLY) : 0u;
-        r.local = fits ? 0 : reinterpret_cast<word>(dest);
-        ticket = send_one(ring, r);
-        if (fits || is_blocking)
+    const unsigned what = static_cast<unsigned>(SHMEMI_DEVICE_GET) | SHMEMI_DEVICE_REPLY;
+    SHMEMI_DEVICE_AS_IT_IS
+    while (nbytes) {
+        const word n = nbytes < ring->slot_bytes ? nbytes : ring->slot_bytes;
+        word ticket = 0;
+        group.ready();
+        if (group.rank() == 0) {
+            ticket = send_one(ring, request_of(what, pe, region, region, offset, n, 0, 0));
             wait_done(ring, ticket);
-    }
-    ticket = group.share(ticket);
-    if (fits) {
-        copy<fresh_loads>(group, dest, slot_of(ring, ticket), r.nbytes);
+        }
+        ticket = group.share(ticket);
+        copy<fresh_loads>(group, dest, slot_of(ring, ticket), n);
         group.sync();
         if (group.rank() == 0)
             give_entry(ring, ticket);
+        offset += n, dest += n, nbytes -= n;
     }
-    if (is_blocking)
-        group.sync();
 }
+
+/* By one thread: the agent writes to dest. */
+SHMEMI_DEVICE_RARE void get_by_agent(shmemi_device_ring *ring, int pe, unsigned region, word offset, word nbytes,
+                                     char *dest, bool is_blocking)
+{
+    request r = request_of(SHMEMI_DEVICE_GET, pe, region, region, offset, nbytes, 0, 0);
+    r.local = reinterpret_cast<word>(dest);
+    const word ticket = send_one(ring, r);
+    if (is_blocking)
+        wait_done(ring, ticket);
+}
+
+/* By a group: little comes by the slot, and so does what the agent cannot write to dest. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void far_get(const GROUP &group, shmemi_device_ring *ring, const request &r, char *dest,
                                     bool is_blocking)
 {
-    far_get_values(group, ring, SHMEMI_DEVICE_VALUES(r), dest, is_blocking);
+    need(ring);
+    if (r.nbytes <= ring->slot_bytes || !host_reaches(dest))
+        get_by_slots(group, ring, r.pe, r.region, r.offset, r.nbytes, dest);
+    else if (group.rank() == 0)
+        get_by_agent(ring, r.pe, r.region, r.offset, r.nbytes, dest, is_blocking);
+    if (is_blocking)
+        group.sync();
 }
 
 #undef SHMEMI_DEVICE_REQUEST

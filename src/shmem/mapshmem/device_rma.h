@@ -27,7 +27,7 @@ SHMEMI_DEVICE long long near_distance(const shmemx_device_view_t &view, unsigned
     return place & 4 ? (second ? d : c) : (second ? b : a);
 }
 
-/* Is this a PE whose distance the view itself has? Then there is no ring. */
+/* Is this a PE whose distance the view itself has? Then the agent serves none. */
 SHMEMI_DEVICE bool is_near(const shmemx_device_view_t &view, int pe)
 {
     return static_cast<unsigned>(pe - view.first_pe) < static_cast<unsigned>(view.n_near);
@@ -109,21 +109,37 @@ SHMEMI_DEVICE word *direct_signal(const shmemx_device_view_t &view, void *addres
     return reinterpret_cast<word *>(direct(view, address, pe, adds ? SHMEMI_DEVICE_ATOMICS : SHMEMI_DEVICE_STORES));
 }
 
-/* By one thread: after all that it has stored or seen before. */
-SHMEMI_DEVICE void signal_at(word *there, const shmemx_device_view_t &view, void *address, word value, bool adds,
-                             int pe)
+/* By the agent: after all that the thread has stored, seen or sent before. */
+SHMEMI_DEVICE void signal_by_agent(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
 {
-    if (!there) {
-        request r = request_to(SHMEMI_DEVICE_PUT, view, address, 0, pe);
-        add_signal(&r, view, address, value, adds);
-        send_alone(ring_to(view, pe), r);
-    } else
-        signal_directly(there, value, adds);
+    request r = request_to(SHMEMI_DEVICE_PUT, view, address, 0, pe);
+    add_signal(&r, view, address, value, adds);
+    send_alone(ring_to(view, pe), r);
 }
 
+/* By one thread: after all that it has stored or seen before, and what it has sent to the same PE's copy of the object. */
 SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
 {
-    signal_at(direct_signal(view, address, adds, pe), view, address, value, adds, pe);
+    word *there = direct_signal(view, address, adds, pe);
+    if (there)
+        signal_directly(there, value, adds);
+    else
+        signal_by_agent(view, address, value, adds, pe);
+}
+
+/* The same, after all that it has sent, whatever it was for: the agent does not order that with what it does not do. */
+SHMEMI_DEVICE void signal_after_all(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
+{
+    word *there = direct_signal(view, address, adds, pe);
+    if (!there) {
+        signal_by_agent(view, address, value, adds, pe);
+        return;
+    }
+    complete(view.ring, true);
+    if (adds)
+        send_add(there, value);
+    else
+        store_after_fence(there, value);
 }
 
 /* Both by the agent, or none: it orders the signal behind the data only if it has written both. */
@@ -164,15 +180,11 @@ SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_v
         signal_directly(reinterpret_cast<word *>(near_address(signal_view, address, pe)), value, adds);
 }
 
-/* Everything that the group has put so far is in place, and seen by whoever sees what it does next. */
+/* Everything that the group has put so far, to whatever object, is in place, and seen by whoever sees what it does next. */
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void quiet(const GROUP &group, const shmemx_device_view_t &view)
 {
-    if (view.ring) {
-        group.sync();
-        if (group.rank() == 0)
-            drain(view.ring);
-    }
-    fence_system();
+    group.sync();
+    complete(view.ring, group.rank() == 0);
     group.sync();
 }
 
@@ -317,7 +329,7 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_signal_op(const shmemx_device_view_t &
                                                     unsigned long long signal, int sig_op, int pe)
 {
     static_assert(sizeof(WORD) == 8, "a signal has 64 bits");
-    shmemi_device::signal(view, sig_addr, signal, sig_op == SHMEM_SIGNAL_ADD, pe);
+    shmemi_device::signal_after_all(view, sig_addr, signal, sig_op == SHMEM_SIGNAL_ADD, pe);
 }
 template <class WORD>
 SHMEMI_DEVICE_TEMPLATE void shmemx_device_signal_set(const shmemx_device_view_t &view, WORD *sig_addr,

@@ -32,14 +32,18 @@ SHMEMI_DEVICE int world_pe(const shmemx_device_team_t &team, int member)
     return team.world ? team.world[member] : team.start + member * team.stride;
 }
 
-/* The number of the operation that the group begins. */
-template <class GROUP> SHMEMI_DEVICE_TEMPLATE word next_number(const GROUP &group, const shmemx_device_team_t &team)
+/* The number of the operation that the group begins, and has met for; after what it has sent, if that is asked for. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE word next_number(const GROUP &group, const shmemx_device_team_t &team, bool completes)
 {
     word *last = reinterpret_cast<word *>(team.area);
     word number = 0;
     if (group.rank() == 0) {
+        const bool waits = completes && is_behind(team.work.ring);
         number = load_relaxed(last) + 1;
         store_relaxed(last, number);
+        if (waits)
+            drain(team.work.ring);
     }
     return group.share(number);
 }
@@ -62,10 +66,12 @@ SHMEMI_DEVICE_TEMPLATE void await(const GROUP &group, const shmemx_device_team_t
     group.sync();
 }
 
-template <class GROUP> SHMEMI_DEVICE_TEMPLATE void sync(const GROUP &group, const shmemx_device_team_t &team)
+/* completes: what the group has put, whatever it was for, is in place before anybody goes on. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void sync(const GROUP &group, const shmemx_device_team_t &team, bool completes)
 {
     group.sync();
-    const word number = next_number(group, team);
+    const word number = next_number(group, team, completes);
     announce(group, team, number);
     await(group, team, number);
 }
@@ -83,11 +89,22 @@ SHMEMI_DEVICE_TEMPLATE void spread(const GROUP &group, const shmemx_device_team_
     group.sync();
 }
 
+/* The agent reads a piece that its slots do not hold where it is: as long as it does nobody writes there. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void end_spread(const GROUP &group, const shmemx_device_team_t &team, word nbytes)
+{
+    if (team.work.n_near || nbytes <= team.work.ring->slot_bytes)
+        return;
+    if (group.rank() == 0)
+        drain(team.work.ring);
+    group.sync();
+}
+
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void broadcast_piece(const GROUP &group, const shmemx_device_team_t &team, char *dest,
                                             const char *source, word nbytes, int root)
 {
-    const word number = next_number(group, team);
+    const word number = next_number(group, team, false);
     if (team.pe == root)
         spread(group, team, number, source, nbytes);
     announce(group, team, number);
@@ -96,8 +113,11 @@ SHMEMI_DEVICE_TEMPLATE void broadcast_piece(const GROUP &group, const shmemx_dev
             wait_for(team.work, flag_of(team, root), SHMEM_CMP_GE, number, world_pe(team, root));
         group.sync();
         copy<plain_loads>(group, dest, data_of(team, number, root), nbytes);
-    } else if (dest != source)
-        copy<plain_loads>(group, dest, source, nbytes);
+    } else {
+        if (dest != source)
+            copy<plain_loads>(group, dest, source, nbytes);
+        end_spread(group, team, nbytes);
+    }
     group.sync();
 }
 
@@ -125,10 +145,11 @@ template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce_piece(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
                                          unsigned long nelems)
 {
-    const word number = next_number(group, team);
+    const word number = next_number(group, team, false);
     spread(group, team, number, source, nelems * sizeof(T));
     announce(group, team, number);
     await(group, team, number);
+    end_spread(group, team, nelems * sizeof(T));
     for (unsigned long i = group.rank(); i < nelems; i += group.size()) {
         const T mine = source[i];
         T result = mine;
@@ -164,14 +185,12 @@ SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_
 
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_sync(GROUP group, const shmemx_device_team_t &team)
 {
-    shmemi_device::sync(group, team);
+    shmemi_device::sync(group, team, false);
 }
 
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_barrier(GROUP group, const shmemx_device_team_t &team)
 {
-    if (team.work.ring)
-        shmemi_device::quiet(group, team.work);
-    shmemi_device::sync(group, team); /* what members announce follows all that they have put by themselves */
+    shmemi_device::sync(group, team, true); /* what members announce follows all that they have put by themselves */
 }
 
 template <class GROUP, class T>

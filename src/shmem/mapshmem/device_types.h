@@ -69,6 +69,8 @@ struct shmemi_device_far_word {
         last_look; /* when that was, in nanoseconds of the kernels' clock; during a look: in the future */
 };
 
+/* One for all kernels of a GPU, and all objects: what a thread has sent can be waited for by any view. Until an object
+ * needs the agent it has no entries, and its tail stays 0. */
 struct shmemi_device_ring {  /* in memory of the GPU */
     unsigned long long tail; /* the next ticket */
     struct shmemi_device_far_word freed, done;
@@ -95,14 +97,15 @@ enum { SHMEMI_DEVICE_WAITS = 64 };
 /* A symmetric object as kernels of this PE reach it; shmemx_device_view fills it in. */
 typedef struct {
     const shmemx_device_peer_t *peers; /* of PEs first_pe to first_pe + n_peers - 1 */
-    struct shmemi_device_ring *ring;   /* to the agent, for what kernels cannot do themselves; 0: there is none */
+    struct shmemi_device_ring *ring;   /* to the agent, for what kernels cannot do themselves; every view has it */
     struct shmemi_device_wait *waits;  /* SHMEMI_DEVICE_WAITS of them; 0: there is no watchdog */
     char *own;                         /* this PE's copy, as kernels address it */
     unsigned long long size;           /* in bytes */
     unsigned region;                   /* number of the object, the same on all PEs */
     int first_pe, n_peers;
     int pe, n_pes; /* this PE's number in SHMEM_TEAM_WORLD, and how many there are */
-    int n_near;    /* for the first so many of peers, kernels do everything themselves, and near holds their distance */
+    int n_near; /* for the first so many of peers, kernels do everything themselves, and near holds their distance; 0: some
+                    * PE is served by the agent */
     long long near[SHMEMI_DEVICE_NEAR];
 } shmemx_device_view_t;
 
