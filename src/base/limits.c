@@ -28,7 +28,7 @@ static const struct {
     {EMFILE, "; raise the limit of open files (ulimit -n)"},
     {ENFILE, "; the machine's table of open files is full (fs.file-max)"},
     {EFBIG, "; raise the limit of file sizes, which counts for shared memory, too (ulimit -f unlimited)"},
-    {ENOSPC, "; the disk is full, or the quota used up"},
+    {ENOSPC, "; the disk is full, or a quota used up (of disks, or fs.epoll.max_user_watches)"},
     {EPERM, "; something like the seccomp profile of a container forbids it"},
     {ENOSYS, "; the kernel, or the seccomp profile of a container, does not offer it"},
     {EROFS, "; choose a place that can be written to"},

@@ -68,6 +68,7 @@ enum {
     SHMEMI_REGION_HEAP = 0,
     SHMEMI_REGION_STATIC = 1,
     SHMEMI_REGION_FIRST_MAPPED = 2,
+    SHMEMI_REGION_NONE = INT32_MAX, /* of what is not, or no longer, known to the lookup */
 };
 
 #endif

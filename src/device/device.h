@@ -28,6 +28,8 @@ struct shmemi_device_user {
     int device;
 };
 
+int shmemi_device_out_of_memory(void); /* -ENOMEM, logged */
+
 /* Memory of the user with a copy of these bytes. -errno, logged. */
 int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p);
 /* Write it again. -errno, logged. */

@@ -21,6 +21,12 @@ int shmemi_device_write(const struct shmemi_device_user *user, void *copy, const
     return 0;
 }
 
+int shmemi_device_out_of_memory(void)
+{
+    shmemi_error("out of memory for what kernels need to reach other PEs");
+    return -ENOMEM;
+}
+
 static int on_device(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p)
 {
     int rc = user->memory->allocate(user->device, nbytes, copy_p);
@@ -37,10 +43,8 @@ int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *byt
     if (user->memory)
         return on_device(user, bytes, nbytes, copy_p);
     *copy_p = malloc(nbytes);
-    if (!*copy_p) {
-        shmemi_error("out of memory for %zu bytes that kernels need", nbytes);
-        return -ENOMEM;
-    }
+    if (!*copy_p)
+        return shmemi_device_out_of_memory();
     memcpy(*copy_p, bytes, nbytes);
     return 0;
 }

@@ -400,7 +400,7 @@ static int add_agent(const struct shmemi_device_user *user, struct shmemi_device
     struct shmemi_device_agent *agent = aligned_alloc(64, (sizeof *agent + 63) / 64 * 64);
     if (!agent) {
         shmemi_device_free(user, copy);
-        return -ENOMEM;
+        return shmemi_device_out_of_memory();
     }
     memset(agent, 0, sizeof *agent);
     agent->user = *user;

@@ -207,7 +207,7 @@ static int make(const struct shmemi_region *region, struct table *table)
         return rc;
     shmemx_device_peer_t *peers = describe(region, &table->user, &table->view);
     if (!peers)
-        return -ENOMEM;
+        return shmemi_device_out_of_memory();
     warn_of_turns(table->user.memory);
     rc = make_tables(table, peers);
     free(peers);
@@ -228,7 +228,7 @@ static int add_table(const struct shmemi_region *region, struct table **link)
 {
     struct table *table = calloc(1, sizeof *table);
     if (!table)
-        return -ENOMEM;
+        return shmemi_device_out_of_memory();
     table->region = region->id;
     int rc = make(region, table);
     if (rc)
@@ -282,7 +282,7 @@ static int add_numbers(const struct shmemi_device_user *user, const int *number,
     const size_t nbytes = (size_t)n * sizeof *number;
     struct numbers *entry = malloc(sizeof *entry + nbytes);
     if (!entry)
-        return -ENOMEM;
+        return shmemi_device_out_of_memory();
     *entry = (struct numbers){.user = *user, .n = n, .next = all_numbers};
     memcpy(entry->number, number, nbytes);
     int rc = shmemi_device_copy_of(user, number, nbytes, &entry->copy);

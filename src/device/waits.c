@@ -113,7 +113,7 @@ static int add(const struct shmemi_device_user *user, struct watched **watched_p
     struct watched *watched = calloc(1, sizeof *watched);
     if (!watched || !(watched->places = aligned_alloc(PAGE, places_bytes))) {
         free(watched);
-        return -ENOMEM;
+        return shmemi_device_out_of_memory();
     }
     memset(watched->places, 0, places_bytes);
     watched->next = atomic_load(&all);

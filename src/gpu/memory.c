@@ -21,6 +21,25 @@ int shmemi_memory_machine_pes = 1, shmemi_memory_machine_rank;
 int shmemi_memory_sharers[SHMEMI_MEMTYPES] = {1, 1, 1};
 atomic_bool shmemi_memory_kernels_wait;
 
+/* By type and device, whose number is -1 if it is unknown; 0: 1. */
+enum { DEVICES = 64 };
+static int sharers_of[SHMEMI_MEMTYPES][DEVICES];
+
+int shmemi_memory_sharers_of(int type, int device)
+{
+    const int sharers = sharers_of[type][(unsigned)device % DEVICES];
+    return sharers ? sharers : 1;
+}
+
+void shmemi_memory_set_sharers(int type, int device, int sharers)
+{
+    int most = 1;
+    sharers_of[type][(unsigned)device % DEVICES] = sharers;
+    for (int i = 0; i < DEVICES; i++)
+        most = sharers_of[type][i] > most ? sharers_of[type][i] : most;
+    shmemi_memory_sharers[type] = most;
+}
+
 bool shmemi_memory_takes_turns(const struct shmemi_memory *memory)
 {
     const struct shmemi_stream_commands *commands = memory->streams ? memory->streams->commands : NULL;

@@ -441,8 +441,11 @@ bool shmemi_memory_is_pinned(const void *address, size_t size);
  * nodes that are played on it. Set at start. */
 extern int shmemi_memory_machine_pes, shmemi_memory_machine_rank;
 
-/* By type: how many PEs use the device that this PE has mapped memory of, at least 1. Set by shmmap. */
+/* How many PEs use a device (ordinal) that this PE has mapped memory of, at least 1; and by type, the most of any such
+ * device. Set by shmmap and shmumap. */
+int shmemi_memory_sharers_of(int type, int device);
 extern int shmemi_memory_sharers[SHMEMI_MEMTYPES];
+void shmemi_memory_set_sharers(int type, int device, int sharers);
 /* Do they use it in turns? Then what the processors of the device do, short writes by the driver included, waits for the
  * turn of its process; what the copy engines do does not. */
 bool shmemi_memory_takes_turns(const struct shmemi_memory *memory);

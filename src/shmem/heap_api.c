@@ -39,11 +39,14 @@ static void *allocate(const char *routine, size_t size, size_t alignment)
     int rc = shmemi_heap_allocate(shmemi_heap, size, alignment, &offset);
     if (rc == -ENOSPC && shmemi_settings.check && shmemi_guarded_flush(routine))
         rc = shmemi_heap_allocate(shmemi_heap, size, alignment, &offset);
-    if (rc == -ENOSPC)
+    if (rc == -ENOSPC) {
         report_full(routine, size);
-    if (!rc && shmemi_settings.check)
+        return NULL;
+    }
+    shmemi_require(rc); /* other PEs have made the block: the heaps would differ */
+    if (shmemi_settings.check)
         shmemi_guarded_made(routine, offset, size);
-    return rc ? NULL : shmemi_heap_region.base + offset;
+    return shmemi_heap_region.base + offset;
 }
 
 static void *allocate_collectively(const char *routine, size_t size, size_t alignment)
@@ -143,8 +146,10 @@ static size_t size_of(const char *routine, void *ptr)
 
 static bool resize_in_place(const char *routine, void *ptr, size_t size)
 {
-    if (shmemi_heap_resize(shmemi_heap, offset_of(ptr), size))
+    const int rc = shmemi_heap_resize(shmemi_heap, offset_of(ptr), size);
+    if (rc == -ENOSPC)
         return false;
+    shmemi_require(rc); /* as in allocate */
     if (shmemi_settings.check)
         shmemi_guarded_made(routine, offset_of(ptr), size);
     return true;

@@ -110,6 +110,8 @@ static int prepare_and_meet(void)
     shmemi_log_hold(shmemi_job.pe > 0);
     shmemi_step("settings and nodes");
     int rc = prepare();
+    if (rc)
+        shmemi_transport_excuse();
     int published = shmemi_job_publish(shmemi_node.handout, rc != 0);
     shmemi_step("fence of the launcher");
     int met = shmemi_job.n_pes > 1 ? shmemi_bootstrap->fence() : 0;

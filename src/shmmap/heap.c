@@ -158,7 +158,7 @@ static void merge_after(struct shmemi_heap *heap, struct block *block)
     unlink_block(after);
 }
 
-/* Free the part of a block after its first `size` bytes. When out of memory the block stays as it is. */
+/* Free the part of a block after its first `size` bytes. -ENOMEM: the block keeps it. */
 static int trim(struct shmemi_heap *heap, struct block *block, size_t size)
 {
     if (block->size == size)
@@ -266,9 +266,9 @@ int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t asked)
     if (size > block->size)
         merge_after(heap, block);
     block->asked = asked;
-    (void)trim(heap, block, size); /* when out of memory, it keeps what it has */
+    int rc = trim(heap, block, size);
     heap->used += block->size;
-    return 0;
+    return rc;
 }
 
 void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state *state)

@@ -28,7 +28,8 @@ int shmemi_heap_allocate(struct shmemi_heap *heap, size_t size, size_t alignment
 int shmemi_heap_release(struct shmemi_heap *heap, size_t offset);
 /* The size that was requested for the block at offset; 0 when none starts there. */
 size_t shmemi_heap_size_at(const struct shmemi_heap *heap, size_t offset);
-/* Change the size of the block at offset without moving it: 0, or -ENOSPC when there is no room after it. */
+/* Change the size of the block at offset without moving it: 0; -ENOSPC when there is no room after it; -ENOMEM, logged:
+ * the block has more room than those of the other PEs. */
 int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t size);
 
 void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state *state);

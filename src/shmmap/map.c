@@ -103,6 +103,7 @@ static void validate(struct attempt *attempt)
         refuse(attempt, -ENOMEM, "out of memory");
         return;
     }
+    region->id = SHMEMI_REGION_NONE;
     int rc = attempt->memory->open_object(attempt->object, attempt->size, &region->allocation, reason, sizeof reason);
     if (rc) {
         free(region);
@@ -271,10 +272,8 @@ static void attach(struct attempt *attempt)
     struct shmemi_descriptors descriptors = {0};
     const bool can_share = attempt->memory->sharing;
     int rc = shmemi_region_add_mapped(region);
-    if (rc) {
-        region->base = NULL;
+    if (rc)
         refuse_place(attempt, rc);
-    }
     share.address = region->place.address;
     if (!rc)
         shmemi_owner_show(region);
@@ -290,24 +289,17 @@ static void attach(struct attempt *attempt)
     judge_routes(attempt, rc);
 }
 
-/* Close the other PEs' copies. Collective, because a copy may be freed only when no PE has it open any more. */
-static void detach(struct shmemi_region *region)
+/* Undo all that was done for a region, be it mapped or not yet. Collective if another PE may have opened this PE's copy,
+ * which may be freed only when none has it open any more. */
+static void forget(struct shmemi_region *region, bool is_shared)
 {
     shmemi_drivers_hide(region->id);
     shmemi_views_close(region);
-    shmemi_node_barrier();
-}
-
-static void undo(struct attempt *attempt, bool was_attached)
-{
-    struct shmemi_region *region = attempt->region;
-    if (was_attached)
-        detach(region);
-    if (!region)
-        return;
-    if (region->base)
-        shmemi_region_remove(region);
-    attempt->memory->close_object(&region->allocation);
+    if (is_shared)
+        shmemi_node_barrier();
+    shmemi_region_remove(region);
+    shmemi_region_count_sharers(region);
+    region->place.memory->close_object(&region->allocation);
     free(region);
 }
 
@@ -324,8 +316,8 @@ static int carry_out(struct attempt *attempt)
         attach(attempt);
         rc = agree(attempt);
     }
-    if (rc)
-        undo(attempt, is_agreed);
+    if (rc && attempt->region)
+        forget(attempt->region, is_agreed);
     return rc;
 }
 
@@ -340,7 +332,10 @@ static void make_areas(const struct shmemi_place *beside)
     int rc = commands->allocate(beside, attempt.size, &attempt.object);
     if (rc)
         refuse(&attempt, rc, "no memory for the areas in which GPUs meet");
-    areas.have_failed = carry_out(&attempt);
+    const bool is_mapped = !carry_out(&attempt);
+    areas.have_failed = !is_mapped || !attempt.region->is_met_at;
+    if (is_mapped && areas.have_failed)
+        forget(attempt.region, true);
     if (!areas.have_failed) {
         areas.region = attempt.region;
         areas.object = attempt.object;
@@ -373,15 +368,6 @@ int shmemi_map(void *object, size_t size, int type, void **address_p)
     return 0;
 }
 
-static void forget(struct shmemi_region *region)
-{
-    const struct shmemi_memory *memory = region->allocation.place.memory;
-    detach(region);
-    shmemi_region_remove(region);
-    memory->close_object(&region->allocation);
-    free(region);
-}
-
 int shmemi_unmap(void *address)
 {
     struct shmemi_region *region = shmemi_region_of(address);
@@ -389,7 +375,7 @@ int shmemi_unmap(void *address)
         shmemi_error("shmumap: %p is not an address that shmmap has returned", address);
         return -EINVAL;
     }
-    forget(region);
+    forget(region, true);
     return 0;
 }
 
@@ -407,7 +393,7 @@ void shmemi_map_close(void)
         shmemi_region_for_each(first_mapped, &region);
         if (!region)
             break;
-        forget(region);
+        forget(region, true);
     }
     free_areas();
     for (int type = 0; type < SHMEMI_MEMTYPES; type++)

@@ -236,6 +236,8 @@ static bool try_forget(uint32_t id)
 
 void shmemi_region_remove(struct shmemi_region *region)
 {
+    if (region->id == SHMEMI_REGION_NONE)
+        return;
     if (region == shmemi_window.static_region) {
         shmemi_window.static_size = 0;
         shmemi_window.static_region = NULL;
@@ -244,6 +246,7 @@ void shmemi_region_remove(struct shmemi_region *region)
     }
     while (!try_forget(region->id))
         shmemi_yield();
+    region->id = SHMEMI_REGION_NONE;
 }
 
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument)

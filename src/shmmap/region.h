@@ -42,6 +42,7 @@ struct shmemi_region {
     size_t short_size;                   /* without the last SHMEMI_SHORT_BYTES; 0 if it has no more */
     struct shmemi_place place;           /* of base, for local copies from and to it */
     struct shmemi_allocation allocation; /* mapped objects */
+    int sharers;                         /* of them: PEs that use the device of this PE's copy */
     bool is_reached_directly;            /* every PE has mapped all copies of its node */
     bool is_met_at;                      /* and kernels of all PEs may wait for each other, and be the library's */
 

@@ -100,14 +100,38 @@ static int count_sharers(const struct shmemi_region *region, const struct shmemi
     return sharers;
 }
 
-static void note_sharers(const struct shmemi_region *region, const struct shmemi_share *mine)
+/* The most that any object there has, as long as it is mapped. */
+struct device_use {
+    int type, device, sharers;
+};
+
+static bool add_sharers(struct shmemi_region *region, void *argument)
+{
+    struct device_use *use = argument;
+    if (region->place.memory->type == use->type && region->allocation.device == use->device &&
+        region->sharers > use->sharers)
+        use->sharers = region->sharers;
+    return true;
+}
+
+void shmemi_region_count_sharers(const struct shmemi_region *region)
+{
+    struct device_use use = {region->place.memory->type, region->allocation.device, 1};
+    shmemi_region_for_each(add_sharers, &use);
+    shmemi_memory_set_sharers(use.type, use.device, use.sharers);
+}
+
+static void note_sharers(struct shmemi_region *region, const struct shmemi_share *mine)
 {
     const struct shmemi_memory *memory = region->place.memory;
-    int *known = &shmemi_memory_sharers[memory->type];
-    int sharers = memory->agents ? count_sharers(region, mine) : 1;
-    if (sharers <= *known)
+    const int before = shmemi_memory_sharers_of(memory->type, region->allocation.device);
+    if (!memory->agents)
         return;
-    *known = sharers;
+    region->sharers = count_sharers(region, mine);
+    shmemi_region_count_sharers(region);
+    const int sharers = shmemi_memory_sharers_of(memory->type, region->allocation.device);
+    if (sharers <= before)
+        return;
     const char *how = ", beside each other (MPS)";
     if (shmemi_memory_takes_turns(memory))
         how = memory->streams->commands
@@ -126,50 +150,65 @@ static int attach_views(struct shmemi_region *region, const struct shmemi_share 
     return rc ? rc : shmemi_views_try_far(region);
 }
 
-/* The descriptors of the node's PEs, by node rank. NULL when there is no memory for them: other PEs do not notice. */
-static struct shmemi_descriptors *exchange_descriptors(const struct shmemi_descriptors *mine)
+/* What comes from the PEs of the node, by node rank. */
+struct post {
+    struct shmemi_mailbox_label *labels;
+    struct shmemi_descriptors *received;
+};
+
+/* Take part in the exchange of descriptors, unless this PE has no memory for it: then its label tells the others, before
+ * they begin to wait for it. */
+static void open_post(struct post *post, const struct shmemi_descriptors *mine, struct shmemi_mailbox_label *label)
 {
     const size_t n = (size_t)shmemi_job.node_n_pes;
-    struct shmemi_descriptors *received = calloc(n, sizeof *received);
-    struct shmemi_mailbox_label *labels = calloc(n, sizeof *labels);
-    for (size_t i = 0; received && labels && i < n; i++)
-        labels[i] = ((const struct shmemi_share *)shmemi_exchange_record((int)i))->label;
-    if (received && labels)
-        shmemi_mailbox_exchange(mine, labels, received);
-    free(labels);
-    return received;
+    post->labels = calloc(n, sizeof *post->labels);
+    post->received = calloc(n, sizeof *post->received);
+    if (post->labels && post->received)
+        shmemi_mailbox_open(label);
+    else
+        shmemi_warn(
+            "out of memory for the descriptors of GPU memory; some of it is reached through host memory instead");
+    label->n_enclosed = mine->count;
 }
 
-static void close_descriptors(struct shmemi_descriptors *received)
+static void exchange_descriptors(struct post *post, const struct shmemi_descriptors *mine)
 {
-    for (int i = 0; received && i < shmemi_job.node_n_pes; i++)
-        shmemi_descriptors_close(&received[i]);
-    free(received);
+    for (int i = 0; post->labels && post->received && i < shmemi_job.node_n_pes; i++)
+        post->labels[i] = ((const struct shmemi_share *)shmemi_exchange_record(i))->label;
+    if (post->labels && post->received)
+        shmemi_mailbox_exchange(mine, post->labels, post->received);
+}
+
+static void close_post(struct post *post)
+{
+    for (int i = 0; post->received && i < shmemi_job.node_n_pes; i++)
+        shmemi_descriptors_close(&post->received[i]);
+    free(post->received);
+    free(post->labels);
+    shmemi_mailbox_close();
 }
 
 int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *share,
                          const struct shmemi_descriptors *descriptors)
 {
-    struct shmemi_descriptors *received = NULL;
-    const bool has_mailbox = descriptors && shmemi_job.node_n_pes > 1;
+    struct post post = {NULL, NULL};
+    const bool has_post = descriptors && shmemi_job.node_n_pes > 1, is_known = region->id != SHMEMI_REGION_NONE;
     share->size = region->size;
     share->pid = getpid();
     share->token_address = (uintptr_t)&shmemi_job.key;
-    if (has_mailbox) {
-        shmemi_mailbox_open(&share->label);
-        share->label.n_enclosed = descriptors->count;
-    }
-    int rc = shmemi_views_open(region);
+    if (has_post)
+        open_post(&post, descriptors, &share->label);
+    int rc = is_known ? shmemi_views_open(region) : -ENOSPC;
     shmemi_exchange_publish(share, sizeof *share);
-    if (has_mailbox)
-        received = exchange_descriptors(descriptors);
+    if (has_post)
+        exchange_descriptors(&post, descriptors);
     if (!rc)
-        rc = attach_views(region, share, received);
-    note_sharers(region, share);
-    close_descriptors(received);
+        rc = attach_views(region, share, post.received);
+    if (is_known)
+        note_sharers(region, share);
     shmemi_exchange_conclude();
-    if (has_mailbox)
-        shmemi_mailbox_close();
+    if (has_post)
+        close_post(&post);
     if (rc)
         shmemi_views_close(region);
     return rc;

@@ -77,6 +77,9 @@ const char *shmemi_map_cause(void);
  * (is_met_at); NULL before. The same on all PEs. */
 const struct shmemi_region *shmemi_map_meeting_areas(void);
 
+/* After a region has been removed: how many PEs use the device of its memory now. */
+void shmemi_region_count_sharers(const struct shmemi_region *region);
+
 /* Unmap all objects that the program has left mapped. */
 void shmemi_map_close(void);
 

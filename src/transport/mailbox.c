@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -120,11 +119,11 @@ static bool send_more(struct sending *sending, const struct shmemi_mailbox_label
 
 /* ---- Receiving --------------------------------------------------------------------------------------------------- */
 
-/* The letters still awaited, by node rank. */
+/* The letters still awaited, by node rank: their senders' numbers of descriptors are AWAITED. */
+enum { AWAITED = SHMEMI_DESCRIPTORS_MAX + 1 };
 struct receiving {
     const struct shmemi_mailbox_label *labels;
     struct shmemi_descriptors *received;
-    bool *has_come;
     int n_missing;
 };
 
@@ -132,13 +131,13 @@ static bool is_genuine(const struct letter *letter, const struct receiving *rece
 {
     return shmemi_key_equals(&letter->job_key, &shmemi_job.key) && letter->sender < (uint32_t)shmemi_job.node_n_pes &&
            receiving->labels[letter->sender].token && letter->token == receiving->labels[letter->sender].token &&
-           !receiving->has_come[letter->sender];
+           receiving->received[letter->sender].count == AWAITED;
 }
 
 static void take_letter(const struct letter *letter, struct shmemi_descriptors *taken, struct receiving *receiving)
 {
     const uint32_t sender = letter->sender, expected = receiving->labels[sender].n_enclosed;
-    receiving->has_come[sender] = true;
+    receiving->received[sender].count = 0;
     receiving->n_missing--;
     if (letter->count != expected || taken->count != expected) {
         shmemi_debug("%u of %u descriptors of GPU memory of PE %d came here", taken->count, expected,
@@ -215,14 +214,10 @@ void shmemi_mailbox_exchange(const struct shmemi_descriptors *mine, const struct
     fill(&sending.envelope, mine, labels[shmemi_job.node_rank].token);
     fill(&sending.empty, &(const struct shmemi_descriptors){0}, labels[shmemi_job.node_rank].token);
     for (int i = 0; i < n; i++) {
-        received[i].count = 0;
-        receiving.n_missing += is_awaited(labels, i);
-    }
-    receiving.has_come = calloc((size_t)n, sizeof *receiving.has_come);
-    if (!receiving.has_come) {
-        shmemi_error("out of memory for descriptors of GPU memory");
-        receiving.n_missing = 0;
+        received[i].count = is_awaited(labels, i) ? AWAITED : 0;
+        receiving.n_missing += received[i].count == AWAITED;
     }
     work(&sending, &receiving);
-    free(receiving.has_come);
+    for (int i = 0; i < n; i++)
+        received[i].count = received[i].count == AWAITED ? 0 : received[i].count;
 }

@@ -24,7 +24,7 @@ static inline bool shmemi_is_turn_of_waiter(enum shmemi_turn turn)
 
 /* A file descriptor that wakes the service thread. */
 struct shmemi_wakeup {
-    int (*fd)(void);  /* -1, logged, when there is none */
+    int (*fd)(void);  /* -errno when there is none */
     int (*arm)(void); /* 0: the thread may sleep until the descriptor becomes readable; -EAGAIN: there is work now */
 };
 

@@ -157,6 +157,8 @@ static void *service_main(void *argument)
 static int watch(int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
+    if (fd < 0)
+        return fd;
     return epoll_ctl(service.epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 

@@ -359,7 +359,8 @@ int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const stru
  * started. */
 void shmemi_cuda_mps_prepare(void);
 bool shmemi_cuda_uses_mps(void);
-bool shmemi_cuda_kernels_may_wait(void);
+bool shmemi_cuda_kernels_may_wait(void); /* on all devices that this PE has mapped memory of */
+bool shmemi_cuda_kernels_may_wait_on(const struct shmemi_cuda_context *context);
 
 /* gpu/cuda/turn.c. If reserve fails, turn_begin reports it. */
 void shmemi_cuda_turns_reserve(void);

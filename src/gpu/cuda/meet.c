@@ -350,7 +350,7 @@ int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shm
 
 bool shmemi_cuda_may_meet(const struct shmemi_place *place)
 {
-    return place->object && shmemi_cuda_kernels_may_wait() && shmemi_cuda_has_kernels(place->object);
+    return place->object && shmemi_cuda_kernels_may_wait_on(place->object) && shmemi_cuda_has_kernels(place->object);
 }
 
 static int allocate(struct shmemi_cuda_context *context, size_t nbytes, CUdeviceptr *address_p)

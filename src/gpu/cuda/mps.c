@@ -74,12 +74,22 @@ bool shmemi_cuda_uses_mps(void)
     return has_control_pipe();
 }
 
-bool shmemi_cuda_kernels_may_wait(void)
+static bool may_wait_beside(int sharers)
 {
     static _Atomic(int) with_mps = -1; /* unknown; it stays as it is */
-    if (shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] < 2)
+    if (sharers < 2)
         return true;
     if (with_mps < 0)
         with_mps = shmemi_cuda_uses_mps();
     return with_mps;
+}
+
+bool shmemi_cuda_kernels_may_wait(void)
+{
+    return may_wait_beside(shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA]);
+}
+
+bool shmemi_cuda_kernels_may_wait_on(const struct shmemi_cuda_context *context)
+{
+    return may_wait_beside(shmemi_memory_sharers_of(SHMEMI_MEMTYPE_CUDA, context->device));
 }

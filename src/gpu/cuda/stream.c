@@ -279,7 +279,7 @@ static bool has_wait(const struct shmemi_word_steps *steps)
 bool shmemi_cuda_leaves_wait(const struct shmemi_stream *stream)
 {
     const struct shmemi_cuda_context *context = stream->object;
-    return context->streams.has_word_operations && !shmemi_cuda_kernels_may_wait() &&
+    return context->streams.has_word_operations && !shmemi_cuda_kernels_may_wait_on(context) &&
            !shmemi_cuda_stream_is_recording(stream);
 }
 
@@ -344,7 +344,7 @@ static bool prefers_kernel_steps(const struct shmemi_stream *stream, const struc
 {
     const struct shmemi_cuda_context *context = stream->object;
     if (shmemi_settings.stream_put == SHMEMI_STREAM_PUT_ENGINE || !context->streams.has_kernels ||
-        !context->streams.overlaps_launches || !shmemi_cuda_kernels_may_wait() || shmemi_cuda_has_shadows)
+        !context->streams.overlaps_launches || !shmemi_cuda_kernels_may_wait_on(context) || shmemi_cuda_has_shadows)
         return false;
     return shmemi_cuda_stream_is_recording(stream) || (has_wait(steps) && may_hold_a_place(stream));
 }

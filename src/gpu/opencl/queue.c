@@ -46,22 +46,34 @@ static int queue_open(struct shmemi_stream *stream, char *reason, size_t reason_
     return shmemi_opencl_errno(status);
 }
 
-static struct turn *make_turn(const struct shmemi_stream *stream)
-{
-    struct turn *turn = calloc(1, sizeof *turn + stream->n_events * sizeof turn->before[0]);
-    if (!turn)
-        shmemi_error("no memory for an operation in an OpenCL queue");
-    for (unsigned i = 0; turn && i < stream->n_events; i++)
-        if (cl->clRetainEvent(stream->events[i]) == CL_SUCCESS)
-            turn->before[turn->n_before++] = stream->events[i];
-    return turn;
-}
-
 static void free_turn(struct turn *turn)
 {
     for (unsigned i = 0; i < turn->n_before; i++)
         cl->clReleaseEvent(turn->before[i]);
+    if (turn->come)
+        cl->clReleaseEvent(turn->come);
+    if (turn->gone)
+        cl->clReleaseEvent(turn->gone);
     free(turn);
+}
+
+static int make_turn(const struct shmemi_stream *stream, struct turn **turn_p)
+{
+    struct turn *turn = calloc(1, sizeof *turn + stream->n_events * sizeof turn->before[0]);
+    int rc = 0;
+    if (!turn) {
+        shmemi_error("no memory for an operation in an OpenCL queue");
+        return -ENOMEM;
+    }
+    for (unsigned i = 0; !rc && i < stream->n_events; i++) {
+        rc = shmemi_opencl_check(cl->clRetainEvent(stream->events[i]), "clRetainEvent(the events that come first)");
+        if (!rc)
+            turn->before[turn->n_before++] = stream->events[i];
+    }
+    if (rc)
+        free_turn(turn);
+    *turn_p = turn;
+    return rc;
 }
 
 /* Where words are read to, which nobody looks at. */
@@ -94,43 +106,43 @@ static cl_int enqueue_come(const struct shmemi_stream *stream, struct turn *turn
                                            &turn->come);
 }
 
-/* Enqueue both markers. */
-static int enqueue(const struct shmemi_stream *stream, struct turn *turn)
+/* Enqueue both markers, and see that the queue begins with them. *gone_here_p is the second one's event, unless NULL. */
+static int enqueue(const struct shmemi_stream *stream, struct turn *turn, cl_event *gone_here_p)
 {
-    cl_event gone_here;
     cl_int status = enqueue_come(stream, turn);
-    if (status != CL_SUCCESS)
-        return shmemi_opencl_check(status, "clEnqueueMarkerWithWaitList(the queue, the events that come first)");
-    status = cl->clEnqueueMarkerWithWaitList(stream->handle, 1, &turn->gone, &gone_here);
-    if (status != CL_SUCCESS)
-        cl->clReleaseEvent(turn->come);
-    else if (stream->event_p)
-        *stream->event_p = gone_here;
-    else
-        cl->clReleaseEvent(gone_here);
-    return shmemi_opencl_check(status, "clEnqueueMarkerWithWaitList");
+    int rc = shmemi_opencl_check(status, "clEnqueueMarkerWithWaitList(the queue, the events that come first)");
+    if (rc)
+        return rc;
+    status = cl->clEnqueueMarkerWithWaitList(stream->handle, 1, &turn->gone, gone_here_p);
+    rc = shmemi_opencl_check(status, "clEnqueueMarkerWithWaitList");
+    return rc ? rc : shmemi_opencl_check(cl->clFlush(stream->handle), "clFlush");
 }
 
+/* What has been enqueued of a turn that fails goes on: the queue must not wait for what nobody does. */
 static int turn_begin(const struct shmemi_stream *stream, void **turn_p)
 {
     cl_int status;
-    struct turn *turn = make_turn(stream);
-    if (!turn)
-        return -ENOMEM;
+    cl_event gone_here = NULL;
+    struct turn *turn;
+    int rc = make_turn(stream, &turn);
+    if (rc)
+        return rc;
     turn->gone = cl->clCreateUserEvent(stream->object, &status);
-    int rc = shmemi_opencl_check(status, "clCreateUserEvent");
+    rc = shmemi_opencl_check(status, "clCreateUserEvent");
     if (rc)
-        goto err_free;
-    rc = enqueue(stream, turn);
-    if (rc)
-        goto err_release;
-    *turn_p = turn;
-    return shmemi_opencl_check(cl->clFlush(stream->handle), "clFlush");
-
-err_release:
-    cl->clSetUserEventStatus(turn->gone, CL_INVALID_OPERATION);
-    cl->clReleaseEvent(turn->gone);
-err_free:
+        turn->gone = NULL;
+    else
+        rc = enqueue(stream, turn, stream->event_p ? &gone_here : NULL);
+    if (!rc) {
+        if (stream->event_p)
+            *stream->event_p = gone_here;
+        *turn_p = turn;
+        return 0;
+    }
+    if (gone_here)
+        cl->clReleaseEvent(gone_here);
+    if (turn->gone)
+        cl->clSetUserEventStatus(turn->gone, CL_INVALID_OPERATION);
     free_turn(turn);
     return rc;
 }
@@ -143,21 +155,30 @@ static int turn_begin_with_copy(const struct shmemi_stream *stream, void *dest, 
     const struct shmemi_opencl_buffer *buffer = source->object;
     if (!stream->is_in_order || buffer->context->context != stream->object)
         return -ENOTSUP;
-    struct turn *turn = make_turn(stream);
-    if (!turn)
-        return -ENOMEM;
+    struct turn *turn;
+    int rc = make_turn(stream, &turn);
+    if (rc)
+        return rc;
     cl_int status =
         cl->clEnqueueReadBuffer(stream->handle, buffer->buffer, CL_FALSE, source->address - buffer->origin, nbytes,
                                 dest, stream->n_events, (const cl_event *)stream->events, &turn->come);
-    int rc = shmemi_opencl_check(status, "clEnqueueReadBuffer(the queue, the events that come first)");
+    rc = shmemi_opencl_check(status, "clEnqueueReadBuffer(the queue, the events that come first)");
     if (rc) {
         free_turn(turn);
         return rc;
     }
-    if (stream->event_p && cl->clRetainEvent(turn->come) == CL_SUCCESS)
+    rc = shmemi_opencl_check(cl->clFlush(stream->handle), "clFlush");
+    if (!rc && stream->event_p)
+        rc = shmemi_opencl_check(cl->clRetainEvent(turn->come), "clRetainEvent");
+    if (rc) { /* nobody may write to dest when this has returned */
+        cl->clWaitForEvents(1, &turn->come);
+        free_turn(turn);
+        return rc;
+    }
+    if (stream->event_p)
         *stream->event_p = turn->come;
     *turn_p = turn;
-    return shmemi_opencl_check(cl->clFlush(stream->handle), "clFlush");
+    return 0;
 }
 
 /* 0, also when the state is that of a failure; -errno, logged, when it cannot be told. */
@@ -189,11 +210,8 @@ static int turn_state(void *argument)
 static void turn_end(void *argument, int status)
 {
     struct turn *turn = argument;
-    if (turn->gone) {
+    if (turn->gone)
         cl->clSetUserEventStatus(turn->gone, status ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_COMPLETE);
-        cl->clReleaseEvent(turn->gone);
-    }
-    cl->clReleaseEvent(turn->come);
     free_turn(turn);
 }
 

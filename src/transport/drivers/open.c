@@ -45,6 +45,12 @@ int shmemi_transport_prepare(void)
     return has_network ? shmemi_ucx_open() : 0;
 }
 
+void shmemi_transport_excuse(void)
+{
+    if (shmemi_job.n_pes > 1)
+        shmemi_ucx_publish_no_address();
+}
+
 int shmemi_transport_start(const struct shmemi_resolver *resolver)
 {
     shmemi_slots_open();

@@ -45,6 +45,8 @@ void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size
 
 /* Before this PE meets the others: opens the network in a job of several nodes. 0 or -errno, logged. */
 int shmemi_transport_prepare(void);
+/* Before this PE, which cannot start, meets the others: tell them so. */
+void shmemi_transport_excuse(void);
 
 /* After shmemi_node_join: start to serve other PEs' requests, finding symmetric memory through the resolver. */
 int shmemi_transport_start(const struct shmemi_resolver *resolver);

@@ -84,11 +84,16 @@ static bool advance(struct shmemi_stream_work *work)
     return true;
 }
 
-static void free_work(struct shmemi_stream_work *work)
+static void give_back_parts(const struct shmemi_stream_work *work)
 {
     if (work->room)
         shmemi_outbox_give(work->room);
     free(work->kept);
+}
+
+static void free_work(struct shmemi_stream_work *work)
+{
+    give_back_parts(work);
     free(work);
 }
 
@@ -282,19 +287,19 @@ static int begin_turn(const struct shmemi_stream *stream, struct shmemi_stream_w
     return rc == -ENOTSUP ? work->kind->turn_begin(stream, &work->turn) : rc;
 }
 
-static int give_up(struct shmemi_stream_work *work, int rc)
-{
-    free_work(work);
-    return rc;
-}
-
 static int enqueue(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
 {
+    if (work->sends)
+        atomic_fetch_add(&sends_of(work)->posted, 1);
     int rc = begin_turn(stream, work);
-    if (rc)
-        return give_up(work, rc);
-    hand_over(work);
-    return 0;
+    if (!rc) {
+        hand_over(work);
+        return 0;
+    }
+    if (work->sends)
+        atomic_fetch_sub(&sends_of(work)->posted, 1);
+    free_work(work);
+    return rc;
 }
 
 /* Threads may share a stream: the line is in the stream's order. */
@@ -308,12 +313,10 @@ static int enqueue_in_line(const struct shmemi_stream *stream, struct shmemi_str
 
 int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct shmemi_stream_work *work)
 {
-    int rc = shmemi_stream_refuse_recording(stream);
-    struct shmemi_stream_work *copy = rc ? NULL : malloc(sizeof *copy);
-    if (rc)
-        return rc;
+    struct shmemi_stream_work *copy = malloc(sizeof *copy);
     if (!copy) {
         shmemi_error("no memory for an operation in a stream");
+        give_back_parts(work);
         return -ENOMEM;
     }
     *copy = *work;
@@ -321,12 +324,13 @@ int shmemi_stream_agent_post(const struct shmemi_stream *stream, const struct sh
     copy->has_come = false;
     copy->watched = stream->watched;
     copy->line = stream->is_in_order ? stream->handle : NULL;
-    rc = start_once();
-    if (!rc && copy->sends)
-        atomic_fetch_add(&sends_of(copy)->posted, 1);
-    if (!rc && copy->line)
-        return enqueue_in_line(stream, copy);
-    return rc ? give_up(copy, rc) : enqueue(stream, copy);
+    int rc = shmemi_stream_refuse_recording(stream);
+    if (!rc)
+        rc = start_once();
+    if (!rc)
+        return copy->line ? enqueue_in_line(stream, copy) : enqueue(stream, copy);
+    free_work(copy);
+    return rc;
 }
 
 bool shmemi_stream_agent_sends_to(int pe)

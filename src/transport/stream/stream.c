@@ -236,9 +236,6 @@ static int do_quiet(struct shmemi_stream_work *work)
 static int post_put(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_transfer *put = &work->transfer;
-    int rc = shmemi_stream_refuse_recording(stream);
-    if (rc)
-        return rc;
     if (stream->memory->streams->turn_begin_with_copy && put->nbytes && put->nbytes <= SHMEMI_OUTBOX_LONGEST &&
         !put->shape.rows && put->local.memory == stream->memory && !put->view->driver->is_direct)
         work->room = shmemi_outbox_take(stream->memory, put->nbytes);

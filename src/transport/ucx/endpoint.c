@@ -131,23 +131,41 @@ static void address_key(char *key, size_t size)
 
 static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
 {
-    int rc = 0;
+    ucs_status_t status = UCS_ERR_NO_MEMORY;
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .address = address,
         .err_handler = {.cb = on_peer_error, .arg = (void *)(intptr_t)pe},
     };
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    ucs_status_t status = ucp_ep_create(shmemi_ucx.initiator, &params, endpoint_p);
+    if (!shmemi_ucx_endpoint_expected())
+        status = ucp_ep_create(shmemi_ucx.initiator, &params, endpoint_p);
     if (status == UCS_OK)
-        rc = shmemi_ucx_endpoint_added(pe);
+        shmemi_ucx_endpoint_added(pe);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     if (status == UCS_OK)
-        return rc;
+        return 0;
     wait_for_launcher(); /* the PE may have died */
     shmemi_error("cannot reach PE %d over the network: %s; check UCX_NET_DEVICES and UCX_TLS", pe,
                  ucs_status_string(status));
     return shmemi_ucx_errno(status);
+}
+
+/* What a PE publishes that cannot start. It says why, and ends the job. */
+static const char no_address[1];
+
+static int report_without_address(int pe)
+{
+    wait_for_launcher();
+    shmemi_error("PE %d could not start", pe);
+    return -ECONNREFUSED;
+}
+
+void shmemi_ucx_publish_no_address(void)
+{
+    char key[64];
+    address_key(key, sizeof key);
+    shmemi_bootstrap->put(key, no_address, sizeof no_address);
 }
 
 /* Fetch the address and connect. With the connect lock held. */
@@ -156,12 +174,16 @@ static int connect_to(int pe, ucp_ep_h *endpoint_p)
     char key[64];
     size_t size = ADDRESS_MAX;
     void *address = malloc(size);
-    if (!address)
+    if (!address) {
+        shmemi_error("out of memory for the connection to PE %d", pe);
         return -ENOMEM;
+    }
     address_key(key, sizeof key);
     shmemi_ucx_make_room();
     int rc = shmemi_bootstrap->get(pe, key, address, &size);
-    if (!rc)
+    if (!rc && size == sizeof no_address)
+        rc = report_without_address(pe);
+    else if (!rc)
         rc = make_endpoint(pe, address, endpoint_p);
     free(address);
     if (!rc)

@@ -143,8 +143,9 @@ void shmemi_ucx_limit_open(void);
 void shmemi_ucx_limit_close(void);
 /* Close endpoints until there is room for one more, as far as possible. The caller holds no lock of UCX. */
 void shmemi_ucx_make_room(void);
-/* An endpoint has been made, or used; with the initiator lock held. -ENOMEM. */
-int shmemi_ucx_endpoint_added(int pe);
+/* An endpoint is about to be made (-ENOMEM: it cannot be noted), has been made, or used; with the initiator lock held. */
+int shmemi_ucx_endpoint_expected(void);
+void shmemi_ucx_endpoint_added(int pe);
 void shmemi_ucx_endpoint_used(int pe);
 
 /* Open a target's connection again if it has been closed. With the initiator lock held, which is released meanwhile. */

@@ -65,21 +65,25 @@ void shmemi_ucx_endpoint_used(int pe)
         open.used[pe] = ++open.clock;
 }
 
-int shmemi_ucx_endpoint_added(int pe)
+int shmemi_ucx_endpoint_expected(void)
+{
+    if (!shmemi_ucx_is_limited || open.n < open.room)
+        return 0;
+    const size_t room = open.room ? 2 * open.room : 16;
+    int *pes = realloc(open.pe, room * sizeof *pes);
+    if (!pes)
+        return -ENOMEM;
+    open.pe = pes;
+    open.room = room;
+    return 0;
+}
+
+void shmemi_ucx_endpoint_added(int pe)
 {
     if (!shmemi_ucx_is_limited)
-        return 0;
-    if (open.n == open.room) {
-        const size_t room = open.room ? 2 * open.room : 16;
-        int *pes = realloc(open.pe, room * sizeof *pes);
-        if (!pes)
-            return -ENOMEM;
-        open.pe = pes;
-        open.room = room;
-    }
+        return;
     open.pe[open.n++] = pe;
     shmemi_ucx_endpoint_used(pe);
-    return 0;
 }
 
 /* ---- Keys of endpoints that are closed: apart from their targets, since these may be freed meanwhile -------------- */

@@ -61,10 +61,9 @@ unsigned shmemi_ucx_service_progress(void)
 
 static int event_fd(void)
 {
-    int fd = -1;
-    if (atomic_load(&shmemi_ucx.is_open))
-        shmemi_ucx_report(ucp_worker_get_efd(shmemi_ucx.service, &fd), "getting the event descriptor");
-    return fd;
+    int fd;
+    ucs_status_t status = ucp_worker_get_efd(shmemi_ucx.service, &fd);
+    return status == UCS_OK ? fd : shmemi_ucx_errno(status);
 }
 
 static int arm(void)

@@ -26,10 +26,8 @@ int shmemi_ucx_attach_view(struct shmemi_view *view, bool is_gdr)
     if (shmemi_job_node_rank_of(view->pe) >= 0 || !atomic_load(&shmemi_ucx.is_open))
         return -ENOTSUP;
     struct shmemi_ucx_target *target = calloc(1, sizeof *target);
-    if (!target) {
-        shmemi_error("out of memory for the route to PE %d", view->pe);
+    if (!target)
         return -ENOMEM;
-    }
     shmemi_hold(SHMEMI_PART_KEYS, sizeof *target);
     target->is_gdr = is_gdr;
     target->region = view->region;

@@ -379,14 +379,14 @@ int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct
 
 static uint64_t last_of_slot[SHMEMI_TEAMS_MAX]; /* number of the last meeting of earlier teams */
 
-/* Read a word of the head of this PE's area; 0 if the program has destroyed the context of that. */
-static uint64_t read_word(const struct shmemi_team *team, size_t offset)
+/* Read a word of the head of this PE's area, which is 0 before the first meeting there. An error means that the program
+ * has destroyed the context of that memory. */
+static int read_word(const struct shmemi_team *team, size_t offset, uint64_t *word_p)
 {
-    uint64_t word = 0;
-    struct shmemi_place area = area_of(team, shmemi_job.pe), here = shmemi_place_host(&word);
-    const struct shmemi_shape shape = shmemi_shape_linear(sizeof word);
+    struct shmemi_place area = area_of(team, shmemi_job.pe), here = shmemi_place_host(word_p);
+    const struct shmemi_shape shape = shmemi_shape_linear(sizeof *word_p);
     area.address += offset;
-    return area.memory->copy(&here, &area, &shape) ? 0 : word;
+    return area.memory->copy(&here, &area, &shape);
 }
 
 void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
@@ -399,11 +399,9 @@ bool shmemi_team_meetings_are_done(const struct shmemi_team *team, struct shmemi
 {
     pthread_mutex_lock(&meetings->lock);
     const uint64_t n = meetings->n;
+    uint64_t done;
     pthread_mutex_unlock(&meetings->lock);
-    if (n == meetings->first)
-        return true;
-    const uint64_t done = read_word(team, offsetof(struct shmemi_meeting_head, done));
-    return !done || done >= n;
+    return n == meetings->first || read_word(team, offsetof(struct shmemi_meeting_head, done), &done) || done >= n;
 }
 
 uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
@@ -412,6 +410,7 @@ uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmem
     last_of_slot[team->slot] = meetings->n;
     if (!meetings->has_met)
         return 0;
+    uint64_t exchanges;
     area_of(team, shmemi_job.pe).memory->streams->commands->end_meetings(&meetings->extras);
-    return read_word(team, offsetof(struct shmemi_meeting_head, exchanges));
+    return read_word(team, offsetof(struct shmemi_meeting_head, exchanges), &exchanges) ? 0 : exchanges;
 }
