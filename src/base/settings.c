@@ -19,6 +19,7 @@
 enum { ALLOWED_BYTES = 128 };
 
 struct shmemi_settings shmemi_settings;
+bool shmemi_watches_streams;
 
 struct setting;
 
@@ -308,6 +309,7 @@ int shmemi_settings_read(void)
             return rc;
     }
     set_log_level();
+    shmemi_watches_streams = shmemi_settings.watchdog && getenv("SHMEM_WATCHDOG");
     int rc = check_unknown();
     return rc ? rc : check_window();
 }

@@ -28,6 +28,10 @@ struct shmemi_settings {
 
 extern struct shmemi_settings shmemi_settings;
 
+/* Is the watchdog on because the user has set it? Only then it looks at streams and kernels, for which these have to write
+ * words; calls of the host are looked at in any case, which costs nothing. */
+extern bool shmemi_watches_streams;
+
 /* Read the settings before the number of this PE is known, for the bootstrap. A setting with an invalid value keeps its
  * default. Reports nothing; shmemi_settings_read does that later. */
 void shmemi_settings_preview(void);

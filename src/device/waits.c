@@ -135,7 +135,7 @@ int shmemi_device_waits(const struct shmemi_device_user *user, struct shmemi_dev
 {
     struct watched *watched = find(user);
     *waits_p = NULL;
-    if (!shmemi_settings.watchdog)
+    if (!shmemi_watches_streams)
         return 0;
     int rc = watched ? 0 : add(user, &watched);
     if (!rc)

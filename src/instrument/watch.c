@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "bootstrap/job.h"
 #include "instrument/trace.h"
 
 #include <stdarg.h>
@@ -13,13 +14,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LISTED_PES_MAX = 16 };
+enum { LISTED_PES_MAX = 16, NAMED_PES_MAX = 4, TURNS_PER_LOOK = 64 };
 
 _Thread_local struct shmemi_call *shmemi_present_call;
 bool shmemi_watch_is_on;
 
 static uint64_t patience;      /* nanoseconds; 0: the watchdog is off */
 static _Atomic uint64_t *told; /* where shmemi_watch_count writes */
+
+int (*shmemi_watch_process_of)(int pe);
+static _Thread_local struct {
+    unsigned n;
+    int pe[NAMED_PES_MAX];
+} named; /* in the present description */
 
 void shmemi_watch_open(void)
 {
@@ -51,6 +58,12 @@ void shmemi_append(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
+void shmemi_name_process(int pe)
+{
+    if (named.n < NAMED_PES_MAX)
+        named.pe[named.n++] = pe;
+}
+
 void shmemi_append_pe(char *text, size_t size, unsigned *n_p, int pe)
 {
     unsigned n = (*n_p)++;
@@ -58,12 +71,14 @@ void shmemi_append_pe(char *text, size_t size, unsigned *n_p, int pe)
         shmemi_append(text, size, n ? ", %d" : "PE %d", pe);
     else if (n == LISTED_PES_MAX)
         shmemi_append(text, size, " and more");
+    shmemi_name_process(pe);
 }
 
 /* Ask the innermost call that has a describe function what it waits for. */
 static void describe(const struct shmemi_call *call, char *text, size_t size)
 {
     text[0] = '\0';
+    named.n = 0;
     while (call && !call->describe)
         call = call->outer;
     if (call)
@@ -75,20 +90,29 @@ void shmemi_watch_describe(char *text, size_t size)
     describe(shmemi_present_call, text, size);
 }
 
-/* The process, for a debugger that is to be attached to it. */
-static void append_process(char *text, size_t size)
+/* The processes, for a debugger that is to be attached to them: those of the PEs that are waited for, then this one. */
+static void append_processes(char *text, size_t size)
 {
     char host[64] = "";
     gethostname(host, sizeof host - 1);
-    shmemi_append(text, size, " (process %d on %s)", (int)getpid(), host);
+    shmemi_append(text, size, " (");
+    for (unsigned i = 0; i < named.n && shmemi_watch_process_of; i++) {
+        const int pe = named.pe[i], process = shmemi_watch_process_of(pe);
+        if (process)
+            shmemi_append(text, size, "PE %d is process %d on %s; ", pe, process, shmemi_job_host_name(pe));
+        else
+            shmemi_append(text, size, "PE %d is on %s; ", pe, shmemi_job_host_name(pe));
+    }
+    shmemi_append(text, size, "PE %d itself is process %d on %s)", shmemi_job.pe, (int)getpid(), host);
+    named.n = 0;
 }
 
 void shmemi_watch_speak(uint64_t waited, const char *where, const char *text)
 {
-    char process[96] = "";
-    append_process(process, sizeof process);
+    char processes[384] = "";
+    append_processes(processes, sizeof processes);
     shmemi_log_write(SHMEMI_LOG_WARN, "has waited for %.0f s in %s%s%s%s", (double)waited * 1e-9, where,
-                     text[0] ? ": " : "", text, process);
+                     text[0] ? ": " : "", text, processes);
 }
 
 static void speak(const struct shmemi_call *call, uint64_t waited)
@@ -104,6 +128,7 @@ bool shmemi_watch_is_due(uint64_t waited, uint64_t *spoken_p)
     if (!patience || waited < patience || waited < 2 * *spoken_p)
         return false;
     *spoken_p = waited;
+    named.n = 0;
     return true;
 }
 
@@ -126,8 +151,9 @@ static void look_at(struct shmemi_call *call, uint64_t now)
 
 void shmemi_watch(void)
 {
+    static _Thread_local unsigned turns;
     shmemi_trace_rest();
-    if (patience && shmemi_present_call)
+    if (patience && shmemi_present_call && ++turns % TURNS_PER_LOOK == 0)
         look_at(shmemi_present_call, shmemi_clock());
 }
 

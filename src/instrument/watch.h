@@ -94,9 +94,14 @@ void shmemi_watch_describe(char *text, size_t size);
 /* The public routine that this thread is in, or NULL. */
 const char *shmemi_present_routine(void);
 
+/* How the watchdog finds out the process of a PE: 0 if this PE does not know it. Set at the end of shmem_init. */
+extern int (*shmemi_watch_process_of)(int pe);
+
 /* Append to a text of this size, never past its end. */
 void shmemi_append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Append " and PE n" or the like to a list of PEs, which is cut off after some. Set *n_p to 0 before the first. */
 void shmemi_append_pe(char *text, size_t size, unsigned *n_p, int pe);
+/* For a description: it has named this PE, by whatever words. The report then says which process that is; of some PEs only. */
+void shmemi_name_process(int pe);
 
 #endif

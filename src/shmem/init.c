@@ -204,7 +204,7 @@ static void settle(void)
 
 /* The last finalisation completes the operations of all contexts, not only of the default one: after the barrier their
  * targets may be gone. */
-static void finalize(void)
+static void finalize(enum shmemi_presence presence)
 {
     if (library.depth > 1) {
         shmemi_barrier_in("shmem_finalize");
@@ -213,9 +213,9 @@ static void finalize(void)
     }
     shmemi_streams_drain();
     shmemi_teams_quiet();
+    shmemi_locks_quiet();
     shmemi_tell_waits(false);
-    shmemi_begin_ending();
-    shmemi_require(shmemi_report());
+    shmemi_require(shmemi_report(presence));
     library.depth = 0;
     shmemi_require(shmemi_drivers_end_gathering(&shmemi_default_ctx.transport));
     shmemi_default_ctx.transport.may_gather = false;
@@ -240,7 +240,7 @@ static void finalize_at_exit(int status, void *argument)
     if (!library.ends_itself)
         shmemi_require(shmemi_end_without_finalize());
     library.depth = 1;
-    finalize();
+    finalize(SHMEMI_HAS_RETURNED);
 }
 
 /* In a child that a PE forks: none of the library's threads and connections are the child's, so it must not use them,
@@ -293,6 +293,7 @@ static int initialize(int thread_level)
     library.thread_level = thread_level;
     watch_process();
     shmemi_sync_world();
+    shmemi_presence_tell(SHMEMI_TAKES_PART);
     shmemi_init_ends();
     shmemi_tell_waits(true);
     shmemi_measure_start(&shmemi_node.header->time_zero);
@@ -345,7 +346,7 @@ SHMEMI_API(void, finalize, (void))
 {
     refuse_in_child("shmem_finalize");
     if (library.depth)
-        finalize();
+        finalize(SHMEMI_FINALIZES);
 }
 
 SHMEMI_API(void, query_initialized, (int *initialized))

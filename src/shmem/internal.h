@@ -14,6 +14,7 @@
 #include "shmmap/region.h"
 #include "shmmap/views.h"
 #include "transport/driver.h"
+#include "transport/drivers/presence.h"
 #include "bootstrap/job.h"
 #include "instrument/measure.h"
 
@@ -246,21 +247,19 @@ void shmemi_sync_world(void);
 void shmemi_barrier_world(void);
 void shmemi_barrier_in(const char *routine);
 
-/* Begin the last finalisation of this PE: those that wait in shmemi_end_without_finalize see it. */
-void shmemi_begin_ending(void);
-/* For a PE whose program ends without shmem_finalize: warn, once in the job, and wait until all PEs end. Returns 0, or logs
- * an error and returns -errno: the job would hang, since another PE waits for this one in a barrier, or all others have
- * waited for SHMEM_TIMEOUT. */
+/* For a PE whose program ends without shmem_finalize: warn, once in the job. 0 or -errno, logged. */
 int shmemi_end_without_finalize(void);
+/* Complete what locks have sent to other PEs. */
+void shmemi_locks_quiet(void);
 /* Let others see how long this PE waits, where the level of thread support allows; before the end, no more. */
 void shmemi_tell_waits(bool on);
 
 bool shmemi_is_initialized(void);
 /* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);
-/* The barrier of shmem_finalize, then the table of SHMEM_STATS and the trace (stats.c). Collective; costs no more than a
- * barrier if no PE measures. Returns 0, or logs an error and returns -errno. */
-int shmemi_report(void);
+/* The meeting of all PEs at their end (coll/ending.c), then the table of SHMEM_STATS and the trace (stats.c). Costs no more
+ * than a barrier if no PE measures. Returns 0, or logs an error and returns -errno. */
+int shmemi_report(enum shmemi_presence presence);
 /* The level of thread support that the program was granted: SHMEM_THREAD_*. */
 int shmemi_thread_level(void);
 

@@ -19,10 +19,13 @@ static_assert(OSHM_MEMTYPE_CUDA == SHMEMI_MEMTYPE_CUDA && OSHM_MEMTYPE_OPENCL ==
 SHMEMI_EXPORT void *shmmap(void *obj, size_t size, int type)
 {
     void *address = NULL;
+    struct shmemi_call call = {.routine = "shmmap", .activity = SHMEMI_AT_RUNTIME};
     shmemi_require_init("shmmap");
+    shmemi_call_begin(&call);
     shmemi_check_equal("shmmap", &shmemi_team_world, NULL); /* arguments that differ are refused, not wrong */
     shmemi_barrier_in("shmmap");
     int rc = shmemi_map(obj, size, type, &address);
+    shmemi_call_end(&call);
     return rc ? NULL : address;
 }
 
@@ -30,7 +33,9 @@ SHMEMI_EXPORT void shmumap(void *ptr)
 {
     if (!ptr)
         return;
+    struct shmemi_call call = {.routine = "shmumap", .activity = SHMEMI_AT_RUNTIME};
     shmemi_require_init("shmumap");
+    shmemi_call_begin(&call);
     shmemi_streams_drain();
     shmemi_check_equal("shmumap", &shmemi_team_world,
                        SHMEMI_ARGUMENTS({"the offset in the window", (uintptr_t)ptr - shmemi_window.base}));
@@ -39,6 +44,7 @@ SHMEMI_EXPORT void shmumap(void *ptr)
         shmemi_device_forget(shmemi_region_of(ptr)->id);
     if (shmemi_unmap(ptr))
         shmemi_give_up();
+    shmemi_call_end(&call);
 }
 
 SHMEMI_EXPORT void *shmemx_map(void *obj, size_t size, const shmemx_map_attr_t *attr)

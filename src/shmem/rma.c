@@ -26,6 +26,7 @@ void shmemi_describe_transfer(const struct shmemi_call *call, char *text, size_t
     shmemi_append(text, size, "%zu bytes at ", transfer->nbytes);
     shmemi_append_address(text, size, transfer->view->region, transfer->offset);
     shmemi_append(text, size, " of PE %d, route %s", transfer->view->pe, transfer->view->driver->name);
+    shmemi_name_process(transfer->view->pe);
 }
 
 /* ---- put and get -------------------------------------------------------------------------------------------------

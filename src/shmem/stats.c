@@ -227,31 +227,29 @@ static int finish_trace(void)
     return rc;
 }
 
-/* If one PE wants statistics or a trace, all must take part. They agree on that here, in place of a barrier. */
-static int find_wishes(uint64_t *stats_p, uint64_t *trace_p)
+/* If one PE wants statistics or a trace, all must take part. */
+static int meet(const char *routine, enum shmemi_presence presence, unsigned *wishes_p)
 {
-    struct shmemi_call call = {.routine = "shmem_finalize", .activity = SHMEMI_AT_BARRIER};
-    uint64_t words[] = {(uint64_t)shmemi_settings.stats, shmemi_settings.trace[0] != '\0'};
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
+    *wishes_p = (shmemi_settings.stats ? SHMEMI_WISH_STATS : 0) | (shmemi_settings.trace[0] ? SHMEMI_WISH_TRACE : 0);
     shmemi_span_begin(&call);
-    shmemi_check_equal("shmem_finalize", &shmemi_team_world, NULL);
-    shmemi_check_heap("shmem_finalize");
+    shmemi_check_heap(routine);
     shmemi_quiet(&shmemi_default_ctx);
-    int rc = shmemi_collective_agree(&shmemi_team_world, SHMEMI_AGREE_MAX, words, 2);
+    int rc = shmemi_meet_at_end(presence, wishes_p);
     shmemi_span_end(&call);
-    *stats_p = words[0];
-    *trace_p = words[1];
     return rc;
 }
 
-int shmemi_report(void)
+int shmemi_report(enum shmemi_presence presence)
 {
-    uint64_t stats = 0, trace = 0;
-    struct shmemi_call call = {.routine = "shmem_finalize", .activity = SHMEMI_AT_RUNTIME};
-    int rc = find_wishes(&stats, &trace);
+    unsigned wishes = 0;
+    struct shmemi_call call = {.routine = presence == SHMEMI_FINALIZES ? "shmem_finalize" : "the end of the program",
+                               .activity = SHMEMI_AT_RUNTIME};
+    int rc = meet(call.routine, presence, &wishes);
     shmemi_call_begin(&call);
-    if (!rc && stats)
+    if (!rc && wishes & SHMEMI_WISH_STATS)
         rc = report_counts();
-    if (!rc && trace)
+    if (!rc && wishes & SHMEMI_WISH_TRACE)
         rc = finish_trace();
     shmemi_call_end(&call);
     return rc;

@@ -228,18 +228,20 @@ static int agree_on_success(struct shmemi_team *parent, int rc)
     return succeeded ? 0 : -ENOMEM;
 }
 
-/* Make a team of each plan, each in a slot of its own. Members of the parent with the same plan form a team. Collective
- * over the parent; returns 0 on all PEs, or an error on all. */
-static int make_teams(struct shmemi_team *parent, const struct plan *plans, unsigned n, shmem_team_t *made)
+/* Make a team of each plan, each in a slot of its own. Members of the parent with the same plan form a team; on others made[i]
+ * stays SHMEM_TEAM_INVALID. Collective over the parent; returns 0 on all PEs, or an error on all. */
+static int make_teams(const char *routine, struct shmemi_team *parent, const struct plan *plans, unsigned n,
+                      shmem_team_t *made)
 {
     unsigned slots[PLANS_MAX];
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_RUNTIME};
+    shmemi_call_begin(&call);
     int rc = shmemi_team_reserve_slots(parent, n, slots);
-    if (rc)
-        return rc;
-    for (unsigned i = 0; i < n; i++)
-        made[i] = SHMEM_TEAM_INVALID;
-    rc = agree_on_success(parent, make_own_teams(parent, plans, slots, n, made));
-    for (unsigned i = 0; i < n; i++) {
+    const bool has_slots = !rc;
+    if (has_slots)
+        rc = agree_on_success(parent, make_own_teams(parent, plans, slots, n, made));
+    shmemi_call_end(&call);
+    for (unsigned i = 0; i < n && has_slots; i++) {
         if (!rc && made[i]) {
             keep(made[i]);
             continue;
@@ -444,7 +446,7 @@ SHMEMI_API(int, team_split_strided,
     if (!is_valid_triplet(parent, start, stride, size))
         return -1;
     struct plan plan = {start, stride, size, config, config_mask};
-    return make_teams(parent, &plan, 1, new_team);
+    return make_teams("shmem_team_split_strided", parent, &plan, 1, new_team);
 }
 
 /* PE i of the parent has the coordinates x = i mod xrange and y = i / xrange. The teams of the x axis share a slot,
@@ -454,7 +456,7 @@ SHMEMI_API(int, team_split_2d,
             shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask,
             shmem_team_t *yaxis_team))
 {
-    shmem_team_t made[2];
+    shmem_team_t made[2] = {SHMEM_TEAM_INVALID, SHMEM_TEAM_INVALID};
     shmemi_require_pointer("shmem_team_split_2d", "xaxis_team", xaxis_team);
     shmemi_require_pointer("shmem_team_split_2d", "yaxis_team", yaxis_team);
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
@@ -468,7 +470,7 @@ SHMEMI_API(int, team_split_2d,
         {y * width, 1, n - y * width < width ? n - y * width : width, xaxis_config, xaxis_mask},
         {x, width, (n - x + width - 1) / width, yaxis_config, yaxis_mask},
     };
-    int rc = make_teams(parent, plans, 2, made);
+    int rc = make_teams("shmem_team_split_2d", parent, plans, 2, made);
     if (rc)
         return rc;
     *xaxis_team = made[0];
@@ -485,8 +487,7 @@ SHMEMI_API(void, team_destroy, (shmem_team_t team))
         shmemi_fatal("shmem_team_destroy: a predefined team cannot be destroyed");
     struct shmemi_team *found = shmemi_require_team("shmem_team_destroy", team);
     shmemi_team_stream_drain(found);
-    shmemi_check_equal("shmem_team_destroy", found, NULL);
-    shmemi_require(shmemi_collective_sync(found));
+    shmemi_sync_in("shmem_team_destroy", found);
     destroy(found);
 }
 

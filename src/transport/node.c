@@ -198,6 +198,13 @@ void shmemi_node_leave(void)
     *node = (struct shmemi_node){.fd = -1, .doorbell = -1};
 }
 
+void shmemi_node_end_lost(int pe)
+{
+    enum { LAUNCHER_SECONDS = 10 };
+    sleep(LAUNCHER_SECONDS);
+    shmemi_fatal("PE %d, on this node, has gone: it has ended, or its process was replaced", pe);
+}
+
 void shmemi_describe_rings(char *text, size_t size)
 {
     char list[128] = "";
@@ -216,14 +223,18 @@ static uint32_t barriers_of(int rank)
     return atomic_load_explicit(&shmemi_node_control(rank)->barriers, memory_order_relaxed);
 }
 
+bool shmemi_node_has_come(int node_rank)
+{
+    return (int32_t)(barriers_of(node_rank) - barriers_of(shmemi_job.node_rank)) >= 0;
+}
+
 static void describe_barrier(const struct shmemi_call *call, char *text, size_t size)
 {
     (void)call;
     unsigned n = 0;
-    uint32_t mine = barriers_of(shmemi_job.node_rank);
     shmemi_append(text, size, "for ");
     for (int rank = 0; rank < shmemi_job.node_n_pes; rank++)
-        if ((int32_t)(barriers_of(rank) - mine) < 0)
+        if (!shmemi_node_has_come(rank))
             shmemi_append_pe(text, size, &n, shmemi_job.node_pes[rank]);
     shmemi_append(text, size, n ? " to come" : "the others to go on");
 }
@@ -234,7 +245,8 @@ static void await_epoch_after(uint32_t epoch)
     struct shmemi_call call = {.activity = SHMEMI_AT_DETAIL, .describe = describe_barrier};
     shmemi_call_begin(&call);
     while (atomic_load_explicit(&shmemi_node.header->epoch, memory_order_acquire) == epoch)
-        shmemi_progress(&spins);
+        if (shmemi_progress(&spins) && shmemi_node.look)
+            shmemi_node.look();
     shmemi_call_end(&call);
 }
 

@@ -72,8 +72,9 @@ struct shmemi_node {
     size_t staging_offset;
     size_t staging_size; /* per PE */
     int fd;
-    int doorbell;     /* this PE's datagram socket, which wakes its service thread */
-    uint64_t handout; /* on the lowest PE: number of the socket that hands out the segment; 0: there is none */
+    int doorbell;       /* this PE's datagram socket, which wakes its service thread */
+    uint64_t handout;   /* on the lowest PE: number of the socket that hands out the segment; 0: there is none */
+    void (*look)(void); /* who waits in a barrier of the node calls it now and then; NULL until it is set */
 };
 
 extern struct shmemi_node shmemi_node;
@@ -119,6 +120,13 @@ static inline char *shmemi_node_heap(int node_rank)
 
 /* Wait for all PEs of the node. Memory effects before it are visible after it. */
 void shmemi_node_barrier(void);
+
+/* Has a PE come to the barrier in which this PE is, or farther? */
+bool shmemi_node_has_come(int node_rank);
+
+/* A PE of this node has gone, as a system call that touches it says. The launcher knows what became of it and ends the job;
+ * this PE must not be the first to end, or it would be blamed. If the launcher does not, end the job and name that PE. */
+_Noreturn void shmemi_node_end_lost(int pe) __attribute__((cold));
 
 /* For the watchdog: append a list of the PEs of the node that have requests left in their rings. */
 void shmemi_describe_rings(char *text, size_t size);

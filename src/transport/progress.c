@@ -221,25 +221,26 @@ static void watch(void)
         shmemi_watch();
 }
 
-void shmemi_progress(unsigned *spins)
+bool shmemi_progress(unsigned *spins)
 {
     enum { TURNS_PER_FLUSH = 64 };
     if (shmemi_work(*spins % TURNS_PER_FLUSH ? SHMEMI_TURN_OF_WAITER : SHMEMI_TURN_TO_FLUSH)) {
         *spins = 0;
         watch();
-        return;
+        return false;
     }
     struct patience patience = patience_here();
     unsigned turns = ++*spins;
     if (turns < patience.spins)
-        return;
+        return false;
     watch();
     if (turns >= patience.spins + patience.yields) {
         shmemi_nap(turns);
         shmemi_watch_count();
-        return;
+        return true;
     }
     if (!shmemi_cores_are_shared())
         shmemi_cores_turn(turns);
     shmemi_yield();
+    return false;
 }

@@ -58,8 +58,8 @@ void shmemi_sweep_nothing(void);
 void shmemi_progress_use(const struct shmemi_worker *const *workers, unsigned n);
 
 /* Let outstanding communication advance; called in every wait loop, with *spins 0 at first. Yields the core when it is
- * called often in a row without success. */
-void shmemi_progress(unsigned *spins);
+ * called often in a row without success; true: it has slept, as the wait has become a long one. */
+bool shmemi_progress(unsigned *spins);
 
 /* Does this thread leave what other PEs have asked for to other threads, until it says so again? At first it does not. */
 void shmemi_progress_leave_requests(bool leaves);

@@ -240,6 +240,7 @@ int main(void)
     said = tmpfile();
     CHECK(said && dup2(fileno(said), STDERR_FILENO) >= 0);
     shmemi_settings.watchdog = 1;
+    shmemi_watches_streams = true;
     shmemi_log_level = SHMEMI_LOG_WARN;
     shmemi_watch_open();
     shmemi_job.pe = 0;

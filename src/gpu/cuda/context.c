@@ -29,7 +29,7 @@ static atomic_uint n_threads; /* that have used a stream */
 unsigned shmemi_cuda_streams_soon(void)
 {
     enum { THREADS_TO_COME = 4 }; /* the service thread, the agents of streams and of kernels, one for collectives */
-    const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME + (shmemi_settings.watchdog > 0);
+    const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME + shmemi_watches_streams;
     return n < SHMEMI_CUDA_STREAMS ? n : SHMEMI_CUDA_STREAMS;
 }
 

@@ -64,23 +64,39 @@ static void describe_member(const struct shmemi_call *call, char *text, size_t s
 {
     shmemi_append(text, size, "for PE %d to make the first call on this active set",
                   ((const struct member_wait *)call)->pe);
+    shmemi_name_process(((const struct member_wait *)call)->pe);
+}
+
+static int pe_of(const struct agreement *agreement, int member)
+{
+    return agreement->set->start + member * agreement->set->stride;
+}
+
+/* Which agreement a member is in. */
+static int read_presence(struct agreement *agreement, int pe, uint64_t *present_p)
+{
+    int rc = shmemi_copy_from(&agreement->context, present_p, &agreement->sync, PRESENT_SET * sizeof *present_p,
+                              sizeof *present_p, pe);
+    return rc ? rc : shmemi_complete(&agreement->context);
 }
 
 /* Wait until a member is in the agreement of this set. */
 static int await_presence(struct agreement *agreement, int member)
 {
-    struct shmemi_context *context = &agreement->context;
-    struct member_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_member},
-                               agreement->set->start + member * agreement->set->stride};
+    struct member_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_member}, pe_of(agreement, member)};
+    struct shmemi_lookout lookout = {0};
     const uint64_t wanted = name_of(agreement->set);
     uint64_t present = 0;
-    int rc = 0;
+    unsigned spins = 0;
+    bool has_ended = false;
     shmemi_call_begin(&wait.call);
-    for (unsigned spins = 0; !rc && present != wanted; shmemi_progress(&spins)) {
-        rc = shmemi_copy_from(context, &present, &agreement->sync, PRESENT_SET * sizeof present, sizeof present,
-                              wait.pe);
-        if (!rc)
-            rc = shmemi_complete(context);
+    int rc = read_presence(agreement, wait.pe, &present);
+    while (!rc && present != wanted) {
+        if (has_ended)
+            shmemi_refuse_to_meet(wait.pe);
+        shmemi_progress(&spins);
+        has_ended = shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, wait.pe));
+        rc = read_presence(agreement, wait.pe, &present);
     }
     shmemi_call_end(&wait.call);
     return rc;
@@ -90,7 +106,7 @@ static int send_message(struct agreement *agreement, int member, int first_word,
 {
     static const uint64_t flag = 1;
     struct shmemi_context *context = &agreement->context;
-    const int pe = agreement->set->start + member * agreement->set->stride;
+    const int pe = pe_of(agreement, member);
     const size_t at = (size_t)first_word * sizeof *message;
     int rc = shmemi_copy_to(context, &agreement->sync, at, message, (size_t)n * sizeof *message, pe);
     atomic_thread_fence(memory_order_release);
@@ -101,10 +117,10 @@ static int send_message(struct agreement *agreement, int member, int first_word,
     return rc ? rc : shmemi_complete(context);
 }
 
-static void receive_message(struct agreement *agreement, int first_word, uint64_t *message, int n)
+static void receive_message(struct agreement *agreement, int member, int first_word, uint64_t *message, int n)
 {
     uint64_t *words = (uint64_t *)agreement->sync.host + first_word;
-    shmemi_await_word((_Atomic uint64_t *)&words[n], 1);
+    shmemi_await_word((_Atomic uint64_t *)&words[n], 1, pe_of(agreement, member));
     memcpy(message, words, (size_t)n * sizeof *message);
     memset(words, 0, (size_t)(n + 1) * sizeof *words);
 }
@@ -113,7 +129,7 @@ static int gather(struct agreement *agreement, uint64_t *bitmap_and_number)
 {
     for (int i = 0; i < CHILDREN && CHILDREN * agreement->me + 1 + i < agreement->set->size; i++) {
         uint64_t theirs[UP_WORDS];
-        receive_message(agreement, i * (UP_WORDS + 1), theirs, UP_WORDS);
+        receive_message(agreement, CHILDREN * agreement->me + 1 + i, i * (UP_WORDS + 1), theirs, UP_WORDS);
         for (int word = 0; word < BITMAP_WORDS; word++)
             bitmap_and_number[word] &= theirs[word];
         if (theirs[BITMAP_WORDS] > bitmap_and_number[BITMAP_WORDS])
@@ -133,7 +149,7 @@ static int spread(struct agreement *agreement, uint64_t *decision)
 {
     int rc = 0;
     if (agreement->me > 0)
-        receive_message(agreement, FROM_PARENT, decision, DOWN_WORDS);
+        receive_message(agreement, (agreement->me - 1) / CHILDREN, FROM_PARENT, decision, DOWN_WORDS);
     for (int i = 0; i < CHILDREN && CHILDREN * agreement->me + 1 + i < agreement->set->size && !rc; i++)
         rc = send_message(agreement, CHILDREN * agreement->me + 1 + i, FROM_PARENT, decision, DOWN_WORDS);
     return rc;

@@ -184,20 +184,32 @@ static _Atomic uint64_t *entered_at(const struct leaders_broadcast *broadcast, i
     return &broadcast->team->collective->mine->entered[__builtin_ctz((unsigned)reach)];
 }
 
-/* Tell the leader that delivers to this one, `reach` before it, that this one has entered. */
+/* The leader that delivers to this one, `reach` before it. */
+static int deliverer(const struct leaders_broadcast *broadcast, int reach)
+{
+    return (broadcast->team->leaders.me + broadcast->team->leaders.n - reach) % broadcast->team->leaders.n;
+}
+
+/* Wait until that leader, or the root, has delivered. */
+static void await_delivery(const struct leaders_broadcast *broadcast, int leader)
+{
+    shmemi_await_leader(broadcast->team, leader, broadcast->flag, broadcast->number);
+}
+
+/* Tell the leader that delivers to this one that this one has entered. */
 static int confirm(struct leaders_broadcast *broadcast, int reach)
 {
-    const int n = broadcast->team->leaders.n, to = (broadcast->team->leaders.me + n - reach) % n;
+    const int to = deliverer(broadcast, reach);
     return shmemi_notify(broadcast->team, &broadcast->context, shmemi_leader_world_pe(broadcast->team, to),
                          entered_at(broadcast, reach), broadcast->number);
 }
 
 static int deliver_in_tree(struct leaders_broadcast *broadcast, int reach)
 {
+    const int to = (broadcast->team->leaders.me + reach) % broadcast->team->leaders.n;
     if (broadcast->before)
-        shmemi_await_word(entered_at(broadcast, reach), broadcast->before);
-    return deliver_with_flag(broadcast, (broadcast->team->leaders.me + reach) % broadcast->team->leaders.n, 0,
-                             broadcast->nbytes);
+        shmemi_await_leader(broadcast->team, to, entered_at(broadcast, reach), broadcast->before);
+    return deliver_with_flag(broadcast, to, 0, broadcast->nbytes);
 }
 
 /* Binomial tree: a leader at distance d from the root receives from the one at distance d without d's lowest bit. */
@@ -211,7 +223,7 @@ static int deliver_by_tree(struct leaders_broadcast *broadcast)
     if (distance && broadcast->confirms)
         rc = confirm(broadcast, reach);
     if (distance && !rc)
-        shmemi_await_word(broadcast->flag, broadcast->number);
+        await_delivery(broadcast, deliverer(broadcast, reach));
     for (reach /= 2; reach > 0 && !rc; reach /= 2)
         if (distance + reach < n)
             rc = deliver_in_tree(broadcast, reach);
@@ -236,7 +248,7 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
     const int n = broadcast->team->leaders.n, me = broadcast->team->leaders.me;
     int rc = 0;
     if (me != broadcast->root)
-        shmemi_await_word(broadcast->flag, broadcast->number);
+        await_delivery(broadcast, broadcast->root);
     for (int i = 1; i < n && me == broadcast->root && !rc; i++) {
         int leader = (me + i) % n;
         rc = deliver_with_flag(broadcast, leader, part_start(broadcast, leader), part_bytes(broadcast, leader));
@@ -272,7 +284,7 @@ static int scatter_by_tree(struct leaders_broadcast *broadcast, int distance)
     while (reach < n && !(distance & reach))
         reach *= 2;
     if (distance)
-        shmemi_await_word(broadcast->flag, broadcast->number);
+        await_delivery(broadcast, deliverer(broadcast, reach));
     for (reach /= 2; reach > 0 && !rc; reach /= 2) {
         const int to = distance + reach;
         if (to >= n)
@@ -304,7 +316,8 @@ static int put_together(struct leaders_broadcast *broadcast, int distance)
                                shmemi_leader_world_pe(broadcast->team, (broadcast->root + to) % n),
                                &mine->collected[round], broadcast->number);
         if (!rc)
-            shmemi_await_word(&mine->collected[round], broadcast->number);
+            shmemi_await_leader(broadcast->team, (broadcast->team->leaders.me + have) % n, &mine->collected[round],
+                                broadcast->number);
     }
     return rc;
 }

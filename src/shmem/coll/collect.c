@@ -101,7 +101,7 @@ static int exchange_by_dissemination(struct shmemi_team *team, const struct shme
             rc =
                 shmemi_notify(team, &context, shmemi_leader_world_pe(team, to), &state->mine->collected[round], number);
         if (!rc)
-            shmemi_await_word(&state->mine->collected[round], number);
+            shmemi_await_leader(team, (me + have) % n, &state->mine->collected[round], number);
     }
     shmemi_leaders_all_entered(team);
     return rc ? rc : shmemi_complete(&context);

@@ -17,6 +17,7 @@
 #include "shmem/team.h"
 #include "transport/drivers/table.h"
 #include "transport/node.h"
+#include "transport/drivers/presence.h"
 
 #include <stdatomic.h>
 
@@ -60,10 +61,11 @@ struct shmemi_workspace {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t granted[SHMEMI_ROUNDS]; /* relays: the piece that the owner may send */
     _Atomic uint64_t relayed[SHMEMI_ROUNDS];                      /* and the one that it has been sent */
 
-    /* Of SHMEM_TEAM_WORLD, read by PEs whose program ends without shmem_finalize (ending.c). */
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t syncs_begun; /* by the owner */
-    _Atomic uint64_t is_ending;                        /* the owner has begun its last finalisation */
-    _Atomic uint64_t unfinished;                       /* on PE 0: number of PEs that ended so */
+    /* Of SHMEM_TEAM_WORLD, for the last meeting of all PEs (ending.c). Words for others have bits of enum shmemi_wish. */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t has_come; /* the owner has */
+    _Atomic uint64_t all_have_come;                 /* on leaders: for the other PEs of the node */
+    _Atomic uint64_t ended[SHMEMI_ROUNDS];          /* from leaders of other nodes */
+    _Atomic uint64_t unfinished;                    /* on PE 0: number of PEs that ended without shmem_finalize */
     _Atomic uint64_t waited; /* seconds that the owner has waited for another PE (shmemi_watch_tell) */
 };
 
@@ -85,7 +87,6 @@ struct shmemi_collective_state {
     bool may_lag;        /* a broadcast over nodes may have left members behind since all of them last synchronised */
     uint64_t number;     /* number of operations begun inside the node */
     uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
-    uint64_t syncs_begun;
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
 };
 
@@ -253,8 +254,14 @@ static inline int shmemi_leader_world_pe(const struct shmemi_team *team, int lea
 /* The leader of a member's node (sync.c). */
 int shmemi_leader_of_member(const struct shmemi_team *team, int member);
 
-/* Wait until a word, which another node may write, reaches the number, and advance communication meanwhile. */
-void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number);
+/* Wait until a word, which that PE or leader writes, reaches the number, and advance communication meanwhile. Ends the job if
+ * that PE has ended (transport/drivers/presence.h). */
+void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number, int world_pe);
+static inline void shmemi_await_leader(const struct shmemi_team *team, int leader, const _Atomic uint64_t *word,
+                                       uint64_t number)
+{
+    shmemi_await_word(word, number, shmemi_leader_world_pe(team, leader));
+}
 
 /* Write a number into a word of a member's workspace, ordered after all earlier puts to that member on this context. */
 int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const _Atomic uint64_t *word,
@@ -355,6 +362,16 @@ struct shmemi_reduce_args {
 int shmemi_reduce(struct shmemi_team *team, const struct shmemi_reduce_args *args);
 /* Prefix sums in the order of the team. exclusive: without the PE's own contribution, so 0 on the first PE. */
 int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args, bool exclusive);
+
+/* ---- the end (shmem/coll/ending.c) ------------------------------------------------------------------------------- */
+
+/* What PEs want to do together when all have come to their end. */
+enum shmemi_wish { SHMEMI_WISH_STATS = 1, SHMEMI_WISH_TRACE = 2, SHMEMI_WISH_BITS = 2 };
+
+/* Wait until all PEs have come to their end; *wishes_p: those of this PE, on return those of all together. This PE, which
+ * has completed all that it has sent, says for what reason it ends. 0, or logs an error and returns -errno: the job would
+ * hang, since all others have waited for SHMEM_TIMEOUT. */
+int shmemi_meet_at_end(enum shmemi_presence presence, unsigned *wishes_p);
 
 /* ---- call.c: how the public routines call collectives over teams and active sets --------------------------------- */
 

@@ -1,55 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The end of a program that did not call shmem_finalize. Its PE waits for the others as shmem_finalize would, but looks
- * at each of them: the barrier of shmem_finalize would also meet a barrier that another PE has called elsewhere, and
- * the two would go on as if they were at the same place.
+ * The last meeting of all PEs: in shmem_finalize, or at the end of a program that did not call it. Its words are its own, and
+ * are used once, so it meets no other call: a PE that waits for this one elsewhere sees that it has ended
+ * (transport/drivers/presence.h), and the others serve requests meanwhile.
  *
- * The other PEs may wait for something that this PE would have done: a signal, its part in a reduction. That is known
- * when all of them have waited for SHMEM_TIMEOUT. The first PE that ends so looks for it; the job would hang for ever.
+ * PEs whose program has ended may be awaited where that cannot be seen: another PE waits for a signal that this one would
+ * have sent. That is known when all others have waited for SHMEM_TIMEOUT. The first PE that ends so looks for it; the job
+ * would hang for ever.
  */
 #include "shmem/coll/collectives.h"
 
 #include "base/settings.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { FIRST_PAUSE_US = 50, LONGEST_PAUSE_US = 20000, SECONDS_BETWEEN_LOOKS = 2 };
+enum { SECONDS_BETWEEN_LOOKS = 2 };
 
-struct wait_for_end {
+/* What a PE that has come tells the others, beside its wishes. */
+enum { HAS_COME = 1 << SHMEMI_WISH_BITS };
+
+struct end {
     struct shmemi_call call;
-    int pe;
+    int pe; /* that this one waits for */
+    uint64_t told;
     uint64_t *waited; /* by each PE, when last looked at; NULL: this PE does not look for a job that hangs */
     uint64_t look_at; /* when to look again, by shmemi_clock */
     bool seems_vain;  /* at the last look all waited; one of them may just have got what it waited for */
 };
 
-void shmemi_begin_ending(void)
+static bool is_first_unfinished; /* this PE has warned */
+
+static size_t in_workspace(size_t at)
 {
-    atomic_store_explicit(&shmemi_team_world.collective->mine->is_ending, 1, memory_order_release);
+    return shmemi_team_workspace(&shmemi_team_world) + at;
 }
 
-/* Add to a word in the workspace of a PE; *old_p: its value before. at: where it is in the workspace. */
+/* Add to a word in the heap of a PE; *old_p: its value before. */
 static int add_to_word(int pe, size_t at, uint64_t value, uint64_t *old_p)
 {
     const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, pe);
     const struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value};
     struct shmemi_context *context = shmemi_context_of(SHMEM_CTX_DEFAULT);
-    if (!view)
-        return -ENOMEM;
-    return view->driver->amo(context, view, shmemi_team_workspace(&shmemi_team_world) + at, &amo, old_p);
-}
-
-static int read_word(int pe, size_t at, uint64_t *value_p)
-{
-    return add_to_word(pe, at, 0, value_p);
-}
-
-static void describe(const struct shmemi_call *call, char *text, size_t size)
-{
-    snprintf(text, size, "for PE %d to end", ((const struct wait_for_end *)call)->pe);
+    return view ? view->driver->amo(context, view, at, &amo, old_p) : -ENOMEM;
 }
 
 void shmemi_tell_waits(bool on)
@@ -58,43 +51,46 @@ void shmemi_tell_waits(bool on)
     shmemi_watch_tell(on && is_single ? &shmemi_team_world.collective->mine->waited : NULL);
 }
 
-/* Whether the PE has come to a synchronisation of all PEs that this one has not begun. */
-static int is_expected_by(int pe, bool *is_expected_p)
+int shmemi_end_without_finalize(void)
 {
-    uint64_t theirs = 0;
-    int rc = read_word(pe, offsetof(struct shmemi_workspace, syncs_begun), &theirs);
-    *is_expected_p = theirs > shmemi_team_world.collective->syncs_begun;
+    uint64_t others = 0;
+    int rc = add_to_word(0, in_workspace(offsetof(struct shmemi_workspace, unfinished)), 1, &others);
+    is_first_unfinished = !rc && !others;
+    if (is_first_unfinished)
+        shmemi_warn("the program ends without shmem_finalize; it is finalised now, which waits for all PEs");
     return rc;
 }
+
+/* ---- A job that hangs -------------------------------------------------------------------------------------------- */
 
 /* Has the PE not ended, and waited for SHMEM_TIMEOUT, up to now? Its number of seconds has grown since the last look.
  * *last_p: that number. */
 static int look_at(int pe, uint64_t *last_p, bool *is_ending_p, bool *waits_p)
 {
-    uint64_t ending = 0, waited = 0;
-    int rc = read_word(pe, offsetof(struct shmemi_workspace, is_ending), &ending);
-    if (!rc && !ending)
-        rc = read_word(pe, offsetof(struct shmemi_workspace, waited), &waited);
-    *is_ending_p = ending;
+    uint64_t come = 0, waited = 0;
+    int rc = add_to_word(pe, in_workspace(offsetof(struct shmemi_workspace, has_come)), 0, &come);
+    if (!rc && !come)
+        rc = add_to_word(pe, in_workspace(offsetof(struct shmemi_workspace, waited)), 0, &waited);
+    *is_ending_p = come;
     *waits_p = waited > *last_p && waited >= shmemi_settings.timeout;
     *last_p = waited;
     return rc;
 }
 
 /* Refuse to wait for PEs that all wait. */
-static int look_at_others(struct wait_for_end *wait)
+static int look_at_others(struct end *end)
 {
     int n_waiting = 0, n_busy = 0, rc = 0, example = 0;
     for (int pe = 0; pe < shmemi_job.n_pes && !rc; pe++) {
         bool is_ending = false, waits = false;
-        rc = look_at(pe, &wait->waited[pe], &is_ending, &waits);
+        rc = look_at(pe, &end->waited[pe], &is_ending, &waits);
         n_waiting += waits;
         n_busy += !waits && !is_ending;
         example = waits ? pe : example;
     }
-    const bool seemed_vain = wait->seems_vain;
-    wait->seems_vain = n_waiting && !n_busy;
-    if (rc || !wait->seems_vain || !seemed_vain)
+    const bool seemed_vain = end->seems_vain;
+    end->seems_vain = n_waiting && !n_busy;
+    if (rc || !end->seems_vain || !seemed_vain)
         return rc;
     shmemi_error(
         "the program ends without shmem_finalize, but PE %d%s waited for %zu s (SHMEM_TIMEOUT) and no other PE "
@@ -104,61 +100,87 @@ static int look_at_others(struct wait_for_end *wait)
 }
 
 /* The first look comes after SHMEM_TIMEOUT: before, nobody can have waited for so long in vain. */
-static void begin_looking(struct wait_for_end *wait)
+static void begin_looking(struct end *end)
 {
-    if (shmemi_settings.timeout)
-        wait->waited = calloc((size_t)shmemi_job.n_pes, sizeof *wait->waited);
-    wait->look_at = shmemi_clock() + shmemi_settings.timeout * 1000000000u;
+    if (is_first_unfinished && shmemi_settings.timeout)
+        end->waited = calloc((size_t)shmemi_job.n_pes, sizeof *end->waited);
+    end->look_at = shmemi_clock() + shmemi_settings.timeout * 1000000000u;
 }
 
-static int look_in_time(struct wait_for_end *wait)
+static int look_in_time(struct end *end)
 {
-    if (!wait->waited || shmemi_clock() < wait->look_at)
+    if (!end->waited || shmemi_clock() < end->look_at)
         return 0;
-    wait->look_at = shmemi_clock() + SECONDS_BETWEEN_LOOKS * 1000000000ull;
-    return look_at_others(wait);
+    end->look_at = shmemi_clock() + SECONDS_BETWEEN_LOOKS * 1000000000ull;
+    return look_at_others(end);
 }
 
-static int wait_until_ends(struct wait_for_end *wait)
+/* ---- The meeting ------------------------------------------------------------------------------------------------- */
+
+static void describe(const struct shmemi_call *call, char *text, size_t size)
 {
-    const int pe = wait->pe;
-    unsigned pause = FIRST_PAUSE_US;
-    for (;;) {
-        uint64_t is_ending = 0;
-        bool is_expected = false;
-        int rc = is_expected_by(pe, &is_expected);
-        if (!rc)
-            rc = read_word(pe, offsetof(struct shmemi_workspace, is_ending), &is_ending);
-        if (!rc && !is_ending && !is_expected)
-            rc = look_in_time(wait);
-        if (rc || is_ending)
+    const int pe = ((const struct end *)call)->pe;
+    shmemi_append(text, size, "for PE %d%s to end", pe,
+                  shmemi_job_node_rank_of(pe) < 0 ? ", or one that it waits for," : "");
+    shmemi_name_process(pe);
+}
+
+/* Wait for what a PE tells, and add it to what this one tells. */
+static int await(struct end *end, const _Atomic uint64_t *word, int pe)
+{
+    unsigned spins = 0;
+    uint64_t told;
+    end->pe = pe;
+    while (!(told = atomic_load_explicit(word, memory_order_acquire))) {
+        int rc = shmemi_progress(&spins) ? look_in_time(end) : 0;
+        if (rc)
             return rc;
-        if (is_expected) {
-            shmemi_error("the program ends without shmem_finalize, but PE %d waits for this PE in a barrier, or in "
-                         "another routine that all PEs call",
-                         pe);
-            return -EPROTO;
-        }
-        usleep(pause);
-        pause = pause * 2 < LONGEST_PAUSE_US ? pause * 2 : LONGEST_PAUSE_US;
     }
+    end->told |= told;
+    return 0;
 }
 
-int shmemi_end_without_finalize(void)
+static int meet_leaders(struct end *end)
 {
-    struct wait_for_end wait = {
-        .call = {.routine = "the end of the program", .activity = SHMEMI_AT_BARRIER, .describe = describe}};
-    uint64_t others = 0;
-    int rc = add_to_word(0, offsetof(struct shmemi_workspace, unfinished), 1, &others);
-    if (!rc && !others)
-        shmemi_warn("the program ends without shmem_finalize; it is finalised now, which waits for all PEs");
-    shmemi_begin_ending();
-    if (!others)
-        begin_looking(&wait);
-    shmemi_call_begin(&wait.call);
-    for (wait.pe = 0; wait.pe < shmemi_job.n_pes && !rc; wait.pe++)
-        rc = wait_until_ends(&wait);
-    shmemi_call_end(&wait.call);
-    free(wait.waited);
+    struct shmemi_team *team = &shmemi_team_world;
+    struct shmemi_workspace *mine = team->collective->mine;
+    struct shmemi_context context = {0};
+    const int n = team->leaders.n, me = team->leaders.me;
+    int rc = 0;
+    for (int round = 0, distance = 1; distance < n && !rc; round++, distance *= 2) {
+        rc = shmemi_notify(team, &context, shmemi_leader_world_pe(team, (me + distance) % n), &mine->ended[round],
+                           end->told);
+        if (!rc)
+            rc = await(end, &mine->ended[round], shmemi_leader_world_pe(team, (me + n - distance) % n));
+    }
+    return rc ? rc : shmemi_complete(&context);
+}
+
+static int meet(struct end *end)
+{
+    struct shmemi_team *team = &shmemi_team_world;
+    struct shmemi_workspace *mine = team->collective->mine, *const *node = team->collective->node;
+    int rc = 0;
+    atomic_store_explicit(&mine->has_come, end->told, memory_order_release);
+    if (!shmemi_is_leader(team))
+        return await(end, &node[0]->all_have_come, shmemi_node_world_pe(team, 0));
+    for (int rank = 1; rank < team->node.n && !rc; rank++)
+        rc = await(end, &node[rank]->has_come, shmemi_node_world_pe(team, rank));
+    if (!rc)
+        rc = meet_leaders(end);
+    atomic_store_explicit(&mine->all_have_come, end->told, memory_order_release);
+    return rc;
+}
+
+int shmemi_meet_at_end(enum shmemi_presence presence, unsigned *wishes_p)
+{
+    struct end end = {.call = {.activity = SHMEMI_AT_DETAIL, .describe = describe}, .told = HAS_COME | *wishes_p};
+    shmemi_presence_tell(presence);
+    begin_looking(&end);
+    shmemi_call_begin(&end.call);
+    int rc = meet(&end);
+    shmemi_call_end(&end.call);
+    free(end.waited);
+    *wishes_p = (unsigned)end.told & (HAS_COME - 1);
     return rc;
 }

@@ -35,16 +35,21 @@ struct leader_wait {
 
 static void describe_leader(const struct shmemi_call *call, char *text, size_t size)
 {
-    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for",
-                  ((const struct leader_wait *)call)->world_pe);
+    const int pe = ((const struct leader_wait *)call)->world_pe;
+    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for", pe);
+    shmemi_name_process(pe);
 }
 
-static void await_leader(const struct shmemi_team *team, int leader, const _Atomic uint64_t *word, uint64_t number)
+__attribute__((noinline)) void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number, int world_pe)
 {
-    struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader},
-                               shmemi_leader_world_pe(team, leader)};
+    unsigned spins = 0;
+    struct shmemi_lookout lookout = {0};
+    struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader}, world_pe};
     shmemi_call_begin(&wait.call);
-    shmemi_await_word(word, number);
+    while (atomic_load_explicit(word, memory_order_acquire) < number)
+        if (shmemi_progress(&spins) && shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, world_pe)) &&
+            atomic_load_explicit(word, memory_order_acquire) < number)
+            shmemi_refuse_to_meet(world_pe);
     shmemi_call_end(&wait.call);
 }
 
@@ -59,7 +64,7 @@ static int disseminate(struct shmemi_team *team, struct shmemi_context *context,
         int rc = shmemi_notify(team, context, to, &state->mine->synced[round], number);
         if (rc)
             return rc;
-        await_leader(team, (team->leaders.me + n - distance) % n, &state->mine->synced[round], number);
+        shmemi_await_leader(team, (team->leaders.me + n - distance) % n, &state->mine->synced[round], number);
     }
     return 0;
 }
@@ -126,10 +131,10 @@ static int send_record(struct doubling *doubling, int leader, int slot)
     return rc ? rc : shmemi_notify(doubling->team, &doubling->context, to, &mine->reduced[slot], doubling->number);
 }
 
-static const char *await_record(const struct doubling *doubling, int slot)
+static const char *await_record(const struct doubling *doubling, int leader, int slot)
 {
     struct shmemi_workspace *mine = doubling->team->collective->mine;
-    shmemi_await_word(&mine->reduced[slot], doubling->number);
+    shmemi_await_leader(doubling->team, leader, &mine->reduced[slot], doubling->number);
     return mine->record[doubling->set][slot];
 }
 
@@ -139,7 +144,7 @@ static int exchange_record(struct doubling *doubling, int partner, int round)
     int rc = send_record(doubling, partner, round);
     if (rc)
         return rc;
-    const char *theirs = await_record(doubling, round);
+    const char *theirs = await_record(doubling, partner, round);
     if (partner > doubling->team->leaders.me)
         shmemi_combine(doubling->op, data, data, theirs, doubling->nbytes);
     else
@@ -152,7 +157,7 @@ static int reduce_among_power_of_two(struct doubling *doubling, int power, int n
     const int me = doubling->team->leaders.me;
     int rc = 0;
     if (me + power < n)
-        shmemi_combine(doubling->op, doubling->data, doubling->data, await_record(doubling, SHMEMI_FOLD),
+        shmemi_combine(doubling->op, doubling->data, doubling->data, await_record(doubling, me + power, SHMEMI_FOLD),
                        doubling->nbytes);
     for (int round = 0, distance = 1; distance < power && !rc; round++, distance *= 2)
         rc = exchange_record(doubling, me ^ distance, round);
@@ -163,9 +168,10 @@ static int reduce_among_power_of_two(struct doubling *doubling, int power, int n
 
 static int reduce_beyond_power_of_two(struct doubling *doubling, int power)
 {
-    int rc = send_record(doubling, doubling->team->leaders.me - power, SHMEMI_FOLD);
+    const int below = doubling->team->leaders.me - power;
+    int rc = send_record(doubling, below, SHMEMI_FOLD);
     if (!rc)
-        shmemi_copy_bytes(doubling->data, await_record(doubling, SHMEMI_UNFOLD), doubling->nbytes);
+        shmemi_copy_bytes(doubling->data, await_record(doubling, below, SHMEMI_UNFOLD), doubling->nbytes);
     return rc;
 }
 

@@ -26,13 +26,6 @@ static inline _Atomic uint64_t *release(const struct shmemi_team *team, int rank
     return &team->collective->node[rank]->release[number % SHMEMI_LINES].number;
 }
 
-__attribute__((noinline)) void shmemi_await_word(const _Atomic uint64_t *word, uint64_t number)
-{
-    unsigned spins = 0;
-    while (atomic_load_explicit(word, memory_order_acquire) < number)
-        shmemi_progress(&spins);
-}
-
 /* Describes a wait for a line of the operation with this number. */
 struct line_wait {
     struct shmemi_call call;
@@ -66,18 +59,32 @@ static void describe_line(const struct shmemi_call *call, char *text, size_t siz
             shmemi_append_pe(text, size, &n, shmemi_node_world_pe(wait->team, rank));
     if (n)
         shmemi_append(text, size, " to come");
-    else if (wait->team->leaders.n > 1)
-        shmemi_append(text, size, "PE %d, which exchanges with other nodes", shmemi_node_world_pe(wait->team, 0));
-    else
+    else if (wait->team->leaders.n > 1) {
+        shmemi_append_pe(text, size, &n, shmemi_node_world_pe(wait->team, 0));
+        shmemi_append(text, size, ", which exchanges with other nodes");
+    } else
         shmemi_append(text, size, "the others, which have arrived, to go on");
+}
+
+/* All members arrive in every operation, and have arrived in their last one before they end. */
+static void look_for_ended(const struct shmemi_team *team, uint64_t number)
+{
+    for (int rank = 0; rank < team->node.n && !shmemi_is_ending(); rank++) {
+        const int pe = shmemi_node_world_pe(team, rank);
+        if (shmemi_has_ended_here(shmemi_job_node_rank_of(pe)) && !has_arrived(team, rank, number))
+            shmemi_refuse_to_meet(pe);
+    }
 }
 
 static __attribute__((noinline)) void await_line_for_long(const struct shmemi_team *team, const _Atomic uint64_t *word,
                                                           uint64_t number)
 {
+    unsigned spins = 0;
     struct line_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_line}, team, number};
     shmemi_call_begin(&wait.call);
-    shmemi_await_word(word, number);
+    while (atomic_load_explicit(word, memory_order_acquire) < number)
+        if (shmemi_progress(&spins))
+            look_for_ended(team, number);
     shmemi_call_end(&wait.call);
 }
 

@@ -359,7 +359,7 @@ static int halve(struct halving *halving, int round)
     int rc = tell(halving, me ^ distance, mine->reduced, round);
     if (rc)
         return rc;
-    shmemi_await_word(&mine->reduced[round], halving->number);
+    shmemi_await_leader(halving->team, me ^ distance, &mine->reduced[round], halving->number);
     return combine_with(halving, me ^ distance, parts_from(halving, me & ~(distance - 1), distance));
 }
 
@@ -371,7 +371,7 @@ static int join(struct halving *halving, int round)
     if (!rc)
         rc = tell(halving, me ^ distance, mine->joined, round);
     if (!rc)
-        shmemi_await_word(&mine->joined[round], halving->number);
+        shmemi_await_leader(halving->team, me ^ distance, &mine->joined[round], halving->number);
     return rc;
 }
 
@@ -383,7 +383,7 @@ static int reduce_below_power(struct halving *halving)
     const bool has_beyond = beyond < halving->team->leaders.n;
     int rc = 0, round = 0;
     if (has_beyond) {
-        shmemi_await_word(&mine->reduced[SHMEMI_FOLD], halving->number);
+        shmemi_await_leader(halving->team, beyond, &mine->reduced[SHMEMI_FOLD], halving->number);
         rc = combine_with(halving, beyond, all);
     }
     while (1 << round < halving->power)
@@ -403,9 +403,10 @@ static int reduce_below_power(struct halving *halving)
 static int reduce_beyond_power(struct halving *halving)
 {
     struct shmemi_workspace *mine = halving->team->collective->mine;
-    int rc = tell(halving, halving->team->leaders.me - halving->power, mine->reduced, SHMEMI_FOLD);
+    const int below = halving->team->leaders.me - halving->power;
+    int rc = tell(halving, below, mine->reduced, SHMEMI_FOLD);
     if (!rc)
-        shmemi_await_word(&mine->reduced[SHMEMI_UNFOLD], halving->number);
+        shmemi_await_leader(halving->team, below, &mine->reduced[SHMEMI_UNFOLD], halving->number);
     return rc;
 }
 

@@ -50,14 +50,14 @@ static int send_piece(struct shmemi_relay *relay, int round, const char *bytes, 
     const int world_pe = partner(relay, round, 1);
     const struct shmemi_view *view = shmemi_region_view(relay->landing.region, world_pe);
     const struct shmemi_place source = shmemi_place_host(bytes);
-    shmemi_await_word(&mine->granted[round], relay->number);
+    shmemi_await_word(&mine->granted[round], relay->number, world_pe);
     int rc = view->driver->put(&relay->data, view, relay->landing.offset + landing_of(relay), &source, nbytes);
     return rc ? rc : shmemi_notify(relay->team, &relay->data, world_pe, &mine->relayed[round], relay->number);
 }
 
 static void receive_piece(const struct shmemi_relay *relay, int round, char *bytes, size_t nbytes)
 {
-    shmemi_await_word(&relay->team->collective->mine->relayed[round], relay->number);
+    shmemi_await_word(&relay->team->collective->mine->relayed[round], relay->number, partner(relay, round, -1));
     memcpy(bytes, relay->landing.host + landing_of(relay), nbytes);
 }
 

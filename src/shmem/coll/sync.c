@@ -138,7 +138,6 @@ SHMEMI_QUICK int shmemi_collective_sync(struct shmemi_team *team)
 {
     struct shmemi_collective_state *state = team->collective;
     state->may_lag = false;
-    atomic_store_explicit(&state->mine->syncs_begun, ++state->syncs_begun, memory_order_relaxed);
     if (team->leaders.n == 1) {
         shmemi_node_sync(team);
         return 0;

@@ -15,7 +15,7 @@ void shmemi_words_watch_slowly(struct shmemi_stream *stream, const char *routine
 static inline void shmemi_words_watch(struct shmemi_stream *stream, const char *routine,
                                       const struct shmemi_stream_words *words, bool is_signed)
 {
-    if (shmemi_unlikely(shmemi_settings.watchdog))
+    if (shmemi_unlikely(shmemi_watches_streams))
         shmemi_words_watch_slowly(stream, routine, words, is_signed);
 }
 

@@ -13,6 +13,9 @@
  */
 #include "shmem/internal.h"
 #include "shmem/wait/word.h"
+#include "shmmap/symmetric.h"
+#include "transport/drivers/table.h"
+#include "transport/drivers/presence.h"
 
 /* The two halves of a lock's long. Both are zero if the lock is free and this PE is not in the queue. */
 struct word {
@@ -79,11 +82,18 @@ static bool replace_tail(const struct lock *lock, uint32_t old, uint32_t new)
 
 /* The operation may be under way on return, so its context is not on the stack; all locks and threads may share it. Each
  * addition is awaited by the PE whose node it is before that leaves the node: none can come to a later use of it. */
+static struct shmemi_context additions;
+
 static void add_to_node(const struct lock *lock, uint32_t value, int pe)
 {
-    static struct shmemi_context context;
     struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value};
-    shmemi_amo(&context, lock->routine, &lock->word->node, &amo, NULL, pe);
+    shmemi_amo(&additions, lock->routine, &lock->word->node, &amo, NULL, pe);
+}
+
+void shmemi_locks_quiet(void)
+{
+    if (shmemi_context_has_pending(&additions))
+        shmemi_require(shmemi_drivers_quiet(&additions));
 }
 
 static uint32_t load_node(const struct lock *lock)
@@ -104,6 +114,8 @@ static void describe_lock(const struct shmemi_call *call, char *text, size_t siz
     const struct shmemi_region *region = shmemi_region_of(wait->lock->word);
     shmemi_append(text, size, "the lock at ");
     shmemi_append_address(text, size, region->id, (size_t)((const char *)wait->lock->word - region->base));
+    if (wait->pe >= 0 && wait->pe != shmemi_job.pe)
+        shmemi_name_process(wait->pe);
     if (wait->pe == shmemi_job.pe)
         shmemi_append(text, size, " is held by another thread of this PE");
     else if (wait->pe >= 0)
@@ -117,16 +129,20 @@ static struct lock_wait make_wait(const struct lock *lock, int pe)
     return (struct lock_wait){{.activity = SHMEMI_AT_DETAIL, .describe = describe_lock}, lock, pe};
 }
 
-/* Wait until one of the bits of mask is set in this PE's node, by pe unless that is -1. */
+/* Wait until one of the bits of mask is set in this PE's node, by pe unless that is -1. A predecessor in the queue that has
+ * ended holds the lock for ever. */
 static void wait_for_node(const struct lock *lock, uint32_t mask, int pe)
 {
     unsigned spins = 0;
+    struct shmemi_lookout lookout = {0};
     struct lock_wait wait = make_wait(lock, pe);
     if (load_node(lock) & mask)
         return;
     shmemi_call_begin(&wait.call);
     while (!(load_node(lock) & mask))
-        shmemi_progress(&spins);
+        if (shmemi_progress(&spins) && pe >= 0 &&
+            shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, pe)) && !(load_node(lock) & mask))
+            shmemi_refuse_to_queue(pe);
     shmemi_call_end(&wait.call);
 }
 

@@ -8,6 +8,7 @@
 #include "bootstrap/job.h"
 #include "instrument/measure.h"
 #include "transport/node.h"
+#include "transport/drivers/presence.h"
 #include "transport/drivers/table.h"
 
 #include <assert.h>
@@ -26,6 +27,7 @@ struct workspace {
 
 static_assert(sizeof(struct workspace) <= SHMEMI_STREAM_WORDS_OFFSET, "the workspace must fit");
 static_assert(sizeof(struct shmemi_verdict) <= SHMEMI_RECORD_BYTES, "a verdict must fit into a record");
+static_assert(SHMEMI_PRESENCE_OFFSET + sizeof(uint64_t) <= SHMEMI_EXCHANGE_BYTES, "the word must fit");
 
 enum { BARRIER, AGREE };
 
@@ -72,8 +74,9 @@ struct leader_wait {
 
 static void describe_leader(const struct shmemi_call *call, char *text, size_t size)
 {
-    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for",
-                  ((const struct leader_wait *)call)->pe);
+    const int pe = ((const struct leader_wait *)call)->pe;
+    shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for", pe);
+    shmemi_name_process(pe);
 }
 
 /* The leader that announces this round to this one. */
@@ -83,13 +86,21 @@ static int teller(int round)
     return shmemi_job.leaders[(shmemi_job.node + n - distance) % n];
 }
 
+static bool has_come(int kind, int round, uint64_t number)
+{
+    return atomic_load_explicit(&exchange.workspace->reached[kind][round], memory_order_acquire) >= number;
+}
+
 static void await(int kind, int round, uint64_t number)
 {
     unsigned spins = 0;
+    struct shmemi_lookout lookout = {0};
     struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader}, teller(round)};
     shmemi_call_begin(&wait.call);
-    while (atomic_load_explicit(&exchange.workspace->reached[kind][round], memory_order_acquire) < number)
-        shmemi_progress(&spins);
+    while (!has_come(kind, round, number))
+        if (shmemi_progress(&spins) && shmemi_has_ended(&lookout, exchange.view_of(wait.pe)) &&
+            !has_come(kind, round, number))
+            shmemi_refuse_to_meet(wait.pe);
     shmemi_call_end(&wait.call);
 }
 

@@ -16,6 +16,7 @@ enum {
     SHMEMI_EXCHANGE_BYTES = 64 << 10,      /* of every heap, at its start */
     SHMEMI_STREAM_WORDS_OFFSET = 32 << 10, /* where words of stream barriers begin (transport/stream/barrier.c) */
     SHMEMI_WATCHED_OFFSET = 48 << 10,      /* where words of watched operations begin (transport/stream/watched.c) */
+    /* at SHMEMI_PRESENCE_OFFSET: transport/drivers/presence.h */
     SHMEMI_CAUSE_BYTES = 192,
 };
 

@@ -204,6 +204,8 @@ static void describe_rounds(uint64_t number, char *text, size_t size)
         shmemi_append(text, size, "for PE %d to come", sender(round));
     else
         shmemi_append(text, size, "for PE %d, or one that it waits for, to come", sender(round));
+    if (is_round(round))
+        shmemi_name_process(sender(round));
 }
 
 static bool describe(const struct shmemi_watched *watched, bool has_come, char *text, size_t size)

@@ -25,7 +25,7 @@ static atomic_bool is_used[SHMEMI_MEMTYPES];
 /* Before the first operation in a stream or queue of this kind. The watchdog's thread copies while kernels wait. */
 static void begin_use(const struct shmemi_memory *memory)
 {
-    if (shmemi_settings.watchdog && memory->streams->commands && memory->streams->commands->make_ready())
+    if (shmemi_watches_streams && memory->streams->commands && memory->streams->commands->make_ready())
         shmemi_warn("SHMEM_WATCHDOG may not see what streams wait for");
     if (shmemi_job.n_nodes == 1)
         return;

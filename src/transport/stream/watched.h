@@ -32,7 +32,7 @@ void shmemi_watched_end_slowly(struct shmemi_stream *stream, int rc);
 /* Watch what the caller enqueues between the two, a single operation, with this very `stream`. rc: how that ended. */
 static inline void shmemi_watched_begin(struct shmemi_stream *stream, const struct shmemi_watched *watched, size_t size)
 {
-    if (shmemi_unlikely(shmemi_settings.watchdog))
+    if (shmemi_unlikely(shmemi_watches_streams))
         shmemi_watched_begin_slowly(stream, watched, size);
 }
 

@@ -29,7 +29,7 @@ static struct {
     const struct pe *current;
 } library;
 
-void __wrap_shmemi_progress(unsigned *spins);
+bool __wrap_shmemi_progress(unsigned *spins);
 int __wrap_shmemi_drivers_quiet(struct shmemi_context *context);
 int __wrap_shmemi_drivers_fence(struct shmemi_context *context);
 struct shmemi_view *__wrap_shmemi_view_found(const struct shmemi_region *region, int pe);
@@ -101,9 +101,10 @@ int __wrap_shmemi_drivers_fence(struct shmemi_context *context)
     return 0;
 }
 
-void __wrap_shmemi_progress(unsigned *spins)
+bool __wrap_shmemi_progress(unsigned *spins)
 {
     sim_wait_turn(spins);
+    return false;
 }
 
 struct shmemi_view *__wrap_shmemi_view_found(const struct shmemi_region *region, int pe)

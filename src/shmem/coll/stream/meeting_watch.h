@@ -16,7 +16,7 @@ void shmemi_meeting_watch_slowly(struct shmemi_stream *stream, const char *routi
 static inline void shmemi_meeting_watch(struct shmemi_stream *stream, const char *routine,
                                         const struct shmemi_team *team, const struct shmemi_meeting *meeting)
 {
-    if (shmemi_unlikely(shmemi_settings.watchdog))
+    if (shmemi_unlikely(shmemi_watches_streams))
         shmemi_meeting_watch_slowly(stream, routine, team, meeting);
 }
 

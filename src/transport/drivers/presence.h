@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Whether a PE still takes part in the job. Each says so in a word of its heap, which the others read: a PE that calls
+ * shmem_finalize, or whose program ends, comes to no other call any more, and who waits for it would wait for ever.
+ *
+ * Before it writes that word, a PE has completed all that it has sent. So whoever has read it, and then still misses
+ * what it awaits from that PE, waits in vain: no time limit is needed, and no right program is ended.
+ */
+#ifndef SHMEMI_PRESENCE_H
+#define SHMEMI_PRESENCE_H
+
+#include "transport/driver.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the word is in each heap, in the part of the exchange (transport/drivers/exchange.h). */
+enum { SHMEMI_PRESENCE_OFFSET = 60 << 10 };
+
+enum shmemi_presence {
+    SHMEMI_STARTS, /* 0: in shmem_init */
+    SHMEMI_TAKES_PART,
+    SHMEMI_FINALIZES,   /* has called shmem_finalize */
+    SHMEMI_HAS_RETURNED /* its program has ended, or called exit, without shmem_finalize */
+};
+
+/* Say where this PE is. */
+void shmemi_presence_tell(enum shmemi_presence presence);
+
+/* Has this PE itself begun its end? Then all others that it waits for are in theirs, and take part. */
+bool shmemi_is_ending(void);
+
+/* Of a PE of this node. */
+bool shmemi_has_ended_here(int node_rank);
+
+/* The same of any PE, for a thread that waits for it and holds no lock. heap: that PE's heap. On this node it looks each time, at
+ * others a quarter of a second after the first call, and then at most once a second: it sends a message. Zero a lookout
+ * before its first use. */
+struct shmemi_lookout {
+    uint64_t due, pause; /* nanoseconds of shmemi_clock */
+};
+bool shmemi_has_ended(struct shmemi_lookout *lookout, const struct shmemi_view *heap);
+
+/* End the job: this PE waits, in a call of a team, for a PE that has ended. If several PEs of the node find it, one says it.
+ * The same, if it waits for a lock. */
+_Noreturn void shmemi_refuse_to_meet(int pe);
+_Noreturn void shmemi_refuse_to_queue(int pe);
+
+/* For the watchdog: the process of a PE; 0 if this PE does not know it. */
+int shmemi_process_of(int pe);
+
+#endif
