@@ -15,6 +15,7 @@
 #include "base/likely.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
+#include "transport/node.h"
 #include "transport/staged/layers.h"
 #include "transport/staged/staged.h"
 
@@ -142,6 +143,9 @@ static int transfer_piece(const struct direction *direction, const struct shmemi
     if (done == wanted)
         return 0;
     int rc = done < 0 ? -errno : -EIO;
+    if (verify(peer, view->pe))
+        shmemi_node_end_lost(view->pe);
+    errno = -rc;
     if (done < 0)
         shmemi_error("cannot %s static data of PE %d (process %d): %m", direction->verb, view->pe, (int)peer->pid);
     else

@@ -14,9 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
 #include <ucs/debug/log_def.h>
+
+enum { LAUNCHER_SECONDS = 10 };
 
 /* Does UCX handle this signal? If the program does, its handler must stay. */
 static bool is_handled(int number)
@@ -48,12 +51,15 @@ static enum shmemi_log_level level_of(ucs_log_level_t level)
     return level == UCS_LOG_LEVEL_WARN ? SHMEMI_LOG_WARN : SHMEMI_LOG_INFO;
 }
 
-/* Called by UCX, in any thread. */
+/* Called by UCX, in any thread. After a fatal message it aborts, which some of its errors do that follow from the death of
+ * another PE: the launcher gets time to tell of that one first, as everywhere where a PE is missed. */
 static ucs_log_func_rc_t on_message(const char *file, unsigned line, const char *function, ucs_log_level_t level,
                                     const ucs_log_component_config_t *component, const char *format, va_list arguments)
 {
     (void)file, (void)line, (void)function, (void)component;
     char text[512];
+    if (level == UCS_LOG_LEVEL_FATAL)
+        sleep(LAUNCHER_SECONDS);
     if (level != UCS_LOG_LEVEL_ERROR && level != UCS_LOG_LEVEL_WARN)
         return UCS_LOG_FUNC_RC_CONTINUE;
     vsnprintf(text, sizeof text, format, arguments);
