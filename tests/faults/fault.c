@@ -2,7 +2,7 @@
  *
  * A library to preload into a PE: it lets something happen to one PE at a chosen step of its life, so that tests find
  * out how a job ends. The program under test needs no hook: steps are calls that it makes, which this library sees on
- * their way: to OpenSHMEM, and those of the library (or program) itself to libc, PMIx and UCX; what these call in turn
+ * their way: to OpenSHMEM, and those of the library (its Python package, or the program) itself to libc, PMIx and UCX; what these call in turn
  * is no step.
  *
  *     oshrun -n 4 env LD_PRELOAD=libfault.so FAULT='2 after:PMIx_Init KILL' PROGRAM
@@ -34,9 +34,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Calls go through with up to six arguments in registers, whatever their types; a result of any integer type as well. */
+/* Calls go through with up to eight integers or pointers as arguments, and a result of that kind. Where a caller gives fewer,
+ * the rest is whatever lies there, which the real function does not look at. */
 typedef long word;
-typedef word call_function(word, word, word, word, word, word);
+typedef word call_function(word, word, word, word, word, word, word, word);
 
 struct call {
     const char *name;
@@ -142,7 +143,7 @@ static bool is_of_library(const void *caller)
     Dl_info object;
     if (!dladdr(caller, &object) || !object.dli_fname)
         return false;
-    return strstr(object.dli_fname, "libmapshmem") || !strcmp(object.dli_fname, program_invocation_name);
+    return strstr(object.dli_fname, "mapshmem") || !strcmp(object.dli_fname, program_invocation_name);
 }
 
 static call_function *real(struct call *call)
@@ -164,13 +165,14 @@ static void pass(const char *when, const struct call *call, unsigned n)
     at(step);
 }
 
-static word make_call(struct call *call, const void *caller, word a, word b, word c, word d, word e, word f)
+static word make_call(struct call *call, const void *caller, word a, word b, word c, word d, word e, word f, word g,
+                      word h)
 {
     if (!fault.is_mine || !is_of_library(caller))
-        return real(call)(a, b, c, d, e, f);
+        return real(call)(a, b, c, d, e, f, g, h);
     unsigned n = 1 + atomic_fetch_add(&call->count, 1);
     pass("before", call, n);
-    word result = real(call)(a, b, c, d, e, f);
+    word result = real(call)(a, b, c, d, e, f, g, h);
     pass("after", call, n);
     return result;
 }
@@ -203,11 +205,11 @@ __attribute__((constructor)) static void begin(void)
 /* ---- The calls --------------------------------------------------------------------------------------------------- */
 
 #define CALL(name_)                                                                                                    \
-    __attribute__((visibility("default"))) word name_(word a, word b, word c, word d, word e, word f);                 \
-    word name_(word a, word b, word c, word d, word e, word f)                                                         \
+    __attribute__((visibility("default"))) word name_(word a, word b, word c, word d, word e, word f, word g, word h); \
+    word name_(word a, word b, word c, word d, word e, word f, word g, word h)                                         \
     {                                                                                                                  \
         static struct call call = {.name = #name_};                                                                    \
-        return make_call(&call, __builtin_return_address(0), a, b, c, d, e, f);                                        \
+        return make_call(&call, __builtin_return_address(0), a, b, c, d, e, f, g, h);                                  \
     }
 
 CALL(shmem_init)
