@@ -26,6 +26,7 @@ static void become_owner(struct shmemi_biased_lock *lock)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_membarrier);
     atomic_store_explicit(&lock->is_ordinary, !has_membarrier, memory_order_relaxed);
+    shmemi_interleave();
     atomic_store_explicit(&lock->owner, (uintptr_t)&shmemi_this_thread, memory_order_release);
 }
 
@@ -35,7 +36,9 @@ static void make_ordinary(struct shmemi_biased_lock *lock)
     if (atomic_load_explicit(&lock->is_ordinary, memory_order_relaxed))
         return;
     atomic_store(&lock->is_ordinary, true);
+    shmemi_interleave();
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    shmemi_interleave();
 }
 
 /* With is_taken, of an ordinary lock: wait until the owner has left. */
@@ -71,6 +74,7 @@ void shmemi_biased_unlock_slowly(struct shmemi_biased_lock *lock)
         lock->owner_turns = 0;
         atomic_store_explicit(&lock->is_ordinary, !has_membarrier, memory_order_relaxed);
     }
+    shmemi_interleave();
     atomic_store_explicit(&lock->is_taken, false, memory_order_release);
 }
 

@@ -15,6 +15,7 @@
 #define SHMEMI_BIASED_LOCK_H
 
 #include "base/likely.h"
+#include "base/wake/interleave.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -49,6 +50,7 @@ static inline __attribute__((always_inline)) bool shmemi_biased_enter(struct shm
         return false;
     atomic_store_explicit(&lock->owner_is_inside, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* the other half is membarrier */
+    shmemi_interleave();
     if (shmemi_likely(!atomic_load_explicit(&lock->is_ordinary, memory_order_relaxed)))
         return true;
     atomic_store_explicit(&lock->owner_is_inside, false, memory_order_release);

@@ -8,6 +8,7 @@
 #include "base/cores.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/wake/interleave.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
 #include "transport/drivers/table.h"
@@ -72,6 +73,7 @@ static bool free_entries(struct shmemi_device_agent *agent)
             break;
         agent->freed++;
     }
+    shmemi_interleave();
     if (agent->freed != before)
         __atomic_store_n(&agent->progress->freed, agent->freed, __ATOMIC_RELEASE);
     return agent->freed != before;
@@ -152,6 +154,7 @@ static bool take_small_puts(struct shmemi_device_agent *agent)
     while (has_next(agent) && is_small_put(entry_at(agent, agent->issued))) {
         const struct shmemi_device_entry *entry = entry_at(agent, agent->issued);
         char *slot = slot_at(agent, agent->issued);
+        shmemi_interleave();
         if (entry->what & SHMEMI_DEVICE_LIST)
             add_words(agent, entry, (const void *)slot);
         else if (entry->what & SHMEMI_DEVICE_INLINE)
@@ -211,6 +214,7 @@ static bool issue(struct shmemi_device_agent *agent, uint64_t begin)
             continue;
         }
         agent->is_taken[agent->issued % SHMEMI_DEVICE_ENTRIES] = false;
+        shmemi_interleave();
         execute(agent, entry, slot_at(agent, agent->issued));
         agent->issued++;
     }
@@ -244,6 +248,7 @@ static void complete(struct shmemi_device_agent *agent, uint64_t begin)
         measure_all(agent, begin);
     agent->done = agent->issued;
     agent->n_small = agent->n_bytes = 0;
+    shmemi_interleave();
     __atomic_store_n(&agent->progress->done, agent->done, __ATOMIC_RELEASE);
 }
 

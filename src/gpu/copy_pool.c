@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/wake/sleep.h"
 #include "gpu/placement.h"
 
 #include <errno.h>
@@ -146,16 +147,20 @@ static int prepare(const struct shmemi_memory *memory, int device, enum shmemi_c
     return rc;
 }
 
+/* Is the pool free, or taken for so long that copies do without it? */
+static bool is_settled(const void *use)
+{
+    if (!shared.is_taken)
+        return true;
+    const bool is_useless = shared.use == SHMEMI_POOL_FOR_TRANSFERS || pthread_equal(shared.holder, pthread_self());
+    return *(const enum shmemi_copy_pool_use *)use == SHMEMI_POOL_FOR_COPIES && is_useless;
+}
+
 /* With the lock held. */
 static int await_pool(enum shmemi_copy_pool_use use)
 {
-    while (shared.is_taken) {
-        bool is_useless = shared.use == SHMEMI_POOL_FOR_TRANSFERS || pthread_equal(shared.holder, pthread_self());
-        if (use == SHMEMI_POOL_FOR_COPIES && is_useless)
-            return -ENOTSUP;
-        pthread_cond_wait(&shared.given, &shared.lock);
-    }
-    return 0;
+    shmemi_sleep_until(&shared.given, &shared.lock, is_settled, &use);
+    return shared.is_taken ? -ENOTSUP : 0;
 }
 
 int shmemi_copy_pool_take(const struct shmemi_memory *memory, int device, enum shmemi_copy_pool_use use,

@@ -9,6 +9,8 @@
 #include "base/cores.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/wake/interleave.h"
+#include "base/wake/sleep.h"
 #include "gpu/processor.h"
 
 #include <errno.h>
@@ -149,6 +151,7 @@ static void await_buffer(struct shmemi_double_queue *queue)
 {
     pthread_mutex_unlock(&queue->lock);
     spin_until_filled(&queue->to_copy);
+    shmemi_interleave();
     pthread_mutex_lock(&queue->lock);
 }
 
@@ -164,8 +167,14 @@ static bool await_copy(struct shmemi_double_queue *queue)
             shmemi_yield();
         has_begun = atomic_load_explicit(&queue->begun, memory_order_relaxed) != begun;
     }
+    shmemi_interleave();
     pthread_mutex_lock(&queue->lock);
     return has_begun;
+}
+
+static bool has_to_wake(const void *queue)
+{
+    return work_may_come(queue) || ((const struct shmemi_double_queue *)queue)->closing;
 }
 
 /* Wait for something to copy; false at the end. With the lock held. */
@@ -176,10 +185,10 @@ static bool await_work(struct shmemi_double_queue *queue)
             await_buffer(queue);
             continue;
         }
-        if (await_copy(queue) || has_work(queue) || queue->closing)
+        if (await_copy(queue))
             continue;
         queue->sleeping++;
-        pthread_cond_wait(&queue->work, &queue->lock);
+        shmemi_sleep_until(&queue->work, &queue->lock, has_to_wake, queue);
         queue->sleeping--;
     }
     return !queue->closing;
@@ -196,6 +205,7 @@ static void copy_next_piece(struct shmemi_double_queue *queue, bool is_caller)
     queue->copying++;
     bool wakes = !is_caller && queue->sleeping && has_work(queue);
     pthread_mutex_unlock(&queue->lock);
+    shmemi_interleave();
     if (wakes)
         pthread_cond_signal(&queue->work);
     copy->host_side->copy(copy->host, &queue->piece[buffer], queue->buffers + buffer * queue->buffer_size);
@@ -315,17 +325,21 @@ static bool is_idle(const struct shmemi_double_queue *queue)
     return !can_move && !is_over(queue);
 }
 
+static bool can_go_on(const void *queue)
+{
+    return !is_idle(queue);
+}
+
 /* Wait for a thread: spin for a while, then sleep. With the lock held. */
 static void await_thread(struct shmemi_double_queue *queue)
 {
     pthread_mutex_unlock(&queue->lock);
     spin_until_filled(&queue->to_move);
+    shmemi_interleave();
     pthread_mutex_lock(&queue->lock);
-    while (is_idle(queue)) {
-        queue->caller_sleeps = true;
-        pthread_cond_wait(&queue->progress, &queue->lock);
-        queue->caller_sleeps = false;
-    }
+    queue->caller_sleeps = true;
+    shmemi_sleep_until(&queue->progress, &queue->lock, can_go_on, queue);
+    queue->caller_sleeps = false;
 }
 
 /* Wait a little: for a thread by sleeping; while moves are under way just return, so that the caller tests them again.
@@ -359,6 +373,7 @@ static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_
     if (!queue->is_alone)
         atomic_fetch_add_explicit(&queue->begun, 1, memory_order_relaxed);
     pthread_mutex_unlock(&queue->lock);
+    shmemi_interleave();
     for (unsigned i = awake; !queue->is_alone && i < queue->n_threads && i <= copy->nbytes / WAKING_BYTES; i++)
         pthread_cond_signal(&queue->work);
 }

@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/wake/sleep.h"
 #include "instrument/watch.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,15 +28,19 @@ static struct {
     pthread_t watcher;
 } steps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static bool are_over(const void *nothing)
+{
+    (void)nothing;
+    return steps.is_over;
+}
+
 /* Returns false when the steps are over. The settings are read meanwhile, so the limit is looked up each time. */
 static bool wait_a_second(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     time.tv_sec++;
-    while (!steps.is_over && pthread_cond_timedwait(&steps.over, &steps.lock, &time) != ETIMEDOUT)
-        ;
-    return !steps.is_over;
+    return !shmemi_sleep_until_or(&steps.over, &steps.lock, are_over, NULL, &time);
 }
 
 static void *watch(void *argument)

@@ -8,16 +8,21 @@
 #ifndef SHMEMI_DOORBELL_H
 #define SHMEMI_DOORBELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Make this PE's doorbell; *number_p is for its control block, where the others find it. The descriptor, or -errno,
  * logged. */
 int shmemi_doorbell_open(uint64_t *number_p);
 
-/* Wake the service thread of a PE of this node. Any thread. */
-void shmemi_node_ring_doorbell(int node_rank);
-/* Discard datagrams in this PE's doorbell: all that its PEs have sent, and in a flood as many as may be without falling
- * behind with the work. */
-void shmemi_node_clear_doorbell(void);
+/* The sleep of this PE's service thread. After `begin` it looks for work once more, and sleeps only if there is none:
+ * either it sees the work of one who brings some, or that one sees that it sleeps. */
+void shmemi_node_sleep_begin(void);
+void shmemi_node_sleep_end(void);
+bool shmemi_node_sleeps(int node_rank);
 
+/* There is work for the service thread of a PE of this node, which it can see: wake it if it sleeps. Any thread. */
+void shmemi_node_wake(int node_rank);
+/* Wake it in any case. */
+void shmemi_node_ring_doorbell(int node_rank);
 #endif

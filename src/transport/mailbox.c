@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
 #include "transport/progress.h"
@@ -193,6 +194,7 @@ static void work(struct sending *sending, struct receiving *receiving)
     unsigned spins = 0;
     for (;;) {
         bool is_sent = mailbox < 0 || send_more(sending, receiving->labels);
+        shmemi_interleave();
         receive_some(receiving, &spins);
         if (is_sent && !receiving->n_missing)
             return;

@@ -5,10 +5,11 @@
 #define _GNU_SOURCE
 #include "transport/progress.h"
 
-#include "base/likely.h"
 #include "base/cores.h"
+#include "base/likely.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/wake/interleave.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
@@ -103,6 +104,7 @@ static unsigned work_for_others(enum shmemi_turn turn)
         return 0;
     unsigned done = advance_exclusive(turn);
     pthread_mutex_unlock(&workers.lock);
+    shmemi_interleave();
     if (turn != SHMEMI_TURN_OF_SERVICE && is_left_unfinished())
         shmemi_service_notice();
     return done;

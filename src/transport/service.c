@@ -8,6 +8,7 @@
 #include "base/cores.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "gpu/thread_cores.h"
 #include "transport/doorbell.h"
@@ -39,24 +40,16 @@ static struct {
     atomic_bool has_to_adopt;
 } service;
 
-/* The flag in the node segment that other PEs of the node read after they have sent a request. */
-static _Atomic uint32_t *sleeps(void)
-{
-    return &shmemi_node_control(shmemi_job.node_rank)->service_sleeps;
-}
-
 void shmemi_service_notice(void)
 {
-    if (atomic_load_explicit(&service.running, memory_order_acquire) &&
-        atomic_load_explicit(sleeps(), memory_order_seq_cst))
-        shmemi_node_ring_doorbell(shmemi_job.node_rank);
+    if (atomic_load_explicit(&service.running, memory_order_acquire))
+        shmemi_node_wake(shmemi_job.node_rank);
 }
 
 bool shmemi_service_is_at_hand(void)
 {
-    return atomic_load_explicit(&service.running, memory_order_acquire) &&
-           !atomic_load_explicit(sleeps(), memory_order_relaxed) && shmemi_threads_are_apart() &&
-           !shmemi_cores_are_shared();
+    return atomic_load_explicit(&service.running, memory_order_acquire) && !shmemi_node_sleeps(shmemi_job.node_rank) &&
+           shmemi_threads_are_apart() && !shmemi_cores_are_shared();
 }
 
 uint64_t shmemi_service_cpu_time(void)
@@ -73,18 +66,16 @@ static int arm(const struct shmemi_wakeup *wakeup)
     return wakeup->arm();
 }
 
-/* A thread that brings work reads the flag afterwards, and this thread checks for work after it has set the flag: at
- * least one of the two notices the other. */
 static void sleep_until_event(void)
 {
     struct epoll_event event;
-    atomic_store_explicit(sleeps(), 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst);
+    shmemi_node_sleep_begin();
     int limit = shmemi_workers_sleep_ms();
-    if (limit && !shmemi_workers_visit(arm))
+    if (limit && !shmemi_workers_visit(arm)) {
+        shmemi_interleave();
         epoll_wait(service.epoll, &event, 1, limit);
-    atomic_store_explicit(sleeps(), 0, memory_order_relaxed);
-    shmemi_node_clear_doorbell();
+    }
+    shmemi_node_sleep_end();
 }
 
 void shmemi_service_adopt(const struct shmemi_place *place)

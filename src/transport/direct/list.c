@@ -6,6 +6,7 @@
 
 #include "base/likely.h"
 #include "base/settings.h"
+#include "base/wake/interleave.h"
 #include "gpu/list.h"
 #include "transport/service.h"
 
@@ -58,6 +59,7 @@ static struct {
 /* Wake the service thread if it has stopped sweeping. */
 static void watch(void)
 {
+    shmemi_interleave();
     if (!atomic_load(&waiting.is_watched) && !atomic_exchange(&waiting.is_watched, true))
         shmemi_service_notice();
 }

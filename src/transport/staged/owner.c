@@ -9,6 +9,7 @@
 #include "base/likely.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "instrument/measure.h"
 #include "transport/progress.h"
@@ -184,6 +185,7 @@ static void settle(struct shmemi_arrival *arrival, int status)
     if (has_signal && shmemi_parts_are_complete(&arrival->request, status != 0))
         status = update_signal(&arrival->request);
     note_served(arrival);
+    shmemi_interleave();
     arrival->settle(arrival, status);
     shmemi_owner_resolver->release();
 }
@@ -201,6 +203,7 @@ static void queue(struct shmemi_arrival *arrival)
     else
         copies.oldest = arrival;
     copies.newest = arrival;
+    shmemi_interleave();
     atomic_fetch_add_explicit(&copies.n, 1, memory_order_relaxed);
 }
 

@@ -2,8 +2,8 @@
  *
  * The ring link: sending into the ring of another PE of the node, taking requests out of this PE's own, answering.
  */
-
 #include "base/log.h"
+#include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "transport/doorbell.h"
 #include "transport/node.h"
@@ -39,11 +39,11 @@ static int ring_send(int pe, const struct shmemi_request *request)
     struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
     uint64_t ticket = take_entry(ring);
     struct shmemi_ring_entry *entry = &ring->entry[ticket % SHMEMI_RING_ENTRIES];
+    shmemi_interleave();
     entry->request = *request;
+    shmemi_interleave();
     atomic_store_explicit(&entry->sequence, ticket + 1, memory_order_release);
-    atomic_thread_fence(memory_order_seq_cst); /* pairs with the fence before the service thread sleeps */
-    if (atomic_load_explicit(&shmemi_node_control(rank)->service_sleeps, memory_order_relaxed))
-        shmemi_node_ring_doorbell(rank);
+    shmemi_node_wake(rank);
     return 0;
 }
 
@@ -145,6 +145,7 @@ static unsigned drain(void)
         struct shmemi_request request = entry->request; /* a copy to check, which the producer cannot change */
         uint64_t next_ticket = ring->head + SHMEMI_RING_ENTRIES;
         __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELAXED);
+        shmemi_interleave();
         atomic_store_explicit(&entry->sequence, next_ticket, memory_order_release);
         receive(&request);
         done++;

@@ -5,6 +5,7 @@
 #include "transport/staged/slots.h"
 
 #include "base/log.h"
+#include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
 
@@ -90,6 +91,7 @@ static bool is_finished(unsigned slot)
 /* The slot is TAKEN; its context cannot go away, since quiet waits for the slot. */
 static void end_use(unsigned slot, bool failed)
 {
+    shmemi_interleave();
     if (failed)
         atomic_store_explicit(&origin.slot[slot].context->request_failed, true, memory_order_relaxed);
     shmemi_slot_free(slot);
@@ -97,6 +99,7 @@ static void end_use(unsigned slot, bool failed)
 
 static void set_custody(unsigned slot, enum custody custody)
 {
+    shmemi_interleave();
     pthread_mutex_lock(&origin.lock);
     origin.slot[slot].custody = custody;
     pthread_mutex_unlock(&origin.lock);
@@ -126,6 +129,7 @@ static bool try_take(unsigned slot)
     if (finished)
         origin.slot[slot].custody = TAKEN;
     pthread_mutex_unlock(&origin.lock);
+    shmemi_interleave();
     if (finished)
         take_answer(slot);
     return finished;
@@ -251,6 +255,7 @@ static bool is_filled(unsigned slot, int *rc_p)
         atomic_fetch_sub_explicit(&origin.loading, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&origin.lock);
+    shmemi_interleave();
     *rc_p = rc;
     return rc != -EAGAIN;
 }
@@ -311,6 +316,7 @@ uint16_t shmemi_slotless_begin(void)
     unsigned set = origin.open_set;
     origin.posted[set]++;
     pthread_mutex_unlock(&origin.lock);
+    shmemi_interleave();
     return (uint16_t)(SHMEMI_SLOT_NONE + set);
 }
 
@@ -342,6 +348,7 @@ static int complete_slotless(void)
     struct shmemi_control *control = my_control();
     while (!try_close_set(&set, &posted))
         shmemi_progress(&spins);
+    shmemi_interleave();
     while (atomic_load_explicit(&control->slotless_settled[set], memory_order_acquire) < posted)
         shmemi_progress(&spins);
     return atomic_exchange_explicit(&control->slotless_failed, 0, memory_order_relaxed) ? -EIO : 0;
@@ -394,6 +401,7 @@ int shmemi_slots_complete(struct shmemi_context *context)
 {
     uint64_t uses[SHMEMI_STAGING_SLOTS_MAX];
     note_pending(context, uses);
+    shmemi_interleave();
     for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
         unsigned spins = 0;
         while (uses[slot] && !is_over(slot, uses[slot]))

@@ -4,6 +4,7 @@
  */
 #include "transport/staged/waiting.h"
 
+#include "base/wake/interleave.h"
 #include "transport/service.h"
 #include "transport/staged/gather.h"
 
@@ -28,6 +29,7 @@ static struct {
 
 static void watch(void)
 {
+    shmemi_interleave();
     if (!atomic_load(&list.is_watched) && !atomic_exchange(&list.is_watched, true))
         shmemi_service_notice();
 }
@@ -85,6 +87,7 @@ static struct shmemi_waiting *take_waiting(bool old_ones)
     if (waiting)
         unlink_waiting(waiting);
     pthread_mutex_unlock(&list.lock);
+    shmemi_interleave();
     return waiting;
 }
 
@@ -108,7 +111,9 @@ static void sweep(void)
         list.idle_sweeps = 0;
         send_waiting(true);
     } else if (++list.idle_sweeps == IDLE_SWEEPS) {
+        shmemi_interleave();
         atomic_store(&list.is_watched, false);
+        shmemi_interleave();
         if (atomic_load(&n_waiting)) /* a thread that has held something back just now may not have woken us */
             atomic_store(&list.is_watched, true);
         list.idle_sweeps = 0;

@@ -8,6 +8,7 @@
 #include "base/cores.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/wake/sleep.h"
 #include "bootstrap/job.h"
 #include "gpu/memory.h"
 #include "gpu/thread_cores.h"
@@ -195,6 +196,18 @@ static void leave_requests(void)
     shmemi_progress_leave_requests(shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA] > 1);
 }
 
+static bool has_to_wake(const void *nothing)
+{
+    (void)nothing;
+    return agent.posted || agent.stops;
+}
+
+static bool is_drained(const void *nothing)
+{
+    (void)nothing;
+    return !agent.n_posted;
+}
+
 static void *agent_main(void *argument)
 {
     struct shmemi_stream_work *list = NULL;
@@ -205,7 +218,7 @@ static void *agent_main(void *argument)
     while (!agent.stops) {
         take_posted(&list);
         if (!list && !has_sent(turns)) {
-            pthread_cond_wait(&agent.changed, &agent.lock);
+            shmemi_sleep_until(&agent.changed, &agent.lock, has_to_wake, NULL);
             turns = 0;
             continue;
         }
@@ -359,8 +372,7 @@ int shmemi_stream_agent_quiet(void)
 void shmemi_stream_agent_drain(void)
 {
     pthread_mutex_lock(&agent.lock);
-    while (agent.n_posted)
-        pthread_cond_wait(&agent.changed, &agent.lock);
+    shmemi_sleep_until(&agent.changed, &agent.lock, is_drained, NULL);
     pthread_mutex_unlock(&agent.lock);
 }
 

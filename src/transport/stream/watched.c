@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/wake/sleep.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
 #include "transport/drivers/exchange.h"
@@ -120,6 +121,18 @@ static void look_at(struct entry *entry, uint64_t now)
     pthread_mutex_lock(&all.lock);
 }
 
+static bool is_stopped(const void *nothing)
+{
+    (void)nothing;
+    return all.stops;
+}
+
+static bool has_to_look(const void *nothing)
+{
+    (void)nothing;
+    return all.n || all.stops;
+}
+
 /* With the lock held. */
 static void sleep_a_while(void)
 {
@@ -129,9 +142,9 @@ static void sleep_a_while(void)
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     if (all.n)
-        pthread_cond_timedwait(&all.changed, &all.lock, &until);
+        shmemi_sleep_until_or(&all.changed, &all.lock, is_stopped, NULL, &until);
     else
-        pthread_cond_wait(&all.changed, &all.lock);
+        shmemi_sleep_until(&all.changed, &all.lock, has_to_look, NULL);
 }
 
 static void *watch(void *argument)
@@ -142,8 +155,7 @@ static void *watch(void *argument)
     while (!all.stops) {
         for (int i = 0; i < SHMEMI_WATCHED_MOST && !all.stops; i++)
             look_at(&all.entry[i], shmemi_clock());
-        if (!all.stops)
-            sleep_a_while();
+        sleep_a_while();
     }
     pthread_mutex_unlock(&all.lock);
     return NULL;

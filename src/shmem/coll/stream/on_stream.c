@@ -21,6 +21,7 @@
 #include "shmem/coll/stream/on_stream.h"
 
 #include "base/limits.h"
+#include "base/wake/sleep.h"
 #include "transport/stream/agent.h"
 #include "transport/threads.h"
 
@@ -53,11 +54,16 @@ static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
+static bool has_to_wake(const void *argument)
+{
+    const struct shmemi_team_stream *of = argument;
+    return of->stops || (of->first && atomic_load(&of->first->state) == REACHED);
+}
+
 /* The next job, which its stream has reached, or NULL at the end. With the lock held. */
 static struct job *await_job(struct shmemi_team_stream *of)
 {
-    while (!of->stops && !(of->first && atomic_load(&of->first->state) == REACHED))
-        pthread_cond_wait(&of->changed, &of->lock);
+    shmemi_sleep_until(&of->changed, &of->lock, has_to_wake, of);
     return of->stops ? NULL : of->first;
 }
 
