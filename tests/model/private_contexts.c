@@ -86,6 +86,22 @@ const char *context_text(int number)
     return text;
 }
 
+void context_fence(int number)
+{
+    if (number == PLAIN)
+        shmem_fence();
+    else
+        shmem_ctx_fence(context_handle(number));
+}
+
+void context_quiet(int number)
+{
+    if (number == PLAIN)
+        shmem_quiet();
+    else
+        shmem_ctx_quiet(context_handle(number));
+}
+
 /* ---- Making, completing, destroying ------------------------------------------------------------------------------------ */
 
 static void make(struct drawn_context *context)

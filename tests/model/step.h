@@ -54,6 +54,44 @@ struct drawn_kernel {
     unsigned long scratch; /* bytes of private memory */
 };
 
+enum { AMOS_MAX = 6 };
+
+struct drawn_amo {
+    int type, class, context, target, object, n_actors, n_each; /* class: -1: one PE's own */
+    int amos[AMOS_MAX];
+    bool is_nbi[AMOS_MAX], hits[AMOS_MAX]; /* hits: compare_swap does; of a class: the form that does not fetch */
+    uint64_t values[AMOS_MAX], fetched[AMOS_MAX], before;
+    size_t at;
+};
+
+enum { HOPS_MAX = 3, WORDS_MAX = 12 };
+
+struct drawn_hop { /* of a message, to a PE */
+    int pe, context, way, wait, object, word_object;
+    size_t at, word_at;
+    uint64_t before, after; /* the word */
+};
+
+struct drawn_message {
+    size_t nbytes;
+    int n_hops;
+    struct drawn_hop hops[HOPS_MAX];
+};
+
+struct drawn_wait { /* of the actor */
+    int type, n, form, cmp, object;
+    bool is_test, has_status;
+    int status[WORDS_MAX], senders[WORDS_MAX], hows[WORDS_MAX];
+    uint64_t before[WORDS_MAX];
+    size_t at;
+};
+
+struct drawn_lock {
+    int n_actors, n_each, target, object;
+    bool is_test;
+    size_t at;
+};
+
 struct drawn_occasion {
     int what, object;
 };
@@ -64,6 +102,10 @@ struct drawn_step {
     union {
         struct drawn_transfer transfer;
         struct drawn_coll coll;
+        struct drawn_amo amo;
+        struct drawn_message message;
+        struct drawn_wait wait;
+        struct drawn_lock lock;
         struct drawn_occasion occasion;
         struct drawn_kernel kernel;
     };

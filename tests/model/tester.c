@@ -22,8 +22,9 @@
 
 struct tester_job job;
 
-extern const struct step_family transfers, collectives, kernels, occasions;
-const struct step_family *const families[] = {&transfers, &collectives, &kernels, &occasions, NULL};
+extern const struct step_family transfers, atomics, collectives, kernels, lock_steps, messages, occasions, wait_sets;
+const struct step_family *const families[] = {&transfers, &atomics,   &collectives, &kernels, &lock_steps,
+                                              &messages,  &wait_sets, &occasions,   NULL};
 
 struct tester_arguments {
     uint64_t seed, programs;

@@ -145,6 +145,8 @@ int context_draw(struct random_numbers *numbers, int lane, int pe, int *pes, int
 shmem_ctx_t context_handle(int context); /* SHMEM_CTX_INVALID: use the plain routine */
 int context_pe(int context, int pe);     /* the number of a PE there */
 const char *context_text(int context);
+void context_fence(int context);
+void context_quiet(int context);
 void contexts_make(int lane);
 void contexts_begin_epoch(int lane);
 void contexts_complete(int lane);
