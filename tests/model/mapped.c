@@ -57,6 +57,17 @@ void mapped_finish(int number)
     device->ops->gpu.finish(queues[number % QUEUES]);
 }
 
+void mapped_complete(void)
+{
+    for (int i = 0; i < QUEUES && device; i++) {
+        if (mapped_has_queues_of_opencl())
+            shmemx_quiet_on_queue(mapped_queue(i), 0, NULL, NULL);
+        else
+            shmemx_quiet_on_stream(mapped_queue(i));
+        mapped_finish(i);
+    }
+}
+
 /* ---- Buffers --------------------------------------------------------------------------------------------------------- */
 
 static enum mapped_way way_of(const struct drawn_object *object)

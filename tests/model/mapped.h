@@ -23,6 +23,7 @@ void mapped_read(struct drawn_object *object, size_t at, void *dest, size_t nbyt
 void *mapped_queue(int number);
 bool mapped_has_queues_of_opencl(void);
 void mapped_finish(int number);
+void mapped_complete(void); /* what all queues hold, and what it has sent */
 struct device *mapped_device(void);
 
 /* Optional: part of a buffer as an object of its own, which shmmap takes; NULL where the kind has none. */

@@ -5,6 +5,7 @@
 #include "random_program.h"
 
 #include "kernel.h"
+#include "mapped.h"
 
 #include <pthread.h>
 
@@ -85,6 +86,8 @@ static void play_lane(int lane, int epoch)
     for (int i = 0; i < program.n_steps; i++)
         if (is_due(&program.steps[i], epoch) && program.steps[i].lane == lane)
             program.steps[i].family->play(&program.steps[i]);
+    if (lane == 0)
+        mapped_complete();
     pthread_barrier_wait(&lanes_meet);
     contexts_complete(lane);
     pthread_barrier_wait(&lanes_meet);

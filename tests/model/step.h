@@ -92,6 +92,13 @@ struct drawn_lock {
     size_t at;
 };
 
+struct drawn_queued {
+    int what, queue, target, object, here_object, signal_object, third, third_object;
+    bool adds;
+    struct byte_shape there, here;
+    size_t at, here_at, signal_at, third_at;
+};
+
 struct drawn_occasion {
     int what, object;
 };
@@ -106,6 +113,7 @@ struct drawn_step {
         struct drawn_message message;
         struct drawn_wait wait;
         struct drawn_lock lock;
+        struct drawn_queued queued;
         struct drawn_occasion occasion;
         struct drawn_kernel kernel;
     };
