@@ -8,6 +8,7 @@
 #include "mapped.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 struct drawn_program program;
 
@@ -79,13 +80,27 @@ static bool is_due(const struct drawn_step *step, int epoch)
     return step->epoch == epoch && program.is_kept[step->number];
 }
 
+/* MODEL_SPOIL=FAMILY: a step of that family also changes a byte that it should not, to test the tester. */
+static void spoil(const struct drawn_step *step)
+{
+    const char *family = getenv("MODEL_SPOIL");
+    if (family && !strcmp(family, step->family->name) && step->actor == job.me)
+        program.objects[0].memory[program.objects[0].whole - 1] ^= 1;
+}
+
+static void play_step(struct drawn_step *step)
+{
+    step->family->play(step);
+    spoil(step);
+}
+
 static void play_lane(int lane, int epoch)
 {
     pthread_barrier_wait(&lanes_meet);
     contexts_begin_epoch(lane);
     for (int i = 0; i < program.n_steps; i++)
         if (is_due(&program.steps[i], epoch) && program.steps[i].lane == lane)
-            program.steps[i].family->play(&program.steps[i]);
+            play_step(&program.steps[i]);
     if (lane == 0)
         mapped_complete();
     pthread_barrier_wait(&lanes_meet);

@@ -7,7 +7,7 @@
  * The programs have the seeds N, N + 1, ...; each is run --repeat times. --keep leaves out the steps that are not in the
  * list (1,4-7), and the contexts, whose numbers follow those of the steps. --print prints the programs, and with --dry does
  * not run them. The number of the
- * one that runs is in FILE. scripts/model starts it in random configurations.
+ * one that runs is in FILE. MODEL_DEVICE=none and MODEL_KERNELS=none leave these out. scripts/model starts it in random configurations.
  */
 #include "mapped.h"
 #include "random_program.h"
@@ -159,7 +159,7 @@ static void job_begin(bool threads)
     job.has_threads = threads;
     job.has_device = mapped_open();
     first = shmem_team_translate_pe(SHMEM_TEAM_SHARED, 0, SHMEM_TEAM_WORLD);
-    can = kernels_open();
+    can = kernels_open() && !(getenv("MODEL_KERNELS") && !strcmp(getenv("MODEL_KERNELS"), "none"));
     shmem_barrier_all();
     shmem_int_min_reduce(SHMEM_TEAM_WORLD, &all_can, &can, 1);
     job.has_kernels = all_can;
