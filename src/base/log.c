@@ -4,6 +4,8 @@
  */
 #include "base/log.h"
 
+#include "base/text/escape.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -48,6 +50,7 @@ static size_t format_line(char *line, const char *format, va_list args)
     size_t length = (size_t)prefix + (size_t)body;
     if (length > room - 1)
         length = room - 1;
+    shmemi_escape_line(line, length); /* values of variables, names of files */
     line[length] = '\n';
     errno = saved_errno;
     return length + 1;
@@ -114,6 +117,7 @@ void shmemi_fatal(const char *format, ...)
     va_start(args, format);
     size_t length = format_line(line, format, args);
     va_end(args);
+    note_error(line, length);
     write_line(line, length);
     if (shmemi_log_last_words)
         shmemi_log_last_words();

@@ -5,8 +5,9 @@
 #define _GNU_SOURCE
 #include "base/settings.h"
 
+#include "base/text/escape.h"
 #include "base/log.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -342,14 +343,27 @@ bool shmemi_setting_alias_at(int i, const char **alias_p, const char **name_p)
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
+/* The value that the user has given may have any characters; what it shows is the same line for all. */
+static void print_value(FILE *stream, const char *text)
+{
+    char *value = strdup(text);
+    if (!value)
+        return;
+    shmemi_escape_line(value, strlen(value));
+    fprintf(stream, "%-10s", value);
+    free(value);
+}
+
 void shmemi_settings_print(FILE *stream)
 {
     char range[ALLOWED_BYTES];
     for (int i = 0; i < N_SETTINGS; i++) {
         const char *variable, *text = user_text(&table[i], &variable), *values = allowed(&table[i], range);
         const char *value = table[i].type == &type_present || !*table[i].value ? "(not set)" : table[i].value;
-        fprintf(stream, "  %-22s %-10s default %-10s %s%s%s%s\n", table[i].name, text ? text : value, value,
-                table[i].meaning, *values ? " [" : "", values, *values ? "]" : "");
+        fprintf(stream, "  %-22s ", table[i].name);
+        print_value(stream, text ? text : value);
+        fprintf(stream, " default %-10s %s%s%s%s\n", value, table[i].meaning, *values ? " [" : "", values,
+                *values ? "]" : "");
     }
 }
 

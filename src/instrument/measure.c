@@ -135,7 +135,8 @@ int shmemi_measure_open(void)
     memset(&shmemi_measure, 0, sizeof shmemi_measure);
     shmemi_watch_open();
     shmemi_measure.is_on = traces || shmemi_settings.stats;
-    shmemi_log_last_words = traces ? shmemi_trace_last : NULL;
+    if (traces)
+        shmemi_log_last_words = shmemi_trace_last;
     shmemi_copy_observer = traces ? note_device_copy : NULL;
     return traces ? shmemi_trace_open() : 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "instrument/trace.h"
 
+#include "base/text/escape.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "instrument/trace_file.h"
@@ -50,6 +51,12 @@ static void put_text(const char *text)
         trace.buffer[trace.used++] = text[i];
 }
 
+/* A string that may have any characters, without its quotation marks. */
+static void put_string(const char *text)
+{
+    trace.used += shmemi_escape_json(trace.buffer + trace.used, NAME_BYTES_MAX, &text);
+}
+
 static void put_number(uint64_t number)
 {
     char digits[20];
@@ -88,7 +95,7 @@ static void begin_event(const char *phase, const char *name, unsigned tid)
     put_text(",\n{\"ph\":\"");
     put_text(phase);
     put_text("\",\"name\":\"");
-    put_text(name);
+    put_string(name);
     put_text("\",\"pid\":");
     put_number((uint64_t)shmemi_job.pe);
     put_text(",\"tid\":");
@@ -98,7 +105,7 @@ static void begin_event(const char *phase, const char *name, unsigned tid)
 static void put_category(const char *category)
 {
     put_text(",\"cat\":\"");
-    put_text(category);
+    put_string(category);
     put_text("\"");
 }
 
@@ -118,7 +125,7 @@ static void put_duration(uint64_t begin, uint64_t end)
 static void put_transfer(const struct shmemi_trace_transfer *transfer)
 {
     put_text(",\"args\":{\"route\":\"");
-    put_text(transfer->route);
+    put_string(transfer->route);
     put_text("\",\"pe\":");
     put_number((uint64_t)transfer->pe);
     put_text(",\"region\":\"");
@@ -141,7 +148,7 @@ static void name_track(const char *kind, unsigned tid, const char *name)
 {
     begin_event("M", kind, tid);
     put_text(",\"args\":{\"name\":\"");
-    put_text(name);
+    put_string(name);
     put_text("\"}}");
 }
 
@@ -207,7 +214,7 @@ void shmemi_trace_label(const char *label)
     pthread_mutex_lock(&trace.lock);
     begin_event("M", "process_labels", 0);
     put_text(",\"args\":{\"labels\":\"");
-    put_text(label);
+    put_string(label);
     put_text("\"}}");
     end_record();
 }

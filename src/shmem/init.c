@@ -46,7 +46,8 @@ bool shmemi_is_initialized(void)
 
 void shmemi_give_up(void)
 {
-    shmemi_trace_last();
+    if (shmemi_log_last_words)
+        shmemi_log_last_words();
     if (shmemi_log_abort)
         shmemi_log_abort(1);
     _exit(1);

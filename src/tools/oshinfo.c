@@ -6,6 +6,8 @@
  */
 #include "tools/oshinfo.h"
 
+#include "base/text/escape.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "gpu/memory.h"
@@ -410,10 +412,16 @@ int main(int argc, char **argv)
     while (view < n_views && (strcmp(option, views[view].option) || argc > 2))
         view++;
     if (view == n_views) {
-        fprintf(stderr, "oshinfo: wrong arguments: '%s'%s\n%s", option, argc > 2 ? " and more" : "", usage);
+        shmemi_escape_line(argv[1], strlen(argv[1]));
+        fprintf(stderr, "oshinfo: wrong arguments: '%s'%s; --help lists what there is\n", option,
+                argc > 2 ? " and more" : "");
         return 2;
     }
+    if (views[view].json)
+        shmemi_log_last_words = oshinfo_json_failure;
     shmem_init();
+    if (shmemi_log_last_words == oshinfo_json_failure)
+        shmemi_log_last_words = NULL;
     if (views[view].json)
         oshinfo_json();
     else

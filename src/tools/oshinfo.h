@@ -25,6 +25,8 @@ void oshinfo_threads(void (*show)(int pe, const char *line));
 
 /* Collective: print everything as one JSON object; its keys are those that oshinfo(1) lists. */
 void oshinfo_json(void);
+/* What it prints instead when the library cannot start: the cause, and the settings. By PE 0, before the job ends. */
+void oshinfo_json_failure(void);
 
 /* Print the page shmem_settings(7). */
 void oshinfo_settings_man(void);

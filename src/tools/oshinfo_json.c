@@ -4,6 +4,8 @@
  */
 #include "tools/oshinfo.h"
 
+#include "base/text/escape.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
 #include "gpu/memory.h"
@@ -23,23 +25,17 @@ static void separate(void)
     first = false;
 }
 
-/* text may be NULL. What is not ASCII is taken to be UTF-8. */
+/* text may be NULL. */
 static void print_string(const char *text)
 {
     if (!text) {
         fputs("null", stdout);
         return;
     }
+    char part[64];
     putchar('"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < ' ')
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
+    while (*text)
+        fwrite(part, shmemi_escape_json(part, sizeof part, &text), 1, stdout);
     putchar('"');
 }
 
@@ -180,6 +176,19 @@ static void show_matrix(const char *title, const struct oshinfo_matrix *matrix)
         end("]");
     }
     end("]}");
+}
+
+void oshinfo_json_failure(void)
+{
+    if (shmemi_job.pe > 0)
+        return;
+    first = true;
+    putchar('{');
+    print_pair("version", PACKAGE_VERSION);
+    print_pair("error", shmemi_log_take_error());
+    print_settings();
+    puts("\n}");
+    fflush(stdout);
 }
 
 void oshinfo_json(void)

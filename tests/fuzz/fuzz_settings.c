@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "base/log.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "base/settings.h"
 
 #include <errno.h>

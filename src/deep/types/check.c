@@ -6,7 +6,7 @@
 #include "deep/types/type_table.h"
 
 #include "base/log.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "deep/types/count.h"
 #include "deep/types/dope.h"
 

@@ -5,7 +5,7 @@
 #include "deep/types/type_table.h"
 
 #include "base/log.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <errno.h>
 #include <stdlib.h>

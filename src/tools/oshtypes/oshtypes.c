@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,7 +111,14 @@ static enum osht_unannotated pointers_option(const char *text)
     osht_fail("--pointers must be one, weak, opaque or refuse, not %s", text);
 }
 
-static void take_option(int option)
+/* Status 2, and one line. */
+static _Noreturn void refuse_command_line(const char *what)
+{
+    osht_error("%s; --help lists what there is", what);
+    exit(2);
+}
+
+static void take_option(int option, const char *word)
 {
     switch (option) {
     case 'o':
@@ -144,8 +152,7 @@ static void take_option(int option)
         printf("%s\n", PACKAGE_STRING);
         exit(0);
     default:
-        fputs(usage, stderr);
-        exit(2);
+        refuse_command_line(osht_text("%s: the option is unknown, or its value is missing", word));
     }
 }
 
@@ -158,6 +165,20 @@ static const char *stem(const char *path)
         if (!isalnum((unsigned char)*at))
             *at = '_';
     return isdigit((unsigned char)*name) || !*name ? osht_text("_%s", name) : name;
+}
+
+/* The C file has the name and the headers in it as they are. */
+static void check_names(void)
+{
+    const struct osht_output *output = &options.output;
+    size_t length = 0;
+    for (const char *at = output->name; at && (isalnum((unsigned char)*at) || *at == '_'); at++)
+        length++;
+    if (output->name && (!length || output->name[length] || isdigit((unsigned char)*output->name)))
+        osht_fail("--name must be a name in C, not '%s'", output->name);
+    for (size_t i = 0; i < output->n_headers; i++)
+        if (strpbrk(output->headers[i], "\"\\\r\n"))
+            osht_fail("--include: '%s' is no name of a header", output->headers[i]);
 }
 
 /* ---- --check ---- */
@@ -194,17 +215,31 @@ static int check(const char *path)
 
 /* ---- writing ---- */
 
+/* The C file takes the place of what has its name. */
+static void check_is_no_output(const char *input)
+{
+    struct stat in, out;
+    if (options.output.path && !stat(input, &in) && !stat(options.output.path, &out) && in.st_dev == out.st_dev &&
+        in.st_ino == out.st_ino)
+        osht_fail("%s is read, so it cannot be written: name another file with -o", options.output.path);
+}
+
 static void read_all(const char *path)
 {
+    check_is_no_output(path);
     osht_debug_open(path, options.unit);
-    for (size_t i = 0; i < options.n_files; i++)
+    for (size_t i = 0; i < options.n_files; i++) {
+        check_is_no_output(options.files[i]);
         osht_debug_open(options.files[i], options.unit);
+    }
     if (!osht_debug_is_there())
         osht_fail("%s: no debug information%s; compile with -g (with -flto the linked program has it)", path,
                   options.unit ? " of such a unit" : "");
     osht_notes_from_marks();
-    for (size_t i = 0; i < options.n_annotations; i++)
+    for (size_t i = 0; i < options.n_annotations; i++) {
+        check_is_no_output(options.annotations[i]);
         osht_notes_read(options.annotations[i]);
+    }
 }
 
 static const char *temporary_name(pid_t process)
@@ -234,6 +269,7 @@ static int generate(const char *path, int n_types, char **types)
 {
     const struct osht_descriptor *const *descriptors;
     struct osht_output *output = &options.output;
+    check_names();
     read_all(path);
     for (int i = 0; i < n_types; i++)
         osht_plan_add(types[i], options.unannotated);
@@ -272,13 +308,12 @@ static int work_in_child(const char *path, int n_types, char **types)
 
 int main(int argc, char **argv)
 {
+    opterr = 0; /* getopt would write what is wrong as it is */
     for (int option; (option = getopt_long(argc, argv, "o:n:a:i:f:u:p:chV", long_options, NULL)) != -1;)
-        take_option(option);
+        take_option(option, argv[optind - 1]);
     argv += optind;
     argc -= optind;
-    if (argc < (options.check ? 1 : 2)) {
-        fputs(usage, stderr);
-        return 2;
-    }
+    if (argc < (options.check ? 1 : 2))
+        refuse_command_line("a file is needed, and a type unless with --check");
     return work_in_child(argv[0], argc - 1, argv + 1);
 }

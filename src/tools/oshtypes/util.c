@@ -2,7 +2,10 @@
  *
  * oshtypes: messages, and memory that lives as long as the program.
  */
+#define _GNU_SOURCE
 #include "tools/oshtypes/util.h"
+
+#include "base/text/escape.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -54,11 +57,16 @@ void *osht_room(void *array, size_t n, size_t element_size)
     return larger;
 }
 
+/* Names in files may have any characters. */
 static void write_line(const char *kind, const char *format, va_list arguments)
 {
-    fprintf(stderr, "oshtypes: %s", kind);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
+    char *line = NULL;
+    int length = vasprintf(&line, format, arguments);
+    if (length < 0)
+        exit(1);
+    shmemi_escape_line(line, (size_t)length);
+    fprintf(stderr, "oshtypes: %s%s\n", kind, line);
+    free(line);
 }
 
 void osht_error(const char *format, ...)

@@ -5,7 +5,7 @@
 #ifndef OSHTYPES_UTIL_H
 #define OSHTYPES_UTIL_H
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <stddef.h>
 #include <stdint.h>

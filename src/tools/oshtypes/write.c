@@ -5,36 +5,50 @@
 #include "tools/oshtypes/plan.h"
 #include "tools/oshtypes/util.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Write the text as a string literal. */
-static void quote(FILE *file, const char *text)
+/* Whether the character at text, which stands after another one, means itself in a literal that may be in a comment. */
+static bool is_plain(char before, const char *text)
 {
-    if (!text) {
-        fputs("NULL", file);
-        return;
-    }
-    fputc('"', file);
-    for (; *text; text++)
-        fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    fputc('"', file);
+    const bool is_trigraph = *text == '?' && before == '?';
+    const bool is_comment = (*text == '/' && before == '*') || (*text == '*' && before == '/');
+    return *text >= ' ' && *text < 0x7f && *text != '"' && *text != '\\' && !is_trigraph && !is_comment;
+}
+
+/* The text as a string literal; names in files may have any characters. Three digits end an octal number. */
+static const char *literal(const char *text)
+{
+    if (!text)
+        return "NULL";
+    char *quoted = osht_alloc(4 * strlen(text) + 3), *end = quoted;
+    *end++ = '"';
+    for (char before = 0; *text; before = *text++)
+        end += sprintf(end, is_plain(before, text) ? "%c" : "\\%03o", (unsigned char)*text);
+    *end = '"';
+    return quoted;
+}
+
+/* Whether the name can stand in C or C++ as it is, and does not bring more than a name. */
+static bool is_code(const char *name)
+{
+    static const char others[] = "_$:<>,*&()[]-.~ ";
+    while (isalnum((unsigned char)*name) || (unsigned char)*name >= 0x80 || (*name && strchr(others, *name)))
+        name++;
+    return !*name;
 }
 
 static void write_fields(FILE *file, const struct osht_descriptor *descriptor, size_t at)
 {
     if (!descriptor->n_fields)
         return;
-    fprintf(file, "/* %s */\nstatic const shmemx_field_t fields_%zu[] = {\n", descriptor->name, at);
+    fprintf(file, "/* %s */\nstatic const shmemx_field_t fields_%zu[] = {\n", literal(descriptor->name), at);
     for (size_t i = 0; i < descriptor->n_fields; i++) {
         const struct osht_field *field = &descriptor->fields[i];
-        fputs("    {", file);
-        quote(file, field->name);
-        fprintf(file, ", %zu, SHMEMX_FIELD_%s, ", field->offset, field->kind);
-        quote(file, field->type);
-        fprintf(file, ", %zu, ", field->n);
-        quote(file, field->count);
-        fputs("},\n", file);
+        fprintf(file, "    {%s, %zu, SHMEMX_FIELD_%s, ", literal(field->name), field->offset, field->kind);
+        fprintf(file, "%s, %zu, %s},\n", literal(field->type), field->n, literal(field->count));
     }
     fputs("};\n\n", file);
 }
@@ -45,9 +59,8 @@ static void write_types(FILE *file, size_t n, const struct osht_descriptor *cons
         write_fields(file, descriptors[i], i);
     fputs("static const shmemx_type_desc_t types[] = {\n", file);
     for (size_t i = 0; i < n; i++) {
-        fputs("    {", file);
-        quote(file, descriptors[i]->name);
-        fprintf(file, ", %zu, %zu, ", descriptors[i]->size, descriptors[i]->n_fields);
+        fprintf(file, "    {%s, %zu, %zu, ", literal(descriptors[i]->name), descriptors[i]->size,
+                descriptors[i]->n_fields);
         fprintf(file, descriptors[i]->n_fields ? "fields_%zu},\n" : "NULL},\n", i);
     }
     fputs("};\n\n", file);
@@ -58,7 +71,7 @@ static void write_types(FILE *file, size_t n, const struct osht_descriptor *cons
 static bool can_be_named(const struct osht_type *record)
 {
     return record && record->name && !record->definition->is_private && record->language != OSHT_FORTRAN &&
-           !strstr(record->name, "(anonymous)");
+           !strstr(record->name, "(anonymous)") && is_code(record->name);
 }
 
 static void write_member_checks(FILE *file, const struct osht_type *record, const char *name,
@@ -71,7 +84,7 @@ static void write_member_checks(FILE *file, const struct osht_type *record, cons
         if (!member->name && member->type->kind == OSHT_RECORD && !member->is_virtual_base)
             write_member_checks(file, record, name, member->type, base + member->offset);
         if (!member->name || member->is_vtable || member->is_bit_field || member->type->is_flexible ||
-            member->type->is_reference || !member->type->size)
+            member->type->is_reference || !member->type->size || !is_code(member->name))
             continue;
         fprintf(file, "CHECK_MEMBER(%s, %s, %zu, %zu);\n", name, member->name, base + member->offset,
                 member->type->size);
@@ -130,8 +143,8 @@ static size_t write_marks(FILE *file, size_t n, const struct osht_descriptor *co
             fprintf(file, "%s%" PRIu64 ", %" PRIu64, j ? ", " : "", place.offset, place.size);
         }
         fputs("};\n", file);
-        lines = osht_text("%s    {\"%s\", \"%s\", \"%s\", %" PRIu64 ", %u, places_%zu},\n", lines, marks[i].type,
-                          marks[i].members, marks[i].meaning, marks[i].size, marks[i].n, n_written);
+        lines = osht_text("%s    {%s, %s, %s, %" PRIu64 ", %u, places_%zu},\n", lines, literal(marks[i].type),
+                          literal(marks[i].members), literal(marks[i].meaning), marks[i].size, marks[i].n, n_written);
         n_written++;
     }
     if (n_written)
@@ -149,7 +162,7 @@ static void write_stamps(FILE *file, size_t n, const struct osht_descriptor *con
 {
     for (size_t i = 0; i < n; i++)
         if (descriptors[i]->record && descriptors[i]->record->name)
-            fprintf(file, "SHMEMX_STAMP_(%zu, \"%s\", 0x%016" PRIx64 "u)\n", i, descriptors[i]->record->name,
+            fprintf(file, "SHMEMX_STAMP_(%zu, %s, 0x%016" PRIx64 "u)\n", i, literal(descriptors[i]->record->name),
                     osht_hash(osht_model_shape(descriptors[i]->record)));
     fputs("\n", file);
 }
@@ -162,7 +175,7 @@ void osht_write(FILE *file, const struct osht_output *output, size_t n,
             "known. It returns 0, or prints why it failed and returns a negative errno value.\n */\n"
             "#include <stddef.h>\n#include "
             "<stdint.h>\n#include <shmemx.h>\n#include <shmemx_annotate.h>\n",
-            output->source, output->name);
+            literal(output->source), output->name);
     for (size_t i = 0; i < output->n_headers; i++)
         fprintf(file, "#include %s%s%s\n", *output->headers[i] == '<' ? "" : "\"", output->headers[i],
                 *output->headers[i] == '<' ? "" : "\"");

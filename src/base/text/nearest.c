@@ -2,7 +2,7 @@
  *
  * The known name that is most like an unknown one, by edit distance.
  */
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <stdint.h>
 #include <string.h>
