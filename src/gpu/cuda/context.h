@@ -22,6 +22,14 @@ struct shmemi_cuda_lists;
 
 enum { SHMEMI_CUDA_STREAMS = 8, SHMEMI_CUDA_EVENTS = 64, SHMEMI_CUDA_PLACES = 16 };
 
+/* Of a stream in which a kernel may wait for words; under the lock of places.c. */
+struct shmemi_cuda_place {
+    CUstream stream;
+    bool is_taken, is_marked; /* is_marked: `over` is behind the last wait */
+    unsigned users;           /* threads that enqueue a wait now */
+    CUevent over;             /* NULL: none yet */
+};
+
 struct shmemi_cuda_context {
     CUcontext context;
     int device;      /* ordinal */
@@ -55,10 +63,8 @@ struct shmemi_cuda_context {
         bool has_host_atomics;  /* a kernel's additions to host memory are atomic with the CPUs' */
         bool overlaps_launches; /* a kernel may be launched while the one before it ends */
         int highest_priority;   /* of a stream */
-        struct {
-            CUstream stream;
-            bool is_taken;
-        } place[SHMEMI_CUDA_PLACES];      /* streams in which kernels may wait for words */
+        struct shmemi_cuda_place place[SHMEMI_CUDA_PLACES];
+        unsigned next_place;              /* to be asked whether it is free */
         struct shmemi_cuda_context *next; /* next prepared context */
     } streams;                            /* of the program (gpu/cuda/stream.c) */
     struct shmemi_cuda_context *next;
@@ -352,6 +358,13 @@ bool shmemi_cuda_word_operations(const struct shmemi_stream *stream, CUstreamBat
 /* Should another thread wait instead of a kernel, while the driver's operation holds up the stream? A graph cannot have
  * that. */
 bool shmemi_cuda_leaves_wait(const struct shmemi_stream *stream);
+
+/* A place for a kernel that waits in the stream; NULL: there is none now. It is left when the kernel has been launched.
+ * With the context current. */
+struct shmemi_cuda_place *shmemi_cuda_place_take(const struct shmemi_stream *stream);
+void shmemi_cuda_place_leave(const struct shmemi_stream *stream, struct shmemi_cuda_place *place);
+/* All streams of the context have done what was enqueued: nobody has a place any more. */
+void shmemi_cuda_places_free(struct shmemi_cuda_context *context);
 
 int shmemi_cuda_stream_take_steps(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
 

@@ -323,30 +323,21 @@ static bool reach(const struct shmemi_stream *stream, const struct shmemi_word *
 }
 
 /* Kernels follow each other more quickly than the driver's operations, and see a word of the GPU's memory sooner. While
- * they wait they hold a place among those that the GPU runs, so that only the first few streams have them, and graphs. */
-static bool may_hold_a_place(const struct shmemi_stream *stream)
-{
-    struct shmemi_cuda_context *context = stream->object;
-    bool found = false;
-    pthread_mutex_lock(&used_lock);
-    for (unsigned i = 0; i < SHMEMI_CUDA_PLACES && !found; i++) {
-        if (!context->streams.place[i].is_taken) {
-            context->streams.place[i].is_taken = true;
-            context->streams.place[i].stream = stream->handle;
-        }
-        found = context->streams.place[i].stream == stream->handle;
-    }
-    pthread_mutex_unlock(&used_lock);
-    return found;
-}
-
-static bool prefers_kernel_steps(const struct shmemi_stream *stream, const struct shmemi_word_steps *steps)
+ * they wait they need a place; in graphs they have none. -ENOTSUP: the driver's operations are better. */
+static int take_by_quick_kernel(const struct shmemi_stream *stream, struct shmemi_word_steps *steps)
 {
     const struct shmemi_cuda_context *context = stream->object;
     if (shmemi_settings.stream_put == SHMEMI_STREAM_PUT_ENGINE || !context->streams.has_kernels ||
         !context->streams.overlaps_launches || !shmemi_cuda_kernels_may_wait_on(context) || shmemi_cuda_has_shadows)
-        return false;
-    return shmemi_cuda_stream_is_recording(stream) || (has_wait(steps) && may_hold_a_place(stream));
+        return -ENOTSUP;
+    if (shmemi_cuda_stream_is_recording(stream))
+        return take_by_kernel(stream, steps);
+    struct shmemi_cuda_place *place = has_wait(steps) ? shmemi_cuda_place_take(stream) : NULL;
+    if (!place)
+        return -ENOTSUP;
+    int rc = take_by_kernel(stream, steps);
+    shmemi_cuda_place_leave(stream, place);
+    return rc;
 }
 
 static int take_steps_here(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n)
@@ -362,8 +353,9 @@ static int take_steps_here(const struct shmemi_stream *stream, const struct shme
         steps.word[i].value = words[i].value;
         steps.word[i].step = words[i].step;
     }
-    if (are_near && prefers_kernel_steps(stream, &steps))
-        return take_by_kernel(stream, &steps);
+    int rc = are_near ? take_by_quick_kernel(stream, &steps) : -ENOTSUP;
+    if (rc != -ENOTSUP)
+        return rc;
     return take_by_operations(stream, &steps) ? 0 : take_by_kernel(stream, &steps);
 }
 
@@ -457,7 +449,8 @@ static void drain(void)
         bool pushed;
         if (context->is_gone || shmemi_cuda_enter(context, &pushed))
             continue;
-        (void)CUDA_CALL(cuCtxSynchronize);
+        if (!CUDA_CALL(cuCtxSynchronize))
+            shmemi_cuda_places_free(context);
         shmemi_cuda_leave(pushed);
     }
 }
