@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/settings.h"
+#include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
 #include "transport/doorbell.h"
@@ -256,8 +257,10 @@ void shmemi_node_barrier(void)
     atomic_fetch_add_explicit(&shmemi_node_control(shmemi_job.node_rank)->barriers, 1, memory_order_relaxed);
     uint32_t epoch = atomic_load_explicit(&header->epoch, memory_order_acquire);
     uint32_t arrived = 1 + atomic_fetch_add_explicit(&header->arrived, 1, memory_order_acq_rel);
+    shmemi_interleave();
     if (arrived == (uint32_t)shmemi_job.node_n_pes) {
         atomic_store_explicit(&header->arrived, 0, memory_order_relaxed);
+        shmemi_interleave();
         atomic_store_explicit(&header->epoch, epoch + 1, memory_order_release);
         return;
     }

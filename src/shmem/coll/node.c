@@ -7,6 +7,7 @@
  * goes on.
  */
 #include "base/likely.h"
+#include "base/wake/interleave.h"
 #include "shmem/coll/collectives.h"
 
 #include "gpu/processor.h"
@@ -90,6 +91,7 @@ static __attribute__((noinline)) void await_line_for_long(const struct shmemi_te
 
 static void await_line(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number)
 {
+    shmemi_interleave();
     for (int i = team->collective->spins ? QUICK_SPINS : 1; i > 0; i--) {
         if (shmemi_likely(atomic_load_explicit(word, memory_order_acquire) >= number))
             return;
@@ -132,6 +134,7 @@ SHMEMI_QUICK uint64_t shmemi_node_enter(struct shmemi_team *team, size_t nbytes)
 void shmemi_node_arrive(struct shmemi_team *team, uint64_t number)
 {
     struct shmemi_line *line = team->collective->mine->arrival;
+    shmemi_interleave();
     atomic_store_explicit(&line[number % SHMEMI_LINES].number, number, memory_order_release);
     __builtin_prefetch(&line[(number + 1) % SHMEMI_LINES], 1);
 }
