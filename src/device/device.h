@@ -22,25 +22,22 @@ void shmemi_device_close(void);
 
 /* ---- memory.c: memory that kernels read --------------------------------------------------------------------------- */
 
-/* Whose kernels use an object: those of a device, or threads of the CPU only (memory NULL). */
-struct shmemi_device_user {
-    const struct shmemi_memory *memory;
-    int device;
-};
+/* The user of an object, whose kernels use it: a place without address in memory of their context, or without memory, for
+ * threads of the CPU. */
 
 int shmemi_device_out_of_memory(void); /* -ENOMEM, logged */
 
 /* Memory of the user with a copy of these bytes. -errno, logged. */
-int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p);
+int shmemi_device_copy_of(const struct shmemi_place *user, const void *bytes, size_t nbytes, void **copy_p);
 /* Write it again. -errno, logged. */
-int shmemi_device_write(const struct shmemi_device_user *user, void *copy, const void *bytes, size_t nbytes);
-void shmemi_device_free(const struct shmemi_device_user *user, void *copy);
+int shmemi_device_write(const struct shmemi_place *user, void *copy, const void *bytes, size_t nbytes);
+void shmemi_device_free(const struct shmemi_place *user, void *copy);
 
 /* ---- waits.c: what kernels wait for, as SHMEM_WATCHDOG reports it -------------------------------------------------- */
 
 /* Where the user's kernels write what they wait for; NULL: the watchdog is off. 0 or -errno, logged. With a lock of the
  * caller's held. */
-int shmemi_device_waits(const struct shmemi_device_user *user, struct shmemi_device_wait **waits_p);
+int shmemi_device_waits(const struct shmemi_place *user, struct shmemi_device_wait **waits_p);
 /* By the agents' thread, in each turn: report waits that have lasted for too long. */
 void shmemi_device_waits_look(void);
 /* No kernel waits any more, and the thread has ended. */

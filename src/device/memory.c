@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int shmemi_device_write(const struct shmemi_device_user *user, void *copy, const void *bytes, size_t nbytes)
+int shmemi_device_write(const struct shmemi_place *user, void *copy, const void *bytes, size_t nbytes)
 {
-    const struct shmemi_place dest = {.memory = user->memory, .address = (uintptr_t)copy};
+    const struct shmemi_place dest = {user->memory, user->object, (uintptr_t)copy};
     const struct shmemi_place source = shmemi_place_host(bytes);
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     if (user->memory)
@@ -27,18 +27,18 @@ int shmemi_device_out_of_memory(void)
     return -ENOMEM;
 }
 
-static int on_device(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p)
+static int on_device(const struct shmemi_place *user, const void *bytes, size_t nbytes, void **copy_p)
 {
-    int rc = user->memory->allocate(user->device, nbytes, copy_p);
+    int rc = user->memory->streams->commands->allocate(user, nbytes, copy_p);
     if (rc)
         return rc;
     rc = shmemi_device_write(user, *copy_p, bytes, nbytes);
     if (rc)
-        user->memory->deallocate(*copy_p);
+        shmemi_device_free(user, *copy_p);
     return rc;
 }
 
-int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p)
+int shmemi_device_copy_of(const struct shmemi_place *user, const void *bytes, size_t nbytes, void **copy_p)
 {
     if (user->memory)
         return on_device(user, bytes, nbytes, copy_p);
@@ -49,10 +49,10 @@ int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *byt
     return 0;
 }
 
-void shmemi_device_free(const struct shmemi_device_user *user, void *copy)
+void shmemi_device_free(const struct shmemi_place *user, void *copy)
 {
     if (user->memory)
-        user->memory->deallocate(copy);
+        user->memory->streams->commands->free(user, copy);
     else
         free(copy);
 }

@@ -387,15 +387,15 @@ static int begin_serving(struct shmemi_device_agent *agent)
     return 0;
 }
 
-static struct shmemi_device_agent *find_agent(const struct shmemi_device_user *user)
+static struct shmemi_device_agent *find_agent(const struct shmemi_place *user)
 {
     struct shmemi_device_agent *agent = all;
-    while (agent && (agent->user.memory != user->memory || agent->user.device != user->device))
+    while (agent && (agent->user.memory != user->memory || agent->user.object != user->object))
         agent = agent->next;
     return agent;
 }
 
-static int add_agent(const struct shmemi_device_user *user, struct shmemi_device_agent **agent_p)
+static int add_agent(const struct shmemi_place *user, struct shmemi_device_agent **agent_p)
 {
     const struct shmemi_device_ring idle = {0};
     void *copy = NULL;
@@ -417,7 +417,7 @@ static int add_agent(const struct shmemi_device_user *user, struct shmemi_device
     return 0;
 }
 
-int shmemi_device_ring(const struct shmemi_device_user *user, bool is_served, struct shmemi_device_ring **for_kernels_p)
+int shmemi_device_ring(const struct shmemi_place *user, bool is_served, struct shmemi_device_ring **for_kernels_p)
 {
     struct shmemi_device_agent *agent = find_agent(user);
     int rc = agent ? 0 : add_agent(user, &agent);

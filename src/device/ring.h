@@ -25,7 +25,7 @@ struct shmemi_device_progress {
 /* A ring, of which each user has one, and what the agent's thread needs to serve it, from the first view on that asks for
  * that until the end. */
 struct shmemi_device_agent {
-    struct shmemi_device_user user;
+    struct shmemi_place user;
     struct shmemi_device_ring *for_kernels; /* in the user's memory */
     struct shmemi_device_agent *next;       /* of all */
     void *block;                            /* NULL: nobody serves it. What follows lies there: page-locked memory */
@@ -45,8 +45,7 @@ struct shmemi_device_agent {
 
 /* The ring of a user, made when it is first asked for, and the agent started when it is first asked to serve it. 0 or
  * -errno, logged: then nothing has changed. With a lock of the caller's held. */
-int shmemi_device_ring(const struct shmemi_device_user *user, bool is_served,
-                       struct shmemi_device_ring **for_kernels_p);
+int shmemi_device_ring(const struct shmemi_place *user, bool is_served, struct shmemi_device_ring **for_kernels_p);
 /* Start the thread without a ring: it looks after waits. 0 or -errno, logged. */
 int shmemi_device_agents_start(void);
 /* End all agents. No kernel uses a ring any more. */

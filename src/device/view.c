@@ -9,7 +9,6 @@
 #include "bootstrap/job.h"
 #include "gpu/placement.h"
 #include "shmmap/symmetric.h"
-#include "transport/stream/stream.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,13 +17,13 @@
 
 struct table {
     uint32_t region;
-    struct shmemi_device_user user;
+    struct shmemi_place user;
     shmemx_device_view_t view;
     struct table *next;
 };
 
 struct numbers {
-    struct shmemi_device_user user;
+    struct shmemi_place user;
     void *copy;
     struct numbers *next;
     int n, number[]; /* as they are in the copy */
@@ -44,12 +43,13 @@ static int lock_heap(const struct shmemi_memory *memory, const struct shmemi_vie
     return base ? memory->pinning->pin(base, view->size) : 0;
 }
 
-/* Kernels of a GPU use the heap if the program uses CUDA: then the heaps of the node's PEs are page-locked. */
-static int heap_user(struct shmemi_device_user *user)
+/* Kernels of the context that the thread has chosen use the heap, if the program uses CUDA: then the heaps of the node's PEs
+ * are page-locked. */
+static int heap_user(struct shmemi_place *user)
 {
     const struct shmemi_memory *memory = shmemi_memory_of_type(SHMEMI_MEMTYPE_CUDA);
-    *user = (struct shmemi_device_user){0};
-    if (!memory || !memory->pinning)
+    *user = (struct shmemi_place){0};
+    if (!memory || !memory->pinning || !memory->streams || !memory->streams->commands)
         return 0;
     for (int i = 0; i < shmemi_job.node_n_pes; i++) {
         int rc = lock_heap(memory, &shmemi_heap_region.near[i]);
@@ -61,11 +61,10 @@ static int heap_user(struct shmemi_device_user *user)
             return rc;
         }
     }
-    *user = (struct shmemi_device_user){memory, shmemi_placement_device(SHMEMI_MEMTYPE_CUDA)};
-    return 0;
+    return memory->streams->commands->here(user, shmemi_placement_device(SHMEMI_MEMTYPE_CUDA));
 }
 
-static int user_of(const struct shmemi_region *region, struct shmemi_device_user *user)
+static int user_of(const struct shmemi_region *region, struct shmemi_place *user)
 {
     if (region->id == SHMEMI_REGION_HEAP)
         return heap_user(user);
@@ -74,7 +73,7 @@ static int user_of(const struct shmemi_region *region, struct shmemi_device_user
                      region->id == SHMEMI_REGION_STATIC ? "static data" : "OpenCL buffers");
         return -ENOTSUP;
     }
-    *user = (struct shmemi_device_user){region->place.memory, region->allocation.device};
+    *user = (struct shmemi_place){region->place.memory, region->place.object, 0};
     return 0;
 }
 
@@ -111,7 +110,7 @@ static bool needs_agent(const shmemx_device_view_t *view, const shmemx_device_pe
 }
 
 /* Fill in a view but for the address of the table, which is returned; NULL: no memory. */
-static shmemx_device_peer_t *describe(const struct shmemi_region *region, const struct shmemi_device_user *user,
+static shmemx_device_peer_t *describe(const struct shmemi_region *region, const struct shmemi_place *user,
                                       shmemx_device_view_t *view)
 {
     const int first = shmemi_job.node_pes[0], last = shmemi_job.node_pes[shmemi_job.node_n_pes - 1];
@@ -156,16 +155,12 @@ static bool has_far_peers(const shmemx_device_view_t *view, const shmemx_device_
 /* A GPU on which a kernel waits may finish nothing that is used for the first time, such as a kernel of the library that
  * is loaded then: all that streams use which wait is what kernels need which wait. If other PEs' data reach them by
  * copies of the library, these are made ready, too. */
-static int prepare(const struct shmemi_device_user *user, bool is_far)
+static int prepare(const struct shmemi_place *user, bool is_far)
 {
     static bool is_ready;
-    struct shmemi_stream stream;
-    char reason[160];
     if (!user->memory)
         return 0;
-    int rc = shmemi_stream_open(user->memory->type, NULL, &stream, reason, sizeof reason);
-    if (rc)
-        shmemi_error("no view for kernels: %s", reason);
+    int rc = user->memory->streams->commands->prepare(user);
     if (rc || !is_far || is_ready)
         return rc;
     rc = user->memory->streams->commands->make_ready();
@@ -202,49 +197,54 @@ static int make_tables(struct table *table, const shmemx_device_peer_t *peers)
 
 static int make(const struct shmemi_region *region, struct table *table)
 {
-    int rc = user_of(region, &table->user);
-    if (rc)
-        return rc;
     shmemx_device_peer_t *peers = describe(region, &table->user, &table->view);
     if (!peers)
         return shmemi_device_out_of_memory();
     warn_of_turns(table->user.memory);
-    rc = make_tables(table, peers);
+    int rc = make_tables(table, peers);
     free(peers);
     return rc;
 }
 
 /* ---- The lists --------------------------------------------------------------------------------------------------- */
 
-static struct table **find_table(uint32_t region)
+static bool is_same_user(const struct shmemi_place *a, const struct shmemi_place *b)
 {
-    struct table **link = &tables;
-    while (*link && (*link)->region != region)
-        link = &(*link)->next;
-    return link;
+    return a->memory == b->memory && a->object == b->object;
 }
 
-static int add_table(const struct shmemi_region *region, struct table **link)
+static struct table *find_table(uint32_t region, const struct shmemi_place *user)
+{
+    struct table *table = tables;
+    while (table && (table->region != region || !is_same_user(&table->user, user)))
+        table = table->next;
+    return table;
+}
+
+static int add_table(const struct shmemi_region *region, const struct shmemi_place *user, struct table **table_p)
 {
     struct table *table = calloc(1, sizeof *table);
     if (!table)
         return shmemi_device_out_of_memory();
-    table->region = region->id;
+    *table = (struct table){.region = region->id, .user = *user, .next = tables};
     int rc = make(region, table);
     if (rc)
         free(table);
     else
-        *link = table;
+        tables = *table_p = table;
     return rc;
 }
 
 int shmemi_device_view(const struct shmemi_region *region, shmemx_device_view_t *view)
 {
+    struct shmemi_place user;
     pthread_mutex_lock(&lock);
-    struct table **link = find_table(region->id);
-    int rc = *link ? 0 : add_table(region, link);
+    int rc = user_of(region, &user);
+    struct table *table = rc ? NULL : find_table(region->id, &user);
+    if (!rc && !table)
+        rc = add_table(region, &user, &table);
     if (!rc)
-        *view = (*link)->view;
+        *view = table->view;
     pthread_mutex_unlock(&lock);
     return rc;
 }
@@ -259,25 +259,28 @@ static void free_table(struct table **link)
 
 void shmemi_device_forget(uint32_t region)
 {
+    struct table **link = &tables;
     pthread_mutex_lock(&lock);
-    struct table **link = find_table(region);
-    if (*link)
-        free_table(link);
+    while (*link)
+        if ((*link)->region == region)
+            free_table(link);
+        else
+            link = &(*link)->next;
     pthread_mutex_unlock(&lock);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
-static struct numbers *find_numbers(const struct shmemi_device_user *user, const int *number, int n)
+static struct numbers *find_numbers(const struct shmemi_place *user, const int *number, int n)
 {
     struct numbers *entry = all_numbers;
-    while (entry && (entry->n != n || entry->user.memory != user->memory || entry->user.device != user->device ||
+    while (entry && (entry->n != n || !is_same_user(&entry->user, user) ||
                      memcmp(entry->number, number, (size_t)n * sizeof *number)))
         entry = entry->next;
     return entry;
 }
 
-static int add_numbers(const struct shmemi_device_user *user, const int *number, int n, struct numbers **entry_p)
+static int add_numbers(const struct shmemi_place *user, const int *number, int n, struct numbers **entry_p)
 {
     const size_t nbytes = (size_t)n * sizeof *number;
     struct numbers *entry = malloc(sizeof *entry + nbytes);
@@ -296,9 +299,11 @@ static int add_numbers(const struct shmemi_device_user *user, const int *number,
 int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, int n, const int **copy_p)
 {
     pthread_mutex_lock(&lock);
-    const struct shmemi_device_user user = (*find_table(view->region))->user;
-    struct numbers *entry = find_numbers(&user, numbers, n);
-    int rc = entry ? 0 : add_numbers(&user, numbers, n, &entry);
+    const struct table *table = tables;
+    while (table->view.peers != view->peers)
+        table = table->next;
+    struct numbers *entry = find_numbers(&table->user, numbers, n);
+    int rc = entry ? 0 : add_numbers(&table->user, numbers, n, &entry);
     if (!rc)
         *copy_p = entry->copy;
     pthread_mutex_unlock(&lock);

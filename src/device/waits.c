@@ -25,7 +25,7 @@ static const size_t places_bytes = PLACES * sizeof(struct shmemi_device_wait);
 
 /* The places of a user, and what has been said about them. */
 struct watched {
-    struct shmemi_device_user user;
+    struct shmemi_place user;
     struct shmemi_device_wait *places;
     struct {
         uint64_t since, spoken;
@@ -100,15 +100,15 @@ static void free_watched(struct watched *watched)
     free(watched);
 }
 
-static struct watched *find(const struct shmemi_device_user *user)
+static struct watched *find(const struct shmemi_place *user)
 {
     struct watched *watched = atomic_load(&all);
-    while (watched && (watched->user.memory != user->memory || watched->user.device != user->device))
+    while (watched && (watched->user.memory != user->memory || watched->user.object != user->object))
         watched = watched->next;
     return watched;
 }
 
-static int add(const struct shmemi_device_user *user, struct watched **watched_p)
+static int add(const struct shmemi_place *user, struct watched **watched_p)
 {
     struct watched *watched = calloc(1, sizeof *watched);
     if (!watched || !(watched->places = aligned_alloc(PAGE, places_bytes))) {
@@ -131,7 +131,7 @@ static int add(const struct shmemi_device_user *user, struct watched **watched_p
     return 0;
 }
 
-int shmemi_device_waits(const struct shmemi_device_user *user, struct shmemi_device_wait **waits_p)
+int shmemi_device_waits(const struct shmemi_place *user, struct shmemi_device_wait **waits_p)
 {
     struct watched *watched = find(user);
     *waits_p = NULL;

@@ -293,6 +293,11 @@ struct shmemi_stream_commands {
     /* GPU memory beside that of the place, all zeros, for the areas in which GPUs meet. */
     int (*allocate)(const struct shmemi_place *place, size_t nbytes, void **object_p);
     void (*free)(const struct shmemi_place *place, void *object);
+    /* A place without address, in the context that this thread has chosen, or else in the usual one of the device. 0 or
+     * -errno, logged. */
+    int (*here)(struct shmemi_place *place_p, int device);
+    /* Make in advance what streams and kernels that wait need in the context of the place. 0 or -errno, logged. */
+    int (*prepare)(const struct shmemi_place *place);
     /* Wait until all streams have done what was enqueued. */
     void (*drain)(void);
     /* May kernels wait for other PEs? Not where several PEs use a device in turns (shmemi_memory_sharers): a kernel

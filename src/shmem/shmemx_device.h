@@ -74,14 +74,15 @@ extern "C" {
 /* Fill in a view of the symmetric object that an address belongs to: a mapped CUDA buffer, or the symmetric heap. Local:
  * no other PE takes part. The view is valid until the object is unmapped, or shmem_finalize; views of one object share
  * what they point to. For the heap the library page-locks the heaps of the node's PEs if the program has used CUDA by
- * then, in which case kernels can use the view; otherwise only threads of the CPU can.
+ * then, in which case kernels of the GPU and context that the calling thread has chosen can use the view (cudaSetDevice):
+ * those of another GPU need one of their own. Otherwise only threads of the CPU can.
  *
  * If kernels of this PE cannot reach every copy by loads, stores and atomic operations, a thread of the library does it for
  * them (see OTHER PES); the first such view starts it.
  *
  * Returns 0, or logs the cause and returns a negative errno value: -EINVAL if the address is not symmetric; -ENOTSUP for
- * static data and OpenCL buffers; -ENOMEM. The calling
- * thread has chosen the GPU (cudaSetDevice). Any thread may call. */
+ * static data and OpenCL buffers; -ENOMEM. Any
+ * thread may call. */
 int shmemx_device_view(const void *symmetric, shmemx_device_view_t *view);
 
 /* Fill in a team for kernels. The work area is symmetric memory of the program for which shmemx_device_view works, at the

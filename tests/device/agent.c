@@ -27,7 +27,7 @@ struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, siz
 struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes)
 {
     struct shmemi_device_ring *ring = NULL;
-    const struct shmemi_device_user user = {NULL, pe};
+    const struct shmemi_place user = {.object = (char *)all_copies + pe};
     copies = all_copies;
     copy_bytes = nbytes;
     return shmemi_device_ring(&user, is_served, &ring) ? NULL : ring;
@@ -104,7 +104,7 @@ uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo)
 
 /* ---- The rest of what the agent calls ---------------------------------------------------------------------------- */
 
-int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *bytes, size_t nbytes, void **copy_p)
+int shmemi_device_copy_of(const struct shmemi_place *user, const void *bytes, size_t nbytes, void **copy_p)
 {
     (void)user;
     *copy_p = malloc(nbytes);
@@ -112,14 +112,14 @@ int shmemi_device_copy_of(const struct shmemi_device_user *user, const void *byt
     return 0;
 }
 
-int shmemi_device_write(const struct shmemi_device_user *user, void *copy, const void *bytes, size_t nbytes)
+int shmemi_device_write(const struct shmemi_place *user, void *copy, const void *bytes, size_t nbytes)
 {
     (void)user;
     memcpy(copy, bytes, nbytes);
     return 0;
 }
 
-void shmemi_device_free(const struct shmemi_device_user *user, void *copy)
+void shmemi_device_free(const struct shmemi_place *user, void *copy)
 {
     (void)user;
     free(copy);

@@ -323,6 +323,11 @@ int shmemi_cuda_rows_copy(const struct shmemi_place *dest, const struct shmemi_p
 /* gpu/cuda/stream.c: operations in streams of the program */
 extern const struct shmemi_streams shmemi_cuda_streams;
 
+/* gpu/cuda/stream_contexts.c; open, here, prepare and drain of the tables */
+int shmemi_cuda_stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size);
+int shmemi_cuda_here(struct shmemi_place *place_p, int device);
+int shmemi_cuda_prepare_place(const struct shmemi_place *place);
+void shmemi_cuda_streams_drain(void);
 /* Make what streams of the program need in a context, which is current, unless it has been made. */
 void shmemi_cuda_stream_prepare(struct shmemi_cuda_context *context);
 
