@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "tools/oshrun/host_list.h"
 
+#include "tools/complain.h"
 #include "tools/oshrun/word_list.h"
 
 #include <errno.h>
@@ -227,8 +228,8 @@ char *host_list_text(const struct host_list *list, bool with_slots)
         if (with_slots)
             fprintf(out, ":%d", host->slots);
     }
-    if (out)
-        fclose(out);
+    if (!out || fclose(out))
+        complain_and_exit(1, "no memory is left");
     return text;
 }
 

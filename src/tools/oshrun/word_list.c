@@ -15,6 +15,8 @@
 
 static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=,:+@%-";
 
+static struct word_list texts; /* all that word_text has made, so that they can be reached */
+
 static void *checked(void *memory)
 {
     if (!memory)
@@ -24,7 +26,6 @@ static void *checked(void *memory)
 
 char *word_text(const char *format, ...)
 {
-    static struct word_list texts; /* so that they can be reached */
     char *text;
     va_list arguments;
     va_start(arguments, format);
