@@ -16,6 +16,17 @@ enum mapped_way { WHOLE, SHORTER, INNER, N_WAYS };
 static struct device *device;
 static struct queue *queues[QUEUES];
 
+/* Whether it can be mapped at all; whether kernels may wait is known after that. */
+static bool can_map(void)
+{
+    enum { NBYTES = 4096 };
+    struct buffer *buffer = device_alloc(device, NBYTES);
+    void *mapped = shmmap(buffer, NBYTES, device->ops->memtype);
+    shmumap(mapped);
+    device_free(device, buffer);
+    return mapped != NULL;
+}
+
 bool mapped_open(void)
 {
     static const struct device_ops *const kinds[] = {&device_cuda_ops, &device_opencl_ops};
@@ -23,6 +34,10 @@ bool mapped_open(void)
         return false;
     for (int i = 0; i < 2 && !device; i++)
         device = map_open_device(kinds[i]);
+    if (device && !can_map()) {
+        device->ops->close(device);
+        device = NULL;
+    }
     for (int i = 0; i < QUEUES && device; i++)
         queues[i] = device->ops->gpu.queue_open(device);
     return device != NULL;

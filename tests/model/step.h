@@ -26,7 +26,7 @@ struct typed_call {
 
 struct drawn_transfer {
     enum verb verb;
-    bool is_box, is_nbi; /* a box is put or get */
+    bool is_box, is_nbi, is_direct; /* a box is put or get; by loads and stores, where shmem_ptr allows it */
     int type, target, context, object;
     size_t offset;
     struct byte_shape there; /* on the target */

@@ -113,6 +113,11 @@ static bool has_no_value(const struct drawn_transfer *t)
             rma_types[t->type].value_bytes < rma_types[t->type].size);
 }
 
+static bool is_host_local(const struct drawn_transfer *t)
+{
+    return t->local.kind != IN_OBJECT || object_is_host(&program.objects[t->local.object]);
+}
+
 static bool draw(struct drawn_step *step, struct random_numbers *numbers)
 {
     struct drawn_transfer *t = &step->transfer;
@@ -123,12 +128,13 @@ static bool draw(struct drawn_step *step, struct random_numbers *numbers)
     draw_verb(numbers, t);
     draw_shapes(numbers, t);
     t->local.slot = step->number;
+    t->is_direct = !t->is_box && (t->verb == PUT || t->verb == GET) && one_in(numbers, 6);
     const size_t align = rma_types[t->type].size;
     const bool put = is_put(t->verb);
     return claim_anywhere(numbers, t->object, &t->target, 1, &t->there, align, put ? CLAIM_WRITE : CLAIM_READ,
                           &t->offset) &&
            local_draw(numbers, &t->local, step->actor, align, !is_nonblocking(t), put ? CLAIM_READ : CLAIM_WRITE) &&
-           draw_signal(numbers, t) && !overlaps_itself(step) && !has_no_value(t);
+           draw_signal(numbers, t) && (!t->is_direct || is_host_local(t)) && !overlaps_itself(step) && !has_no_value(t);
 }
 
 /* ---- The model ------------------------------------------------------------------------------------------------------- */
@@ -176,6 +182,15 @@ static void call_box(const struct drawn_transfer *t, void *local, void *there)
         on_context[which](ctx, put ? there : local, put ? local : there, &box, pe);
 }
 
+/* By loads and stores, where there is an address for that. */
+static bool copy_directly(const struct drawn_transfer *t, void *local, void *there)
+{
+    void *memory = t->is_direct ? shmem_ptr(there, t->target) : NULL;
+    if (memory)
+        memcpy(is_put(t->verb) ? memory : local, is_put(t->verb) ? local : memory, t->there.width);
+    return memory != NULL;
+}
+
 static void call_typed(const struct drawn_step *step, void *local, void *there)
 {
     const struct drawn_transfer *t = &step->transfer;
@@ -220,7 +235,7 @@ static void play(struct drawn_step *step)
     void *local = local_address(&t->local, step->memory), *there = address_of(t->object, t->offset);
     if (t->is_box)
         call_box(t, local, there);
-    else
+    else if (!copy_directly(t, local, there))
         call_typed(step, local, there);
     if (is_nonblocking(t))
         return;
@@ -255,7 +270,7 @@ static void print(const struct drawn_step *step, FILE *out)
     print_shape(&t->there, out);
     fprintf(out, "; here %s, ", local_text(&t->local));
     print_shape(&t->local.shape, out);
-    fprintf(out, "; %s", context_text(t->context));
+    fprintf(out, "; %s%s", context_text(t->context), t->is_direct ? "; by shmem_ptr" : "");
     if (t->has_signal)
         fprintf(out, "; signal %s at %s + %zu", t->signal_op == SHMEM_SIGNAL_ADD ? "add" : "set",
                 object_text(t->signal_object), t->signal_offset);
