@@ -274,7 +274,9 @@ void shmemi_region_give_back(void)
 
 /* ---- Local addresses --------------------------------------------------------------------------------------------- */
 
-/* This thread's stack. That of the main thread is taken with the size to which it may grow. */
+/* This thread's stack. That of the main thread is told with the size to which it may grow, and without a limit that is all
+ * the room below it, in which other memory lies, a GPU's, too. */
+enum { STACK_MAX = 8 << 20 };
 struct stack {
     uintptr_t low;
     size_t size;
@@ -287,9 +289,21 @@ static void find_stack(void)
     void *low;
     if (pthread_getattr_np(pthread_self(), &attributes))
         return;
-    if (!pthread_attr_getstack(&attributes, &low, &stack.size))
-        stack.low = (uintptr_t)low;
+    if (!pthread_attr_getstack(&attributes, &low, &stack.size)) {
+        const size_t far = stack.size > STACK_MAX ? stack.size - STACK_MAX : 0;
+        stack.low = (uintptr_t)low + far;
+        stack.size -= far;
+    }
     pthread_attr_destroy(&attributes);
+}
+
+/* What is above this call in the stack that it runs on is in use, so nothing else lies there. */
+static bool is_on_stack(uintptr_t address)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!stack.size)
+        find_stack();
+    return here - stack.low < stack.size && address >= here && address - stack.low < stack.size;
 }
 
 /* Whether the address must be host memory: static data, this thread's stack, or the memory of small mallocs. This saves
@@ -298,9 +312,7 @@ static bool is_certainly_host(uintptr_t address)
 {
     if (address - shmemi_window.static_base < shmemi_window.static_size)
         return true;
-    if (!stack.size)
-        find_stack();
-    if (address - stack.low < stack.size)
+    if (is_on_stack(address))
         return true;
     return address >= shmemi_window.static_base && address < (uintptr_t)sbrk(0);
 }
