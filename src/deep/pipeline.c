@@ -133,9 +133,8 @@ static int start_transfer(struct shmemi_context *context, const struct shmemi_fa
                           size_t at, size_t nbytes)
 {
     struct shmemi_place place = shmemi_place_host(bytes);
-    const struct shmemi_driver *driver = far->view->driver;
-    return is_send ? driver->put_nbi(context, far->view, far->offset + at, &place, nbytes)
-                   : driver->get_nbi(context, far->view, far->offset + at, &place, nbytes);
+    return is_send ? shmemi_issue_put_nbi(context, far->view, far->offset + at, &place, nbytes)
+                   : shmemi_issue_get_nbi(context, far->view, far->offset + at, &place, nbytes);
 }
 
 static int view_start(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
@@ -269,9 +268,9 @@ static int move_small(const struct shmemi_far_side *far, bool is_send, char *byt
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     const struct shmemi_memory *memory = far->place.memory;
     if (far->view && is_send)
-        return far->view->driver->put(far->context, far->view, far->offset, &near_place, nbytes);
+        return shmemi_issue_put(far->context, far->view, far->offset, &near_place, nbytes);
     if (far->view)
-        return far->view->driver->get(far->context, far->view, far->offset, &near_place, nbytes);
+        return shmemi_issue_get(far->context, far->view, far->offset, &near_place, nbytes);
     return is_send ? memory->copy(&far->place, &near_place, &shape) : memory->copy(&near_place, &far->place, &shape);
 }
 

@@ -75,12 +75,13 @@ static int put_and_signal(struct shmemi_context *context, struct shmemi_device_e
         return -EINVAL;
     const struct shmemi_word_update update = {.view = word, .offset = entry->extra, .amo = update_of(entry)};
     const struct shmemi_collecting *collecting = entry->nbytes ? collecting_of(view) : NULL;
-    int rc = collecting ? collecting->put_signal(context, view, entry->offset, source, entry->nbytes, &update, false)
+    int rc = collecting ? shmemi_issue_put_signal(collecting, context, view, entry->offset, source, entry->nbytes,
+                                                  &update, false)
                         : -ENOTSUP;
     if (rc == -ENOTSUP) {
-        rc = entry->nbytes ? view->driver->put_nbi(context, view, entry->offset, source, entry->nbytes) : 0;
+        rc = entry->nbytes ? shmemi_issue_put_nbi(context, view, entry->offset, source, entry->nbytes) : 0;
         rc = rc ? rc : shmemi_drivers_fence(context);
-        rc = rc ? rc : word->driver->amo(context, word, update.offset, &update.amo, NULL);
+        rc = rc ? rc : shmemi_issue_amo(context, word, update.offset, &update.amo, NULL);
     }
     shmemi_region_give_back();
     return rc;
@@ -94,8 +95,10 @@ static int put(struct shmemi_context *context, struct shmemi_device_entry *entry
         return put_and_signal(context, entry, view, source);
     if (!entry->nbytes)
         return 0;
-    int rc = collecting ? collecting->put(context, view, entry->offset, source, entry->nbytes) : -EAGAIN;
-    return rc == -EAGAIN ? view->driver->put_nbi(context, view, entry->offset, source, entry->nbytes) : rc;
+    int rc = collecting ? shmemi_issue_collect(NULL, context, view, entry->offset, source, entry->nbytes,
+                                               SHMEMI_TRANSFER_PUT_NBI)
+                        : -EAGAIN;
+    return rc == -EAGAIN ? shmemi_issue_put_nbi(context, view, entry->offset, source, entry->nbytes) : rc;
 }
 
 static int update_word(struct shmemi_context *context, const struct shmemi_device_entry *entry,
@@ -110,8 +113,8 @@ static int update_word(struct shmemi_context *context, const struct shmemi_devic
     if (amo.op > SHMEMI_AMO_COMPARE_SWAP || (amo.size != 4 && amo.size != 8) || entry->offset % amo.size)
         return refuse(entry, "it is no word for an atomic operation");
     if (entry->what & SHMEMI_DEVICE_REPLY)
-        return view->driver->amo_nbi(context, view, entry->offset, &amo, slot);
-    return view->driver->amo(context, view, entry->offset, &amo, NULL);
+        return shmemi_issue_amo_nbi(context, view, entry->offset, &amo, slot);
+    return shmemi_issue_amo(context, view, entry->offset, &amo, NULL);
 }
 
 static int start(struct shmemi_context *context, struct shmemi_device_entry *entry, const struct shmemi_view *view,
@@ -122,7 +125,7 @@ static int start(struct shmemi_context *context, struct shmemi_device_entry *ent
     case SHMEMI_DEVICE_PUT:
         return put(context, entry, view, &local);
     case SHMEMI_DEVICE_GET:
-        return entry->nbytes ? view->driver->get_nbi(context, view, entry->offset, &local, entry->nbytes) : 0;
+        return entry->nbytes ? shmemi_issue_get_nbi(context, view, entry->offset, &local, entry->nbytes) : 0;
     case SHMEMI_DEVICE_AMO:
         return update_word(context, entry, view, slot);
     default:

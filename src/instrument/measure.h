@@ -2,8 +2,8 @@
  *
  * Measuring: how often each operation was called, and how long it took, for SHMEM_TRACE and SHMEM_STATS.
  *
- * When neither is set a transfer pays nothing for this, not even a test: transfers are measured by drivers that are put
- * in front of the real ones (transport/drivers/measured.c).
+ * Transfers are counted where they are handed to a driver (transport/drivers/issue.h): one test each, and none on the short
+ * ways of the API, which are closed while something is measured.
  */
 #ifndef SHMEMI_MEASURE_H
 #define SHMEMI_MEASURE_H

@@ -5,6 +5,7 @@
 #include "base/likely.h"
 #include "shmem/check/check.h"
 #include "shmem/internal.h"
+#include "transport/drivers/issue.h"
 
 #include <string.h>
 
@@ -22,14 +23,14 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    if (shmemi_likely(view->mapped != NULL)) { /* never waits */
+    if (shmemi_likely(view->mapped != NULL)) { /* never waits, and nothing is measured */
         shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
         return;
     }
     shmemi_check_thread(routine, context); /* which clears view->mapped */
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
     shmemi_call_begin(&call.call);
-    shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
+    shmemi_require(shmemi_issue_amo(context, view, offset, amo, fetch_p));
     shmemi_call_end(&call.call);
 }
 
@@ -38,7 +39,7 @@ static int fetch_to_place(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_amo *amo, const struct shmemi_place *place)
 {
     uint64_t old;
-    int rc = view->driver->amo(context, view, offset, amo, &old);
+    int rc = shmemi_issue_amo(context, view, offset, amo, &old);
     struct shmemi_place source = shmemi_place_host(&old);
     struct shmemi_shape shape = shmemi_shape_linear(amo->size);
     return rc ? rc : shmemi_memory_copy(place, &source, &shape);
@@ -59,7 +60,7 @@ static void amo_nbi(struct shmemi_context *context, const char *routine, void *d
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
     shmemi_call_begin(&call.call);
     if (place.memory == &shmemi_memory_host)
-        shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
+        shmemi_require(shmemi_issue_amo_nbi(context, view, offset, amo, fetch_p));
     else
         shmemi_require(fetch_to_place(context, view, offset, amo, &place));
     shmemi_call_end(&call.call);

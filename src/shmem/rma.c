@@ -67,7 +67,7 @@ static __attribute__((noinline)) void expect_next(struct shmemi_context *context
 {
     const struct shmemi_region *here = shmemi_region_of(local);
     const uintptr_t in_region = here ? (uintptr_t)((const char *)local - here->base) : 0;
-    if (shmemi_settings.check)
+    if (shmemi_settings.check | shmemi_measure.is_on) /* each transfer is to be seen */
         return;
     shmemi_drivers_expect(context, &(struct shmemi_run_last){
                                        .dest = (uintptr_t)(is_put ? symmetric : local),
@@ -92,11 +92,11 @@ static inline __attribute__((always_inline)) void transfer_unchecked(struct shme
     size_t offset;
     const struct shmemi_view *view = shmemi_reach(routine, symmetric, nbytes, pe, &offset);
     struct shmemi_place place = shmemi_local_place(routine, local, nbytes);
-    const struct shmemi_driver *driver = view->driver;
     const bool may_collect = !is_blocking || (is_put && place.memory == &shmemi_memory_host);
-    if (may_collect && driver->collecting &&
-        is_collected(
-            (is_put ? driver->collecting->put : driver->collecting->get)(context, view, offset, &place, nbytes))) {
+    const enum shmemi_transfer counted = is_blocking ? (is_put ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_GET)
+                                                     : (is_put ? SHMEMI_TRANSFER_PUT_NBI : SHMEMI_TRANSFER_GET_NBI);
+    if (may_collect && view->driver->collecting &&
+        is_collected(shmemi_issue_collect(routine, context, view, offset, &place, nbytes, counted))) {
         if (shmemi_run_may_expect(&context->run))
             expect_next(context, view, offset, &place, symmetric, local, nbytes, is_put);
         return;
@@ -104,9 +104,9 @@ static inline __attribute__((always_inline)) void transfer_unchecked(struct shme
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
     if (is_put)
-        shmemi_require((is_blocking ? driver->put : driver->put_nbi)(context, view, offset, &place, nbytes));
+        shmemi_require((is_blocking ? shmemi_issue_put : shmemi_issue_put_nbi)(context, view, offset, &place, nbytes));
     else
-        shmemi_require((is_blocking ? driver->get : driver->get_nbi)(context, view, offset, &place, nbytes));
+        shmemi_require((is_blocking ? shmemi_issue_get : shmemi_issue_get_nbi)(context, view, offset, &place, nbytes));
     shmemi_call_end(&call.call);
 }
 

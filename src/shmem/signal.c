@@ -3,6 +3,7 @@
  * Signals and put with signal [9.8].
  */
 #include "shmem/internal.h"
+#include "transport/drivers/issue.h"
 
 static struct shmemi_amo update_of(const char *routine, struct shmemi_signal signal)
 {
@@ -36,7 +37,7 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
     struct shmemi_place place = shmemi_local_place(routine, source, nbytes);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
-    int rc = collecting->put_signal(context, view, offset, &place, nbytes, &word, is_blocking);
+    int rc = shmemi_issue_put_signal(collecting, context, view, offset, &place, nbytes, &word, is_blocking);
     shmemi_call_end(&call.call);
     if (rc == -ENOTSUP)
         return false;

@@ -4,6 +4,7 @@
  */
 #include "shmem/check/check.h"
 #include "shmem/shmemx.h"
+#include "transport/drivers/issue.h"
 
 /* Blocks of elements of size bytes. */
 struct strides {
@@ -49,16 +50,15 @@ static void transfer_dense(struct shmemi_context *context, const char *routine, 
 static int transfer_by_driver(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *mine, const struct shmemi_shape *shape, enum form form)
 {
-    const struct shmemi_driver *driver = view->driver;
     switch (form) {
     case PUT:
-        return driver->put_strided(context, view, offset, mine, shape);
+        return shmemi_issue_put_strided(context, view, offset, mine, shape);
     case GET:
-        return driver->get_strided(context, view, offset, mine, shape);
+        return shmemi_issue_get_strided(context, view, offset, mine, shape);
     case PUT_NBI:
-        return driver->put_strided_nbi(context, view, offset, mine, shape);
+        return shmemi_issue_put_strided_nbi(context, view, offset, mine, shape);
     default:
-        return driver->get_strided_nbi(context, view, offset, mine, shape);
+        return shmemi_issue_get_strided_nbi(context, view, offset, mine, shape);
     }
 }
 

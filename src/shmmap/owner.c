@@ -5,6 +5,7 @@
 
 #include "shmmap/symmetric.h"
 #include "instrument/watch.h"
+#include "transport/drivers/issue.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static int fetch(const struct shmemi_region *region, int pe, struct entry *entry
     const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, pe);
     struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
     shmemi_call_begin(&call);
-    int rc = view->driver->get(&context, view, offset_of(region), &place, sizeof *entry);
+    int rc = shmemi_issue_get(&context, view, offset_of(region), &place, sizeof *entry);
     shmemi_call_end(&call);
     return rc;
 }

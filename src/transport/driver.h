@@ -27,7 +27,7 @@ struct shmemi_link;
 
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
-    const struct shmemi_driver *driver; /* may be a measuring one in front of the real one (drivers/measured.c) */
+    const struct shmemi_driver *driver;
     char *mapped;                   /* host address at which the API itself may load and store; NULL: use the driver */
     struct shmemi_place place;      /* if driver->copies_itself: the peer's first byte as this process addresses it */
     void *data;                     /* private to the driver */
@@ -132,6 +132,8 @@ struct shmemi_driver {
     const char *name;
     bool is_direct;     /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
     bool copies_itself; /* transfers are copies to and from view->place by its kind of memory, in this process */
+    bool takes_lists;   /* kernels of this process may carry out lists of small operations on view->place */
+    bool has_target;    /* view->data is host memory as UCX reaches it (ucx/internal.h) */
 
     /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, try the next driver.
      * share is NULL for a PE of another node. */

@@ -80,7 +80,7 @@ static int send_block(const struct blocks *blocks, struct shmemi_context *contex
     const struct shmemi_shape shape = shape_of(blocks, 1);
     const struct shmemi_view *view = shmemi_region_view(args->dest.region, world_pe);
     struct shmemi_place source = shmemi_own_place(&args->source, at_source(blocks, to));
-    return view->driver->put_strided_nbi(context, view, args->dest.offset + at_dest(blocks, me), &source, &shape);
+    return shmemi_issue_put_strided_nbi(context, view, args->dest.offset + at_dest(blocks, me), &source, &shape);
 }
 
 static int send_own_block(const struct blocks *blocks, struct shmemi_context *context, struct shmemi_own_copy *own)
@@ -132,8 +132,8 @@ static int copy_rows(struct shmemi_context *context, const struct shmemi_symmetr
     const struct shmemi_place place = shmemi_place_host(private);
     if (!memory->host) {
         const struct shmemi_view *view = shmemi_region_view(memory->region, shmemi_job.pe);
-        return to_private ? view->driver->get_strided(context, view, memory->offset + at, &place, shape)
-                          : view->driver->put_strided(context, view, memory->offset + at, &place, shape);
+        return to_private ? shmemi_issue_get_strided(context, view, memory->offset + at, &place, shape)
+                          : shmemi_issue_put_strided(context, view, memory->offset + at, &place, shape);
     }
     char *row = memory->host + at;
     for (size_t i = 0; i < shape->rows; i++, row += pitch, private += shape->width)

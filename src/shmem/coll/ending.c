@@ -42,7 +42,7 @@ static int add_to_word(int pe, size_t at, uint64_t value, uint64_t *old_p)
     const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, pe);
     const struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value};
     struct shmemi_context *context = shmemi_context_of(SHMEM_CTX_DEFAULT);
-    return view ? view->driver->amo(context, view, at, &amo, old_p) : -ENOMEM;
+    return view ? shmemi_issue_amo(context, view, at, &amo, old_p) : -ENOMEM;
 }
 
 void shmemi_tell_waits(bool on)

@@ -41,14 +41,14 @@ static int put(struct shmemi_context *context, const struct shmemi_symmetric *de
                const struct shmemi_place *source, size_t nbytes, int world_pe)
 {
     const struct shmemi_view *view = shmemi_region_view(dest->region, world_pe);
-    return view->driver->put_nbi(context, view, dest->offset + at, source, nbytes);
+    return shmemi_issue_put_nbi(context, view, dest->offset + at, source, nbytes);
 }
 
 static int get(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_symmetric *source,
                size_t at, size_t nbytes, int world_pe)
 {
     const struct shmemi_view *view = shmemi_region_view(source->region, world_pe);
-    return view->driver->get_nbi(context, view, source->offset + at, dest, nbytes);
+    return shmemi_issue_get_nbi(context, view, source->offset + at, dest, nbytes);
 }
 
 int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t at, const void *source,

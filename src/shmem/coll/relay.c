@@ -51,7 +51,7 @@ static int send_piece(struct shmemi_relay *relay, int round, const char *bytes, 
     const struct shmemi_view *view = shmemi_region_view(relay->landing.region, world_pe);
     const struct shmemi_place source = shmemi_place_host(bytes);
     shmemi_await_word(&mine->granted[round], relay->number, world_pe);
-    int rc = view->driver->put(&relay->data, view, relay->landing.offset + landing_of(relay), &source, nbytes);
+    int rc = shmemi_issue_put(&relay->data, view, relay->landing.offset + landing_of(relay), &source, nbytes);
     return rc ? rc : shmemi_notify(relay->team, &relay->data, world_pe, &mine->relayed[round], relay->number);
 }
 

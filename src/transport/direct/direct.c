@@ -105,6 +105,7 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 const struct shmemi_driver shmemi_driver_local = {
     .name = "local",
     .is_direct = true,
+    .takes_lists = true,
     .attach = local_attach,
     .detach = shmemi_nothing_to_detach,
     SHMEMI_DIRECT_OPERATIONS,
@@ -114,6 +115,7 @@ const struct shmemi_driver shmemi_driver_local = {
 const struct shmemi_driver shmemi_driver_ipc = {
     .name = "cuda-ipc",
     .is_direct = true,
+    .takes_lists = true,
     .attach = ipc_attach,
     .detach = ipc_detach,
     SHMEMI_DIRECT_OPERATIONS,

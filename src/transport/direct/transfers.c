@@ -213,8 +213,7 @@ static bool has_order(const struct shmemi_context *context)
 
 static bool has_lists(const struct shmemi_view *view, size_t nbytes)
 {
-    return view->place.memory->lists && view->driver != &shmemi_driver_shadow &&
-           nbytes <= shmemi_settings.gpu_batch_size;
+    return view->place.memory->lists && view->driver->takes_lists && nbytes <= shmemi_settings.gpu_batch_size;
 }
 
 /* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,

@@ -62,9 +62,9 @@ static int announce(int node, int kind, int round, uint64_t number)
 {
     const struct shmemi_view *view = exchange.view_of(shmemi_job.leaders[node]);
     struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number};
-    return view->driver->amo(&exchange.context, view,
-                             (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
-                             &set, NULL);
+    return shmemi_issue_amo(&exchange.context, view,
+                            (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
+                            &set, NULL);
 }
 
 struct leader_wait {
@@ -157,7 +157,7 @@ static int send_verdict(int node, int set, int round, const struct shmemi_verdic
     const struct shmemi_view *view = exchange.view_of(shmemi_job.leaders[node]);
     size_t offset = (size_t)((char *)&exchange.workspace->record[set][round] - (char *)exchange.workspace);
     struct shmemi_place source = shmemi_place_host(verdict);
-    int rc = view->driver->put(&exchange.context, view, offset, &source, sizeof *verdict);
+    int rc = shmemi_issue_put(&exchange.context, view, offset, &source, sizeof *verdict);
     return rc ? rc : shmemi_drivers_fence(&exchange.context);
 }
 

@@ -32,11 +32,12 @@ static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_sh
     return view->pe == shmemi_job.pe ? share->agent.exists : memory->agents->reaches(&view->place, &share->agent);
 }
 
-/* A driver that measures must see each operation, and so must SHMEM_CHECK: view->mapped is cleared. */
-static void serve(struct shmemi_view *view, unsigned number)
+/* Whoever measures must see each operation, and so must SHMEM_CHECK: view->mapped is cleared, and the driver does what
+ * the short ways of the API do otherwise. */
+static void serve(struct shmemi_view *view, const struct shmemi_driver *driver)
 {
-    view->driver = shmemi_measured_driver(table[number], number);
-    if (view->driver != table[number] || shmemi_settings.check)
+    view->driver = driver;
+    if (shmemi_measure.is_on || shmemi_settings.check)
         view->mapped = NULL;
 }
 
@@ -49,7 +50,7 @@ int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *shar
             continue;
         if (!rc) {
             view->by_agent = reaches_agent(view, share, table[i]);
-            serve(view, (unsigned)i);
+            serve(view, table[i]);
         }
         return rc;
     }
@@ -60,6 +61,14 @@ int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *shar
 const char *shmemi_driver_name(unsigned number)
 {
     return number < N_DRIVERS ? table[number]->name : NULL;
+}
+
+unsigned shmemi_driver_number(const struct shmemi_driver *driver)
+{
+    unsigned number = 0;
+    while (table[number] != driver)
+        number++;
+    return number;
 }
 
 void shmemi_view_detach(struct shmemi_view *view)

@@ -5,9 +5,8 @@
 #ifndef SHMEMI_DRIVERS_TABLE_H
 #define SHMEMI_DRIVERS_TABLE_H
 
-#include "base/likely.h"
-#include "instrument/measure.h"
 #include "transport/driver.h"
+#include "transport/drivers/issue.h"
 #include "transport/request.h"
 
 /* Offer the view to the drivers in order. Returns -ENOTSUP, logged, when none accepts: staged always does, unless
@@ -16,6 +15,7 @@ int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *shar
 void shmemi_view_detach(struct shmemi_view *view);
 /* The name of the driver with this number in the table, which is the same on all PEs; NULL after the last. */
 const char *shmemi_driver_name(unsigned number);
+unsigned shmemi_driver_number(const struct shmemi_driver *driver);
 
 /* Fence, quiet and poll (struct shmemi_completion) for all operations of the context, of whichever kind. */
 int shmemi_drivers_fence(struct shmemi_context *context);
@@ -60,19 +60,5 @@ void shmemi_transport_stop(void);
 
 /* Close the network, which unregisters symmetric memory. All PEs have passed a barrier, and transport has stopped. */
 void shmemi_transport_close(void);
-
-/* ---- measured.c: with SHMEM_TRACE or SHMEM_STATS every view gets a driver that measures in front of its real one, and
- * view->mapped stays NULL, so that the fast paths of the API are not taken and every transfer passes through it. ------ */
-
-/* The measuring driver in front of `real`, which has this number in the table of drivers; `real` itself when nothing is
- * measured. */
-const struct shmemi_driver *shmemi_measured_driver(const struct shmemi_driver *real, unsigned number);
-
-/* Around the enqueueing of a transfer in a stream of the program; begin: 0 when nothing is measured. */
-static inline uint64_t shmemi_measure_begin(void)
-{
-    return shmemi_unlikely(shmemi_measure.is_on) ? shmemi_clock() : 0;
-}
-void shmemi_measure_enqueued(const struct shmemi_view *view, size_t offset, size_t nbytes, uint64_t begin);
 
 #endif

@@ -16,6 +16,7 @@
 #include "instrument/watch.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/watched.h"
+#include "transport/drivers/issue.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -155,7 +156,7 @@ static int announce(int round, uint64_t number)
 {
     const struct shmemi_view *view = shmemi_exchange_view(partner(round));
     struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = sizeof number, .operand = number};
-    return view->driver->amo(&shmemi_stream_context, view, SHMEMI_STREAM_WORDS_OFFSET + reached(round), &set, NULL);
+    return shmemi_issue_amo(&shmemi_stream_context, view, SHMEMI_STREAM_WORDS_OFFSET + reached(round), &set, NULL);
 }
 
 static bool may_begin(uint64_t number)

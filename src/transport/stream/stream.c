@@ -142,16 +142,16 @@ static int do_put(struct shmemi_stream_work *work)
     if (!put->nbytes)
         return 0;
     if (put->shape.rows)
-        return put->view->driver->put_strided(&shmemi_stream_context, put->view, put->offset, &put->local, &put->shape);
-    return put->view->driver->put(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes);
+        return shmemi_issue_put_strided(&shmemi_stream_context, put->view, put->offset, &put->local, &put->shape);
+    return shmemi_issue_put(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes);
 }
 
 static int do_get(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_transfer *get = &work->transfer;
     if (get->shape.rows)
-        return get->view->driver->get_strided(&shmemi_stream_context, get->view, get->offset, &get->local, &get->shape);
-    return get->view->driver->get(&shmemi_stream_context, get->view, get->offset, &get->local, get->nbytes);
+        return shmemi_issue_get_strided(&shmemi_stream_context, get->view, get->offset, &get->local, &get->shape);
+    return shmemi_issue_get(&shmemi_stream_context, get->view, get->offset, &get->local, get->nbytes);
 }
 
 /* A short put is the stream's own all the same: behind a kernel of the program, the turn is there already (two PEs with
@@ -171,8 +171,8 @@ static int put_together(const struct shmemi_stream_transfer *put, const struct s
         driver = &shmemi_driver_staged;
     if (!driver || driver->is_direct || !driver->collecting)
         return -ENOTSUP;
-    return driver->collecting->put_signal(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes,
-                                          word, true);
+    return shmemi_issue_put_signal(driver->collecting, &shmemi_stream_context, put->view, put->offset, &put->local,
+                                   put->nbytes, word, true);
 }
 
 /* What the agent has sent before, for whichever stream, comes before the signal: a program that waits for at least a number
@@ -194,7 +194,7 @@ static int do_signal(struct shmemi_stream_work *work)
     rc = do_put(work);
     if (!rc)
         rc = shmemi_drivers_fence(&shmemi_stream_context);
-    return rc ? rc : word.view->driver->amo(&shmemi_stream_context, word.view, word.offset, &word.amo, NULL);
+    return rc ? rc : shmemi_issue_amo(&shmemi_stream_context, word.view, word.offset, &word.amo, NULL);
 }
 
 /* Set the own word after the wait; by an operation that is complete on return. */
@@ -204,7 +204,7 @@ static int set_after(const struct shmemi_stream_work *work)
     struct shmemi_amo set = {.op = SHMEMI_AMO_SWAP, .size = sizeof set.operand};
     uint64_t old;
     memcpy(&set.operand, work->value, sizeof set.operand);
-    return view->driver->amo(&shmemi_stream_context, view, work->signal.offset, &set, &old);
+    return shmemi_issue_amo(&shmemi_stream_context, view, work->signal.offset, &set, &old);
 }
 
 static int do_wait(struct shmemi_stream_work *work)

@@ -49,7 +49,7 @@ static int do_store(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_transfer *put = &work->transfer;
     const struct shmemi_place value = shmemi_place_host(work->value);
-    return put->view->driver->put(&shmemi_stream_context, put->view, put->offset, &value, put->nbytes);
+    return shmemi_issue_put(&shmemi_stream_context, put->view, put->offset, &value, put->nbytes);
 }
 
 int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_view *view, size_t offset,
@@ -77,8 +77,8 @@ static int do_amo(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_amo *update = &work->update;
     uint64_t old;
-    int rc = update->view->driver->amo(&shmemi_stream_context, update->view, update->offset, &update->amo,
-                                       update->fetches ? &old : NULL);
+    int rc = shmemi_issue_amo(&shmemi_stream_context, update->view, update->offset, &update->amo,
+                              update->fetches ? &old : NULL);
     return rc || !update->fetches ? rc : copy_out(&update->old, &old, update->amo.size);
 }
 

@@ -232,7 +232,7 @@ static int ucx_send(int pe, const struct shmemi_request *request)
 static bool ucx_owner_adds(const struct shmemi_view *word)
 {
     const struct shmemi_ucx_target *target;
-    return word->driver == &shmemi_driver_ucx && !shmemi_ucx_target_of(word, &target) && target->stores;
+    return word->driver->has_target && !shmemi_ucx_target_of(word, &target) && target->stores;
 }
 
 static size_t ucx_longest_put(int pe)

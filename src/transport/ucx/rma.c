@@ -474,6 +474,7 @@ static const struct shmemi_collecting collecting = {.put = refuse, .get = refuse
 
 const struct shmemi_driver shmemi_driver_ucx = {
     .name = "ucx",
+    .has_target = true,
     .attach = ucx_attach,
     .detach = shmemi_ucx_detach_view,
     .put = shmemi_ucx_put,
