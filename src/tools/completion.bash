@@ -30,7 +30,9 @@ _mapshmem_options() {
 }
 
 # The line of an option, and what is to follow it: "N", "cuda|opencl" or nothing. In "-d, --device TYPE" it is TYPE for both.
-_mapshmem_line() { _mapshmem_lines | grep -E -m 1 -- "(^|[ ,|])$1([ ,|=]|\$)"; }
+_mapshmem_line() {
+    [[ ! $1 =~ ^-[A-Za-z0-9-]+$ ]] || _mapshmem_lines | grep -E -m 1 -- "(^|[ ,|])$1([ ,|=]|\$)"
+}
 _mapshmem_value() {
     _mapshmem_line "$1" | sed -E 's/^ +//; s/  +[^- ].*//' | awk -v option="$1" '{
         n = split($0, forms, /, */)
@@ -74,7 +76,7 @@ _mapshmem_find_program() {
 }
 
 _mapshmem() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} help program=0 words
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} help program=0 words word
     local command=${1##*/}
     COMPREPLY=()
     _mapshmem_help "$1"
@@ -103,7 +105,9 @@ _mapshmem() {
         return
     fi
     if [ -n "${words:-}" ]; then
-        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur" | sort -u)
+        # compgen -W would evaluate them
+        mapfile -t COMPREPLY < <(tr -s '[:space:]' '\n' <<<"$words" |
+            while IFS= read -r word; do [[ -z $word || $word != "$cur"* ]] || printf '%s\n' "$word"; done | sort -u)
     else
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
