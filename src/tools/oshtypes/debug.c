@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ struct place {
 static struct {
     Dwfl **sessions;
     size_t n_sessions, n_units;
+    const char *what_is_missing; /* of the debug information, and what helps; "" if nothing is known to be */
     struct name *names;
     struct die_name *die_names;
     const char *unit_pattern;
@@ -90,12 +92,31 @@ static const char *in_scope(const struct place *place, const char *name)
 
 static void visit_children(Dwarf_Die *die, const struct place *place);
 
+/* A definition in a type unit stands outside of its namespaces and classes: the declaration that it names is inside. */
+static const char *scope_of_declaration(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die declaration, *scopes = NULL;
+    const char *scope = NULL;
+    if (!dwarf_attr(die, DW_AT_specification, &attribute) || !dwarf_formref_die(&attribute, &declaration))
+        return NULL;
+    int n = dwarf_getscopes_die(&declaration, &scopes); /* the declaration first, the unit last */
+    for (int i = n - 2; i > 0; i--) {
+        const char *name = dwarf_diename(&scopes[i]);
+        name = name ? name : "(anonymous)";
+        scope = scope ? osht_text("%s::%s", scope, name) : name;
+    }
+    free(scopes);
+    return scope;
+}
+
 static void visit_record(Dwarf_Die *die, const struct place *place)
 {
     const char *name = dwarf_diename(die);
     if (!name)
         return;
-    const char *full = in_scope(place, name);
+    const char *scope = scope_of_declaration(die);
+    const char *full = scope ? osht_text("%s::%s", scope, name) : in_scope(place, name);
     name_die(die, full);
     if (!dwarf_hasattr(die, DW_AT_declaration))
         remember(full, name, die, false, place);
@@ -185,6 +206,15 @@ static bool is_wanted(const char *unit)
            !fnmatch(debug.unit_pattern, slash ? slash + 1 : unit, 0);
 }
 
+/* The file that has the unit's debug information. */
+static const char *split_name(Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+    bool has_name = dwarf_attr(unit, DW_AT_dwo_name, &attribute) || dwarf_attr(unit, DW_AT_GNU_dwo_name, &attribute);
+    const char *name = has_name ? dwarf_formstring(&attribute) : NULL;
+    return name ? name : "?";
+}
+
 static void index_units(Dwarf *dwarf)
 {
     Dwarf_CU *unit = NULL;
@@ -195,6 +225,9 @@ static void index_units(Dwarf *dwarf)
         Dwarf_Die *root = type == DW_UT_skeleton && split.addr ? &split : &die;
         const char *name = dwarf_diename(root);
         struct place place = {.language = language_of(root), .unit = name ? name : "?"};
+        if (type == DW_UT_skeleton && !split.addr)
+            debug.what_is_missing =
+                osht_text("; the file %s, which -gsplit-dwarf has made, is not there", split_name(&die));
         if (!is_wanted(place.unit) && type != DW_UT_type)
             continue;
         debug.n_units++;
@@ -212,6 +245,23 @@ static const Dwfl_Callbacks callbacks = {
     .debuginfo_path = &debug_directories,
 };
 
+/* Compilers put type units into sections of their own, of which libdw reads one, until a linker joins them. */
+static bool has_scattered_types(Elf *elf)
+{
+    size_t names, n = 0;
+    GElf_Shdr header;
+    GElf_Ehdr file;
+    if (elf_getshdrstrndx(elf, &names) || !gelf_getehdr(elf, &file) || file.e_type != ET_REL)
+        return false;
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section)) {
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && !strcmp(name, ".debug_types"))
+            return true;
+        n += name && !strcmp(name, ".debug_info");
+    }
+    return n > 1;
+}
+
 static int index_module(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start, void *argument)
 {
     (void)data, (void)start, (void)argument;
@@ -220,9 +270,23 @@ static int index_module(Dwfl_Module *module, void **data, const char *name, Dwar
     if (elf && gelf_getclass(elf) != ELFCLASS64)
         osht_fail("%s: not for a machine with pointers of 64 bits", name);
     Dwarf *dwarf = dwfl_module_getdwarf(module, &bias);
+    if (elf && has_scattered_types(elf))
+        debug.what_is_missing = "; the object has types in sections of their own (-fdebug-types-section), which are "
+                                "read from linked files only";
     if (dwarf)
         index_units(dwarf);
     return DWARF_CB_OK;
+}
+
+/* A thin archive has the names of its members only, and libdwfl does not follow them. */
+static void refuse_thin_archive(int fd, const char *path)
+{
+    static const char thin[] = "!<thin>\n";
+    char begin[sizeof thin - 1];
+    if (pread(fd, begin, sizeof begin, 0) == (ssize_t)sizeof begin && !memcmp(begin, thin, sizeof begin))
+        osht_fail("%s: a thin archive, which holds only the names of its object files: give these, or one that is not "
+                  "thin",
+                  path);
 }
 
 void osht_debug_open(const char *path, const char *unit_pattern)
@@ -230,6 +294,7 @@ void osht_debug_open(const char *path, const char *unit_pattern)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         osht_fail("%s: %m", path);
+    refuse_thin_archive(fd, path);
     Dwfl *session = dwfl_begin(&callbacks);
     if (!session || !dwfl_report_offline(session, path, path, fd))
         osht_fail("%s: not an object file: %s", path, dwfl_errmsg(-1));
@@ -293,8 +358,8 @@ static const struct name *by_last_part(const char *text, const char *where)
     }
     if (!found && where)
         osht_error("%sthere is no type %s in the debug information%s (compilers leave out types that a file does not "
-                   "use)",
-                   where, text, similar_name(text));
+                   "use)%s",
+                   where, text, similar_name(text), debug.what_is_missing ? debug.what_is_missing : "");
     return found;
 }
 

@@ -264,6 +264,7 @@ static struct osht_type *convert_record(Dwarf_Die *die, const struct osht_defini
         do {
             if (dwarf_tag(&child) == DW_TAG_member || dwarf_tag(&child) == DW_TAG_inheritance)
                 add_member(record, &child, dwarf_tag(&child) == DW_TAG_inheritance);
+            record->has_variants |= dwarf_tag(&child) == DW_TAG_variant_part;
         } while (dwarf_siblingof(&child, &child) == 0);
     return record;
 }

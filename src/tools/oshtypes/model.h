@@ -46,8 +46,9 @@ struct osht_type {
     const struct osht_definition *definition; /* NULL: has no name */
     enum osht_language language;
     bool is_union;
-    bool is_c_tag;   /* C needs "struct" in front of the name */
-    bool is_private; /* its members are, unless they differ   */
+    bool has_variants; /* which members it has depends on one of them, as in an enum of Rust */
+    bool is_c_tag;     /* C needs "struct" in front of the name */
+    bool is_private;   /* its members are, unless they differ   */
     struct osht_member *members;
     size_t n_members;
     const char *described_as; /* name of its descriptor */

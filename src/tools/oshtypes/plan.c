@@ -434,6 +434,10 @@ static void add_named_member(struct osht_descriptor *descriptor, const struct os
 
 static void add_members(struct osht_descriptor *descriptor, struct osht_type *record, size_t base)
 {
+    if (record->has_variants)
+        osht_error("%s has variants: which members it has, and pointers among them, is known at run time only (an enum "
+                   "of Rust); no description can say that",
+                   osht_model_spelling(record));
     for (size_t i = 0; i < record->n_members; i++) {
         const struct osht_member *member = &record->members[i];
         if (member->is_virtual_base)
