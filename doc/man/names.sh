@@ -12,7 +12,7 @@ public='#include <shmemx_device.h>
 #include <shmemx_annotate.h>'
 system='#include <stddef.h>
 #include <stdint.h>'
-preprocess() { ${CC:-cc} -std=gnu11 -E -I"$headers" "$@" -; }
+preprocess() { ${CC:-cc} -std=gnu11 -DSHMEMX_CRAY_NAMES -E -I"$headers" "$@" -; }
 
 # The declarations, after the macros have been replaced. What stands before a parenthesis is a routine.
 declared() {

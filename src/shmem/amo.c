@@ -146,3 +146,6 @@ SHMEMI_FOR_BAMO_TYPES(DEFINE_BAMO, )
 
 SHMEMI_FOR_OLD_XAMO_TYPES(DEFINE_OLD_XAMO, )
 SHMEMI_FOR_OLD_AMO_TYPES(DEFINE_OLD_AMO, )
+/* clang-format off */
+DEFINE_OLD_FETCHING(swap, long, dest, AMO(SWAP, long, BITS(value), 0), long *dest, long value)
+/* clang-format on */

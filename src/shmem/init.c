@@ -2,6 +2,7 @@
  *
  * Setup, exit and query [9.1].
  */
+#define SHMEMX_CRAY_NAMES
 #include "base/limits.h"
 #include "base/settings.h"
 #include "deep/types/type.h"
@@ -412,6 +413,18 @@ SHMEMI_API_OLD(int, _my_pe, (void))
 SHMEMI_API_OLD(int, _num_pes, (void))
 {
     require_number("_num_pes");
+    return shmemi_job.n_pes;
+}
+
+SHMEMI_API_OLD(int, my_pe, (void))
+{
+    require_number("my_pe");
+    return shmemi_job.pe;
+}
+
+SHMEMI_API_OLD(int, num_pes, (void))
+{
+    require_number("num_pes");
     return shmemi_job.n_pes;
 }
 

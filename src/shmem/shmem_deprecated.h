@@ -65,6 +65,11 @@ extern "C" {
 SHMEMI_DECLARE_OLD(void, start_pes, (int npes))
 SHMEMI_DECLARE_OLD(int, _my_pe, (void))
 SHMEMI_DECLARE_OLD(int, _num_pes, (void))
+/* Names of Cray's library for these two, only where the program wants them: others have variables of these names. */
+#ifdef SHMEMX_CRAY_NAMES
+SHMEMI_DECLARE_OLD(int, my_pe, (void))
+SHMEMI_DECLARE_OLD(int, num_pes, (void))
+#endif
 SHMEMI_DECLARE_OLD(void *, shmalloc, (size_t size))
 SHMEMI_DECLARE_OLD(void *, shmemalign, (size_t alignment, size_t size))
 SHMEMI_DECLARE_OLD(void *, shrealloc, (void *ptr, size_t size))
@@ -84,6 +89,8 @@ SHMEMI_DECLARE_OLD(void, shfree, (void *ptr))
     SHMEMI_DEPRECATE(void, NAME##_add, (TYPE *dest, TYPE value, int pe))
 SHMEMI_FOR_OLD_XAMO_TYPES(SHMEMI_DECLARE_OLD_XAMO, )
 SHMEMI_FOR_OLD_AMO_TYPES(SHMEMI_DECLARE_OLD_AMO, )
+/* A routine of OpenSHMEM 1.0 to 1.3, for C before C11. In C11 and C++ the name is that of all types, so it has no warning. */
+SHMEMI_DECLARE(long, swap, (long *dest, long value, int pe))
 
 /* ---- Collectives over active sets -----------------------------------------------------------------------------------
  *

@@ -7,15 +7,15 @@
 #   stubs          every routine, as a function that notes its name in `called`
 #   uses           calls of the type-generic names (-v names=openshmem-1.6-names.tsv), in each form and with every type;
 #                  main compares the routine that was called, and prints a line for each that is wrong
-# Names of the same C type count as one: shmem_int64_put may stand for shmem_long_put (LP64), and shmem_wait_until, an
-# old routine, for shmem_long_wait_until.
+# Names of the same C type count as one: shmem_int64_put may stand for shmem_long_put (LP64), and shmem_wait_until and
+# shmem_swap, old routines, for those of long.
 
 function same_type(name) { return name in alias ? alias[name] : name }
 
 # shmem_[ctx_]T_rest: T replaced by the name that stands for its C type
 function canonical(symbol,    head, t, rest) {
-    if (symbol == "shmem_wait_until")
-        return "shmem_long_wait_until"
+    if (symbol == "shmem_wait_until" || symbol == "shmem_swap")
+        return "shmem_long_" substr(symbol, 7)
     head = symbol ~ /^shmem_ctx_/ ? "shmem_ctx_" : "shmem_"
     rest = substr(symbol, length(head) + 1)
     t = rest
@@ -90,7 +90,7 @@ function use_typed(generic,    base, t, symbol, seen) {
 function use_generic(generic,    before) {
     before = uses
     use_typed(generic)
-    if (generic in prototype && generic != "shmem_wait_until") # a routine of this name
+    if (generic in prototype && generic != "shmem_wait_until" && generic != "shmem_swap") # a routine of this name
         use_both(generic, generic)
     if (generic == "shmem_sync")
         use_both(generic, "shmem_team_sync")

@@ -129,8 +129,14 @@ SHMEMI_FOR_C_BAMO_TYPES(SHMEMI_OVERLOAD_EXCHANGE_NBI, atomic_fetch_xor_nbi)
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define SHMEMI_OVERLOAD_OLD_XAMO(NAME, TYPE, ...)                                                                      \
     SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, fetch, (source, pe), const TYPE *source, int pe)                     \
-    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED void, NAME, set, (dest, value, pe), TYPE *dest, TYPE value, int pe)              \
+    SHMEMI_OVERLOAD(SHMEMI_DEPRECATED void, NAME, set, (dest, value, pe), TYPE *dest, TYPE value, int pe)
+/* shmem_swap for long is a function of C. */
+#define SHMEMI_OVERLOAD_OLD_SWAP(NAME, TYPE)                                                                           \
     SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, swap, (dest, value, pe), TYPE *dest, TYPE value, int pe)
+SHMEMI_OVERLOAD_OLD_SWAP(float, float)
+SHMEMI_OVERLOAD_OLD_SWAP(double, double)
+SHMEMI_OVERLOAD_OLD_SWAP(int, int)
+SHMEMI_OVERLOAD_OLD_SWAP(longlong, long long)
 #define SHMEMI_OVERLOAD_OLD_AMO(NAME, TYPE, ...)                                                                       \
     SHMEMI_OVERLOAD(SHMEMI_DEPRECATED TYPE, NAME, cswap, (dest, cond, value, pe), TYPE *dest, TYPE cond, TYPE value,   \
                     int pe)                                                                                            \
