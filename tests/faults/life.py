@@ -12,5 +12,5 @@ while True:
     shmem.get(mine, words, (me + 1) % n)
     shmem.put_nbi(words, mine, (me + 1) % n)
     shmem.quiet()
-    shmem.atomic_add(words, 1, (me + 1) % n)
+    shmem.atomic_add(words[0:1], 1, (me + 1) % n)
     shmem.barrier_all()
