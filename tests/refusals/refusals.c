@@ -5,6 +5,7 @@
  *
  * refusals trial [once|forever] [STEP...]: each call of each step on one PE at a time. The step fails where it should (on
  * all PEs, or on that one), what was there before works, nothing is left, and the step can be taken afterwards.
+ * refusals full: shmmap where the window has no room, and where no number is left.
  * refusals ending STEP PE K [once|forever]: of the steps that end the job when they fail, the K-th call of that PE; K 0
  * prints how many calls each PE makes.
  */
@@ -212,12 +213,33 @@ static int run_ending(char **argv, int argc)
     return check_end();
 }
 
+/* ---- What is full -------------------------------------------------------------------------------------------------- */
+
+static int run_full(void)
+{
+    setenv("SHMEM_SYMMETRIC_SIZE", "1m", 1);
+    setenv("SHMEM_MAP_WINDOW", "192m", 1);
+    shmem_init();
+    steps_open();
+    steps_fill_window();
+    steps_close();
+    shmem_finalize();
+    setenv("SHMEM_MAP_WINDOW", "32g", 1);
+    shmem_init();
+    steps_open();
+    steps_take_all_numbers();
+    steps_close();
+    return check_end();
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "full"))
+        return run_full();
     if (argc > 1 && !strcmp(argv[1], "trial"))
         return run_trials(argc - 2, argv + 2);
     if (argc > 4 && !strcmp(argv[1], "ending"))
         return run_ending(argv + 2, argc - 2);
-    fprintf(stderr, "usage: refusals trial [once|forever] [STEP...] | refusals ending STEP PE K [once|forever]\n");
+    fprintf(stderr, "usage: refusals trial [once|forever] [STEP...] | full | ending STEP PE K [once|forever]\n");
     return 2;
 }

@@ -290,6 +290,50 @@ const struct step steps[] = {
     {NULL, ON_ITS_PE, false, NULL, NULL, NULL},
 };
 
+/* ---- What is full -------------------------------------------------------------------------------------------------- */
+
+static void expect_refusal(struct buffer *object, size_t size, const char *cause)
+{
+    void *address = shmmap(object, size, device->ops->memtype);
+    CHECK_THAT(!address && strstr(shmemx_strerror(), cause), "shmmap gave %p and says \"%s\", expected \"%s\"", address,
+               shmemx_strerror(), cause);
+    steps_check_all(cause);
+}
+
+void steps_fill_window(void)
+{
+    const size_t size = (size_t)192 << 20;
+    struct buffer *large = device ? device_alloc(device, size) : NULL;
+    for (int i = 0; i < 3 && device; i++)
+        expect_refusal(large, size, "window for mapped objects is full");
+    if (device)
+        device_free(device, large);
+}
+
+void steps_take_all_numbers(void)
+{
+    enum { MOST = 4096, FEW_BYTES = 64 };
+    static struct buffer *buffers[MOST];
+    static char *addresses[MOST];
+    int n = 0;
+    if (!device)
+        return;
+    do {
+        buffers[n] = device_alloc(device, FEW_BYTES);
+        addresses[n] = shmmap(buffers[n], FEW_BYTES, device->ops->memtype);
+    } while (addresses[n++]);
+    CHECK_THAT(strstr(shmemx_strerror(), "numbers of mapped objects"), "after %d objects: %s", n, shmemx_strerror());
+    expect_refusal(buffers[n - 1], FEW_BYTES, "numbers of mapped objects");
+    shmumap(addresses[n / 2]);
+    addresses[n / 2] = shmmap(buffers[n / 2], FEW_BYTES, device->ops->memtype);
+    CHECK(addresses[n / 2]);
+    for (int i = 0; i < n; i++) {
+        shmumap(addresses[i]);
+        device_free(device, buffers[i]);
+    }
+    steps_check_all("all is unmapped");
+}
+
 /* ---- Steps that end the job ----------------------------------------------------------------------------------------- */
 
 static void start(void)

@@ -38,6 +38,10 @@ void steps_close(void);
 /* shmem_finalize, and all anew. What is held after shmem_init. */
 struct refuse_held steps_start_again(void);
 
+/* Collective: shmmap refuses an object for which the window has no room, and one more than there are numbers. */
+void steps_fill_window(void);
+void steps_take_all_numbers(void);
+
 /* Collective: transfers, atomic operations, teams, contexts and mapped memory that are there do what they should. */
 void steps_check_all(const char *when);
 

@@ -269,10 +269,25 @@ static bool fill_with_failure(long k)
     return has_failed;
 }
 
+/* A block that cannot be cut keeps its room, and the caller is told: the other PEs' heaps have been cut. */
+static void resize_with_failure(void)
+{
+    struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED, 0);
+    size_t offset;
+    CHECK(!shmemi_heap_allocate(heap, 1024, 64, &offset));
+    failing = 0;
+    CHECK(shmemi_heap_resize(heap, offset, 64) == -ENOMEM);
+    failing = -1;
+    CHECK(!shmemi_heap_resize(heap, offset, 64) && !shmemi_heap_release(heap, offset));
+    check_empty(heap);
+    shmemi_heap_destroy(heap);
+}
+
 /* Whichever allocation of memory fails, the heap is whole afterwards. */
 static void check_out_of_memory(void)
 {
     shmemi_log_hold(true);
+    resize_with_failure();
     for (long k = 0; fill_with_failure(k); k++)
         ;
     shmemi_log_hold(false);

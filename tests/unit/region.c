@@ -3,7 +3,7 @@
  * The window of symmetric addresses: lookup at every border, deterministic placing, reuse of what was removed, a full
  * window, and refusal of ranges that leave a region.
  */
-#include "shmmap/region.h"
+#include "shmmap/symmetric.h"
 
 #include "unit.h"
 
@@ -99,10 +99,11 @@ static void check_mapped(void)
     CHECK(shmemi_region_of(b.base) == &b && shmemi_region_of(b.base + GRANULE) == &b && shmemi_region_of(c.base) == &c);
     CHECK(!shmemi_region_of(c.base + GRANULE));
     /* a hole of two granules takes two, not three */
+    const uint32_t id = b.id;
     shmemi_region_remove(&b);
-    CHECK(!shmemi_region_of(b.base) && !find(b.id) && shmemi_region_of(c.base) == &c);
+    CHECK(!shmemi_region_of(b.base) && !find(id) && shmemi_region_of(c.base) == &c);
     struct shmemi_region d = mapped(3 * GRANULE), e = mapped(2 * GRANULE);
-    CHECK(!shmemi_region_add_mapped(&d) && d.base == c.base + GRANULE && d.id == b.id);
+    CHECK(!shmemi_region_add_mapped(&d) && d.base == c.base + GRANULE && d.id == id);
     CHECK(!shmemi_region_add_mapped(&e) && e.base == b.base);
     struct shmemi_region *all[] = {&a, &c, &d, &e};
     for (int i = 0; i < 4; i++)
@@ -182,6 +183,43 @@ static void check_for_each(void)
 }
 
 /* How many bytes of addresses this process uses. */
+/* Objects of two devices that this PE shares with others: the most counts, and only as long as the object is there. */
+static void check_sharers(void)
+{
+    struct shmemi_region objects[] = {mapped(1), mapped(1), mapped(1)};
+    static const int sharers[] = {3, 2, 4}, devices[] = {0, 0, 1};
+    for (int i = 0; i < 3; i++) {
+        objects[i].place.memory = &shmemi_memory_opencl;
+        objects[i].allocation.device = devices[i];
+        objects[i].sharers = sharers[i];
+        CHECK(!shmemi_region_add_mapped(&objects[i]));
+        shmemi_region_count_sharers(&objects[i]);
+    }
+    const int type = SHMEMI_MEMTYPE_OPENCL;
+    CHECK(shmemi_memory_sharers_of(type, 0) == 3 && shmemi_memory_sharers_of(type, 1) == 4);
+    CHECK(shmemi_memory_sharers_of(type, 2) == 1 && shmemi_memory_sharers[type] == 4);
+    for (int i = 2; i >= 0; i--) {
+        static const int most[] = {1, 3, 3};
+        shmemi_region_remove(&objects[i]);
+        shmemi_region_count_sharers(&objects[i]);
+        CHECK(shmemi_memory_sharers[type] == most[i] && shmemi_memory_sharers_of(type, 1) == 1);
+    }
+}
+
+/* What is not known to the lookup may be removed, and changes nothing. */
+static void check_unknown(void)
+{
+    struct shmemi_region region = mapped(1), none = {.id = SHMEMI_REGION_NONE};
+    CHECK(!shmemi_region_add_mapped(&region));
+    const uint32_t id = region.id;
+    shmemi_region_remove(&none);
+    CHECK(find(SHMEMI_REGION_HEAP) == &heap && find(id) == &region);
+    shmemi_region_remove(&region);
+    CHECK(region.id == SHMEMI_REGION_NONE && !find(id));
+    shmemi_region_remove(&region);
+    CHECK(find(SHMEMI_REGION_HEAP) == &heap);
+}
+
 static size_t addresses_in_use(void)
 {
     size_t pages = 0;
@@ -261,6 +299,8 @@ int main(void)
         check_full();
         check_places();
         check_for_each();
+        check_sharers();
+        check_unknown();
         shmemi_window_close();
         CHECK(!shmemi_region_of((void *)heap.base) && !find(SHMEMI_REGION_HEAP));
     }

@@ -232,9 +232,10 @@ int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_tea
         return 0;
     }
     shmemi_require(shmemi_stream_refuse_recording(&call->stream));
-    struct job *job = of ? calloc(1, sizeof *job) : NULL;
+    shmemi_require(of ? 0 : -ENOMEM);
+    struct job *job = calloc(1, sizeof *job);
     if (!job)
-        shmemi_fatal("%s: no memory, or no thread, for a collective in a stream", call->routine);
+        shmemi_fatal("%s: no memory for a collective in a stream", call->routine);
     job->routine = call->routine;
     job->what = *what;
     job->of = of;
