@@ -242,7 +242,7 @@ int shmemi_job_publish(uint64_t socket, bool has_failed)
     char name[64];
     struct card card = {.socket = has_failed ? 0 : socket, .machine = machine_name()};
     int rc = shmemi_job.pe == 0 ? shmemi_key_make(&shmemi_job.key) : 0;
-    if (!rc && shmemi_job.n_pes > 1 && !has_failed)
+    if (!rc && shmemi_job.n_pes > 1)
         rc = publish_binding();
     if (rc || shmemi_job.n_pes == 1 || (shmemi_job.pe && shmemi_job.node_rank && !has_failed))
         return rc;
