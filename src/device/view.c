@@ -64,15 +64,20 @@ static int heap_user(struct shmemi_place *user)
     return memory->streams->commands->here(user, shmemi_placement_device(SHMEMI_MEMTYPE_CUDA));
 }
 
+static int refuse(const char *what)
+{
+    shmemi_error("kernels can use mapped CUDA buffers and the symmetric heap, but not %s", what);
+    return -ENOTSUP;
+}
+
 static int user_of(const struct shmemi_region *region, struct shmemi_place *user)
 {
-    if (region->id == SHMEMI_REGION_HEAP)
-        return heap_user(user);
-    if (region->id == SHMEMI_REGION_STATIC || region->place.memory != &shmemi_memory_cuda) {
-        shmemi_error("kernels can use mapped CUDA buffers and the symmetric heap, but not %s",
-                     region->id == SHMEMI_REGION_STATIC ? "static data" : "OpenCL buffers");
-        return -ENOTSUP;
+    if (region->id == SHMEMI_REGION_HEAP || region->id == SHMEMI_REGION_STATIC) {
+        int rc = heap_user(user);
+        return !rc && region->id == SHMEMI_REGION_STATIC && user->memory ? refuse("static data") : rc;
     }
+    if (region->place.memory != &shmemi_memory_cuda)
+        return refuse("OpenCL buffers");
     *user = (struct shmemi_place){region->place.memory, region->place.object, 0};
     return 0;
 }

@@ -81,8 +81,7 @@ extern "C" {
  * them (see OTHER PES); the first such view starts it.
  *
  * Returns 0, or logs the cause and returns a negative errno value: -EINVAL if the address is not symmetric; -ENOTSUP for
- * static data and OpenCL buffers; -ENOMEM. Any
- * thread may call. */
+ * OpenCL buffers, and for static data where kernels of a GPU use the heap; -ENOMEM. Any thread may call. */
 int shmemx_device_view(const void *symmetric, shmemx_device_view_t *view);
 
 /* Fill in a team for kernels. The work area is symmetric memory of the program for which shmemx_device_view works, at the

@@ -262,6 +262,12 @@ SHMEMI_DEVICE void fence_system()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
+/* The same, and in one order for all who use it: what is before it comes before loads behind it as well. */
+SHMEMI_DEVICE void fence_sequential()
+{
+    asm volatile("fence.sc.sys;" ::: "memory");
+}
+
 enum { turns_between_looks = 1024 }; /* at the clock, in a loop that waits */
 
 /* How a thread waits, from one look at a word to the next. It does not sleep: while a thread of a warp waited in a loop

@@ -318,6 +318,11 @@ SHMEMI_DEVICE void fence_system()
     __atomic_exchange_n(&here, 1u, __ATOMIC_SEQ_CST);
 }
 
+SHMEMI_DEVICE void fence_sequential()
+{
+    fence_system();
+}
+
 /* ---- Data -------------------------------------------------------------------------------------------------------- */
 
 template <class UNIT> inline UNIT load_plain(const char *p)

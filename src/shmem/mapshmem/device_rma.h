@@ -180,11 +180,22 @@ SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_v
         signal_directly(reinterpret_cast<word *>(near_address(signal_view, address, pe)), value, adds);
 }
 
-/* Everything that the group has put so far, to whatever object, is in place, and seen by whoever sees what it does next. */
-template <class GROUP> SHMEMI_DEVICE_TEMPLATE void quiet(const GROUP &group, const shmemx_device_view_t &view)
+/* Everything that the group has put so far, to whatever object, is in place, and seen by whoever sees what it stores next. */
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void fence(const GROUP &group, const shmemx_device_view_t &view)
 {
     group.sync();
     complete(view.ring, group.rank() == 0);
+    group.sync();
+}
+
+/* The same before anything that it does next, loads included. */
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void quiet(const GROUP &group, const shmemx_device_view_t &view)
+{
+    group.sync();
+    const bool waits = group.rank() == 0 && is_behind(view.ring);
+    fence_sequential();
+    if (waits)
+        drain(view.ring);
     group.sync();
 }
 
@@ -352,7 +363,7 @@ template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_quiet(GROUP gro
 /* Direct stores are ordered by the fence. What the agent does is not ordered with them, so it must be complete. */
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_fence(GROUP group, const shmemx_device_view_t &view)
 {
-    shmemi_device::quiet(group, view);
+    shmemi_device::fence(group, view);
 }
 
 #endif
