@@ -74,10 +74,10 @@ SHMEMI_API(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *
 
 void shmemi_context_free(struct shmemi_ctx *ctx)
 {
+    shmemi_team_remove_context(ctx); /* first: then no barrier of another thread completes it any more */
     shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
     shmemi_quiet(ctx);
     shmemi_drivers_close_gathering(&ctx->transport);
-    shmemi_team_remove_context(ctx);
     ctx->team = &no_team;
     shmemi_pool_give_back(&shmemi_contexts, ctx);
 }

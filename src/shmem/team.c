@@ -343,18 +343,33 @@ int shmemi_teams_open(void)
     return rc ? rc : open_shared();
 }
 
-static void quiet_contexts(const struct shmemi_team *team)
+_Atomic unsigned shmemi_n_contexts;
+
+static bool is_settled(const struct shmemi_pending *pending)
 {
-    for (struct shmemi_ctx *ctx = team->contexts; ctx; ctx = ctx->next)
-        shmemi_quiet(ctx);
+    bool settled = true;
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && settled; kind++)
+        settled = shmemi_count_is_settled(&pending->of[kind], shmemi_count_issued(&pending->of[kind]));
+    return settled;
 }
 
+static void quiet_contexts(const struct shmemi_team *team, bool some_hold)
+{
+    for (struct shmemi_ctx *ctx = team->contexts; ctx; ctx = ctx->next)
+        if (some_hold || !is_settled(&ctx->transport.pending))
+            shmemi_quiet(ctx);
+}
+
+/* The lock keeps other threads from destroying contexts meanwhile. */
 void shmemi_teams_quiet(void)
 {
+    const bool some_hold = atomic_exchange(&shmemi_pending_is_held, false);
+    pthread_mutex_lock(&teams.lock);
     for (const struct shmemi_team *team = teams.made; team; team = team->next)
-        quiet_contexts(team);
-    quiet_contexts(&shmemi_team_shared);
-    quiet_contexts(&shmemi_team_world);
+        quiet_contexts(team, some_hold);
+    quiet_contexts(&shmemi_team_shared, some_hold);
+    quiet_contexts(&shmemi_team_world, some_hold);
+    pthread_mutex_unlock(&teams.lock);
 }
 
 void shmemi_teams_close(void)
@@ -376,6 +391,7 @@ void shmemi_team_add_context(struct shmemi_team *team, struct shmemi_ctx *ctx)
     if (ctx->next)
         ctx->next->link = &ctx->next;
     team->contexts = ctx;
+    atomic_fetch_add(&shmemi_n_contexts, 1);
     pthread_mutex_unlock(&teams.lock);
 }
 
@@ -385,6 +401,7 @@ void shmemi_team_remove_context(struct shmemi_ctx *ctx)
     *ctx->link = ctx->next;
     if (ctx->next)
         ctx->next->link = ctx->link;
+    atomic_fetch_sub(&shmemi_n_contexts, 1);
     pthread_mutex_unlock(&teams.lock);
 }
 

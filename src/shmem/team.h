@@ -69,8 +69,23 @@ static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
 
 /* Fill in SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED. Symmetric memory must be open. */
 int shmemi_teams_open(void);
-/* Complete operations on contexts that the program has not destroyed. No other thread uses them any more. */
+/* Complete what was issued on contexts that the program has created, by any thread. */
 void shmemi_teams_quiet(void);
+extern _Atomic unsigned shmemi_n_contexts;
+/* In a barrier: programs expect that of it, although the specification asks for a quiet of each context. */
+static inline void shmemi_complete_contexts(void)
+{
+    if (shmemi_unlikely(atomic_load_explicit(&shmemi_n_contexts, memory_order_relaxed)))
+        shmemi_teams_quiet();
+}
+/* In a sync, which completes nothing: deliver what contexts hold back. */
+static inline void shmemi_deliver_held(void)
+{
+    if (shmemi_unlikely(atomic_load_explicit(&shmemi_pending_is_held, memory_order_relaxed))) {
+        shmemi_quiet(&shmemi_default_ctx);
+        shmemi_teams_quiet();
+    }
+}
 /* Destroy the teams that are left. */
 void shmemi_teams_close(void);
 
@@ -126,8 +141,8 @@ uint64_t shmemi_team_stream_close(struct shmemi_team *team);
 
 /* Wait for all members. Stores before it are visible to the members after it; completes no transfer. */
 int shmemi_collective_sync(struct shmemi_team *team);
-/* The same on behalf of a public routine. */
-void shmemi_sync_in(const char *routine, struct shmemi_team *team);
+/* The same on behalf of a public routine. delivers: what contexts hold back. */
+void shmemi_sync_in(const char *routine, struct shmemi_team *team, bool delivers);
 
 /* Combine words of private memory over the members; all get the same result. */
 enum shmemi_agree_op { SHMEMI_AGREE_AND, SHMEMI_AGREE_MAX };

@@ -76,6 +76,9 @@ static inline void shmemi_pending_issue(struct shmemi_pending *pending, enum shm
     shmemi_count_issue(&pending->of[kind]);
 }
 
+/* Some context may hold something back, or have let it leave without the program's doing, since this was last cleared. */
+extern atomic_bool shmemi_pending_is_held;
+
 /* Network operations that are waited for together; zeroed: none. The issuing thread counts `issued`, UCX's callbacks
  * count `completed`. */
 struct shmemi_ucx_batch {

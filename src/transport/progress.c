@@ -14,12 +14,15 @@
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
 #include "transport/node.h"
+#include "transport/pending.h"
 #include "transport/service.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
+
+atomic_bool shmemi_pending_is_held;
 
 static struct {
     const struct shmemi_worker *const *worker;

@@ -344,6 +344,34 @@ static void *leave(void *argument)
     return NULL;
 }
 
+/* A barrier delivers what was put on any context, whoever made it, without a quiet of that. */
+static void check_barrier(uint64_t *words)
+{
+    static uint64_t static_words[N_THREADS];
+    static uint16_t short_words[N_THREADS];
+    struct left left = {SHMEM_TEAM_WORLD, SHMEM_CTX_PRIVATE, words};
+    for (uint16_t round = 1; round <= 30; round++) {
+        shmem_ctx_t ctx;
+        pthread_t thread;
+        memset(words, 0, N_THREADS * sizeof *words);
+        CHECK(!shmem_ctx_create(0, &ctx));
+        shmem_barrier_all();
+        CHECK(!pthread_create(&thread, NULL, leave, &left));
+        for (int i = 0; i < N_THREADS; i++) {
+            shmem_ctx_uint64_p(ctx, &static_words[i], round, check_target(1));
+            shmem_ctx_uint16_p(ctx, &short_words[i], round, check_target(1));
+        }
+        CHECK(!pthread_join(thread, NULL));
+        shmem_barrier_all();
+        for (uint64_t i = 0; i < N_THREADS; i++)
+            CHECK_THAT(words[i] == i + 1 && static_words[i] == round && short_words[i] == round,
+                       "after a barrier: words %llu, %llu and %u of round %u", (unsigned long long)words[i],
+                       (unsigned long long)static_words[i], short_words[i], round);
+        shmem_barrier_all();
+        shmem_ctx_destroy(ctx);
+    }
+}
+
 /* Contexts end with their team, whoever made them: the first ones here, the others in shmem_finalize. */
 static void check_left(uint64_t *words)
 {
@@ -387,6 +415,7 @@ int main(void)
     check_fence(heap_blocks);
     check_fence(static_blocks);
     check_threads(words);
+    check_barrier(words);
     check_left(words);
     return check_end();
 }

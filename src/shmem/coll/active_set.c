@@ -265,14 +265,15 @@ SHMEMI_API(void, barrier, (int PE_start, int logPE_stride, int PE_size, long *pS
     if (!team)
         return;
     shmemi_quiet(&shmemi_default_ctx);
-    shmemi_sync_in("shmem_barrier", team);
+    shmemi_complete_contexts();
+    shmemi_sync_in("shmem_barrier", team, true);
 }
 
 SHMEMI_API(void, sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))
 {
     struct shmemi_team *team = TEAM_OF(sync);
     if (team)
-        shmemi_sync_in("shmem_sync", team);
+        shmemi_sync_in("shmem_sync", team, true);
 }
 
 static size_t length_of(const char *routine, int nreduce)

@@ -13,12 +13,12 @@ SHMEMI_API(void, barrier_all, (void))
 SHMEMI_API(void, sync_all, (void))
 {
     shmemi_require_init("shmem_sync_all");
-    shmemi_sync_in("shmem_sync_all", &shmemi_team_world);
+    shmemi_sync_in("shmem_sync_all", &shmemi_team_world, true);
 }
 
 SHMEMI_API(int, team_sync, (shmem_team_t team))
 {
-    shmemi_sync_in("shmem_team_sync", shmemi_require_team("shmem_team_sync", team));
+    shmemi_sync_in("shmem_team_sync", shmemi_require_team("shmem_team_sync", team), true);
     return 0;
 }
 

@@ -238,6 +238,7 @@ SHMEMI_QUICK void shmemi_barrier_in(const char *routine)
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
     shmemi_span_begin(&call);
     shmemi_quiet(&shmemi_default_ctx);
+    shmemi_complete_contexts();
     shmemi_check_equal(routine, &shmemi_team_world, NULL);
     shmemi_check_heap(routine);
     shmemi_sync_world();
@@ -249,10 +250,12 @@ void shmemi_barrier_world(void)
     shmemi_barrier_in("shmem_barrier_all");
 }
 
-void shmemi_sync_in(const char *routine, struct shmemi_team *team)
+void shmemi_sync_in(const char *routine, struct shmemi_team *team, bool delivers)
 {
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
     shmemi_span_begin(&call);
+    if (delivers)
+        shmemi_deliver_held();
     shmemi_check_equal(routine, team, NULL);
     shmemi_require(shmemi_collective_sync(team));
     shmemi_span_end(&call);

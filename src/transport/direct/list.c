@@ -68,6 +68,7 @@ static void begin_waiting(struct shmemi_context *context, struct shmemi_list *li
 {
     list->context = context;
     list->was_seen = false;
+    atomic_store(&shmemi_pending_is_held, true);
     pthread_mutex_lock(&waiting.lock);
     list->next_waiting = waiting.first;
     list->link_waiting = &waiting.first;

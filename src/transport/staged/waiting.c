@@ -41,6 +41,7 @@ void shmemi_waiting_begin(struct shmemi_waiting *waiting)
     shmemi_pending_expect(&waiting->context->pending, SHMEMI_PENDING_STAGED);
     pthread_mutex_lock(&list.lock);
     waiting->is_waiting = true;
+    atomic_store(&shmemi_pending_is_held, true);
     waiting->was_seen = false;
     waiting->next = list.first;
     waiting->link = &list.first;

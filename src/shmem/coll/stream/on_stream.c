@@ -253,7 +253,7 @@ static size_t bytes_of(const struct shmemi_stream_collective *what)
 void shmemi_run_sync(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
 {
     (void)what;
-    shmemi_sync_in(routine, team);
+    shmemi_sync_in(routine, team, false);
 }
 
 void shmemi_run_broadcast(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
