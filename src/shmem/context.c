@@ -72,6 +72,23 @@ SHMEMI_API(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *
     return -1;
 }
 
+_Atomic unsigned shmemi_n_contexts;
+
+static bool is_settled(const struct shmemi_pending *pending)
+{
+    bool settled = true;
+    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && settled; kind++)
+        settled = shmemi_count_is_settled(&pending->of[kind], shmemi_count_issued(&pending->of[kind]));
+    return settled;
+}
+
+void shmemi_contexts_quiet(struct shmemi_ctx *first, bool all)
+{
+    for (struct shmemi_ctx *ctx = first; ctx; ctx = ctx->next)
+        if (all || !is_settled(&ctx->transport.pending))
+            shmemi_quiet(ctx);
+}
+
 void shmemi_context_free(struct shmemi_ctx *ctx)
 {
     shmemi_team_remove_context(ctx); /* first: then no barrier of another thread completes it any more */

@@ -343,32 +343,15 @@ int shmemi_teams_open(void)
     return rc ? rc : open_shared();
 }
 
-_Atomic unsigned shmemi_n_contexts;
-
-static bool is_settled(const struct shmemi_pending *pending)
-{
-    bool settled = true;
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && settled; kind++)
-        settled = shmemi_count_is_settled(&pending->of[kind], shmemi_count_issued(&pending->of[kind]));
-    return settled;
-}
-
-static void quiet_contexts(const struct shmemi_team *team, bool some_hold)
-{
-    for (struct shmemi_ctx *ctx = team->contexts; ctx; ctx = ctx->next)
-        if (some_hold || !is_settled(&ctx->transport.pending))
-            shmemi_quiet(ctx);
-}
-
 /* The lock keeps other threads from destroying contexts meanwhile. */
 void shmemi_teams_quiet(void)
 {
     const bool some_hold = atomic_exchange(&shmemi_pending_is_held, false);
     pthread_mutex_lock(&teams.lock);
     for (const struct shmemi_team *team = teams.made; team; team = team->next)
-        quiet_contexts(team, some_hold);
-    quiet_contexts(&shmemi_team_shared, some_hold);
-    quiet_contexts(&shmemi_team_world, some_hold);
+        shmemi_contexts_quiet(team->contexts, some_hold);
+    shmemi_contexts_quiet(shmemi_team_shared.contexts, some_hold);
+    shmemi_contexts_quiet(shmemi_team_world.contexts, some_hold);
     pthread_mutex_unlock(&teams.lock);
 }
 

@@ -71,6 +71,8 @@ static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
 int shmemi_teams_open(void);
 /* Complete what was issued on contexts that the program has created, by any thread. */
 void shmemi_teams_quiet(void);
+/* The same for a list of contexts: of all, or only of those with operations that are under way. */
+void shmemi_contexts_quiet(struct shmemi_ctx *first, bool all);
 extern _Atomic unsigned shmemi_n_contexts;
 /* In a barrier: programs expect that of it, although the specification asks for a quiet of each context. */
 static inline void shmemi_complete_contexts(void)
