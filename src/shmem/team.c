@@ -487,7 +487,7 @@ SHMEMI_API(void, team_destroy, (shmem_team_t team))
         shmemi_fatal("shmem_team_destroy: a predefined team cannot be destroyed");
     struct shmemi_team *found = shmemi_require_team("shmem_team_destroy", team);
     shmemi_team_stream_drain(found);
-    shmemi_sync_in("shmem_team_destroy", found);
+    shmemi_sync_in("shmem_team_destroy", found, false);
     destroy(found);
 }
 
