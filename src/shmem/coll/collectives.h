@@ -86,7 +86,7 @@ struct shmemi_collective_state {
     bool awaits_records; /* a relay may have left leaders behind that still use the memory of their records */
     bool may_lag;        /* a broadcast over nodes may have left members behind since all of them last synchronised */
     uint64_t number;     /* number of operations begun inside the node */
-    uint64_t known_entered; /* number of an operation that all members of the node are known to have entered */
+    uint64_t known_entered;          /* number of an operation that all members of the node are known to have entered */
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
 };
 
