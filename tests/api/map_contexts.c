@@ -33,9 +33,11 @@ static CUcontext open_context(int kind)
 {
     CUcontext context = NULL, popped;
     const int count = memory->device_count();
-    if (kind == 1) {
-        USE(user.create_context(&context, 0, device));
-        USE(shmemi_cuda.cuCtxPopCurrent(&popped));
+    if (kind == 1) { /* MPS may refuse a process its second context */
+        const CUresult result = user.create_context(&context, 0, device);
+        CHECK(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY);
+        if (result == CUDA_SUCCESS)
+            USE(shmemi_cuda.cuCtxPopCurrent(&popped));
     } else if (kind == 0 || count > 1) {
         USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&context, (device + (kind ? 1 : 0)) % count));
     }
@@ -160,6 +162,22 @@ static void check_memory(int kind, int kind_of_odd)
     USE(cuda.cuMemFree(buffer));
 }
 
+/* A kind of context that a PE lacks is left out by all. */
+static void open_contexts(void)
+{
+    static int have[CONTEXTS];
+    for (int i = 0; i < CONTEXTS; i++) {
+        contexts[i] = open_context(i);
+        have[i] = contexts[i] != NULL;
+    }
+    shmem_int_min_reduce(SHMEM_TEAM_WORLD, have, have, CONTEXTS);
+    for (int i = 0; i < CONTEXTS; i++)
+        if (!have[i]) {
+            printf("# PE %d: without contexts of kind %d\n", me, i);
+            contexts[i] = NULL;
+        }
+}
+
 /* The first memory decides where GPUs meet: another kind for each number of PEs. */
 static void check_all(void)
 {
@@ -169,7 +187,7 @@ static void check_all(void)
         if (!contexts[kind])
             continue;
         check_memory(kind, kind);
-        check_memory(kind, kind ? 0 : 1);
+        check_memory(kind, kind || !contexts[1] ? 0 : 1);
     }
 }
 
@@ -212,8 +230,7 @@ int main(void)
     load_user_functions();
     device = shmemx_my_device(OSHM_MEMTYPE_CUDA);
     arrived = shmem_calloc(1, sizeof *arrived);
-    for (int i = 0; i < CONTEXTS; i++)
-        contexts[i] = open_context(i);
+    open_contexts();
     check_all();
     check_reset();
     if (n_failures)
