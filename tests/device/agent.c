@@ -14,6 +14,7 @@
 #include "transport/progress.h"
 #include "transport/threads.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,11 @@ uint64_t shmemi_amo_apply(void *word, const struct shmemi_amo *amo)
 }
 
 /* ---- The rest of what the agent calls ---------------------------------------------------------------------------- */
+
+int shmemi_device_out_of_memory(void)
+{
+    return -ENOMEM;
+}
 
 int shmemi_device_copy_of(const struct shmemi_place *user, const void *bytes, size_t nbytes, void **copy_p)
 {

@@ -128,7 +128,8 @@ static bool draw(struct drawn_step *step, struct random_numbers *numbers)
     draw_verb(numbers, t);
     draw_shapes(numbers, t);
     t->local.slot = step->number;
-    t->is_direct = !t->is_box && (t->verb == PUT || t->verb == GET) && one_in(numbers, 6);
+    t->is_direct = !t->is_box && (t->verb == PUT || t->verb == GET) && object_is_host(&program.objects[t->object]) &&
+                   one_in(numbers, 6);
     const size_t align = rma_types[t->type].size;
     const bool put = is_put(t->verb);
     return claim_anywhere(numbers, t->object, &t->target, 1, &t->there, align, put ? CLAIM_WRITE : CLAIM_READ,
