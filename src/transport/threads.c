@@ -74,9 +74,17 @@ void shmemi_threads_describe(char *text, size_t size)
              shmemi_threads_place_name(cores->place));
 }
 
+static _Thread_local bool has_entered;
+
 void shmemi_threads_enter(const char *name, const char *short_name)
 {
+    has_entered = true;
     shmemi_thread_cores_enter();
     pthread_setname_np(pthread_self(), short_name);
     shmemi_trace_name_thread(name);
+}
+
+bool shmemi_thread_is_librarys(void)
+{
+    return has_entered;
 }

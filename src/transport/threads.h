@@ -6,6 +6,7 @@
 #ifndef SHMEMI_THREADS_H
 #define SHMEMI_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* After the node segment was joined, and before the first thread that is to be placed. */
@@ -17,5 +18,6 @@ void shmemi_threads_describe(char *text, size_t size);
 /* The calling thread goes to its place, and gets a name for traces, which is not copied, and one of at most 15
  * characters for tools such as ps. */
 void shmemi_threads_enter(const char *name, const char *short_name);
+bool shmemi_thread_is_librarys(void); /* has this thread done so? */
 
 #endif

@@ -310,10 +310,12 @@ struct direct_pe {
 static shmemx_device_view_t make_view(std::vector<shmemx_device_peer_t> &peers, u32 number, void *own,
                                       const std::vector<void *> &copies)
 {
+    static struct shmemi_device_ring idle; /* nothing is left to an agent */
     shmemx_device_view_t view = {};
 
     for (void *copy : copies)
         peers.push_back({(char *)copy - (char *)own, SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS});
+    view.ring = &idle;
     view.peers = peers.data();
     view.own = (char *)own;
     view.n_peers = view.n_pes = (int)peers.size();

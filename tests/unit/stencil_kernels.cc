@@ -222,7 +222,9 @@ template <class T> static void open_view(job<T> &job, pe<T> &pe, int number)
     for (auto &peer : job.pes)
         pe.peers.push_back(
             {(char *)peer->messages - (char *)pe.messages, SHMEMI_DEVICE_STORES | SHMEMI_DEVICE_ATOMICS});
+    static struct shmemi_device_ring idle; /* nothing is left to an agent */
     pe.view = shmemx_device_view_t();
+    pe.view.ring = &idle;
     pe.view.peers = pe.peers.data();
     pe.view.own = (char *)pe.messages;
     pe.view.size = messages_bytes(&pe.run);

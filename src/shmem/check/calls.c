@@ -6,6 +6,7 @@
 
 #include "shmem/team.h"
 #include "shmmap/guarded.h"
+#include "transport/threads.h"
 
 #include <pthread.h>
 
@@ -55,7 +56,7 @@ void shmemi_refuse_thread(const char *routine, const struct shmemi_context *cont
 {
     struct shmemi_ctx *ctx = program_context(context);
     shmemi_require_init(routine);
-    if (!ctx)
+    if (!ctx || shmemi_thread_is_librarys()) /* which does what streams and queues were given */
         return;
     if (shmemi_thread_level() <= SHMEM_THREAD_FUNNELED && this_thread() != shmemi_default_ctx.creator)
         shmemi_fatal("%s: called by another thread than shmem_init, but the thread level is %s", routine,
