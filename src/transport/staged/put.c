@@ -86,6 +86,7 @@ static bool send_loaded(struct loading *loading)
         rc = shmemi_staged_send(loading->view, request);
     if (rc)
         shmemi_slot_free(request->slot);
+    shmemi_slot_let_go();
     note(loading, rc);
     return true;
 }

@@ -163,6 +163,20 @@ static bool take_and_end_all(void)
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------- */
 
+/* Slots that this thread holds, or whose request it is sending. While there are some it must not wait for another one on
+ * behalf of what it meets on its way: nobody else would free these. */
+static _Thread_local unsigned in_hand;
+
+bool shmemi_slots_are_in_hand(void)
+{
+    return in_hand > 0;
+}
+
+void shmemi_slot_let_go(void)
+{
+    in_hand--;
+}
+
 static int find_free(struct shmemi_context *context)
 {
     int found = -EAGAIN;
@@ -174,6 +188,7 @@ static int find_free(struct shmemi_context *context)
         *slot = (struct slot){.context = context, .uses = slot->uses + 1, .custody = HELD};
         set_state(i, SHMEMI_SLOT_BUSY);
         found = (int)i;
+        in_hand++;
     }
     pthread_mutex_unlock(&origin.lock);
     return found;
@@ -190,6 +205,8 @@ int shmemi_slot_claim(struct shmemi_context *context)
 
 void shmemi_slot_free(unsigned slot)
 {
+    if (origin.slot[slot].custody == HELD)
+        shmemi_slot_let_go();
     set_state(slot, SHMEMI_SLOT_FREE);
 }
 
@@ -236,6 +253,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     mine->custody = LOADING;
     atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
     pthread_mutex_unlock(&origin.lock);
+    shmemi_slot_let_go();
 }
 
 bool shmemi_slots_are_loading(void)
@@ -265,8 +283,10 @@ static void send_filled(unsigned slot, int rc)
     struct slot *mine = &origin.slot[slot];
     struct shmemi_context *context = mine->context;
     struct shmemi_request request = mine->request; /* once it is sent, the slot may be another's */
+    in_hand++;
     if (!rc)
         rc = mine->link->send(mine->pe, &request);
+    in_hand--;
     if (!rc)
         return;
     atomic_store_explicit(&context->request_failed, true, memory_order_relaxed);

@@ -19,6 +19,10 @@ void shmemi_slots_open(void);
 
 /* A free slot for an operation on this context; -EAGAIN when there is none, even after finished ones were freed. */
 int shmemi_slot_claim(struct shmemi_context *context);
+/* Does this thread hold slots, or is it sending the request of one? A thread that has left a slot with its request says so
+ * when that has been sent. */
+bool shmemi_slots_are_in_hand(void);
+void shmemi_slot_let_go(void);
 /* Give back a slot whose request is finished or was not sent. */
 void shmemi_slot_free(unsigned slot);
 /* Wait until the owner has answered. 0: the answer lies in the slot, which the caller frees; -EIO: the owner has

@@ -97,6 +97,7 @@ int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct sh
     int rc = shmemi_staged_send(view, request);
     if (rc)
         shmemi_slot_free(request->slot);
+    shmemi_slot_let_go();
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "base/wake/interleave.h"
 #include "transport/service.h"
 #include "transport/staged/gather.h"
+#include "transport/staged/slots.h"
 
 #include <pthread.h>
 
@@ -131,10 +132,12 @@ static bool has_to_flush(enum shmemi_turn turn)
     return turn == SHMEMI_TURN_TO_FLUSH;
 }
 
-/* Returns 0: what has left is no reason for a waiting thread to try again sooner. */
+/* Returns 0: what has left is no reason for a waiting thread to try again sooner. What leaves needs a slot: a thread that
+ * has one in hand leaves it to others, or to a later turn. */
 static unsigned advance(void)
 {
-    send_waiting(false);
+    if (!shmemi_slots_are_in_hand())
+        send_waiting(false);
     return 0;
 }
 
