@@ -102,20 +102,68 @@ struct shmemi_word_update {
     struct shmemi_amo amo;
 };
 
+/* Bytes that are put to a peer's copy of a region, or got from there. A blocking put returns when the source may be
+ * reused, a blocking get when the data has arrived. Others complete at quiet: until then the program leaves `mine`
+ * alone. */
+struct shmemi_transfer {
+    struct shmemi_context *context;
+    const char *routine; /* which the program has called, for the watchdog and traces; NULL: the library's own */
+    const struct shmemi_view *view;
+    size_t offset;             /* of the first byte in the peer's copy */
+    struct shmemi_place mine;  /* the first byte on this side */
+    struct shmemi_shape shape; /* dest is the peer's side of a put, and this PE's side of a get; one row: contiguous */
+    bool is_put;
+    bool is_blocking;
+};
+
+static inline size_t shmemi_transfer_bytes(const struct shmemi_transfer *transfer)
+{
+    return transfer->shape.width * transfer->shape.rows;
+}
+
+/* Is this PE's side in host memory? */
+static inline bool shmemi_transfer_is_host(const struct shmemi_transfer *transfer)
+{
+    return transfer->mine.memory == &shmemi_memory_host;
+}
+
+/* Where the peer's copy has an address in this process. */
+static inline struct shmemi_place shmemi_view_place(const struct shmemi_view *view, size_t offset)
+{
+    struct shmemi_place place = view->place;
+    place.address += offset;
+    return place;
+}
+
+struct shmemi_ends {
+    struct shmemi_place dest, source;
+};
+
+static inline struct shmemi_ends shmemi_transfer_ends(const struct shmemi_transfer *transfer)
+{
+    const struct shmemi_place there = shmemi_view_place(transfer->view, transfer->offset);
+    return transfer->is_put ? (struct shmemi_ends){there, transfer->mine} : (struct shmemi_ends){transfer->mine, there};
+}
+
+static inline size_t shmemi_transfer_peer_pitch(const struct shmemi_transfer *transfer)
+{
+    return transfer->is_put ? transfer->shape.dest_pitch : transfer->shape.source_pitch;
+}
+
+static inline size_t shmemi_transfer_my_pitch(const struct shmemi_transfer *transfer)
+{
+    return transfer->is_put ? transfer->shape.source_pitch : transfer->shape.dest_pitch;
+}
+
 /* Small operations that the driver only notes down, to carry them out together with others. Each of these functions may
  * refuse, without having done anything; the caller then uses the driver's ordinary operation. */
 struct shmemi_collecting {
-    /* Instead of put from host memory, put_nbi and get_nbi. -EAGAIN: refused. */
-    int (*put)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *source,
-               size_t nbytes);
-    int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
-               size_t nbytes);
+    /* A contiguous transfer: a put from host memory, or one that is not blocking. -EAGAIN: refused. */
+    int (*transfer)(const struct shmemi_transfer *);
 
-    /* A put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: refused,
-     * for one because the word is served by a driver that this one cannot order. */
-    int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                      bool is_blocking);
+    /* A contiguous put, and the update of a word of the same PE that takes effect after it. -ENOTSUP: refused, for one
+     * because the word is served by a driver that this one cannot order. */
+    int (*put_signal)(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 };
 
 /* Drivers that access memory of PEs of other nodes without their help; each PE must expose its own memory first. */
@@ -140,28 +188,7 @@ struct shmemi_driver {
     int (*attach)(struct shmemi_view *view, const struct shmemi_share *share);
     void (*detach)(struct shmemi_view *view);
 
-    /* Contiguous transfers between offset in the peer's copy and a local place. put returns when the source may be
-     * reused, get when the data has arrived; the nbi forms complete at quiet. */
-    int (*put)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *source,
-               size_t nbytes);
-    int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
-               size_t nbytes);
-    int (*put_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                   const struct shmemi_place *source, size_t nbytes);
-    int (*get_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
-                   size_t nbytes);
-
-    /* Rows with a pitch on either side, with layers or without; blocking as put and get are. In the shape, dest is the
-     * peer's side for a put, and this PE's side for a get. The nonblocking forms complete at quiet: until then the
-     * program leaves the source, or dest, alone. */
-    int (*put_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                       const struct shmemi_place *source, const struct shmemi_shape *shape);
-    int (*get_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                       const struct shmemi_place *dest, const struct shmemi_shape *shape);
-    int (*put_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape);
-    int (*get_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                           const struct shmemi_place *dest, const struct shmemi_shape *shape);
+    int (*transfer)(const struct shmemi_transfer *);
 
     /* fetch_p is NULL when the old value is not wanted; such an operation may still be under way on return. */
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,

@@ -47,9 +47,12 @@ bool shmemi_route_is_allowed(enum shmemi_gpu_route route, bool in_node)
 /* Where several PEs use a GPU in turns (no MPS), a copy within the GPU waits for the turn of its process, 0.15 ms with two
  * of them on an H100 or H200 that both are active, and 10 us where the other is idle. Its copy engines serve all processes
  * at once, and they are all that a request needs: some 20 us at 8 B, 80 at 1 MiB. Longer copies cost more than the turn. */
-bool shmemi_route_awaits_turn(const struct shmemi_view *view, const struct shmemi_memory *local, size_t nbytes)
+bool shmemi_route_awaits_turn(const struct shmemi_transfer *transfer)
 {
     enum { MOST = 2 << 20 };
+    const struct shmemi_view *view = transfer->view;
+    const struct shmemi_memory *local = transfer->mine.memory;
+    const size_t nbytes = shmemi_transfer_bytes(transfer);
     if (shmemi_likely(shmemi_memory_sharers[local->type] < 2))
         return false;
     return nbytes && nbytes <= MOST && view->link && view->on_my_device && view->pe != shmemi_job.pe &&

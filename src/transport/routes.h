@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct shmemi_view;
+struct shmemi_transfer;
 
 /* Where the device of another PE is. */
 enum shmemi_relation {
@@ -33,7 +33,7 @@ bool shmemi_route_is_allowed(enum shmemi_gpu_route route, bool in_node);
 
 /* Would this process have to wait for its turn on the GPU to copy between the view and local memory, and is the owner's
  * help quicker? */
-bool shmemi_route_awaits_turn(const struct shmemi_view *view, const struct shmemi_memory *local, size_t nbytes);
+bool shmemi_route_awaits_turn(const struct shmemi_transfer *transfer);
 
 /* During a map (one at a time): begin, then notes of the slow routes found; cause is the first of them, or "". */
 void shmemi_slow_route_begin(void);

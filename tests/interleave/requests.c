@@ -155,14 +155,23 @@ static void quiet(struct actor *actor)
     CHECK(!memcmp(actor->model, object + actor->number * PART, PART));
 }
 
+static int transfer(struct actor *actor, size_t offset, char *mine, size_t nbytes, bool is_put, bool is_blocking)
+{
+    return view.driver->transfer(&(struct shmemi_transfer){.context = &actor->context,
+                                                           .view = &view,
+                                                           .offset = actor->number * PART + offset,
+                                                           .mine = shmemi_place_host(mine),
+                                                           .shape = shmemi_shape_linear(nbytes),
+                                                           .is_put = is_put,
+                                                           .is_blocking = is_blocking});
+}
+
 /* A put of any form. The buffer has what the model has, so that puts under way may read it later. */
 static void put(struct actor *actor, size_t offset, size_t nbytes, bool is_nbi)
 {
-    const struct shmemi_place source = shmemi_place_host(actor->buffer + offset);
     for (size_t i = 0; i < nbytes; i++)
         actor->model[offset + i] = actor->buffer[offset + i] = (char)seeded_number(256);
-    check((is_nbi ? view.driver->put_nbi : view.driver->put)(&actor->context, &view, actor->number * PART + offset,
-                                                             &source, nbytes));
+    check(transfer(actor, offset, actor->buffer + offset, nbytes, true, !is_nbi));
 }
 
 /* A burst of small ones, which are held back where they can be: by runs or in a batch. */
@@ -180,16 +189,15 @@ static void put_burst(struct actor *actor, size_t offset)
                           : shmemi_gather_run(&actor->context, &view, there, &source, 8, true, &limits);
         CHECK(!rc || rc == -EAGAIN);
         if (rc)
-            check(view.driver->put_nbi(&actor->context, &view, there, &source, 8));
+            check(transfer(actor, at, actor->buffer + at, 8, true, false));
     }
 }
 
 static void get(struct actor *actor, size_t offset, size_t nbytes)
 {
     char copy[PART];
-    const struct shmemi_place dest = shmemi_place_host(copy);
     check(shmemi_drivers_quiet(&actor->context)); /* a get may overtake a put */
-    check(view.driver->get(&actor->context, &view, actor->number * PART + offset, &dest, nbytes));
+    check(transfer(actor, offset, copy, nbytes, false, true));
     CHECK(!memcmp(copy, actor->model + offset, nbytes));
 }
 

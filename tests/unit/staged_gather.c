@@ -28,55 +28,28 @@ static int note(size_t offset, const struct shmemi_shape *shape, bool is_get)
     return 0;
 }
 
-static int transfer(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                    const struct shmemi_place *mine, size_t nbytes)
-{
-    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    (void)context, (void)view, (void)mine;
-    return note(offset, &shape, false);
-}
-
-static int put_rows(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                    const struct shmemi_place *mine, const struct shmemi_shape *shape)
-{
-    (void)context, (void)view, (void)mine;
-    return note(offset, shape, false);
-}
-
-static int get_rows(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                    const struct shmemi_place *mine, const struct shmemi_shape *shape)
-{
-    (void)context, (void)view, (void)mine;
-    return note(offset, shape, true);
-}
-
 /* What words are put to, and what it should hold. */
 static char theirs[1 << 20], model[sizeof theirs];
 
-static int put_word_rows(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                         const struct shmemi_place *words, const struct shmemi_shape *shape)
+/* Only words are put from host memory, and their puts are blocking. */
+static void take_words(const struct shmemi_transfer *put)
 {
-    (void)context, (void)view;
-    CHECK(words->memory == &shmemi_memory_host && shape->source_pitch == shape->width);
+    const struct shmemi_shape *shape = &put->shape;
+    CHECK(put->is_put && put->mine.memory == &shmemi_memory_host);
+    CHECK(shape->rows == 1 || shape->source_pitch == shape->width);
     for (size_t row = 0; row < shape->rows; row++)
-        memcpy(theirs + offset + row * shape->dest_pitch, (const char *)words->address + row * shape->width,
+        memcpy(theirs + put->offset + row * shape->dest_pitch, (const char *)put->mine.address + row * shape->width,
                shape->width);
-    return note(offset, shape, false);
 }
 
-static int put_words(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *words, size_t nbytes)
+static int transfer(const struct shmemi_transfer *transfer)
 {
-    const struct shmemi_shape shape = {.width = nbytes, .rows = 1, .dest_pitch = nbytes, .source_pitch = nbytes};
-    return put_word_rows(context, view, offset, words, &shape);
+    if (transfer->is_blocking)
+        take_words(transfer);
+    return note(transfer->offset, &transfer->shape, !transfer->is_put);
 }
 
-static const struct shmemi_driver driver = {.put = put_words,
-                                            .put_strided = put_word_rows,
-                                            .put_nbi = transfer,
-                                            .get_nbi = transfer,
-                                            .put_strided_nbi = put_rows,
-                                            .get_strided_nbi = get_rows};
+static const struct shmemi_driver driver = {.transfer = transfer};
 static const struct shmemi_view view = {.driver = &driver, .pe = 1, .region = 2},
                                 other_view = {.driver = &driver, .pe = 2, .region = 2};
 static char mine[1 << 16];

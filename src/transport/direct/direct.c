@@ -124,15 +124,12 @@ const struct shmemi_driver shmemi_driver_ipc = {
 
 /* The owner's GPU is used by two processes here, which take turns unless there is MPS: what this one copies there waits
  * for its turn while the owner computes. A request is carried out in the owner's turn. */
-static int shadow_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                             bool is_blocking)
+static int shadow_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
-    return shmemi_staged_collecting.put_signal(context, view, offset, source, nbytes, signal, is_blocking);
+    return shmemi_staged_collecting.put_signal(put, signal);
 }
 
-static const struct shmemi_collecting shadow_collecting = {shmemi_direct_collect_put, shmemi_direct_collect_get,
-                                                           shadow_put_signal};
+static const struct shmemi_collecting shadow_collecting = {shmemi_direct_collect, shadow_put_signal};
 
 const struct shmemi_driver shmemi_driver_shadow = {
     .name = "cuda-shadow",

@@ -8,34 +8,9 @@
 
 #include "transport/driver.h"
 
-static inline struct shmemi_place shmemi_view_place(const struct shmemi_view *view, size_t offset)
-{
-    struct shmemi_place place = view->place;
-    place.address += offset;
-    return place;
-}
-
 /* transport/direct/transfers.c */
-int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes);
-int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, size_t nbytes);
-int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, size_t nbytes);
-int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, size_t nbytes);
-int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape);
-int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *source, const struct shmemi_shape *shape);
-int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, const struct shmemi_shape *shape);
-int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
-int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes);
-int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, size_t nbytes);
+int shmemi_direct_transfer(const struct shmemi_transfer *transfer);
+int shmemi_direct_collect(const struct shmemi_transfer *transfer);
 extern const struct shmemi_collecting shmemi_direct_collecting;
 
 /* transport/direct/direct.c */
@@ -46,9 +21,7 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 
 /* Every member of struct shmemi_driver but name, is_direct, attach, detach, collecting and exposing. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .copies_itself = true, .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,       \
-    .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
-    .put_strided_nbi = shmemi_direct_put_strided_nbi, .get_strided = shmemi_direct_get_strided,                        \
-    .get_strided_nbi = shmemi_direct_get_strided_nbi, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi
+    .copies_itself = true, .transfer = shmemi_direct_transfer, .amo = shmemi_direct_amo,                               \
+    .amo_nbi = shmemi_direct_amo_nbi
 
 #endif

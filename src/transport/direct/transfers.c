@@ -185,23 +185,17 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
     return 0;
 }
 
-static int start_or_collect(struct shmemi_context *context, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, size_t nbytes)
+/* Contiguous bytes, by a list if they are few. */
+static int start_or_collect(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    int rc = context->by_engines ? -EAGAIN : shmemi_direct_list_copy(context, dest, source, nbytes);
-    return rc == -EAGAIN ? start(context, dest, source, &shape) : rc;
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    struct shmemi_context *context = transfer->context;
+    int rc = context->by_engines ? -EAGAIN
+                                 : shmemi_direct_list_copy(context, &ends.dest, &ends.source, transfer->shape.width);
+    return rc == -EAGAIN ? start(context, &ends.dest, &ends.source, &transfer->shape) : rc;
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
-
-/* The context's collected list is started first, on this thread's stream, so that it precedes the copy. */
-static int copy_now(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
-                    const struct shmemi_shape *shape)
-{
-    int rc = shmemi_direct_list_flush(context);
-    return rc ? rc : shmemi_memory_copy(dest, source, shape);
-}
 
 enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, STRAYS = 16 };
 
@@ -219,129 +213,81 @@ static bool has_lists(const struct shmemi_view *view, size_t nbytes)
 /* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,
  * whose beginning is in a list already, the rest may as well be. Where there are no lists, any burst is faster as one
  * copy. */
-static int collect_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *mine, size_t nbytes, bool is_put)
+static int collect_run(const struct shmemi_transfer *transfer)
 {
     enum { MOST = 1 << 20 };
-    const bool in_list = has_lists(view, nbytes);
+    const bool in_list = has_lists(transfer->view, transfer->shape.width);
     const struct shmemi_run_limits limits = {in_list ? BEGINS_AFTER_IN_LIST : BEGINS_AFTER, MOST};
-    if (mine->memory != view->place.memory || (in_list && !has_order(context)))
+    if (transfer->mine.memory != transfer->view->place.memory || (in_list && !has_order(transfer->context)))
         return -EAGAIN;
-    return shmemi_gather_run(context, view, offset, mine, nbytes, is_put, &limits);
+    return shmemi_gather_run(transfer->context, transfer->view, transfer->offset, &transfer->mine,
+                             transfer->shape.width, transfer->is_put, &limits);
 }
 
 /* Words of host memory go in lists, too, a long burst at equal distances as one copy. */
-static int collect_word(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                        const struct shmemi_place *source, size_t nbytes)
+static int collect_word(const struct shmemi_transfer *put)
 {
-    if (source->memory != &shmemi_memory_host || nbytes > sizeof(uint64_t) || !has_lists(view, nbytes) ||
-        !has_order(context))
+    const size_t nbytes = put->shape.width;
+    if (!put->is_put || !shmemi_transfer_is_host(put) || nbytes > sizeof(uint64_t) || !has_lists(put->view, nbytes) ||
+        !has_order(put->context))
         return -EAGAIN;
-    return shmemi_gather_word(context, view, offset, (const void *)source->address, nbytes, BEGINS_AFTER_IN_LIST);
+    return shmemi_gather_word(put->context, put->view, put->offset, (const void *)put->mine.address, nbytes,
+                              BEGINS_AFTER_IN_LIST);
 }
 
 /* A list is carried out by a kernel, which waits for its turn: that pays for many transfers only. */
-static bool is_better_alone(struct shmemi_context *context, const struct shmemi_view *view,
-                            const struct shmemi_memory *mine, size_t nbytes)
+static bool is_better_alone(const struct shmemi_transfer *transfer)
 {
     enum { FEW = 8 };
-    return shmemi_route_awaits_turn(view, mine, nbytes) &&
-           atomic_fetch_add_explicit(&context->run.n_alone, 1, memory_order_relaxed) < FEW;
+    return shmemi_route_awaits_turn(transfer) &&
+           atomic_fetch_add_explicit(&transfer->context->run.n_alone, 1, memory_order_relaxed) < FEW;
 }
 
-int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes)
+int shmemi_direct_collect(const struct shmemi_transfer *transfer)
 {
-    int rc = collect_run(context, view, offset, source, nbytes, true);
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    if (transfer->context->by_engines)
+        return -EAGAIN;
+    int rc = collect_run(transfer);
     if (rc == -EAGAIN)
-        rc = collect_word(context, view, offset, source, nbytes);
-    if (rc != -EAGAIN || is_better_alone(context, view, source->memory, nbytes))
+        rc = collect_word(transfer);
+    if (rc != -EAGAIN || is_better_alone(transfer))
         return rc;
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    return shmemi_direct_list_copy(context, &dest, source, nbytes);
+    return shmemi_direct_list_copy(transfer->context, &ends.dest, &ends.source, transfer->shape.width);
 }
 
-int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, size_t nbytes)
+/* The context's collected list is started first, on this thread's stream, so that it precedes the copy. */
+static int copy_now(const struct shmemi_transfer *transfer)
 {
-    int rc = collect_run(context, view, offset, dest, nbytes, false);
-    if (rc != -EAGAIN || is_better_alone(context, view, dest->memory, nbytes))
-        return rc;
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    return shmemi_direct_list_copy(context, dest, &source, nbytes);
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    int rc = shmemi_direct_list_flush(transfer->context);
+    return rc ? rc : shmemi_memory_copy(&ends.dest, &ends.source, &transfer->shape);
 }
 
-int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes)
+/* A list's buffer is page-locked, so that the copy into it is faster than into most other memory. */
+static int copy_by_list(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
-        return shmemi_staged_put(context, view, offset, source, nbytes);
-    int rc = source->memory == &shmemi_memory_host ? shmemi_direct_list_copy(context, &dest, source, nbytes) : -EAGAIN;
-    return rc == -EAGAIN ? copy_now(context, &dest, source, &shape) : rc;
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    return (transfer->is_put ? shmemi_direct_list_copy : shmemi_direct_list_copy_now)(
+        transfer->context, &ends.dest, &ends.source, transfer->shape.width);
 }
 
-int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, size_t nbytes)
+static int start_rows(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (shmemi_route_awaits_turn(view, dest->memory, nbytes))
-        return shmemi_staged_get(context, view, offset, dest, nbytes);
-    /* a list's buffer is page-locked, so the copy into it is faster than into most other memory */
-    int rc = -EAGAIN;
-    if (dest->memory == &shmemi_memory_host)
-        rc = shmemi_direct_list_copy_now(context, dest, &source, nbytes);
-    return rc == -EAGAIN ? copy_now(context, dest, &source, &shape) : rc;
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    int rc = shmemi_direct_list_flush(transfer->context);
+    return rc ? rc : start(transfer->context, &ends.dest, &ends.source, &transfer->shape);
 }
 
-int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, size_t nbytes)
+int shmemi_direct_transfer(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
-        return shmemi_staged_put_nbi(context, view, offset, source, nbytes);
-    return start_or_collect(context, &dest, source, nbytes);
-}
-
-int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    if (shmemi_route_awaits_turn(view, dest->memory, nbytes))
-        return shmemi_staged_get_nbi(context, view, offset, dest, nbytes);
-    return start_or_collect(context, dest, &source, nbytes);
-}
-
-int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    return copy_now(context, &dest, source, shape);
-}
-
-int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    int rc = shmemi_direct_list_flush(context);
-    return rc ? rc : start(context, &dest, source, shape);
-}
-
-int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    return copy_now(context, dest, &source, shape);
-}
-
-int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    int rc = shmemi_direct_list_flush(context);
-    return rc ? rc : start(context, dest, &source, shape);
+    const bool is_contiguous = transfer->shape.rows == 1;
+    if (is_contiguous && shmemi_route_awaits_turn(transfer))
+        return shmemi_staged_transfer(transfer);
+    if (!transfer->is_blocking)
+        return is_contiguous ? start_or_collect(transfer) : start_rows(transfer);
+    int rc = is_contiguous && shmemi_transfer_is_host(transfer) ? copy_by_list(transfer) : -EAGAIN;
+    return rc == -EAGAIN ? copy_now(transfer) : rc;
 }
 
 /* ---- Completion -------------------------------------------------------------------------------------------------- */
@@ -376,17 +322,18 @@ const struct shmemi_completion shmemi_completion_direct = {
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 
 /* A copy and a list that the same thread starts for the same object are carried out in that order. */
-static int put_signal(struct shmemi_context *context, const struct shmemi_place *dest,
-                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
-                      const struct shmemi_amo *amo)
+static int start_then_update(const struct shmemi_transfer *put, const struct shmemi_place *word,
+                             const struct shmemi_amo *amo)
 {
-    int rc = shmemi_direct_list_copy_then_amo(context, dest, source, nbytes, word, amo);
+    const struct shmemi_ends ends = shmemi_transfer_ends(put);
+    struct shmemi_context *context = put->context;
+    int rc = shmemi_direct_list_copy_then_amo(context, &ends.dest, &ends.source, put->shape.width, word, amo);
     if (rc != -EAGAIN)
         return rc;
-    bool is_ordered = dest->object == word->object && (source->memory == &shmemi_memory_host || source->object);
+    bool is_ordered = ends.dest.object == word->object && (shmemi_transfer_is_host(put) || put->mine.object);
     if (!is_ordered)
         return -ENOTSUP;
-    rc = start_or_collect(context, dest, source, nbytes);
+    rc = start_or_collect(put);
     if (rc)
         return rc;
     rc = shmemi_direct_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
@@ -396,20 +343,17 @@ static int put_signal(struct shmemi_context *context, const struct shmemi_place 
     return rc ? rc : shmemi_direct_list_amo(context, word, amo, NULL);
 }
 
-static int collect_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                              bool is_blocking)
+static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
-    struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(signal->view, signal->offset);
-    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
-        return shmemi_staged_collecting.put_signal(context, view, offset, source, nbytes, signal, is_blocking);
-    if (!signal->view->by_agent || signal->view->driver != view->driver)
+    const struct shmemi_place word = shmemi_view_place(signal->view, signal->offset);
+    if (shmemi_route_awaits_turn(put))
+        return shmemi_staged_collecting.put_signal(put, signal);
+    if (!signal->view->by_agent || signal->view->driver != put->view->driver || put->context->by_engines)
         return -ENOTSUP;
-    int rc = put_signal(context, &dest, source, nbytes, &word, &signal->amo);
-    if (rc || !is_blocking)
+    int rc = start_then_update(put, &word, &signal->amo);
+    if (rc || !put->is_blocking)
         return rc;
-    return quiet(context); /* the source is free then */
+    return quiet(put->context); /* the source is free then */
 }
 
-const struct shmemi_collecting shmemi_direct_collecting = {shmemi_direct_collect_put, shmemi_direct_collect_get,
-                                                           collect_put_signal};
+const struct shmemi_collecting shmemi_direct_collecting = {shmemi_direct_collect, put_signal};

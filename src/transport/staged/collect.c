@@ -13,20 +13,14 @@ static struct shmemi_run_limits run_limits(void)
     return (struct shmemi_run_limits){BEGINS_AFTER, shmemi_staging.chunk < MOST ? shmemi_staging.chunk : MOST};
 }
 
-static int collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes)
-{
-    if (source->memory == &shmemi_memory_host)
-        return shmemi_gather_bytes(context, view, offset, (const void *)source->address, nbytes);
-    const struct shmemi_run_limits limits = run_limits();
-    return shmemi_gather_run(context, view, offset, source, nbytes, true, &limits);
-}
-
-static int collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes)
+static int collect(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_run_limits limits = run_limits();
-    return shmemi_gather_run(context, view, offset, dest, nbytes, false, &limits);
+    if (transfer->is_put && shmemi_transfer_is_host(transfer))
+        return shmemi_gather_bytes(transfer->context, transfer->view, transfer->offset,
+                                   (const void *)transfer->mine.address, transfer->shape.width);
+    return shmemi_gather_run(transfer->context, transfer->view, transfer->offset, &transfer->mine,
+                             transfer->shape.width, transfer->is_put, &limits);
 }
 
 /* May the owner update the word, as whoever else updates it? */
@@ -39,14 +33,12 @@ static bool owner_updates(const struct shmemi_view *view, const struct shmemi_wo
 
 /* Earlier puts that are held back leave first: nothing orders them before the signal, but many programs send the signal
  * last. */
-static int collect_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                              bool is_blocking)
+static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
-    if (!owner_updates(view, signal))
+    if (!owner_updates(put->view, signal))
         return -ENOTSUP;
-    int rc = shmemi_gather_gathering.flush(context);
-    return rc ? rc : shmemi_staged_put_signal(context, view, offset, source, nbytes, signal, is_blocking);
+    int rc = shmemi_gather_gathering.flush(put->context);
+    return rc ? rc : shmemi_staged_put_signal(put, signal);
 }
 
-const struct shmemi_collecting shmemi_staged_collecting = {collect_put, collect_get, collect_put_signal};
+const struct shmemi_collecting shmemi_staged_collecting = {collect, put_signal};

@@ -90,23 +90,18 @@ static void learn(struct shmemi_gather *gather)
         gather->past.view = NULL;
 }
 
-/* Words may be overwritten by the next run of them. */
-static int transfer_words(struct shmemi_context *context, const struct run *run, const struct shmemi_shape *shape)
+/* Words may be overwritten by the next run of them: their put is blocking. */
+static int transfer(struct shmemi_context *context, const struct run *run)
 {
-    const struct shmemi_driver *driver = run->view->driver;
-    return shape->rows > 1 ? driver->put_strided(context, run->view, run->offset, &run->mine, shape)
-                           : driver->put(context, run->view, run->offset, &run->mine, shape->width);
-}
-
-static int transfer(struct shmemi_context *context, const struct run *run, const struct shmemi_shape *shape)
-{
-    const struct shmemi_driver *driver = run->view->driver;
-    if (run->is_of_words)
-        return transfer_words(context, run, shape);
-    if (shape->rows > 1)
-        return (run->is_put ? driver->put_strided_nbi : driver->get_strided_nbi)(context, run->view, run->offset,
-                                                                                 &run->mine, shape);
-    return (run->is_put ? driver->put_nbi : driver->get_nbi)(context, run->view, run->offset, &run->mine, shape->width);
+    return run->view->driver->transfer(&(struct shmemi_transfer){
+        .context = context,
+        .view = run->view,
+        .offset = run->offset,
+        .mine = run->mine,
+        .shape = shape_of(run),
+        .is_put = run->is_put,
+        .is_blocking = run->is_of_words,
+    });
 }
 
 static int send_run(struct shmemi_gather *gather)
@@ -116,10 +111,10 @@ static int send_run(struct shmemi_gather *gather)
     if (!run->rows)
         return 0;
     learn(gather);
-    const struct shmemi_shape shape = shape_of(run);
+    const struct run leaving = *run;
     run->rows = 0;
     atomic_store_explicit(&gather->context->run.is_held, false, memory_order_relaxed);
-    return transfer(gather->context, run, &shape);
+    return transfer(gather->context, &leaving);
 }
 
 /* Everything leaves, and what comes next is no part of these bursts. */

@@ -188,10 +188,13 @@ static double time_block(const struct shmemi_view *probe, void *block, size_t si
     double least = -1;
     for (int i = 0; i < SAMPLES; i++) {
         struct shmemi_context context = {0};
-        struct shmemi_place dest = shmemi_place_host(block);
-        struct shmemi_shape shape = shmemi_shape_linear(size);
+        const struct shmemi_transfer get = {.context = &context,
+                                            .view = probe,
+                                            .mine = shmemi_place_host(block),
+                                            .shape = shmemi_shape_linear(size),
+                                            .is_blocking = true};
         double begin = now();
-        if (shmemi_staged_get_in_pieces(&context, probe, 0, &dest, &shape, shmemi_staging.chunk))
+        if (shmemi_staged_get_in_pieces(&get, shmemi_staging.chunk))
             return -1;
         double time = now() - begin;
         least = least < 0 || time < least ? time : least;
