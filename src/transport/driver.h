@@ -34,7 +34,7 @@ struct shmemi_view {
     const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
     bool by_agent;                  /* this process can use the memory's agent for atomic operations (gpu/list.h) */
-    bool on_my_device;              /* it is memory of the GPU that this PE has mapped memory of the region on */
+    bool in_turns;                  /* several PEs use the device of this PE's copy in turns (gpu/memory.h) */
     uint32_t region;                /* number of the region, the same on every PE */
     int pe;
 };
@@ -51,6 +51,7 @@ struct shmemi_share {
     struct shmemi_mailbox_label label; /* of the mailbox that sends and receives file descriptors */
     /* Filled in by the PE that attaches. */
     const struct shmemi_place *own;               /* that PE's own copy */
+    bool is_same_device;                          /* as that copy's */
     const struct shmemi_descriptors *descriptors; /* file descriptors that came with the handle */
 };
 
@@ -190,6 +191,9 @@ struct shmemi_driver {
 
     int (*transfer)(const struct shmemi_transfer *);
 
+    /* Optional: does the driver leave this transfer, although it could do it itself, to the owner, as a request? */
+    bool (*is_left_to_owner)(const struct shmemi_transfer *);
+
     /* fetch_p is NULL when the old value is not wanted; such an operation may still be under way on return. */
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                void *fetch_p);
@@ -234,6 +238,7 @@ extern const struct shmemi_completion shmemi_completion_staged; /* requests */
 extern const struct shmemi_driver shmemi_driver_shm;    /* host memory of this node: load and store */
 extern const struct shmemi_driver shmemi_driver_cma;    /* host memory of this node by process_vm_writev */
 extern const struct shmemi_driver shmemi_driver_ipc;    /* GPU memory of this node opened in this process: "cuda-ipc" */
+extern const struct shmemi_driver shmemi_driver_shared; /* the same on this PE's own GPU, used in turns */
 extern const struct shmemi_driver shmemi_driver_shadow; /* the same by a context on its GPU: "cuda-shadow" */
 extern const struct shmemi_driver shmemi_driver_local;  /* this PE's own GPU memory */
 extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of another node */

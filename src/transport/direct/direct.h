@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations on GPU memory that this process has an address for: what the drivers "local", "cuda-ipc" and "cuda-shadow"
- * share. They are slots of struct shmemi_driver.
+ * Operations on GPU memory that this process has an address for: what the drivers "local", "cuda-ipc",
+ * "shared" and "cuda-shadow" share. They are slots of struct shmemi_driver.
  */
 #ifndef SHMEMI_DIRECT_H
 #define SHMEMI_DIRECT_H
@@ -10,10 +10,16 @@
 
 /* transport/direct/transfers.c */
 int shmemi_direct_transfer(const struct shmemi_transfer *transfer);
+/* For struct shmemi_collecting: the two ways of it, and one after the other. */
+int shmemi_direct_collect_burst(const struct shmemi_transfer *transfer);
+int shmemi_direct_collect_in_list(const struct shmemi_transfer *transfer);
 int shmemi_direct_collect(const struct shmemi_transfer *transfer);
 extern const struct shmemi_collecting shmemi_direct_collecting;
 
 /* transport/direct/direct.c */
+/* Open the peer's allocation for use beside memory of this PE, or on the owner's device (NULL), and let go of it. */
+int shmemi_direct_import(struct shmemi_view *view, const struct shmemi_share *share, const struct shmemi_place *user);
+void shmemi_direct_release(struct shmemi_view *view);
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p);
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

@@ -8,9 +8,7 @@
 
 #include "base/settings.h"
 #include "transport/direct/list.h"
-#include "transport/routes.h"
 #include "transport/staged/gather.h"
-#include "transport/staged/staged.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -189,10 +187,8 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
 static int start_or_collect(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
-    struct shmemi_context *context = transfer->context;
-    int rc = context->by_engines ? -EAGAIN
-                                 : shmemi_direct_list_copy(context, &ends.dest, &ends.source, transfer->shape.width);
-    return rc == -EAGAIN ? start(context, &ends.dest, &ends.source, &transfer->shape) : rc;
+    int rc = shmemi_direct_collect_in_list(transfer);
+    return rc == -EAGAIN ? start(transfer->context, &ends.dest, &ends.source, &transfer->shape) : rc;
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
@@ -235,25 +231,26 @@ static int collect_word(const struct shmemi_transfer *put)
                               BEGINS_AFTER_IN_LIST);
 }
 
-/* A list is carried out by a kernel, which waits for its turn: that pays for many transfers only. */
-static bool is_better_alone(const struct shmemi_transfer *transfer)
+int shmemi_direct_collect_burst(const struct shmemi_transfer *transfer)
 {
-    enum { FEW = 8 };
-    return shmemi_route_awaits_turn(transfer) &&
-           atomic_fetch_add_explicit(&transfer->context->run.n_alone, 1, memory_order_relaxed) < FEW;
+    if (transfer->context->by_engines)
+        return -EAGAIN;
+    int rc = collect_run(transfer);
+    return rc == -EAGAIN ? collect_word(transfer) : rc;
 }
 
-int shmemi_direct_collect(const struct shmemi_transfer *transfer)
+int shmemi_direct_collect_in_list(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
     if (transfer->context->by_engines)
         return -EAGAIN;
-    int rc = collect_run(transfer);
-    if (rc == -EAGAIN)
-        rc = collect_word(transfer);
-    if (rc != -EAGAIN || is_better_alone(transfer))
-        return rc;
     return shmemi_direct_list_copy(transfer->context, &ends.dest, &ends.source, transfer->shape.width);
+}
+
+int shmemi_direct_collect(const struct shmemi_transfer *transfer)
+{
+    int rc = shmemi_direct_collect_burst(transfer);
+    return rc == -EAGAIN ? shmemi_direct_collect_in_list(transfer) : rc;
 }
 
 /* The context's collected list is started first, on this thread's stream, so that it precedes the copy. */
@@ -282,8 +279,6 @@ static int start_rows(const struct shmemi_transfer *transfer)
 int shmemi_direct_transfer(const struct shmemi_transfer *transfer)
 {
     const bool is_contiguous = transfer->shape.rows == 1;
-    if (is_contiguous && shmemi_route_awaits_turn(transfer))
-        return shmemi_staged_transfer(transfer);
     if (!transfer->is_blocking)
         return is_contiguous ? start_or_collect(transfer) : start_rows(transfer);
     int rc = is_contiguous && shmemi_transfer_is_host(transfer) ? copy_by_list(transfer) : -EAGAIN;
@@ -346,8 +341,6 @@ static int start_then_update(const struct shmemi_transfer *put, const struct shm
 static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
     const struct shmemi_place word = shmemi_view_place(signal->view, signal->offset);
-    if (shmemi_route_awaits_turn(put))
-        return shmemi_staged_collecting.put_signal(put, signal);
     if (!signal->view->by_agent || signal->view->driver != put->view->driver || put->context->by_engines)
         return -ENOTSUP;
     int rc = start_then_update(put, &word, &signal->amo);

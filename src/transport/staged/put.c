@@ -202,9 +202,8 @@ static int put_pieces(const struct shmemi_transfer *put, size_t most, const stru
 /* From a slot, which is page-locked, a GPU that PEs use in turns is written a few microseconds sooner. */
 static bool goes_inline(const struct shmemi_transfer *put)
 {
-    const struct shmemi_memory *theirs = put->view->place.memory ? put->view->place.memory : &shmemi_memory_host;
     return put->shape.rows <= SHMEMI_INLINE_MAX && shmemi_transfer_bytes(put) <= SHMEMI_INLINE_MAX &&
-           !shmemi_memory_takes_turns(theirs);
+           !put->view->in_turns;
 }
 
 int shmemi_staged_put_in_pieces(const struct shmemi_transfer *put, size_t most)

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
-#include "transport/routes.h"
 #include "op/operation.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/outbox.h"
@@ -140,10 +139,11 @@ static int do_transfer(struct shmemi_stream_work *work)
 
 /* A short put is the stream's own all the same: behind a kernel of the program, the turn is there already (two PEs with
  * Stencil2D: 150 us an iteration, by requests 180). */
-static bool is_better_staged(const struct shmemi_transfer *put)
+static bool is_left_to_owner(const struct shmemi_transfer *put)
 {
     enum { LEAST = 32 << 10 };
-    return shmemi_transfer_bytes(put) >= LEAST && put->view->driver->is_direct && shmemi_route_awaits_turn(put);
+    const struct shmemi_driver *driver = put->view->driver;
+    return put->shape.width >= LEAST && driver->is_left_to_owner && driver->is_left_to_owner(put);
 }
 
 /* What the agent has sent before, for whichever stream, comes before the signal: a program that waits for at least a number
@@ -262,7 +262,7 @@ int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi
 {
     struct shmemi_stream_work work = {
         .advance = do_signal, .signal = *signal, .sends = true, .transfer = {.context = &shmemi_stream_context}};
-    if (payload && is_better_staged(payload) && !shmemi_stream_is_recording(stream)) {
+    if (payload && is_left_to_owner(payload) && !shmemi_stream_is_recording(stream)) {
         give_to_agent(&work, payload);
     } else if (payload) {
         int rc = put_and_signal(stream, payload, signal);
