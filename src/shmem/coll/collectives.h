@@ -101,8 +101,8 @@ struct shmemi_symmetric {
 
 /* Find a symmetric argument. Ends the job, naming the routine, if the bytes are not symmetric memory. */
 struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *address, size_t nbytes);
-/* The same for a source. The standard requires it to be symmetric too, but programs pass local variables and other
- * libraries accept them. A source in private host memory has no region, and other members cannot read it. */
+/* Find a source argument. The standard requires it to be symmetric, but programs pass local variables and other libraries
+ * accept them. A source in private host memory has no region, and other members cannot read it. */
 struct shmemi_symmetric shmemi_source_of(const char *routine, const void *address, size_t nbytes);
 static inline bool shmemi_is_private(const struct shmemi_symmetric *memory)
 {
@@ -144,7 +144,7 @@ int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *d
                 const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
 int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
                  const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
-/* The same to this PE itself. A large block of GPU memory is copied beside the context's transfers, which are to be
+/* Send a block to this PE itself. A large block of GPU memory is copied beside the context's transfers, which are to be
  * started before: then *own waits for it, otherwise quiet of the context completes it. Wait for it in any case. */
 struct shmemi_own_copy {
     struct shmemi_event event;

@@ -85,7 +85,7 @@ struct shmemx_device_warp_t {
         const unsigned left = block.size() - block.rank() / 32 * 32;
         return left < 32 ? left : 32;
     }
-    /* All lanes, whether the block has threads for them or not: what is constant need not be found out each time. */
+    /* With the full mask, whether the block has threads for all lanes or not: a constant mask needs no vote of the warp. */
     SHMEMI_DEVICE_MEMBER void sync() const
     {
         __syncwarp(0xffffffffu);
@@ -262,7 +262,7 @@ SHMEMI_DEVICE void fence_system()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* The same, and in one order for all who use it: what is before it comes before loads behind it as well. */
+/* A fence of the system that all its users see in one order: what is before it comes before later loads as well. */
 SHMEMI_DEVICE void fence_sequential()
 {
     asm volatile("fence.sc.sys;" ::: "memory");

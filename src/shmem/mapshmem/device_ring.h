@@ -58,8 +58,8 @@ SHMEMI_DEVICE void wait_free(shmemi_device_ring *ring, word ticket)
     await_far(&ring->freed, ticket + 1 - ring->n_entries);
 }
 
-/* So many tickets whose entries are free, the first of which is returned, for threads of a warp that come together: none
- * may wait for an entry while another has not written its own, which the agent needs before. */
+/* Takes n tickets for threads of a warp that are here together, waits until their entries are free, and returns the first.
+ * They wait together: if one waited while another had not written its own entry, the agent would stop at that. */
 SHMEMI_DEVICE word take_tickets(shmemi_device_ring *ring, const companions &here, unsigned n)
 {
     word first = 0;
@@ -82,7 +82,8 @@ SHMEMI_DEVICE void send_entry(shmemi_device_entry *entry, word ticket)
     store_release(&entry->sequence, ticket + 1);
 }
 
-/* Threads of a warp that come together may leave apart: when they waited for each other here, random programs hung. */
+/* Threads of a warp that begin this wait together may end it at different times. A version in which they waited for each
+ * other at its end hung in random programs; the cause is not known (bench/log/kernels.md). */
 SHMEMI_DEVICE void wait_done(shmemi_device_ring *ring, word ticket)
 {
     await_far(&ring->done, ticket + 1);

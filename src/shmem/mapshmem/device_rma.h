@@ -17,7 +17,7 @@ SHMEMI_DEVICE_RARE char *direct_by_table(const shmemx_device_peer_t *peers, unsi
     return const_cast<char *>(static_cast<const char *>(symmetric)) + peers[place].distance;
 }
 
-/* By choice, not by address: arguments of a kernel would be copied to its stack to be addressed. */
+/* Selects one of eight values. An index would make the compiler copy the kernel's arguments to its stack. */
 SHMEMI_DEVICE long long near_distance(const shmemx_device_view_t &view, unsigned place)
 {
     const long long *near = view.near;
@@ -127,7 +127,8 @@ SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word 
         signal_by_agent(view, address, value, adds, pe);
 }
 
-/* The same, after all that it has sent, whatever it was for: the agent does not order that with what it does not do. */
+/* By one thread, a signal after all that it has sent to whatever object: before it stores a signal by itself, it waits for
+ * the agent, which orders its own operations only. */
 SHMEMI_DEVICE void signal_after_all(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
 {
     word *there = direct_signal(view, address, adds, pe);
@@ -188,7 +189,8 @@ template <class GROUP> SHMEMI_DEVICE_TEMPLATE void fence(const GROUP &group, con
     group.sync();
 }
 
-/* The same before anything that it does next, loads included. */
+/* Everything that the group has put so far, to whatever object, is in place before anything that it does next, loads
+ * included. */
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void quiet(const GROUP &group, const shmemx_device_view_t &view)
 {
     group.sync();
