@@ -61,7 +61,8 @@ struct shmemi_workspace {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t granted[SHMEMI_ROUNDS]; /* relays: the piece that the owner may send */
     _Atomic uint64_t relayed[SHMEMI_ROUNDS];                      /* and the one that it has been sent */
 
-    /* Of SHMEM_TEAM_WORLD, for the last meeting of all PEs (ending.c). Words for others have bits of enum shmemi_wish. */
+    /* Used in the workspace of SHMEM_TEAM_WORLD only, for the last barrier of all PEs (ending.c). The words that other PEs write
+     * have bits of enum shmemi_wish. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t has_come; /* the owner has */
     _Atomic uint64_t all_have_come;                 /* on leaders: for the other PEs of the node */
     _Atomic uint64_t ended[SHMEMI_ROUNDS];          /* from leaders of other nodes */
@@ -138,7 +139,7 @@ int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric
                    size_t nbytes, int world_pe);
 int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct shmemi_symmetric *source, size_t at,
                      size_t nbytes, int world_pe);
-/* From this PE's own memory, which may be private. */
+/* Read from this PE's own memory, which may be private. */
 int shmemi_read_own(struct shmemi_context *context, void *into, const struct shmemi_symmetric *memory, size_t nbytes);
 int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
                 const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
