@@ -4,7 +4,7 @@
  * granted in the order of the requests: the lock's word on PE 0 is a ticket lock, whose upper half is the next
  * ticket, and whose lower half the ticket that is served. Both count to 65535 and begin again.
  */
-#include "fortran/f77/f77.h"
+#include "contrib/f77/f77.h"
 
 #include <time.h>
 

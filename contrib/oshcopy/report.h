@@ -6,7 +6,7 @@
 #ifndef SHMEMI_REPORT_H
 #define SHMEMI_REPORT_H
 
-#include "tools/oshcopy/takeover.h"
+#include "contrib/oshcopy/takeover.h"
 
 /* Read OSHCOPY_LOG. */
 void shmemi_report_open(void);

@@ -2,7 +2,7 @@
  *
  * The interface for FORTRAN 77: setup, queries, and memory, whose routines have other arguments than those of C.
  */
-#include "fortran/f77/f77.h"
+#include "contrib/f77/f77.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Counts the program's copies and prints what became of them.
  */
 #define _GNU_SOURCE
-#include "tools/oshcopy/report.h"
+#include "contrib/oshcopy/report.h"
 
 #include <errno.h>
 #include <pthread.h>

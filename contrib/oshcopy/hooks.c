@@ -13,8 +13,8 @@
 #define _GNU_SOURCE
 #include "base/likely.h"
 #include "base/settings.h"
-#include "tools/oshcopy/report.h"
-#include "tools/oshcopy/takeover.h"
+#include "contrib/oshcopy/report.h"
+#include "contrib/oshcopy/takeover.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -43,14 +43,14 @@ typedef void *dlsym_t(void *handle, const char *name);
 get_proc_address_t cuGetProcAddress;
 get_proc_address_v2_t cuGetProcAddress_v2;
 #define HOOK(symbol, base, per_thread, direction, when) copy_##when##_t symbol;
-#include "tools/oshcopy/hooks.def"
+#include "contrib/oshcopy/hooks.def"
 #undef HOOK
 
 enum { IS_sync = 0, IS_rows_sync = 0, IS_async = 1, IS_rows_async = 1 };
 
 enum {
 #define HOOK(symbol, ...) HOOK_##symbol,
-#include "tools/oshcopy/hooks.def"
+#include "contrib/oshcopy/hooks.def"
 #undef HOOK
     N_COPIES,
     HOOK_cuGetProcAddress = N_COPIES,
@@ -67,7 +67,7 @@ static struct hook {
 } hooks[N_HOOKS] = {
 #define HOOK(symbol, base, per_thread, direction, when)                                                                \
     {#symbol, #base, (void *)symbol, per_thread, IS_##when, SHMEMI_##direction, NULL},
-#include "tools/oshcopy/hooks.def"
+#include "contrib/oshcopy/hooks.def"
 #undef HOOK
     {"cuGetProcAddress", "", (void *)cuGetProcAddress, false, false, SHMEMI_EITHER, NULL},
     {"cuGetProcAddress_v2", "", (void *)cuGetProcAddress_v2, false, false, SHMEMI_EITHER, NULL},
@@ -278,7 +278,7 @@ static int copy_rows_async(struct hook *hook, const void *rows, void *stream)
     {                                                                                                                  \
         return copy_##when(&hooks[HOOK_##symbol], ARGUMENTS_##when);                                                   \
     }
-#include "tools/oshcopy/hooks.def"
+#include "contrib/oshcopy/hooks.def"
 #undef HOOK
 
 /* ---- The process ------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * Reductions of REAL(16) for FORTRAN 77: of 128 bits on x86-64, where C's long double has 80, so that the C library has
  * no reduction for it. Each PE fetches the sources of all others and combines them, in the order of the PEs.
  */
-#include "fortran/f77/f77.h"
+#include "contrib/f77/f77.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * not get between the pieces.
  */
 #define _GNU_SOURCE
-#include "tools/oshcopy/takeover.h"
+#include "contrib/oshcopy/takeover.h"
 
 #include "base/log.h"
 #include "base/settings.h"
