@@ -112,23 +112,23 @@ static void forget(const struct shmemi_space *space)
 }
 
 /* Also frees device memory that the driver allocated for single copies. */
-static void free_batch(struct shmemi_space *space, struct shmemi_batch *batch)
+static void free_set(struct shmemi_space *space, struct shmemi_copy_set *set)
 {
-    for (size_t i = 0; space->memory.is_per_object && i < batch->n_copies; i++)
-        if (batch->copies[i].is_live)
-            shmemi_batch_release(space, &(struct shmemi_copy *){&batch->copies[i]}, 1);
-    shmemi_batch_free(space, batch);
+    for (size_t i = 0; space->memory.is_per_object && i < set->n_copies; i++)
+        if (set->copies[i].is_live)
+            shmemi_copy_set_release(space, &(struct shmemi_space_copy *){&set->copies[i]}, 1);
+    shmemi_copy_set_free(space, set);
 }
 
 void shmemi_space_close(struct shmemi_space *space)
 {
-    struct shmemi_batch *batch, *next;
+    struct shmemi_copy_set *set, *next;
     forget(space);
     for (size_t i = 0; i < space->n_mappings; i++)
         shmemi_mapping_close(space->mappings[i]);
-    DL_FOREACH_SAFE (space->batches, batch, next)
-        free_batch(space, batch);
-    shmemi_batch_free_spare(space);
+    DL_FOREACH_SAFE (space->sets, set, next)
+        free_set(space, set);
+    shmemi_copy_set_free_spare(space);
     free(space->scratch);
     shmemi_index_close(&space->index);
     shmemi_space_memory_close(&space->memory);
@@ -144,6 +144,6 @@ void shmemi_spaces_close(void)
 
 uint64_t shmemi_space_device(struct shmemi_space *space, uintptr_t address)
 {
-    const struct shmemi_copy *copy = shmemi_index_find(&space->index, address, 1);
+    const struct shmemi_space_copy *copy = shmemi_index_find(&space->index, address, 1);
     return copy ? copy->device + (address - copy->address) : 0;
 }

@@ -306,17 +306,17 @@ static void describe(struct shmemi_type_entry *entry)
     find_links(entry);
 }
 
-int shmemi_types_check(const struct shmemi_type_batch *batch)
+int shmemi_types_check(const struct shmemi_new_types *new_types)
 {
     int rc = 0;
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        rc = check_type(batch->routine, batch->entries[i]);
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        if (batch->entries[i]->visit == SHMEMI_NOT_VISITED)
-            rc = check_nesting(batch->routine, batch->entries[i]);
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        describe(batch->entries[i]);
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        rc = compile(batch->routine, batch->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        rc = check_type(new_types->routine, new_types->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        if (new_types->entries[i]->visit == SHMEMI_NOT_VISITED)
+            rc = check_nesting(new_types->routine, new_types->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        describe(new_types->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        rc = compile(new_types->routine, new_types->entries[i]);
     return rc;
 }

@@ -3,11 +3,11 @@
  * Collectives [9.10]: what the files of shmem/coll share.
  *
  * Every collective has two levels. Inside a node the members load from and store to each other's workspaces
- * (shmem/coll/node.c); between nodes the leaders, one per node, exchange words, records and data through the views'
- * drivers (shmem/coll/leaders.c). A member may read another's source only after the owner has entered. It may write
- * into another's dest once the owner has entered the team's collective before this one: the owner then no longer reads
- * what the one before that brought, so programs may alternate two dests without synchronising. There is no static state,
- * since several threads may run collectives of different teams.
+ * (shmem/coll/within_node.c); between nodes the leaders, one per node, exchange words, records and data through the
+ * views' drivers (shmem/coll/leaders.c). A member may read another's source only after the owner has entered. It may
+ * write into another's dest once the owner has entered the team's collective before this one: the owner then no longer
+ * reads what the one before that brought, so programs may alternate two dests without synchronising. There is no static
+ * state, since several threads may run collectives of different teams.
  */
 #ifndef SHMEMI_COLLECTIVES_H
 #define SHMEMI_COLLECTIVES_H
@@ -90,7 +90,7 @@ struct shmemi_collective_state {
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
 };
 
-/* ---- memory (shmem/coll/memory.c) -------------------------------------------------------------------------------- */
+/* ---- memory (shmem/coll/arguments.c) ----------------------------------------------------------------------------- */
 
 /* A symmetric argument: the same range in every member's memory. */
 struct shmemi_symmetric {
@@ -178,7 +178,7 @@ struct shmemi_device_work {
 /* Complete on return. -ENOTSUP if no device can do it; then nothing has been done, and the CPU takes over. */
 int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
 
-/* ---- inside a node (shmem/coll/node.c) --------------------------------------------------------------------------- */
+/* ---- inside a node (shmem/coll/within_node.c) -------------------------------------------------------------------- */
 
 static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)
 {
@@ -281,7 +281,7 @@ int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
 
-/* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/relay.c) ------------------------ */
+/* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/rounds.c) ----------------------- */
 
 /* Filled in by who uses it: the team, and how many rounds of how many bytes there are, alike on all members. */
 struct shmemi_relay {
@@ -340,18 +340,18 @@ struct shmemi_alltoall_strides {
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_alltoall_strides *strides);
 
-/* The part of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
+/* The slice of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
  * same line. */
-struct shmemi_part {
+struct shmemi_slice {
     size_t start, end;
 };
-static inline struct shmemi_part shmemi_part_of(size_t nbytes, int n, int member)
+static inline struct shmemi_slice shmemi_slice_of(size_t nbytes, int n, int member)
 {
     size_t lines = nbytes / SHMEMI_CACHE_LINE + !!(nbytes % SHMEMI_CACHE_LINE);
     size_t each = lines / (size_t)n, more = lines % (size_t)n, i = (size_t)member;
     size_t start = (each * i + (i < more ? i : more)) * SHMEMI_CACHE_LINE;
     size_t end = start + (each + (i < more)) * SHMEMI_CACHE_LINE;
-    return (struct shmemi_part){start < nbytes ? start : nbytes, end < nbytes ? end : nbytes};
+    return (struct shmemi_slice){start < nbytes ? start : nbytes, end < nbytes ? end : nbytes};
 }
 
 struct shmemi_reduce_args {

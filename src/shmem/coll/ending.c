@@ -20,7 +20,7 @@ enum { SECONDS_BETWEEN_LOOKS = 2 };
 /* What a PE that has come tells the others, beside its wishes. */
 enum { HAS_COME = 1 << SHMEMI_WISH_BITS };
 
-struct end {
+struct end_wait {
     struct shmemi_call call;
     int pe; /* that this one waits for */
     uint64_t told;
@@ -78,7 +78,7 @@ static int look_at(int pe, uint64_t *last_p, bool *is_ending_p, bool *waits_p)
 }
 
 /* Refuse to wait for PEs that all wait. */
-static int look_at_others(struct end *end)
+static int look_at_others(struct end_wait *end)
 {
     int n_waiting = 0, n_busy = 0, rc = 0, example = 0;
     for (int pe = 0; pe < shmemi_job.n_pes && !rc; pe++) {
@@ -100,14 +100,14 @@ static int look_at_others(struct end *end)
 }
 
 /* The first look comes after SHMEM_TIMEOUT: before, nobody can have waited for so long in vain. */
-static void begin_looking(struct end *end)
+static void begin_looking(struct end_wait *end)
 {
     if (is_first_unfinished && shmemi_settings.timeout)
         end->waited = calloc((size_t)shmemi_job.n_pes, sizeof *end->waited);
     end->look_at = shmemi_clock() + shmemi_settings.timeout * 1000000000u;
 }
 
-static int look_in_time(struct end *end)
+static int look_in_time(struct end_wait *end)
 {
     if (!end->waited || shmemi_clock() < end->look_at)
         return 0;
@@ -119,14 +119,14 @@ static int look_in_time(struct end *end)
 
 static void describe(const struct shmemi_call *call, char *text, size_t size)
 {
-    const int pe = ((const struct end *)call)->pe;
+    const int pe = ((const struct end_wait *)call)->pe;
     shmemi_append(text, size, "for PE %d%s to end", pe,
                   shmemi_job_node_rank_of(pe) < 0 ? ", or one that it waits for," : "");
     shmemi_name_process(pe);
 }
 
 /* Wait for what a PE tells, and add it to what this one tells. */
-static int await(struct end *end, const _Atomic uint64_t *word, int pe)
+static int await(struct end_wait *end, const _Atomic uint64_t *word, int pe)
 {
     unsigned spins = 0;
     uint64_t told;
@@ -140,7 +140,7 @@ static int await(struct end *end, const _Atomic uint64_t *word, int pe)
     return 0;
 }
 
-static int meet_leaders(struct end *end)
+static int meet_leaders(struct end_wait *end)
 {
     struct shmemi_team *team = &shmemi_team_world;
     struct shmemi_workspace *mine = team->collective->mine;
@@ -156,7 +156,7 @@ static int meet_leaders(struct end *end)
     return rc ? rc : shmemi_complete(&context);
 }
 
-static int meet(struct end *end)
+static int meet(struct end_wait *end)
 {
     struct shmemi_team *team = &shmemi_team_world;
     struct shmemi_workspace *mine = team->collective->mine, *const *node = team->collective->node;
@@ -174,7 +174,7 @@ static int meet(struct end *end)
 
 int shmemi_meet_at_end(enum shmemi_presence presence, unsigned *wishes_p)
 {
-    struct end end = {.call = {.activity = SHMEMI_AT_DETAIL, .describe = describe}, .told = HAS_COME | *wishes_p};
+    struct end_wait end = {.call = {.activity = SHMEMI_AT_DETAIL, .describe = describe}, .told = HAS_COME | *wishes_p};
     shmemi_presence_tell(presence);
     begin_looking(&end);
     shmemi_call_begin(&end.call);

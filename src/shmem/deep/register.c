@@ -108,7 +108,7 @@ static int check(size_t n, const shmemx_mark_t *expected, const struct section *
 
 /* ---- Debug information ------------------------------------------------------------------------------------------- */
 
-struct search {
+struct file_search {
     uintptr_t address;
     char path[PATH_MAX];
 };
@@ -117,7 +117,7 @@ struct search {
 static int holds(struct dl_phdr_info *object, size_t size, void *argument)
 {
     (void)size;
-    struct search *search = argument;
+    struct file_search *search = argument;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         uintptr_t start = object->dlpi_addr + segment->p_vaddr;
@@ -159,7 +159,7 @@ static int run_oshtypes(char *path)
  * returns -ESTALE if the types differ, -ENOENT if there is no oshtypes. */
 static int check_program(const void *address)
 {
-    struct search search = {(uintptr_t)address, ""};
+    struct file_search search = {(uintptr_t)address, ""};
     if (!dl_iterate_phdr(holds, &search)) {
         shmemi_error("%s: SHMEM_CHECK_TYPES: no executable or shared library holds the types", routine);
         return -ENOENT;

@@ -2,7 +2,7 @@
  *
  * Makes the job's key, and counts what came without it.
  */
-#include "bootstrap/key.h"
+#include "bootstrap/job_key.h"
 
 #include "base/log.h"
 
