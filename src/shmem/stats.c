@@ -228,28 +228,28 @@ static int finish_trace(void)
 }
 
 /* If one PE wants statistics or a trace, all must take part. */
-static int meet(const char *routine, enum shmemi_presence presence, unsigned *wishes_p)
+static int end_together(const char *routine, enum shmemi_presence presence, unsigned *actions_p)
 {
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
-    *wishes_p = (shmemi_settings.stats ? SHMEMI_WISH_STATS : 0) | (shmemi_settings.trace[0] ? SHMEMI_WISH_TRACE : 0);
+    *actions_p = (shmemi_settings.stats ? SHMEMI_END_STATS : 0) | (shmemi_settings.trace[0] ? SHMEMI_END_TRACE : 0);
     shmemi_span_begin(&call);
     shmemi_check_heap(routine);
     shmemi_quiet(&shmemi_default_ctx);
-    int rc = shmemi_meet_at_end(presence, wishes_p);
+    int rc = shmemi_final_barrier(presence, actions_p);
     shmemi_span_end(&call);
     return rc;
 }
 
 int shmemi_report(enum shmemi_presence presence)
 {
-    unsigned wishes = 0;
+    unsigned actions = 0;
     struct shmemi_call call = {.routine = presence == SHMEMI_FINALIZES ? "shmem_finalize" : "the end of the program",
                                .activity = SHMEMI_AT_RUNTIME};
-    int rc = meet(call.routine, presence, &wishes);
+    int rc = end_together(call.routine, presence, &actions);
     shmemi_call_begin(&call);
-    if (!rc && wishes & SHMEMI_WISH_STATS)
+    if (!rc && actions & SHMEMI_END_STATS)
         rc = report_counts();
-    if (!rc && wishes & SHMEMI_WISH_TRACE)
+    if (!rc && actions & SHMEMI_END_TRACE)
         rc = finish_trace();
     shmemi_call_end(&call);
     return rc;

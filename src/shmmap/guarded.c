@@ -118,7 +118,7 @@ static void check_filling(const char *routine, const struct guarded_block *block
                      routine, block->size, (void *)at(block->offset), block->made_by, changed, block->freed_by);
 }
 
-static void check(const char *routine, const struct guarded_block *block)
+static void check_block(const char *routine, const struct guarded_block *block)
 {
     check_guards(routine, block);
     if (block->freed_by)
@@ -152,7 +152,7 @@ void shmemi_guarded_made(const char *routine, size_t offset, size_t size)
 static void release_oldest(const char *routine)
 {
     struct guarded_block *block = blocks.oldest;
-    check(routine, block);
+    check_block(routine, block);
     blocks.oldest = block->next;
     blocks.n_resting--;
     blocks.resting_bytes -= room_of(block);
@@ -221,7 +221,7 @@ size_t shmemi_guarded_resting(void)
 static void check_node(const void *node, VISIT visit, void *routine)
 {
     if (visit == postorder || visit == leaf)
-        check(routine, *(struct guarded_block *const *)node);
+        check_block(routine, *(struct guarded_block *const *)node);
 }
 
 void shmemi_guarded_check_all(const char *routine)

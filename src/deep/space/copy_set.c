@@ -59,7 +59,7 @@ static struct shmemi_copy_set *allocate_set(struct shmemi_space *space, size_t n
 }
 
 /* Fill in the copies and followers, from a graph whose links point to offsets. */
-static void describe(struct shmemi_copy_set *set)
+static void fill_in_copies(struct shmemi_copy_set *set)
 {
     const struct shmemi_graph *graph = &set->graph;
     size_t link = 0;
@@ -89,7 +89,7 @@ struct shmemi_copy_set *shmemi_copy_set_of_all(struct shmemi_space *space, struc
     set->graph = *graph;
     set->is_walked = true;
     *graph = (struct shmemi_graph){0};
-    describe(set);
+    fill_in_copies(set);
     return set;
 }
 
@@ -146,7 +146,7 @@ struct shmemi_copy_set *shmemi_copy_set_of_some(struct shmemi_space *space, cons
         return NULL;
     }
     copy_some(&set->graph, graph, holders);
-    describe(set);
+    fill_in_copies(set);
     return set;
 }
 

@@ -24,24 +24,24 @@ static struct shmemi_space *spaces;
 
 /* ---- Beginning and end ------------------------------------------------------------------------------------------- */
 
-static int refuse(const char *cause)
+static int refuse_config(const char *cause)
 {
     shmemi_error("shmemx_deep_space_create: %s", cause);
     return -EINVAL;
 }
 
-static int check(const struct shmemi_space_config *config)
+static int check_config(const struct shmemi_space_config *config)
 {
     if ((unsigned)config->technique >= SHMEMI_TECHNIQUES)
-        return refuse("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
+        return refuse_config("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
     if ((unsigned)config->lifetime >= SHMEMI_LIFETIMES)
-        return refuse("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
+        return refuse_config("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
     if (!shmemi_memory_type_exists(config->memory_type))
-        return refuse("the memory type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
+        return refuse_config("the memory type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
     if (!config->buffer && config->memory_type == SHMEMI_MEMTYPE_OPENCL)
-        return refuse("OpenCL needs a buffer: kernels reach only memory that they are given");
+        return refuse_config("OpenCL needs a buffer: kernels reach only memory that they are given");
     if (config->buffer && config->technique == SHMEMI_TECHNIQUE_BASE)
-        return refuse("the technique BASE takes memory from the driver: the buffer must be NULL");
+        return refuse_config("the technique BASE takes memory from the driver: the buffer must be NULL");
     return 0;
 }
 
@@ -78,7 +78,7 @@ bool shmemi_space_exists(const struct shmemi_space *space)
 
 int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p)
 {
-    int rc = check(config);
+    int rc = check_config(config);
     if (rc)
         return rc;
     struct shmemi_space *space = calloc(1, sizeof *space);

@@ -61,11 +61,12 @@ struct shmemi_workspace {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t granted[SHMEMI_ROUNDS]; /* relays: the piece that the owner may send */
     _Atomic uint64_t relayed[SHMEMI_ROUNDS];                      /* and the one that it has been sent */
 
-    /* Of SHMEM_TEAM_WORLD, for the last meeting of all PEs (ending.c). Words for others have bits of enum shmemi_wish. */
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t has_come; /* the owner has */
-    _Atomic uint64_t all_have_come;                 /* on leaders: for the other PEs of the node */
-    _Atomic uint64_t ended[SHMEMI_ROUNDS];          /* from leaders of other nodes */
-    _Atomic uint64_t unfinished;                    /* on PE 0: number of PEs that ended without shmem_finalize */
+    /* Of SHMEM_TEAM_WORLD, for the final barrier of all PEs (ending.c). Words for others have the bits of enum
+     * shmemi_end_action. */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t has_arrived; /* the owner has */
+    _Atomic uint64_t all_have_arrived;                 /* on leaders: for the other PEs of the node */
+    _Atomic uint64_t ended[SHMEMI_ROUNDS];             /* from leaders of other nodes */
+    _Atomic uint64_t unfinished;                       /* on PE 0: number of PEs that ended without shmem_finalize */
     _Atomic uint64_t waited; /* seconds that the owner has waited for another PE (shmemi_watch_tell) */
 };
 
@@ -199,7 +200,7 @@ static inline char *shmemi_node_arrival(const struct shmemi_team *team, int rank
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->arrival[number % SHMEMI_LINES].data
                                        : workspace->scratch[number % SHMEMI_SCRATCH_SLOTS];
 }
-static inline char *shmemi_node_gift(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
+static inline char *shmemi_node_release_data(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
 {
     struct shmemi_workspace *workspace = team->collective->node[rank];
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->release[number % SHMEMI_LINES].data
@@ -366,12 +367,12 @@ int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args,
 /* ---- the end (shmem/coll/ending.c) ------------------------------------------------------------------------------- */
 
 /* What PEs want to do together when all have come to their end. */
-enum shmemi_wish { SHMEMI_WISH_STATS = 1, SHMEMI_WISH_TRACE = 2, SHMEMI_WISH_BITS = 2 };
+enum shmemi_end_action { SHMEMI_END_STATS = 1, SHMEMI_END_TRACE = 2, SHMEMI_END_ACTION_BITS = 2 };
 
-/* Wait until all PEs have come to their end; *wishes_p: those of this PE, on return those of all together. This PE, which
- * has completed all that it has sent, says for what reason it ends. 0, or logs an error and returns -errno: the job would
- * hang, since all others have waited for SHMEM_TIMEOUT. */
-int shmemi_meet_at_end(enum shmemi_presence presence, unsigned *wishes_p);
+/* Wait until all PEs have come to their end; *actions_p: those of this PE, on return those of all together. This PE,
+ * which has completed all that it has sent, says for what reason it ends. 0, or logs an error and returns -errno: the job
+ * would hang, since all others have waited for SHMEM_TIMEOUT. */
+int shmemi_final_barrier(enum shmemi_presence presence, unsigned *actions_p);
 
 /* ---- call.c: how the public routines call collectives over teams and active sets --------------------------------- */
 
