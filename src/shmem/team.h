@@ -61,7 +61,7 @@ static inline int shmemi_team_world_pe(const struct shmemi_team *team, int pe)
 }
 
 /* The members' workspace of a team: at this offset in the heap region, in every member's heap. A slot below
- * SHMEMI_TEAMS_MAX is that of a team, the one SHMEMI_TEAMS_MAX above it that of the team's twin for streams. */
+ * SHMEMI_TEAMS_MAX is that of a team, the one SHMEMI_TEAMS_MAX above it that of the team's duplicate for streams. */
 static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
 {
     return SHMEMI_WORKSPACE_OFFSET + (size_t)team->slot * SHMEMI_WORKSPACE_BYTES;

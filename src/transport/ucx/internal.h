@@ -344,7 +344,7 @@ static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *rec
  * much: it is sent at once. An owner has to keep payloads that come so; the origin of a get has a slot for the answer. */
 enum { SHMEMI_UCX_EAGER_PAYLOAD = 256 << 10, SHMEMI_UCX_EAGER_ANSWER = 512 << 10 };
 
-/* How a message that is not of this job came, for shmemi_refuse_stranger. It has no effect and gets no answer. */
+/* How a message that is not of this job came, for shmemi_ignore_foreign. It has no effect and gets no answer. */
 #define SHMEMI_UCX_WAY "over the network"
 
 /* The header of an answer; the data of a GET or AMO follows. */

@@ -24,8 +24,8 @@ int shmemi_key_make(struct shmemi_key *key);
 
 /* A message that is not of this job came this way ("to its socket for descriptors") and is ignored: warns at the first
  * one, so that whoever sends them cannot fill the log, and counts. Any thread. */
-void shmemi_refuse_stranger(const char *way);
+void shmemi_ignore_foreign(const char *way);
 /* How many messages without the job's key have come. */
-unsigned long shmemi_strangers(void);
+unsigned long shmemi_foreign_messages(void);
 
 #endif

@@ -130,7 +130,7 @@ int shmemi_rounds_of(int n)
     return rounds;
 }
 
-/* ---- a word of each member to all --------------------------------------------------------------------------------- */
+/* ---- a word of each member to all -------------------------------------------------------------------------------- */
 
 /* Words are kept in the order of the distance from this member back to theirs; in each round a member hands on all that
  * it has, as far as they are needed. */
