@@ -272,7 +272,7 @@ enum { turns_between_looks = 1024 }; /* at the clock, in a loop that waits */
 
 /* How a thread waits, from one look at a word to the next. It does not sleep: while a thread of a warp waited in a loop
  * with nanosleep, others of the same warp that had gone another way did not run on, one with an entry for the agent that
- * it had taken and not yet written (doc/performance.md, section 19). */
+ * it had taken and not yet written (bench/log/kernels.md). */
 struct patience {
     SHMEMI_DEVICE_MEMBER void relax()
     {

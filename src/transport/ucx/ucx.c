@@ -4,8 +4,8 @@
  */
 #include "transport/ucx/ucx.h"
 
-#include "base/log.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/thread/cores.h"
 #include "base/thread/patience.h"
 #include "bootstrap/bootstrap.h"
