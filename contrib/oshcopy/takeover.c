@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/thread_start.h"
 #include "bootstrap/binding.h"
 #include "gpu/copy_pool.h"
 #include "gpu/cuda/context.h"
@@ -133,14 +134,9 @@ static void await_maker(void)
         pthread_join(pool.maker, NULL);
 }
 
-/* It blocks all signals, which are for the threads of the program. */
 static bool start_maker(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool has_started = !pthread_create(&pool.maker, NULL, run_maker, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    bool has_started = !shmemi_thread_create(&pool.maker, NULL, run_maker, NULL);
     if (has_started)
         atexit(await_maker);
     return has_started;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/thread_start.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -77,16 +78,12 @@ static void *end_later(void *argument)
 void shmemi_end_within(unsigned seconds, int status)
 {
     pthread_t thread;
-    sigset_t all, before;
     struct forced_end *ending = malloc(sizeof *ending); /* for good: the process ends */
     if (!ending)
         return;
     *ending = (struct forced_end){seconds, status};
-    sigfillset(&all); /* sleep must not return early */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, end_later, ending))
+    if (shmemi_thread_create(&thread, NULL, end_later, ending))
         free(ending);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 _Noreturn void shmemi_bootstrap_abort(int status)

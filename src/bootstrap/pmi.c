@@ -8,6 +8,7 @@
  * of start-up, and at the end of a process that did not use MPI this file says "finalize". PMI's keys live as long as
  * the job, hence a new one for each round.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
@@ -58,19 +59,12 @@ static int send_line(const char *line, size_t size)
     return 0;
 }
 
-static long long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Wait for input. 0, or -ETIMEDOUT. */
 static int await_input(long long deadline)
 {
     struct pollfd input = {.fd = fd, .events = POLLIN};
     for (;;) {
-        long long left = deadline - now_ms();
+        long long left = deadline - (long long)(shmemi_clock() / 1000000);
         int n = poll(&input, 1, left > 0 ? (int)left : 0);
         if (n > 0)
             return 0;
@@ -83,7 +77,7 @@ static int await_input(long long deadline)
 static int receive_line(char *line, int milliseconds)
 {
     const long long for_ever = 1000000000;
-    long long deadline = now_ms() + (milliseconds < 0 ? for_ever : milliseconds);
+    long long deadline = (long long)(shmemi_clock() / 1000000) + (milliseconds < 0 ? for_ever : milliseconds);
     size_t length = 0;
     while (length < LINE_BYTES - 1) {
         int rc = await_input(deadline);

@@ -7,6 +7,7 @@
  */
 #include "bootstrap/bootstrap.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/deadline.h"
@@ -51,13 +52,6 @@ enum {
 };
 static const double QUICK_ANSWER = 0.2, FINALIZE_SECONDS = 1.9, LINGER_MAX = 60;
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static void pause_for(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -80,7 +74,7 @@ static double server_delay(void)
     static pmix_query_t question;
     struct timespec end;
     pmix_status_t status;
-    const double begin = now();
+    const double begin = shmemi_seconds();
     sem_init(&answered, 0, 0);
     PMIX_QUERY_CONSTRUCT(&question);
     PMIX_ARGV_APPEND(status, question.keys, PMIX_QUERY_NAMESPACES);
@@ -90,7 +84,7 @@ static double server_delay(void)
     end.tv_sec += ANSWER_SECONDS;
     while (sem_timedwait(&answered, &end) && errno == EINTR)
         ;
-    return now() - begin;
+    return shmemi_seconds() - begin;
 }
 
 /* PMIx_Finalize tells the server that this PE leaves, and waits for no more than 2 s for the answer. If the process ends
@@ -101,9 +95,9 @@ static void leave_slowly(void)
     double delay = server_delay();
     if (delay > QUICK_ANSWER)
         pause_for(4 * delay * node_rank / node_n_pes);
-    const double begin = now();
+    const double begin = shmemi_seconds();
     PMIx_Finalize(NULL, 0);
-    double took = now() - begin;
+    double took = shmemi_seconds() - begin;
     shmemi_debug("leaving: the launcher took %.3f s to answer, PMIx_Finalize %.3f s", delay, took);
     if (took > FINALIZE_SECONDS)
         pause_for(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);

@@ -10,7 +10,7 @@
 #ifndef SHMEMI_DRIVER_H
 #define SHMEMI_DRIVER_H
 
-#include "base/biased_lock.h"
+#include "base/thread/biased_lock.h"
 #include "gpu/memory.h"
 
 #include "transport/run.h"

@@ -6,9 +6,9 @@
 #ifndef SHMEMI_RUN_H
 #define SHMEMI_RUN_H
 
-#include "base/biased_lock.h"
 #include "base/copy_bytes.h"
 #include "base/likely.h"
+#include "base/thread/biased_lock.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

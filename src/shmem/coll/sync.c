@@ -7,8 +7,8 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
-#include "base/cores.h"
 #include "base/holdings.h"
+#include "base/thread/cores.h"
 #include "shmem/check/check.h"
 
 #include <errno.h>

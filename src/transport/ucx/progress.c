@@ -6,7 +6,7 @@
 
 #include "transport/ucx/internal.h"
 
-#include "base/cores.h"
+#include "base/thread/cores.h"
 #include "transport/service.h"
 
 #include <errno.h>

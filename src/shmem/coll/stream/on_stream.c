@@ -21,6 +21,7 @@
 #include "shmem/coll/stream/on_stream.h"
 
 #include "base/limits.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
 #include "transport/stream/agent.h"
 #include "transport/threads.h"
@@ -86,18 +87,6 @@ static void *serve(void *argument)
 
 /* ---- The duplicate ----------------------------------------------------------------------------------------------- */
 
-static int start_thread(struct shmemi_team_stream *of)
-{
-    sigset_t all, before;
-    sigfillset(&all); /* signals are handled by the program's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = shmemi_thread_create(&of->thread, NULL, serve, of);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc)
-        shmemi_error("the thread for collectives in streams cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
-    return -rc;
-}
-
 /* The core belongs to a thread of the program, so the duplicate's thread does not spin there for long. */
 static int open_duplicate(struct shmemi_team_stream *of, const struct shmemi_team *team)
 {
@@ -121,7 +110,7 @@ static struct shmemi_team_stream *make(const struct shmemi_team *team)
     }
     pthread_mutex_init(&of->lock, NULL);
     pthread_cond_init(&of->changed, NULL);
-    if (!open_duplicate(of, team) && !start_thread(of)) {
+    if (!open_duplicate(of, team) && !shmemi_thread_start(&of->thread, "the thread for collectives in streams", serve, of)) {
         shmemi_team_meetings_open(team, &of->meetings);
         return of;
     }

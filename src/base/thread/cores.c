@@ -2,8 +2,9 @@
  *
  * Whether there are enough cores, and how a waiting thread gives up its core.
  */
-#include "base/cores.h"
+#include "base/thread/cores.h"
 
+#include "base/clock.h"
 #include "base/settings.h"
 
 #include <sched.h>
@@ -67,13 +68,6 @@ bool shmemi_cores_are_contended(void)
     return atomic_load_explicit(&are_contended, memory_order_relaxed);
 }
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 void shmemi_cores_turn(unsigned turn)
 {
     static _Thread_local struct {
@@ -81,7 +75,7 @@ void shmemi_cores_turn(unsigned turn)
         uint64_t time;
         bool stayed; /* on its core since then, as far as it knows */
     } last;
-    const uint64_t time = now();
+    const uint64_t time = shmemi_clock();
     const bool was_contended = shmemi_cores_are_contended();
     if (was_contended && time > atomic_load_explicit(&contended_until, memory_order_relaxed)) {
         atomic_store_explicit(&are_contended, false, memory_order_relaxed);
@@ -104,11 +98,15 @@ void shmemi_nap(unsigned turn)
     nanosleep(&(struct timespec){.tv_nsec = longer < NAP_MAX_NS ? longer : NAP_MAX_NS}, NULL);
 }
 
+void shmemi_nap_briefly(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
+}
+
 void shmemi_yield(void)
 {
-    static const struct timespec shortest = {.tv_nsec = 1}; /* the kernel adds its timer slack of 50 microseconds */
     if (may_yield)
         sched_yield();
     else if (are_shared || shmemi_cores_are_contended())
-        nanosleep(&shortest, NULL);
+        shmemi_nap_briefly();
 }

@@ -29,6 +29,9 @@ bool shmemi_cores_are_contended(void);
  * (bench/log/decisions.md). */
 void shmemi_nap(unsigned turn);
 
+/* Sleep as shortly as the kernel can, which adds its timer slack of 50 microseconds. */
+void shmemi_nap_briefly(void);
+
 /* For loops that wait: let another thread have the core, if one may need it. Calls sched_yield; where SHMEM_YIELD
  * forbids that, it sleeps for a short time if cores are shared or contended and does nothing otherwise. */
 void shmemi_yield(void);

@@ -2,9 +2,9 @@
  *
  * The ways into a biased lock that need atomic operations or the kernel.
  */
-#include "base/biased_lock.h"
+#include "base/thread/biased_lock.h"
 
-#include "base/cores.h"
+#include "base/thread/cores.h"
 
 #include <linux/membarrier.h>
 #include <pthread.h>
