@@ -26,8 +26,6 @@ int shmemi_drivers_poll(struct shmemi_context *context);
  * been gathered, and stop gathering. Repeating either has no effect. */
 int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected);
 int shmemi_drivers_end_gathering(struct shmemi_context *context);
-/* A transfer has been held back as part of a burst, which goes on (run.h). */
-void shmemi_drivers_expect(struct shmemi_context *context, const struct shmemi_run_last *last);
 /* For contexts that may gather (may_gather), after their last operation: free what they needed for it. */
 void shmemi_drivers_close_gathering(struct shmemi_context *context);
 
