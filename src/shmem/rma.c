@@ -29,30 +29,6 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     return true;
 }
 
-/* A transfer has been held back as part of a burst: where the local side lies in a symmetric object, too, or has been
- * copied, it is known how far the burst can go, and the next ones need no look-up. */
-static __attribute__((noinline)) void expect_next(const struct shmemi_transfer *held, const void *symmetric,
-                                                  const void *local)
-{
-    const struct shmemi_region *here = shmemi_region_of(local);
-    const uintptr_t in_region = here ? (uintptr_t)((const char *)local - here->base) : 0;
-    const size_t nbytes = held->shape.width;
-    if (shmemi_settings.check | shmemi_measure.is_on) /* each transfer is to be seen */
-        return;
-    shmemi_drivers_expect(held->context, &(struct shmemi_run_last){
-                                             .dest = (uintptr_t)(held->is_put ? symmetric : local),
-                                             .source = (uintptr_t)(held->is_put ? local : symmetric),
-                                             .region = held->view->region,
-                                             .offset = held->offset,
-                                             .address = here ? held->mine.address : 0,
-                                             .nbytes = nbytes,
-                                             .room_there = held->view->size - held->offset - nbytes,
-                                             .room_here = here ? here->size - in_region - nbytes : 0,
-                                             .pe = held->view->pe,
-                                             .is_put = held->is_put,
-                                         });
-}
-
 enum form { GET_NBI, PUT_NBI, GET, PUT }; /* bit 0: a put; bit 1: blocking */
 
 /* The long way of all routines. */
@@ -69,8 +45,6 @@ static inline __attribute__((always_inline)) void transfer(struct shmemi_context
     transfer.is_blocking = form & GET;
     const bool is_claimed = shmemi_check_transfer(&transfer, symmetric, local);
     shmemi_require(shmemi_op_transfer(&transfer));
-    if (shmemi_run_may_expect(&context->run))
-        expect_next(&transfer, symmetric, local);
     if (shmemi_unlikely(is_claimed))
         shmemi_check_end(context);
 }
@@ -81,45 +55,22 @@ static __attribute__((noinline)) void put_long_way(void *dest, const void *sourc
     transfer(context, routine, dest, source, nbytes, pe, PUT);
 }
 
-/* As put_nbi_long_way; the source is in host memory. */
-static __attribute__((noinline)) void put_word_long_way(void *dest, const void *word, size_t nbytes, int pe,
-                                                        struct shmemi_context *context, const char *routine)
-{
-    if (!shmemi_run_takes(&context->run, dest, word, nbytes, pe))
-        put_long_way(dest, word, nbytes, pe, context, routine);
-}
-
 static __attribute__((noinline)) void get_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                    struct shmemi_context *context, const char *routine)
 {
     transfer(context, routine, source, dest, nbytes, pe, GET);
 }
 
-static __attribute__((noinline)) void put_nbi_alone(void *dest, const void *source, size_t nbytes, int pe,
-                                                    struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, dest, source, nbytes, pe, PUT_NBI);
-}
-
-static __attribute__((noinline)) void get_nbi_alone(void *dest, const void *source, size_t nbytes, int pe,
-                                                    struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, source, dest, nbytes, pe, GET_NBI);
-}
-
-/* The next one of a burst is only counted: some forty instructions from the routine on, which save no registers. */
 static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    if (!shmemi_run_goes_on(&context->run, dest, source, nbytes, pe, true))
-        put_nbi_alone(dest, source, nbytes, pe, context, routine);
+    transfer(context, routine, dest, source, nbytes, pe, PUT_NBI);
 }
 
 static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    if (!shmemi_run_goes_on(&context->run, dest, source, nbytes, pe, false))
-        get_nbi_alone(dest, source, nbytes, pe, context, routine);
+    transfer(context, routine, source, dest, nbytes, pe, GET_NBI);
 }
 
 /* How a routine goes on where the short way does not serve, and whether its local side is a variable in host memory. */
@@ -156,7 +107,7 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
 
 static const struct way put_way = {put_long_way, false}, get_way = {get_long_way, false},
                         put_nbi_way = {put_nbi_long_way, false}, get_nbi_way = {get_nbi_long_way, false},
-                        value_put_way = {put_word_long_way, true}, value_get_way = {get_long_way, true};
+                        value_put_way = {put_long_way, true}, value_get_way = {get_long_way, true};
 
 /* For the other files of the API. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,

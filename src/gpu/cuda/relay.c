@@ -6,8 +6,8 @@
  */
 
 #include "gpu/cuda/context.h"
-#include "base/cores.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,8 @@
  */
 #include "gpu/cuda/context.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -43,13 +45,6 @@ static struct {
     unsigned n_queues;
 } timings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t host_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool succeeds(CUresult result)
 {
     return result == CUDA_SUCCESS;
@@ -60,11 +55,11 @@ static bool succeeds(CUresult result)
 /* The event happens between two readings of the clock, a few microseconds apart. */
 static bool set_origin(struct origin *origin)
 {
-    uint64_t before = host_time();
+    uint64_t before = shmemi_clock();
     if (!succeeds(shmemi_cuda.cuEventRecord(origin->event, origin->stream)) ||
         !succeeds(shmemi_cuda.cuEventSynchronize(origin->event)))
         return false;
-    uint64_t after = host_time();
+    uint64_t after = shmemi_clock();
     origin->at = before + (after - before) / 2;
     return true;
 }
@@ -99,7 +94,7 @@ static struct origin *origin_of(struct shmemi_cuda_context *context)
         origin++;
     if (origin == end)
         return make_origin(context);
-    if (!origin->n_users && host_time() - origin->at > ORIGIN_AGE_NS && !set_origin(origin))
+    if (!origin->n_users && shmemi_clock() - origin->at > ORIGIN_AGE_NS && !set_origin(origin))
         return NULL;
     return origin;
 }
@@ -228,7 +223,7 @@ struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *
     struct shmemi_cuda_timing *timing = take(context);
     if (timing) {
         timing->stream = stream;
-        timing->enqueued_at = host_time();
+        timing->enqueued_at = shmemi_clock();
         if (!succeeds(shmemi_cuda.cuEventRecord(timing->begin, stream))) {
             retire(timing);
             timing = NULL;

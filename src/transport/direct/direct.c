@@ -47,8 +47,9 @@ int shmemi_direct_import(struct shmemi_view *view, const struct shmemi_share *sh
 
 static int ipc_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
-    return shmemi_route_is_allowed(SHMEMI_ROUTE_IPC, true) ? shmemi_direct_import(view, share, share ? share->own : NULL)
-                                                           : -ENOTSUP;
+    return shmemi_route_is_allowed(SHMEMI_ROUTE_IPC, true)
+               ? shmemi_direct_import(view, share, share ? share->own : NULL)
+               : -ENOTSUP;
 }
 
 static int shadow_attach(struct shmemi_view *view, const struct shmemi_share *share)

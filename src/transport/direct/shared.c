@@ -46,7 +46,7 @@ static int collect(const struct shmemi_transfer *transfer)
     if (rc != -EAGAIN)
         return rc;
     if (goes_by_request(transfer) &&
-        atomic_fetch_add_explicit(&transfer->context->run.n_alone, 1, memory_order_relaxed) < FEW)
+        atomic_fetch_add_explicit(&transfer->context->lists.n_alone, 1, memory_order_relaxed) < FEW)
         return -EAGAIN;
     return shmemi_direct_collect_in_list(transfer);
 }

@@ -193,50 +193,20 @@ static int start_or_collect(const struct shmemi_transfer *transfer)
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, STRAYS = 16 };
-
-/* Where transfers follow each other without order, bursts are not looked for any more until the next quiet. */
-static bool has_order(const struct shmemi_context *context)
-{
-    return atomic_load_explicit(&context->run.strays, memory_order_relaxed) <= STRAYS;
-}
-
 static bool has_lists(const struct shmemi_view *view, size_t nbytes)
 {
     return view->place.memory->lists && view->driver->takes_lists && nbytes <= shmemi_settings.gpu_batch_size;
 }
 
-/* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,
- * whose beginning is in a list already, the rest may as well be. Where there are no lists, any burst is faster as one
- * copy. */
-static int collect_run(const struct shmemi_transfer *transfer)
+/* A burst of copies between GPUs at equal distances is faster as one copy, where it cannot be a list. */
+int shmemi_direct_collect_burst(const struct shmemi_transfer *transfer)
 {
-    enum { MOST = 1 << 20 };
-    const bool in_list = has_lists(transfer->view, transfer->shape.width);
-    const struct shmemi_run_limits limits = {in_list ? BEGINS_AFTER_IN_LIST : BEGINS_AFTER, MOST};
-    if (transfer->mine.memory != transfer->view->place.memory || (in_list && !has_order(transfer->context)))
+    static const struct shmemi_run_limits limits = {.begins_after = 3, .most = 1 << 20};
+    if (transfer->context->by_engines || transfer->mine.memory != transfer->view->place.memory ||
+        has_lists(transfer->view, transfer->shape.width))
         return -EAGAIN;
     return shmemi_gather_run(transfer->context, transfer->view, transfer->offset, &transfer->mine,
                              transfer->shape.width, transfer->is_put, &limits);
-}
-
-/* Words of host memory go in lists, too, a long burst at equal distances as one copy. */
-static int collect_word(const struct shmemi_transfer *put)
-{
-    const size_t nbytes = put->shape.width;
-    if (!put->is_put || !shmemi_transfer_is_host(put) || nbytes > sizeof(uint64_t) || !has_lists(put->view, nbytes) ||
-        !has_order(put->context))
-        return -EAGAIN;
-    return shmemi_gather_word(put->context, put->view, put->offset, (const void *)put->mine.address, nbytes,
-                              BEGINS_AFTER_IN_LIST);
-}
-
-int shmemi_direct_collect_burst(const struct shmemi_transfer *transfer)
-{
-    if (transfer->context->by_engines)
-        return -EAGAIN;
-    int rc = collect_run(transfer);
-    return rc == -EAGAIN ? collect_word(transfer) : rc;
 }
 
 int shmemi_direct_collect_in_list(const struct shmemi_transfer *transfer)

@@ -161,7 +161,7 @@ static int get_small(const struct shmemi_transfer *get, const struct shmemi_ucx_
     return rc ? rc : shmemi_memory_host.copy(&get->mine, &here, &unpack);
 }
 
-/* A small get that quiet completes. */
+/* A nonblocking get of a few bytes: they land in memory of the library, from which quiet copies them to dest. */
 struct landing {
     struct landing *next;
     struct shmemi_ucx_batch *batch;
