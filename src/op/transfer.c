@@ -15,20 +15,17 @@ static bool may_be_held_back(const struct shmemi_transfer *transfer)
            (!transfer->is_blocking || (transfer->is_put && shmemi_transfer_is_host(transfer)));
 }
 
-static int transfer_watched(const struct shmemi_transfer *transfer)
-{
-    struct shmemi_transfer_call call =
-        shmemi_transfer_call(transfer->routine, transfer->view, transfer->offset, shmemi_transfer_bytes(transfer));
-    shmemi_call_begin(&call.call);
-    int rc = shmemi_issue(transfer);
-    shmemi_call_end(&call.call);
-    return rc;
-}
-
 int shmemi_op_transfer(const struct shmemi_transfer *transfer)
 {
     int rc = may_be_held_back(transfer) ? shmemi_issue_collect(transfer) : -EAGAIN;
     if (rc != -EAGAIN)
         return rc;
-    return transfer->routine ? transfer_watched(transfer) : shmemi_issue(transfer);
+    struct shmemi_transfer_call call =
+        shmemi_transfer_call(transfer->routine, transfer->view, transfer->offset, shmemi_transfer_bytes(transfer));
+    if (transfer->routine)
+        shmemi_call_begin(&call.call);
+    rc = shmemi_issue(transfer);
+    if (transfer->routine)
+        shmemi_call_end(&call.call);
+    return rc;
 }

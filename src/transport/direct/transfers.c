@@ -223,14 +223,6 @@ int shmemi_direct_collect(const struct shmemi_transfer *transfer)
     return rc == -EAGAIN ? shmemi_direct_collect_in_list(transfer) : rc;
 }
 
-/* The context's collected list is started first, on this thread's stream, so that it precedes the copy. */
-static int copy_now(const struct shmemi_transfer *transfer)
-{
-    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
-    int rc = shmemi_direct_list_flush(transfer->context);
-    return rc ? rc : shmemi_memory_copy(&ends.dest, &ends.source, &transfer->shape);
-}
-
 /* A list's buffer is page-locked, so that the copy into it is faster than into most other memory. */
 static int copy_by_list(const struct shmemi_transfer *transfer)
 {
@@ -239,20 +231,21 @@ static int copy_by_list(const struct shmemi_transfer *transfer)
         transfer->context, &ends.dest, &ends.source, transfer->shape.width);
 }
 
-static int start_rows(const struct shmemi_transfer *transfer)
-{
-    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
-    int rc = shmemi_direct_list_flush(transfer->context);
-    return rc ? rc : start(transfer->context, &ends.dest, &ends.source, &transfer->shape);
-}
-
+/* Before what is not itself a list, the context's collected list is started, on this thread's stream. */
 int shmemi_direct_transfer(const struct shmemi_transfer *transfer)
 {
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
     const bool is_contiguous = transfer->shape.rows == 1;
-    if (!transfer->is_blocking)
-        return is_contiguous ? start_or_collect(transfer) : start_rows(transfer);
+    if (is_contiguous && !transfer->is_blocking)
+        return start_or_collect(transfer);
     int rc = is_contiguous && shmemi_transfer_is_host(transfer) ? copy_by_list(transfer) : -EAGAIN;
-    return rc == -EAGAIN ? copy_now(transfer) : rc;
+    if (rc != -EAGAIN)
+        return rc;
+    rc = shmemi_direct_list_flush(transfer->context);
+    if (rc)
+        return rc;
+    return transfer->is_blocking ? shmemi_memory_copy(&ends.dest, &ends.source, &transfer->shape)
+                                 : start(transfer->context, &ends.dest, &ends.source, &transfer->shape);
 }
 
 /* ---- Completion -------------------------------------------------------------------------------------------------- */
