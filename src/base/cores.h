@@ -26,7 +26,7 @@ bool shmemi_cores_are_contended(void);
 
 /* For loops that have waited for long: sleep, 20 microseconds unless cores are crowded. From turn to turn it sleeps longer,
  * up to 5 milliseconds, but never long beside the time that the loop has waited: short naps without end are harmful
- * (doc/performance.md, section 12). */
+ * (bench/log/decisions.md). */
 void shmemi_nap(unsigned turn);
 
 /* For loops that wait: let another thread have the core, if one may need it. Calls sched_yield; where SHMEM_YIELD
@@ -35,7 +35,7 @@ void shmemi_yield(void);
 
 /* Whether sched_yield is harmless with this release of Linux, such as "6.8.0-52-generic". With 6.18 it is not: a group
  * of processes (a session or a control group) in which some yield and some sleep keeps all others, kernel threads
- * included, from running for up to minutes (doc/performance.md). The change that causes this is in the updates of 6.12,
+ * included, from running for up to minutes (bench/log/decisions.md). The change that causes this is in the updates of 6.12,
  * too. */
 bool shmemi_yield_is_harmless(const char *release);
 

@@ -38,7 +38,7 @@ static _Atomic(struct watched *) all; /* newest first; none is removed before th
 
 static const char *const comparisons[] = {"==", "!=", ">", ">=", "<", "<="}; /* from SHMEM_CMP_EQ = 1 on */
 
-/* As a number with a sign: a small negative one is more likely than a very large one. */
+/* The word as a signed number, for the report: a small negative one is more likely than a very large one. */
 static int64_t number(uint64_t value, unsigned size)
 {
     return size == 4 ? (int32_t)value : (int64_t)value;

@@ -131,7 +131,8 @@ static inline __attribute__((always_inline)) bool shmemi_is_host(const void *add
     return shmemi_is_in_heap(address, nbytes);
 }
 
-/* The same for at most SHMEMI_SHORT_BYTES. False for the end of the heap, too, where the length would matter. */
+/* Whether at most SHMEMI_SHORT_BYTES are certainly host memory. False near the end of the heap, where the length would
+ * matter. */
 static inline __attribute__((always_inline)) bool shmemi_is_host_short(const void *address)
 {
     if (shmemi_likely((uintptr_t)address - shmemi_window.user_base < shmemi_window.user_short_size))

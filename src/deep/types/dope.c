@@ -29,7 +29,7 @@ struct gfortran_dimension {
     int64_t stride, lower_bound, upper_bound; /* the stride in spans */
 };
 
-/* Since GCC 8. */
+/* The array descriptor of gfortran since GCC 8. */
 struct gfortran_descriptor {
     uintptr_t address;
     uint64_t offset;

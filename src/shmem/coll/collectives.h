@@ -61,7 +61,8 @@ struct shmemi_workspace {
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t granted[SHMEMI_ROUNDS]; /* relays: the piece that the owner may send */
     _Atomic uint64_t relayed[SHMEMI_ROUNDS];                      /* and the one that it has been sent */
 
-    /* Of SHMEM_TEAM_WORLD, for the last meeting of all PEs (ending.c). Words for others have bits of enum shmemi_wish. */
+    /* Used in the workspace of SHMEM_TEAM_WORLD only, for the last barrier of all PEs (ending.c). The words that other PEs write
+     * have bits of enum shmemi_wish. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t has_come; /* the owner has */
     _Atomic uint64_t all_have_come;                 /* on leaders: for the other PEs of the node */
     _Atomic uint64_t ended[SHMEMI_ROUNDS];          /* from leaders of other nodes */
@@ -101,8 +102,8 @@ struct shmemi_symmetric {
 
 /* Find a symmetric argument. Ends the job, naming the routine, if the bytes are not symmetric memory. */
 struct shmemi_symmetric shmemi_symmetric_of(const char *routine, const void *address, size_t nbytes);
-/* The same for a source. The standard requires it to be symmetric too, but programs pass local variables and other
- * libraries accept them. A source in private host memory has no region, and other members cannot read it. */
+/* Find a source argument. The standard requires it to be symmetric, but programs pass local variables and other libraries
+ * accept them. A source in private host memory has no region, and other members cannot read it. */
 struct shmemi_symmetric shmemi_source_of(const char *routine, const void *address, size_t nbytes);
 static inline bool shmemi_is_private(const struct shmemi_symmetric *memory)
 {
@@ -138,13 +139,13 @@ int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric
                    size_t nbytes, int world_pe);
 int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct shmemi_symmetric *source, size_t at,
                      size_t nbytes, int world_pe);
-/* From this PE's own memory, which may be private. */
+/* Read from this PE's own memory, which may be private. */
 int shmemi_read_own(struct shmemi_context *context, void *into, const struct shmemi_symmetric *memory, size_t nbytes);
 int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
                 const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
 int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
                  const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
-/* The same to this PE itself. A large block of GPU memory is copied beside the context's transfers, which are to be
+/* Send a block to this PE itself. A large block of GPU memory is copied beside the context's transfers, which are to be
  * started before: then *own waits for it, otherwise quiet of the context completes it. Wait for it in any case. */
 struct shmemi_own_copy {
     struct shmemi_event event;

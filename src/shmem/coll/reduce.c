@@ -38,7 +38,8 @@ static int reduce_wide(struct shmemi_team *team, const struct shmemi_op *op, cha
     return rc;
 }
 
-/* Of a short array dest gets only the result, by one store for each word; a longer one is summed up where it ends. */
+/* A short result is made in private memory and stored into dest word by word, so that who watches dest sees no partial
+ * result; a longer one is made in dest. */
 static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_args *args)
 {
     _Alignas(SHMEMI_CACHE_LINE) char private[SHMEMI_CARRIER_BYTES];

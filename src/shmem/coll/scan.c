@@ -149,7 +149,7 @@ static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
 
 enum { SEGMENT_BYTES = 1 << 20 };
 
-/* Of one segment of the array. */
+/* The state of one segment of the array. */
 struct doubling {
     char *sum;    /* of the members from some member up to this one */
     char *before; /* of those before this one */

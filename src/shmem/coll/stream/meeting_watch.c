@@ -59,8 +59,8 @@ static void append_missing(const struct watched_meeting *meeting, const bool *mi
     shmemi_append(text, size, ", from which nothing has come");
 }
 
-/* A member that this one has not heard from in this exchange has not come, or not to the exchange at the end. As long as
- * the stream has not come, there is something to report only if all others have. */
+/* Names the members from which nothing has come in this exchange: they have not begun it, or not the second exchange of a
+ * collective that has two. As long as this PE's own stream has not come, it reports only if all other members have. */
 static bool describe(const struct shmemi_watched *watched, bool has_come, char *text, size_t size)
 {
     const struct watched_meeting *meeting = (const struct watched_meeting *)watched;
