@@ -14,7 +14,7 @@
 #include "gpu/memory.h"
 
 #include "transport/run.h"
-#include "transport/mailbox.h"
+#include "transport/sockets/mailbox.h"
 #include "transport/pending.h"
 #include "transport/progress.h"
 
