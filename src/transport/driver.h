@@ -13,7 +13,7 @@
 #include "base/thread/biased_lock.h"
 #include "gpu/memory.h"
 
-#include "transport/mailbox.h"
+#include "transport/sockets/mailbox.h"
 #include "transport/pending.h"
 #include "transport/progress.h"
 

@@ -13,7 +13,7 @@
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "gpu/thread_cores.h"
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
 #include "transport/node.h"
 #include "transport/progress.h"
 #include "transport/threads.h"

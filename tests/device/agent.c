@@ -166,10 +166,6 @@ void shmemi_drivers_close_gathering(struct shmemi_context *context)
     (void)context;
 }
 
-void shmemi_device_waits_look(void)
-{
-}
-
 _Thread_local struct shmemi_call *shmemi_present_call;
 struct shmemi_measure shmemi_measure;
 void shmemi_measure_from_kernel(enum shmemi_from_kernel what, struct shmemi_trace_transfer *event)

@@ -12,7 +12,8 @@
 #include "bootstrap/job.h"
 #include "tests/interleave/seeded.h"
 #include "tests/unit/unit.h"
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
+#include "transport/sockets/sockets.h"
 #include "transport/drivers/table.h"
 #include "transport/node.h"
 #include "transport/service.h"
@@ -121,7 +122,7 @@ static void open_pe(void)
     shmemi_staging = (struct shmemi_staging){.chunk = CHUNK, .slots = SLOTS, .memory = staging};
     for (uint64_t i = 0; i < SHMEMI_RING_ENTRIES; i++)
         shmemi_node_control(0)->ring.entry[i].sequence = i;
-    shmemi_node.doorbell = shmemi_doorbell_open(&shmemi_node_control(0)->doorbell);
+    shmemi_node.doorbell = shmemi_socket_open_to_node(SOCK_DGRAM, &shmemi_node_control(0)->doorbell);
     CHECK(shmemi_node.doorbell >= 0);
     shmemi_slots_open();
     shmemi_arrivals_open(&resolver);

@@ -3,7 +3,10 @@
  * Sockets with random names, and what comes beside their messages: descriptors, and who sent them.
  */
 #define _GNU_SOURCE
-#include "transport/sockets.h"
+#include "transport/sockets/sockets.h"
+
+#include "base/limits.h"
+#include "base/log.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -52,6 +55,22 @@ int shmemi_socket_open(int type, bool with_sender, uint64_t *number_p)
     if (!rc)
         return fd;
     close(fd);
+    return rc;
+}
+
+int shmemi_socket_open_to_node(int type, uint64_t *number_p)
+{
+    enum { BACKLOG = 4096 };
+    int fd = shmemi_socket_open(type, false, number_p), rc = fd < 0 ? fd : 0;
+    if (!rc && type == SOCK_SEQPACKET && listen(fd, BACKLOG))
+        rc = -errno;
+    if (!rc)
+        return fd;
+    errno = -rc;
+    shmemi_error("cannot make the socket that joins the PEs of this node: %m%s", shmemi_remedy(-rc));
+    *number_p = 0;
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 
@@ -120,4 +139,39 @@ bool shmemi_socket_unpack(struct msghdr *message, struct shmemi_descriptors *tak
             memcpy(&sender, CMSG_DATA(part), sizeof sender);
     }
     return is_own(sender.uid);
+}
+
+int shmemi_socket_send(int fd, uint64_t number, const struct shmemi_message *message)
+{
+    struct sockaddr_un address;
+    union shmemi_enclosed enclosed;
+    struct iovec vector = {message->data, message->size};
+    struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
+    if (number) {
+        header.msg_name = &address;
+        header.msg_namelen = shmemi_socket_address(number, &address);
+    }
+    shmemi_socket_enclose(&header, &enclosed, &message->beside, number);
+    ssize_t sent = sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sent == (ssize_t)message->size ? 0 : sent < 0 ? -errno : -EPROTO;
+}
+
+bool shmemi_socket_is_busy(int rc)
+{
+    return rc == -EAGAIN || rc == -ENOBUFS || rc == -ETOOMANYREFS || rc == -EINTR;
+}
+
+ssize_t shmemi_socket_receive(int fd, int flags, struct shmemi_message *message)
+{
+    union shmemi_enclosed enclosed;
+    struct iovec vector = {message->data, message->size};
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &enclosed, .msg_controllen = sizeof enclosed};
+    message->beside.count = 0;
+    ssize_t size = recvmsg(fd, &header, flags | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+    if (size < 0)
+        return -errno;
+    message->is_own = shmemi_socket_unpack(&header, &message->beside);
+    message->has_lost = header.msg_flags & MSG_CTRUNC;
+    return size;
 }

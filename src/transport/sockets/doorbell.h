@@ -11,10 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Make this PE's doorbell; *number_p is for its control block, where the others find it. The descriptor, or -errno,
- * logged. */
-int shmemi_doorbell_open(uint64_t *number_p);
-
 /* The sleep of this PE's service thread. After `begin` it looks for work once more, and sleeps only if there is none:
  * either it sees the work of one who brings some, or that one sees that it sleeps. */
 void shmemi_node_sleep_begin(void);

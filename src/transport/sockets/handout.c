@@ -3,7 +3,7 @@
  * Hands the node segment to the PEs of the node.
  */
 #define _GNU_SOURCE
-#include "transport/handout.h"
+#include "transport/sockets/handout.h"
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -11,7 +11,7 @@
 #include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
-#include "transport/sockets.h"
+#include "transport/sockets/sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,21 +24,20 @@
 
 enum {
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
-    BACKLOG = 4096,
-    VISITORS_MAX = 64,  /* that have connected and not yet said what they want; further ones wait */
-    SILENCE_MAX = 1000, /* milliseconds that a visitor may say nothing while others wait for its place */
-    ASK_AGAIN_MAX = 4,  /* times that a PE connects once more because its place was needed */
+    CLIENTS_MAX = 64,   /* that have connected and not yet sent a request; further ones wait */
+    SILENCE_MAX = 1000, /* milliseconds that a client may send nothing while others wait for its place */
+    RETRIES_MAX = 4,    /* times that a PE connects once more because its place was needed */
     EARLIER_BY = 500,   /* milliseconds by which the lowest PE gives up before the others: so it tells who is missing */
     LAST_WORDS_SECONDS = 5, /* for a PE that cannot start to say why, and to end the job */
 };
 
-struct question {
+struct request {
     struct shmemi_key key;
     uint32_t pe;
     uint32_t padding;
 };
 
-struct answer {
+struct reply {
     struct shmemi_key key;
     struct shmemi_handout handout;
 };
@@ -65,15 +64,8 @@ bool shmemi_handout_is_sound(int fd, uint64_t size)
 
 int shmemi_handout_open(uint64_t *number_p)
 {
-    listener = shmemi_socket_open(SOCK_SEQPACKET, false, number_p);
-    int rc = listener < 0 ? listener : listen(listener, BACKLOG) ? -errno : 0;
-    if (!rc)
-        return 0;
-    errno = -rc;
-    shmemi_error("cannot make the socket that joins the PEs of this node: %m%s", shmemi_remedy(-rc));
-    *number_p = 0;
-    shmemi_handout_close();
-    return rc;
+    listener = shmemi_socket_open_to_node(SOCK_SEQPACKET, number_p);
+    return listener < 0 ? listener : 0;
 }
 
 void shmemi_handout_close(void)
@@ -87,10 +79,10 @@ void shmemi_handout_close(void)
 struct serving {
     const struct shmemi_descriptors *segment;
     const struct shmemi_handout *handout;
-    struct pollfd list[1 + VISITORS_MAX];
-    uint64_t since[1 + VISITORS_MAX]; /* when each has connected, by shmemi_clock */
+    struct pollfd list[1 + CLIENTS_MAX];
+    uint64_t since[1 + CLIENTS_MAX]; /* when each has connected, by shmemi_clock */
     nfds_t n;
-    bool is_full;    /* no further visitor fits, into the list or into this process' table of descriptors */
+    bool is_full;    /* no further client fits, into the list or into this process' table of descriptors */
     bool *is_served; /* by node rank */
     int n_left;
 };
@@ -101,56 +93,47 @@ static int milliseconds_to_wait(void)
     return left < 0 ? -1 : left > EARLIER_BY ? left - EARLIER_BY : 0;
 }
 
-/* A user may have so many descriptors under way between processes, in all jobs together, as a process may open: others
- * will take theirs. */
-static bool is_passing(int error)
+static bool send_segment(const struct serving *serving, int client)
 {
-    return error == EAGAIN || error == ENOBUFS || error == ETOOMANYREFS || error == EINTR;
-}
-
-static bool hand_out(struct serving *serving, int visitor)
-{
-    struct answer answer = {shmemi_job.key, *serving->handout};
-    struct iovec vector = {&answer, sizeof answer};
-    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-    union shmemi_enclosed enclosed;
-    shmemi_socket_enclose(&message, &enclosed, serving->segment, false);
-    ssize_t sent;
-    while ((sent = sendmsg(visitor, &message, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 && is_passing(errno) &&
-           milliseconds_to_wait())
+    struct reply reply = {shmemi_job.key, *serving->handout};
+    const struct shmemi_message message = {.data = &reply, .size = sizeof reply, .beside = *serving->segment};
+    int rc;
+    while (shmemi_socket_is_busy(rc = shmemi_socket_send(client, 0, &message)) && milliseconds_to_wait())
         usleep(1000);
-    if (sent < 0 && errno != EPIPE)
-        shmemi_warn("cannot pass the shared memory to a PE of this node: %m%s", shmemi_remedy(errno));
-    return sent == (ssize_t)sizeof answer;
+    errno = -rc;
+    if (rc && rc != -EPIPE)
+        shmemi_warn("cannot pass the shared memory to a PE of this node: %m%s", shmemi_remedy(-rc));
+    return !rc;
 }
 
-/* The node rank of one who has asked as a PE of this job does, or -1. */
-static int rank_of_asker(const struct question *question, ssize_t size)
+/* The node rank of a client that sends what a PE of this job does, or -1. */
+static int rank_of_client(const struct request *request, ssize_t size)
 {
-    if (size != (ssize_t)sizeof *question || !shmemi_key_equals(&question->key, &shmemi_job.key) ||
-        question->pe >= (uint32_t)shmemi_job.n_pes)
+    if (size != (ssize_t)sizeof *request || !shmemi_key_equals(&request->key, &shmemi_job.key) ||
+        request->pe >= (uint32_t)shmemi_job.n_pes)
         return -1;
-    return shmemi_job_node_rank_of((int)question->pe);
+    return shmemi_job_node_rank_of((int)request->pe);
 }
 
-/* What a visitor may have enclosed is not received. */
-static void hear(struct serving *serving, int visitor)
+/* Descriptors that a client may have enclosed are not received. */
+static void answer(struct serving *serving, int client)
 {
-    struct question question;
-    ssize_t size = recv(visitor, &question, sizeof question, MSG_DONTWAIT | MSG_TRUNC);
+    struct request request;
+    ssize_t size = recv(client, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
     if (size <= 0) /* it has gone again */
         return;
-    int rank = rank_of_asker(&question, size);
+    int rank = rank_of_client(&request, size);
     if (rank < 0) {
         shmemi_ignore_foreign("to the socket of this node's shared memory");
-    } else if (hand_out(serving, visitor)) {
+    } else if (send_segment(serving, client)) {
         serving->n_left -= !serving->is_served[rank];
         serving->is_served[rank] = true;
     }
 }
 
-/* With some visitors, the place of one of them will be free. With none, only errors of one who has gone again pass. */
-static int fail_to_admit(struct serving *serving)
+/* While clients are connected, the place of one of them will be free. Without any, errors of a client that has gone again
+ * pass, and all others are final. */
+static int fail_to_accept(struct serving *serving)
 {
     int rc = -errno;
     serving->is_full = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
@@ -160,18 +143,18 @@ static int fail_to_admit(struct serving *serving)
     return rc;
 }
 
-static int admit(struct serving *serving)
+static int accept_client(struct serving *serving)
 {
-    int visitor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    if (visitor < 0)
-        return fail_to_admit(serving);
-    if (shmemi_socket_peer_is_own(visitor)) {
+    int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (client < 0)
+        return fail_to_accept(serving);
+    if (shmemi_socket_peer_is_own(client)) {
         serving->since[serving->n] = shmemi_clock();
-        serving->list[serving->n++] = (struct pollfd){.fd = visitor, .events = POLLIN};
-        serving->is_full = serving->n > VISITORS_MAX;
+        serving->list[serving->n++] = (struct pollfd){.fd = client, .events = POLLIN};
+        serving->is_full = serving->n > CLIENTS_MAX;
     } else {
         shmemi_ignore_foreign("to the socket of this node's shared memory");
-        close(visitor);
+        close(client);
     }
     return 0;
 }
@@ -181,8 +164,8 @@ static bool is_silent(const struct serving *serving, nfds_t i)
     return serving->is_full && shmemi_clock() - serving->since[i] > SILENCE_MAX * UINT64_C(1000000);
 }
 
-/* Hear those who have something to say, and keep the others as long as there is room. */
-static void hear_all(struct serving *serving)
+/* Answer those that have sent a request, and keep the others as long as there is room. */
+static void answer_all(struct serving *serving)
 {
     nfds_t kept = 1;
     for (nfds_t i = 1; i < serving->n; i++) {
@@ -192,7 +175,7 @@ static void hear_all(struct serving *serving)
             continue;
         }
         if (serving->list[i].revents)
-            hear(serving, serving->list[i].fd);
+            answer(serving, serving->list[i].fd);
         close(serving->list[i].fd);
     }
     serving->is_full = serving->is_full && kept == serving->n;
@@ -211,7 +194,7 @@ static int report_missing(const bool *is_served)
     return -ETIMEDOUT;
 }
 
-/* A turn of the loop. The time counts also while strangers come one after the other. */
+/* A turn of the loop. The time counts also while clients of others come one after the other. */
 static int serve_some(struct serving *serving)
 {
     int left = milliseconds_to_wait();
@@ -223,9 +206,9 @@ static int serve_some(struct serving *serving)
     serving->list[0].revents = 0;
     if (poll(serving->list, serving->n, left) < 0)
         return errno == EINTR ? 0 : -errno;
-    bool has_visitor = serving->list[0].revents;
-    hear_all(serving);
-    return has_visitor ? admit(serving) : 0;
+    bool has_client = serving->list[0].revents;
+    answer_all(serving);
+    return has_client ? accept_client(serving) : 0;
 }
 
 static int serve(struct serving *serving)
@@ -275,10 +258,7 @@ static int connect_to(uint64_t number)
     if (fd < 0)
         return -errno;
     limit_waits(fd);
-    int rc;
-    do
-        rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0;
-    while (rc == -EINTR);
+    int rc = TEMP_FAILURE_RETRY(connect(fd, (struct sockaddr *)&address, length)) ? -errno : 0;
     if (!rc && !shmemi_socket_peer_is_own(fd))
         rc = -EPERM;
     if (!rc)
@@ -287,41 +267,34 @@ static int connect_to(uint64_t number)
     return rc;
 }
 
-static int ask(int fd)
+static int send_request(int fd)
 {
-    const struct question question = {.key = shmemi_job.key, .pe = (uint32_t)shmemi_job.pe};
-    ssize_t sent;
-    do
-        sent = send(fd, &question, sizeof question, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)sizeof question ? 0 : -errno;
+    const struct request request = {.key = shmemi_job.key, .pe = (uint32_t)shmemi_job.pe};
+    ssize_t sent = TEMP_FAILURE_RETRY(send(fd, &request, sizeof request, MSG_NOSIGNAL));
+    return sent == (ssize_t)sizeof request ? 0 : -errno;
 }
 
-/* Only the lowest PE of the node can answer, so what is wrong is its fault or an accident. */
-static int hear_answer(int fd, struct answer *answer, struct shmemi_descriptors *taken)
+/* Only the lowest PE of the node can answer, so what is wrong is its fault or an accident. An empty message may bring
+ * descriptors, too. */
+static int receive_reply(int fd, struct reply *reply, struct shmemi_descriptors *taken)
 {
-    struct iovec vector = {answer, sizeof *answer};
-    union shmemi_enclosed enclosed;
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &enclosed, .msg_controllen = sizeof enclosed};
-    ssize_t got;
+    struct shmemi_message message = {.data = reply, .size = sizeof *reply};
+    ssize_t size;
     do
-        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return -errno;
-    shmemi_socket_unpack(&message, taken); /* an empty message may bring descriptors, too */
-    if (got == 0)
-        return -ECONNRESET;
-    bool is_whole = got == (ssize_t)sizeof *answer && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
-    return is_whole && taken->count == 1 && shmemi_key_equals(&answer->key, &shmemi_job.key) ? 0 : -EPROTO;
+        size = shmemi_socket_receive(fd, 0, &message);
+    while (size == -EINTR);
+    *taken = message.beside;
+    if (size <= 0)
+        return size ? (int)size : -ECONNRESET;
+    const bool is_whole = size == (ssize_t)sizeof *reply && !message.has_lost;
+    return is_whole && taken->count == 1 && shmemi_key_equals(&reply->key, &shmemi_job.key) ? 0 : -EPROTO;
 }
 
-static int visit(uint64_t number, struct answer *answer, struct shmemi_descriptors *taken)
+static int fetch_once(uint64_t number, struct reply *reply, struct shmemi_descriptors *taken)
 {
-    int fd = connect_to(number), rc = fd < 0 ? fd : ask(fd);
+    int fd = connect_to(number), rc = fd < 0 ? fd : send_request(fd);
     if (!rc)
-        rc = hear_answer(fd, answer, taken);
+        rc = receive_reply(fd, reply, taken);
     if (fd >= 0)
         close(fd);
     return rc;
@@ -371,19 +344,19 @@ static int check(const struct shmemi_handout *handout, const struct shmemi_hando
 
 int shmemi_handout_fetch(uint64_t number, const struct shmemi_handout *expected)
 {
-    struct answer answer;
+    struct reply reply;
     struct shmemi_descriptors taken = {.count = 0};
     if (!number) { /* the lowest PE has failed */
         sleep(LAST_WORDS_SECONDS);
         shmemi_error("PE %d, the lowest of this node, could not start", shmemi_job.node_pes[0]);
         return -ECONNREFUSED;
     }
-    int rc = visit(number, &answer, &taken);
-    for (int i = 0; i < ASK_AGAIN_MAX && (rc == -ECONNRESET || rc == -EPIPE); i++) {
+    int rc = fetch_once(number, &reply, &taken);
+    for (int i = 0; i < RETRIES_MAX && (rc == -ECONNRESET || rc == -EPIPE); i++) {
         shmemi_descriptors_close(&taken);
-        rc = visit(number, &answer, &taken);
+        rc = fetch_once(number, &reply, &taken);
     }
-    rc = rc ? report(rc) : check(&answer.handout, expected, taken.fd[0]);
+    rc = rc ? report(rc) : check(&reply.handout, expected, taken.fd[0]);
     if (!rc)
         return taken.fd[0];
     shmemi_descriptors_close(&taken);

@@ -3,7 +3,7 @@
  * Sends and receives letters: datagrams with file descriptors, over one socket per PE.
  */
 #define _GNU_SOURCE
-#include "transport/mailbox.h"
+#include "transport/sockets/mailbox.h"
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -11,7 +11,7 @@
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
 #include "transport/progress.h"
-#include "transport/sockets.h"
+#include "transport/sockets/sockets.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -27,14 +27,6 @@ struct letter {
     uint32_t sender; /* node rank */
     uint32_t count;  /* descriptors in this letter; 0: they could not be sent */
     uint64_t size[SHMEMI_DESCRIPTORS_MAX];
-};
-
-/* A letter and its descriptors in the form of sendmsg and recvmsg. */
-struct envelope {
-    struct letter letter;
-    struct iovec vector;
-    union shmemi_enclosed enclosed;
-    struct msghdr message;
 };
 
 static int mailbox = -1;
@@ -63,47 +55,40 @@ void shmemi_mailbox_close(void)
 
 /* ---- Sending ----------------------------------------------------------------------------------------------------- */
 
-static void fill(struct envelope *envelope, const struct shmemi_descriptors *mine, uint64_t token)
-{
-    *envelope = (struct envelope){
-        .letter = {shmemi_job.key, token, (uint32_t)shmemi_job.node_rank, mine->count, {0}},
-        .vector = {&envelope->letter, sizeof envelope->letter},
-        .message = {.msg_iov = &envelope->vector, .msg_iovlen = 1},
-    };
-    memcpy(envelope->letter.size, mine->size, mine->count * sizeof mine->size[0]);
-    shmemi_socket_enclose(&envelope->message, &envelope->enclosed, mine, true);
-}
-
-/* Send a letter. -EAGAIN: the receiver's socket is full. */
-static int post(struct envelope *envelope, const struct shmemi_mailbox_label *label)
-{
-    struct sockaddr_un address;
-    envelope->message.msg_name = &address;
-    envelope->message.msg_namelen = shmemi_socket_address(label->socket, &address);
-    ssize_t sent = sendmsg(mailbox, &envelope->message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return sent == (ssize_t)sizeof envelope->letter ? 0 : errno == EINTR ? -EAGAIN : -errno;
-}
-
 /* The PE to send to next. If it cannot be sent descriptors, it gets a letter without any, so that it does not wait. */
 struct sending {
-    struct envelope envelope, empty;
+    const struct shmemi_descriptors *mine;
     bool is_refused; /* the present PE gets an empty letter */
     int next;
 };
 
 static bool is_addressee(const struct sending *sending, const struct shmemi_mailbox_label *labels)
 {
-    return sending->envelope.letter.count && sending->next != shmemi_job.node_rank && labels[sending->next].token;
+    return sending->mine->count && sending->next != shmemi_job.node_rank && labels[sending->next].token;
+}
+
+static struct letter letter_of(int sender, uint64_t token, const struct shmemi_descriptors *enclosed)
+{
+    struct letter letter = {shmemi_job.key, token, (uint32_t)sender, enclosed->count, {0}};
+    memcpy(letter.size, enclosed->size, enclosed->count * sizeof letter.size[0]);
+    return letter;
+}
+
+static int post(const struct sending *sending, const struct shmemi_mailbox_label *labels)
+{
+    static const struct shmemi_descriptors none;
+    const struct shmemi_descriptors *enclosed = sending->is_refused ? &none : sending->mine;
+    struct letter letter = letter_of(shmemi_job.node_rank, labels[shmemi_job.node_rank].token, enclosed);
+    const struct shmemi_message message = {.data = &letter, .size = sizeof letter, .beside = *enclosed};
+    return shmemi_socket_send(mailbox, labels[sending->next].socket, &message);
 }
 
 /* True when there is nothing more to send. */
 static bool send_more(struct sending *sending, const struct shmemi_mailbox_label *labels)
 {
     while (sending->next < shmemi_job.node_n_pes) {
-        int rc = is_addressee(sending, labels)
-                     ? post(sending->is_refused ? &sending->empty : &sending->envelope, &labels[sending->next])
-                     : 0;
-        if (rc == -EAGAIN || rc == -ENOBUFS || rc == -ETOOMANYREFS) /* others will take theirs */
+        int rc = is_addressee(sending, labels) ? post(sending, labels) : 0;
+        if (shmemi_socket_is_busy(rc))
             return false;
         if (rc)
             shmemi_warn("cannot pass descriptors of GPU memory to PE %d: %s", shmemi_job.node_pes[sending->next],
@@ -153,24 +138,15 @@ static void take_letter(const struct letter *letter, struct shmemi_descriptors *
 /* Returns false when no letter has arrived. */
 static bool receive_one(struct receiving *receiving)
 {
-    struct shmemi_descriptors taken;
-    struct envelope envelope = {.letter = {.token = 0}};
-    envelope.vector = (struct iovec){&envelope.letter, sizeof envelope.letter};
-    envelope.message = (struct msghdr){
-        .msg_iov = &envelope.vector,
-        .msg_iovlen = 1,
-        .msg_control = &envelope.enclosed,
-        .msg_controllen = sizeof envelope.enclosed,
-    };
-    ssize_t got = recvmsg(mailbox, &envelope.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0)
-        return errno == EINTR;
-    bool is_own = shmemi_socket_unpack(&envelope.message, &taken);
-    bool is_whole = got == (ssize_t)sizeof envelope.letter && !(envelope.message.msg_flags & MSG_TRUNC);
-    if (is_own && is_whole && is_genuine(&envelope.letter, receiving)) {
-        take_letter(&envelope.letter, &taken, receiving);
+    struct letter letter = {.token = 0};
+    struct shmemi_message message = {.data = &letter, .size = sizeof letter};
+    ssize_t size = shmemi_socket_receive(mailbox, MSG_DONTWAIT, &message);
+    if (size < 0)
+        return size == -EINTR;
+    if (message.is_own && size == (ssize_t)sizeof letter && is_genuine(&letter, receiving)) {
+        take_letter(&letter, &message.beside, receiving);
     } else {
-        shmemi_descriptors_close(&taken);
+        shmemi_descriptors_close(&message.beside);
         shmemi_ignore_foreign("to its socket for descriptors");
     }
     return true;
@@ -211,10 +187,8 @@ void shmemi_mailbox_exchange(const struct shmemi_descriptors *mine, const struct
                              struct shmemi_descriptors *received)
 {
     const int n = shmemi_job.node_n_pes;
-    struct sending sending = {.next = 0};
+    struct sending sending = {.mine = mine};
     struct receiving receiving = {.labels = labels, .received = received};
-    fill(&sending.envelope, mine, labels[shmemi_job.node_rank].token);
-    fill(&sending.empty, &(const struct shmemi_descriptors){0}, labels[shmemi_job.node_rank].token);
     for (int i = 0; i < n; i++) {
         received[i].count = is_awaited(labels, i) ? AWAITED : 0;
         receiving.n_missing += received[i].count == AWAITED;

@@ -3,26 +3,12 @@
  * The doorbells of a node's PEs.
  */
 #define _GNU_SOURCE
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
 
-#include "base/limits.h"
-#include "base/log.h"
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
-#include "transport/sockets.h"
-
-#include <errno.h>
-
-int shmemi_doorbell_open(uint64_t *number_p)
-{
-    int fd = shmemi_socket_open(SOCK_DGRAM, false, number_p);
-    if (fd >= 0)
-        return fd;
-    errno = -fd;
-    shmemi_error("cannot make the socket that joins the PEs of this node: %m%s", shmemi_remedy(-fd));
-    return fd;
-}
+#include "transport/sockets/sockets.h"
 
 void shmemi_node_ring_doorbell(int node_rank)
 {
