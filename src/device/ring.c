@@ -335,7 +335,7 @@ static int make_block(struct shmemi_device_agent *agent)
 
 static void free_block(struct shmemi_device_agent *agent)
 {
-    shmemi_drivers_close_gathering(&agent->context);
+    shmemi_collect_close(&agent->context);
     if (agent->user.memory && agent->block)
         agent->user.memory->pinning->unpin(agent->block, block_bytes());
     free(agent->block);
@@ -360,7 +360,7 @@ static int begin_serving(struct shmemi_device_agent *agent)
 {
     int rc = make_block(agent);
     rc = rc ? rc : write_ring(agent);
-    rc = rc ? rc : shmemi_drivers_begin_gathering(&agent->context, SIZE_MAX);
+    rc = rc ? rc : shmemi_collect_session_begin(&agent->context, SIZE_MAX);
     rc = rc ? rc : start_once();
     if (rc) {
         free_block(agent);

@@ -1,97 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lists of small operations: collected by a context, started when list.h says, completed in the order of their start.
+ * Lists of small operations: collected by a context, started when gpu_list.h says, completed in the order of their start.
  */
-#include "transport/direct/list.h"
+#include "transport/collect/gpu_list.h"
 
 #include "base/likely.h"
 #include "base/settings.h"
-#include "base/wake/interleave.h"
 #include "gpu/list.h"
-#include "transport/service.h"
+#include "transport/collect/held.h"
+#include "transport/collect/thresholds.h"
+#include "transport/routes.h"
 
 #include <errno.h>
-#include <pthread.h>
-
-enum {
-    GROWTH = 512,     /* most by which the length at which a list is started grows */
-    SWEEP_MS = 10,    /* between sweeps over lists that wait to be started */
-    IDLE_SWEEPS = 50, /* after so many sweeps in a row without such lists, sweeping stops */
-};
 
 /* ---- A context's lists, locked ----------------------------------------------------------------------------------- */
 
 /* The lock is held for a few instructions, or for the launch of a kernel. Besides the thread that uses the context, others
  * take it only to start lists that wait. */
-static inline bool try_lock(struct shmemi_context *context)
-{
-    return shmemi_biased_try_lock(&context->lists.lock);
-}
-
 static inline void lock(struct shmemi_context *context)
 {
-    shmemi_biased_lock(&context->lists.lock);
+    shmemi_biased_lock(&context->lists.held.lock);
 }
 
 static inline void unlock(struct shmemi_context *context)
 {
-    shmemi_biased_unlock(&context->lists.lock);
-}
-
-static void note_failure(struct shmemi_context *context, int rc)
-{
-    if (!context->lists.failed)
-        context->lists.failed = rc;
-}
-
-/* ---- Lists that wait to be started ------------------------------------------------------------------------------- */
-
-_Atomic unsigned shmemi_direct_list_waiting;
-
-/* Lists of all contexts. This lock is taken after a context's; a thread that holds it may only try a context's. */
-static struct {
-    pthread_mutex_t lock;
-    struct shmemi_list *first;
-    atomic_bool is_watched; /* the service thread sweeps every SWEEP_MS */
-    unsigned idle_sweeps;
-} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Wake the service thread if it has stopped sweeping. */
-static void watch(void)
-{
-    shmemi_interleave();
-    if (!atomic_load(&waiting.is_watched) && !atomic_exchange(&waiting.is_watched, true))
-        shmemi_service_notice();
-}
-
-static void begin_waiting(struct shmemi_context *context, struct shmemi_list *list)
-{
-    list->context = context;
-    list->was_seen = false;
-    atomic_store(&shmemi_pending_is_held, true);
-    pthread_mutex_lock(&waiting.lock);
-    list->next_waiting = waiting.first;
-    list->link_waiting = &waiting.first;
-    if (waiting.first)
-        waiting.first->link_waiting = &list->next_waiting;
-    waiting.first = list;
-    atomic_fetch_add(&shmemi_direct_list_waiting, 1);
-    pthread_mutex_unlock(&waiting.lock);
-    watch();
-}
-
-/* With the lock held. */
-static void unlink_waiting(struct shmemi_list *list)
-{
-    *list->link_waiting = list->next_waiting;
-    if (list->next_waiting)
-        list->next_waiting->link_waiting = list->link_waiting;
-    atomic_fetch_sub(&shmemi_direct_list_waiting, 1);
+    shmemi_biased_unlock(&context->lists.held.lock);
 }
 
 /* ---- Starting and completing, with the context locked ------------------------------------------------------------ */
 
-/* Start the context's list, which must no longer be among those that wait. */
+/* Start the context's list, which no longer counts as held back. */
 static int launch(struct shmemi_context *context)
 {
     struct shmemi_list *list = context->lists.collecting;
@@ -108,20 +46,17 @@ static int launch(struct shmemi_context *context)
         context->lists.oldest = list;
     context->lists.newest = list;
     context->lists.started++;
-    if (context->lists.patience < UINT32_MAX / GROWTH)
-        context->lists.patience *= GROWTH;
+    if (context->lists.patience < UINT32_MAX / SHMEMI_GPU_LIST_GROWTH)
+        context->lists.patience *= SHMEMI_GPU_LIST_GROWTH;
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_DIRECT);
     return 0;
 }
 
 static int start(struct shmemi_context *context)
 {
-    struct shmemi_list *list = context->lists.collecting;
-    if (!list)
+    if (!context->lists.collecting)
         return 0;
-    pthread_mutex_lock(&waiting.lock);
-    unlink_waiting(list);
-    pthread_mutex_unlock(&waiting.lock);
+    shmemi_held_end(&context->lists.held);
     return launch(context);
 }
 
@@ -137,10 +72,10 @@ static void collect(struct shmemi_context *context)
         if (!list->next)
             context->lists.newest = NULL;
         context->lists.finished++;
-        if (rc)
-            note_failure(context, rc);
-        else
+        if (!rc)
             shmemi_list_deliver(list);
+        else if (!context->lists.held.failed)
+            context->lists.held.failed = rc;
         list->memory->lists->give(list);
     }
 }
@@ -149,28 +84,6 @@ static bool is_idle(struct shmemi_context *context)
 {
     collect(context);
     return !context->lists.oldest;
-}
-
-/* Start what the contexts have collected, except for those that another thread is using. */
-static void flush_waiting(bool old_ones)
-{
-    pthread_mutex_lock(&waiting.lock);
-    for (struct shmemi_list *list = waiting.first, *next; list; list = next) {
-        struct shmemi_context *context = list->context;
-        next = list->next_waiting;
-        if (old_ones && !list->was_seen) {
-            list->was_seen = true;
-            continue;
-        }
-        if (!try_lock(context))
-            continue;
-        unlink_waiting(list);
-        int rc = launch(context);
-        if (rc)
-            note_failure(context, rc);
-        unlock(context);
-    }
-    pthread_mutex_unlock(&waiting.lock);
 }
 
 /* ---- Collecting, with the context locked ------------------------------------------------------------------------- */
@@ -198,8 +111,7 @@ static struct shmemi_list *take(struct shmemi_context *context, const struct shm
         context->lists.collecting = list;
         list->look_at = 0;
         look_again_at(list, context->lists.patience);
-        shmemi_pending_expect(&context->pending, SHMEMI_PENDING_DIRECT);
-        begin_waiting(context, list);
+        shmemi_held_begin(context, &context->lists.held, launch);
     }
     return list;
 }
@@ -220,8 +132,8 @@ static __attribute__((noinline)) int start_if_due_now(struct shmemi_context *con
     uint32_t length = shmemi_list_length(list);
     if (length >= shmemi_settings.gpu_batch || length == list->capacity)
         return start(context);
-    if (context->lists.is_patient || !is_idle(context)) {
-        look_again_at(list, context->lists.is_patient ? UINT32_MAX : 2 * length);
+    if (shmemi_context_is_in_session(context) || !is_idle(context)) {
+        look_again_at(list, shmemi_context_is_in_session(context) ? UINT32_MAX : 2 * length);
         return 0;
     }
     if (context->lists.patience == 0)
@@ -273,8 +185,8 @@ static __attribute__((noinline)) int copy_by_new_list(struct shmemi_context *con
 }
 
 /* Fast path: a list for this device is being collected, and has room. */
-int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, size_t nbytes)
+int shmemi_gpu_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
+                         const struct shmemi_place *source, size_t nbytes)
 {
     int rc;
     if (shmemi_unlikely(nbytes > shmemi_settings.gpu_batch_size))
@@ -295,6 +207,24 @@ int shmemi_direct_list_copy(struct shmemi_context *context, const struct shmemi_
     return rc;
 }
 
+/* A list is carried out by a kernel, which may wait for its turn on the GPU: that pays for many transfers only. */
+static bool is_better_alone(const struct shmemi_small *transfer)
+{
+    return shmemi_route_awaits_turn(transfer->view, transfer->mine.memory, transfer->nbytes) &&
+           atomic_fetch_add_explicit(&transfer->context->lists.n_alone, 1, memory_order_relaxed) <
+               SHMEMI_GPU_LIST_AFTER_ALONE;
+}
+
+int shmemi_gpu_list_take(const struct shmemi_small *transfer)
+{
+    struct shmemi_place there = transfer->view->place;
+    there.address += transfer->offset;
+    if (transfer->nbytes > shmemi_settings.gpu_batch_size || is_better_alone(transfer))
+        return -EAGAIN;
+    return shmemi_gpu_list_copy(transfer->context, transfer->is_put ? &there : &transfer->mine,
+                                transfer->is_put ? &transfer->mine : &there, transfer->nbytes);
+}
+
 /* Wait for a free list: those of other contexts become free once they have been started and are complete. */
 static struct shmemi_list *await_list(struct shmemi_context *context, const struct shmemi_place *place, size_t nbytes,
                                       int *rc_p)
@@ -303,15 +233,14 @@ static struct shmemi_list *await_list(struct shmemi_context *context, const stru
     struct shmemi_list *list;
     while (!(list = list_for(context, place, nbytes, rc_p)) && *rc_p == -EAGAIN) {
         unlock(context);
-        flush_waiting(false);
         shmemi_progress(&spins);
         lock(context);
     }
     return list;
 }
 
-int shmemi_direct_list_amo(struct shmemi_context *context, const struct shmemi_place *word,
-                           const struct shmemi_amo *amo, void *fetch_p)
+int shmemi_gpu_list_amo(struct shmemi_context *context, const struct shmemi_place *word, const struct shmemi_amo *amo,
+                        void *fetch_p)
 {
     int rc;
     lock(context);
@@ -342,14 +271,13 @@ static int complete(struct shmemi_context *context, uint64_t number)
     while (!is_finished(context, number))
         shmemi_progress(&spins);
     lock(context);
-    int rc = context->lists.failed;
-    context->lists.failed = 0;
+    int rc = shmemi_held_take_failure(&context->lists.held);
     unlock(context);
     return rc;
 }
 
-int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shmemi_place *word,
-                               const struct shmemi_amo *amo, void *fetch_p)
+int shmemi_gpu_list_amo_now(struct shmemi_context *context, const struct shmemi_place *word,
+                            const struct shmemi_amo *amo, void *fetch_p)
 {
     lock(context);
     int rc = start(context); /* so that the list to come sees the effects of earlier operations */
@@ -363,8 +291,8 @@ int shmemi_direct_list_amo_now(struct shmemi_context *context, const struct shme
     return rc ? rc : complete(context, number);
 }
 
-int shmemi_direct_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
-                                const struct shmemi_place *source, size_t nbytes)
+int shmemi_gpu_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
+                             const struct shmemi_place *source, size_t nbytes)
 {
     const struct shmemi_place *side = device_side(dest, source);
     if (!side || nbytes > shmemi_settings.gpu_batch_size)
@@ -381,9 +309,9 @@ int shmemi_direct_list_copy_now(struct shmemi_context *context, const struct shm
     return rc ? rc : complete(context, number);
 }
 
-int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struct shmemi_place *dest,
-                                     const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
-                                     const struct shmemi_amo *amo)
+int shmemi_gpu_list_copy_then_amo(struct shmemi_context *context, const struct shmemi_place *dest,
+                                  const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
+                                  const struct shmemi_amo *amo)
 {
     const struct shmemi_place *side = nbytes ? device_side(dest, source) : word;
     int rc;
@@ -406,7 +334,7 @@ int shmemi_direct_list_copy_then_amo(struct shmemi_context *context, const struc
 
 /* ---- Flush and completion ---------------------------------------------------------------------------------------- */
 
-int shmemi_direct_list_flush(struct shmemi_context *context)
+int shmemi_gpu_list_flush(struct shmemi_context *context)
 {
     lock(context);
     int rc = start(context);
@@ -414,29 +342,16 @@ int shmemi_direct_list_flush(struct shmemi_context *context)
     return rc;
 }
 
-static int begin_gathering(struct shmemi_context *context, size_t expected)
-{
-    (void)expected;
-    context->lists.is_patient = true;
-    return 0;
-}
-
-static int end_gathering(struct shmemi_context *context)
-{
-    context->lists.is_patient = false;
-    return shmemi_direct_list_flush(context);
-}
-
-static int flush(struct shmemi_context *context)
+int shmemi_gpu_list_deliver(struct shmemi_context *context)
 {
     atomic_store_explicit(&context->lists.n_alone, 0, memory_order_relaxed);
-    return shmemi_direct_list_flush(context);
+    lock(context);
+    int rc = start(context), failed = shmemi_held_take_failure(&context->lists.held);
+    unlock(context);
+    return rc ? rc : failed;
 }
 
-const struct shmemi_gathering shmemi_direct_gathering = {
-    .begin = begin_gathering, .flush = flush, .end = end_gathering};
-
-int shmemi_direct_list_complete(struct shmemi_context *context)
+int shmemi_gpu_list_complete(struct shmemi_context *context)
 {
     lock(context);
     uint64_t number = context->lists.started;
@@ -444,51 +359,10 @@ int shmemi_direct_list_complete(struct shmemi_context *context)
     return complete(context, number);
 }
 
-bool shmemi_direct_list_is_finished(struct shmemi_context *context)
+bool shmemi_gpu_list_is_finished(struct shmemi_context *context)
 {
     lock(context);
     uint64_t number = context->lists.started;
     unlock(context);
     return is_finished(context, number);
 }
-
-/* Start the lists that already waited at the last sweep. */
-static void sweep(void)
-{
-    if (atomic_load(&shmemi_direct_list_waiting)) {
-        waiting.idle_sweeps = 0;
-        flush_waiting(true);
-    } else if (++waiting.idle_sweeps == IDLE_SWEEPS) {
-        atomic_store(&waiting.is_watched, false);
-        if (atomic_load(&shmemi_direct_list_waiting)) /* a thread that added one just now may not have woken us */
-            atomic_store(&waiting.is_watched, true);
-        waiting.idle_sweeps = 0;
-    }
-}
-
-static int sleep_ms(void)
-{
-    return atomic_load(&waiting.is_watched) ? SWEEP_MS : -1;
-}
-
-/* The service thread starts only lists that have waited for long, in its sweeps. */
-static bool has_to_flush(enum shmemi_turn turn)
-{
-    return turn == SHMEMI_TURN_TO_FLUSH;
-}
-
-/* Returns 0: having started a list is no reason for a waiting thread to try again sooner. */
-static unsigned advance(void)
-{
-    flush_waiting(false);
-    return 0;
-}
-
-const struct shmemi_worker shmemi_worker_lists = {
-    .name = "lists that wait to be started",
-    .work = &shmemi_direct_list_waiting,
-    .has_work = has_to_flush,
-    .advance = advance,
-    .sleep_ms = sleep_ms,
-    .sweep = sweep,
-};

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches of small puts: a table of buffers, each for one PE. If another PE's buffer is in its place, that one is sent
- * first, so the memory of a context is bounded whatever the size of the job.
- *
- * Puts of the same length to places at equal distances share a record: its bytes are rows, which the owner copies all at
- * once.
+ * The owner's end of batches of small puts: takes one apart and stores its rows.
  */
-#include "transport/staged/batch.h"
+#include "transport/staged/scatter.h"
 
 #include "base/copy_bytes.h"
 #include "base/log.h"
@@ -16,161 +12,11 @@
 #include "transport/staged/owner.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum {
-    PLACES = 64,
-    BUFFER_BYTES = 16 << 10,
-    RECORD_ALIGNMENT = 8,
-    PITCH_BYTES = sizeof(uint64_t),
-};
-
-/* Precedes the bytes of a put, which are padded to the alignment. If there are more rows, their distance (8 bytes) lies
- * between the record and the bytes, and the rows follow each other without gaps. */
-struct record {
-    uint64_t offset;
-    uint32_t region;
-    uint16_t nbytes;    /* of a row */
-    uint16_t more_rows; /* after the first */
-};
-
-struct buffer {
-    int pe;
-    const struct shmemi_link *link; /* to that PE */
-    size_t used;
-    size_t last; /* where the last record is */
-    char bytes[];
-};
-
-struct shmemi_batch {
-    size_t capacity; /* of a buffer, at most BUFFER_BYTES */
-    struct buffer *place[PLACES];
-};
-
-static size_t padded(size_t nbytes)
-{
-    return (nbytes + RECORD_ALIGNMENT - 1) & ~(size_t)(RECORD_ALIGNMENT - 1);
-}
-
-static size_t capacity_for(size_t expected)
-{
-    const size_t most = shmemi_staging.chunk < BUFFER_BYTES ? shmemi_staging.chunk : BUFFER_BYTES;
-    const size_t least = sizeof(struct record) + SHMEMI_BATCHED_PUT_MAX;
-    size_t wanted = expected < most ? expected * (sizeof(struct record) + sizeof(uint64_t)) : most;
-    return wanted < least ? least : wanted > most ? most : wanted;
-}
-
-struct shmemi_batch *shmemi_batch_open(size_t expected)
-{
-    struct shmemi_batch *batch = calloc(1, sizeof *batch);
-    if (batch)
-        batch->capacity = capacity_for(expected);
-    else
-        shmemi_warn("out of memory for a batch: puts go one by one");
-    return batch;
-}
-
-static int send_buffer(struct shmemi_context *context, struct buffer *buffer)
-{
-    const struct shmemi_view view = {.pe = buffer->pe, .link = buffer->link};
-    size_t used = buffer->used;
-    buffer->used = 0;
-    return used ? shmemi_staged_scatter(context, &view, buffer->bytes, used) : 0;
-}
-
-int shmemi_batch_send_all(struct shmemi_batch *batch, struct shmemi_context *context)
-{
-    int rc = 0;
-    for (int i = 0; batch && i < PLACES && !rc; i++)
-        if (batch->place[i])
-            rc = send_buffer(context, batch->place[i]);
-    return rc;
-}
-
-void shmemi_batch_close(struct shmemi_batch *batch)
-{
-    for (int i = 0; batch && i < PLACES; i++)
-        free(batch->place[i]);
-    free(batch);
-}
-
-/* The buffer of a PE, with room for a record; a full buffer, or another PE's in its place, is sent first. */
-static int find_room(struct shmemi_batch *batch, struct shmemi_context *context, int pe, size_t needed,
-                     struct buffer **buffer_p)
-{
-    struct buffer **place = &batch->place[pe % PLACES], *buffer = *place;
-    int rc = 0;
-    if (!buffer) {
-        buffer = *place = calloc(1, sizeof *buffer + batch->capacity);
-        if (!buffer)
-            shmemi_fatal("out of memory for a batch of puts to PE %d", pe);
-    }
-    if (buffer->used && (buffer->pe != pe || buffer->used + needed > batch->capacity))
-        rc = send_buffer(context, buffer);
-    *buffer_p = buffer;
-    return rc;
-}
-
-/* Is this put the next row of the last record? Then *bytes_p is where its bytes go. */
-static bool add_row(const struct shmemi_batch *batch, struct buffer *buffer, uint32_t region, size_t offset,
-                    size_t nbytes, char **bytes_p)
-{
-    struct record record;
-    uint64_t pitch;
-    char *at = buffer->bytes + buffer->last, *rows = at + sizeof record + PITCH_BYTES;
-    if (!buffer->used || buffer->used + PITCH_BYTES + padded(nbytes) > batch->capacity)
-        return false;
-    memcpy(&record, at, sizeof record);
-    memcpy(&pitch, at + sizeof record, sizeof pitch);
-    if (!record.more_rows)
-        pitch = offset - record.offset;
-    if (record.region != region || record.nbytes != nbytes || record.more_rows == UINT16_MAX || pitch < nbytes ||
-        pitch > SIZE_MAX / UINT16_MAX / 2 || offset != record.offset + (record.more_rows + (uint64_t)1) * pitch)
-        return false;
-    if (!record.more_rows++) {
-        memmove(rows, at + sizeof record, nbytes);
-        memcpy(at + sizeof record, &pitch, sizeof pitch);
-    }
-    memcpy(at, &record, sizeof record);
-    *bytes_p = rows + record.more_rows * nbytes;
-    buffer->used = buffer->last + sizeof record + PITCH_BYTES + padded((record.more_rows + (size_t)1) * nbytes);
-    return true;
-}
-
-static char *add_record(struct buffer *buffer, const struct shmemi_view *view, size_t offset, size_t nbytes)
-{
-    const struct record record = {offset, view->region, (uint16_t)nbytes, 0};
-    char *at = buffer->bytes + buffer->used;
-    memcpy(at, &record, sizeof record);
-    buffer->last = buffer->used;
-    buffer->used += sizeof record + padded(nbytes);
-    buffer->pe = view->pe;
-    buffer->link = view->link;
-    return at + sizeof record;
-}
-
-int shmemi_batch_add(struct shmemi_batch *batch, struct shmemi_context *context, const struct shmemi_view *view,
-                     size_t offset, const void *source, size_t nbytes)
-{
-    struct buffer *buffer = batch->place[view->pe % PLACES];
-    char *bytes;
-    int rc = 0;
-    if (!buffer || buffer->pe != view->pe || !add_row(batch, buffer, view->region, offset, nbytes, &bytes)) {
-        rc = find_room(batch, context, view->pe, sizeof(struct record) + padded(nbytes), &buffer);
-        if (rc)
-            return rc;
-        bytes = add_record(buffer, view, offset, nbytes);
-    }
-    memcpy(bytes, source, nbytes);
-    return rc;
-}
-
-/* ---- The owner's end --------------------------------------------------------------------------------------------- */
 
 /* A record as it lies in a payload. */
 struct entry {
-    struct record record;
+    struct shmemi_scatter_record record;
     uint64_t pitch;
     size_t extent; /* from the first byte to the last */
     const char *bytes;
@@ -179,19 +25,19 @@ struct entry {
 /* The next record of a payload. False at its end, and at a record that is cut off or makes no sense. */
 static bool next_entry(const char *payload, size_t size, size_t *position, struct entry *entry)
 {
-    struct record *record = &entry->record;
+    struct shmemi_scatter_record *record = &entry->record;
     size_t at = *position + sizeof *record;
     if (size - *position < sizeof *record)
         return false;
     memcpy(record, payload + *position, sizeof *record);
     entry->pitch = record->nbytes;
-    if (record->more_rows && size - at < PITCH_BYTES)
+    if (record->more_rows && size - at < SHMEMI_SCATTER_PITCH_BYTES)
         return false;
     if (record->more_rows) {
         memcpy(&entry->pitch, payload + at, sizeof entry->pitch);
-        at += PITCH_BYTES;
+        at += SHMEMI_SCATTER_PITCH_BYTES;
     }
-    const size_t bytes = padded((record->more_rows + (size_t)1) * record->nbytes);
+    const size_t bytes = shmemi_scatter_padded((record->more_rows + (size_t)1) * record->nbytes);
     if (record->nbytes > SHMEMI_BATCHED_PUT_MAX || size - at < bytes || entry->pitch < record->nbytes ||
         __builtin_mul_overflow(entry->pitch, (size_t)record->more_rows, &entry->extent) ||
         __builtin_add_overflow(entry->extent, (size_t)record->nbytes, &entry->extent))
@@ -374,7 +220,7 @@ static int store(const struct entry *entry, struct landing *landing)
     return rc;
 }
 
-int shmemi_batch_scatter(const struct shmemi_request *request, const void *payload)
+int shmemi_scatter(const struct shmemi_request *request, const void *payload)
 {
     struct entry entry;
     struct landing landing = {0};

@@ -6,7 +6,8 @@
 #include "base/settings.h"
 #include "gpu/list.h"
 #include "transport/direct/direct.h"
-#include "transport/direct/list.h"
+#include "transport/collect/gpu_list.h"
+#include "transport/collect/held.h"
 #include "list_device.h"
 #include "unit.h"
 #include "transport/drivers/table.h"
@@ -55,10 +56,15 @@ static void put_value(struct shmemi_context *context, int i, uint64_t value)
     CHECK(!shmemi_direct_put(context, &view, (size_t)i * 8, &source, 8));
 }
 
+static unsigned n_held(void)
+{
+    return atomic_load(shmemi_worker_held.work);
+}
+
 static void finish(struct shmemi_context *context)
 {
     CHECK(!shmemi_drivers_quiet(context));
-    CHECK(!taken() && !shmemi_direct_list_waiting && !context->lists.oldest && !context->lists.collecting);
+    CHECK(!taken() && !n_held() && !context->lists.oldest && !context->lists.collecting);
 }
 
 /* ---- Cases ------------------------------------------------------------------------------------------------------- */
@@ -73,9 +79,9 @@ static void check_starts(void)
     CHECK(device.n_started == 1);
     for (int i = 1; i < 32; i++)
         put_own(&context, i);
-    CHECK(device.n_started == 1 && shmemi_direct_list_waiting == 1);
+    CHECK(device.n_started == 1 && n_held() == 1);
     put_own(&context, 32);
-    CHECK(device.n_started == 2 && !shmemi_direct_list_waiting); /* as many entries as the setting says */
+    CHECK(device.n_started == 2 && !n_held()); /* as many entries as the setting says */
     put_own(&context, 33);
     carry_out_all();
     put_own(&context, 34);
@@ -93,11 +99,11 @@ static void check_session(void)
 {
     struct shmemi_context context;
     reset(&context);
-    context.lists.is_patient = true;
+    context.in_session = true;
     for (int i = 0; i < 31; i++)
         put_own(&context, i);
     CHECK(!device.n_started);
-    CHECK(!shmemi_direct_list_flush(&context) && device.n_started == 1);
+    CHECK(!shmemi_gpu_list_flush(&context) && device.n_started == 1);
     finish(&context);
     CHECK(!memcmp(there, here, 31 * 8));
 }
@@ -125,7 +131,7 @@ static void check_what_fits(void)
     struct shmemi_context context;
     char text[513];
     reset(&context);
-    context.lists.is_patient = true;
+    context.in_session = true;
     for (int i = 0; i < 20; i++)
         put_value(&context, i, 100 + (uint64_t)i);
     memset(text, 'a', sizeof text);
@@ -150,7 +156,7 @@ static void check_bytes(void)
     struct shmemi_context context;
     char text[300];
     reset(&context);
-    context.lists.is_patient = true;
+    context.in_session = true;
     for (int i = 0; i < 30; i++) {
         struct shmemi_place source = shmemi_place_host(text);
         memset(text, 'a' + i % 26, sizeof text);
@@ -190,7 +196,7 @@ static void check_get_now(void)
     struct shmemi_context context;
     struct shmemi_place dest = shmemi_place_host(&out[5]);
     reset(&context);
-    context.lists.is_patient = true;
+    context.in_session = true;
     put_value(&context, 3, 33);
     CHECK(!shmemi_direct_get(&context, &view, 24, &dest, 8) && out[5] == 33 && !device.n_copies);
     CHECK(device.n_started == 2);
@@ -221,7 +227,7 @@ static void check_amos(void)
 /* Signals after payloads, however the two were added; the payload may be too long for a list. */
 static void check_signals(void)
 {
-    const struct shmemi_collecting *collecting = shmemi_driver_local.collecting;
+    const struct shmemi_driver *driver = &shmemi_driver_local;
     const struct shmemi_word_update signal = {&view, 800, {SHMEMI_AMO_ADD, 8, 1, 0}};
     struct shmemi_context context;
     reset(&context);
@@ -230,7 +236,7 @@ static void check_signals(void)
         struct shmemi_place source = i % 2 ? own_word(1) : shmemi_place_host(&out[2]);
         there[100] = 0;
         /* the word is also part of the payload: if it were updated first, the sum would be wrong */
-        CHECK(!collecting->put_signal(&context, &view, 800, &source, nbytes, &signal, i % 2));
+        CHECK(!driver->put_signal(&context, &view, 800, &source, nbytes, &signal, i % 2));
         if (i % 2 == 0)
             finish(&context);
         CHECK(there[100] == (i % 2 ? here[1] : out[2]) + 1);
@@ -240,17 +246,17 @@ static void check_signals(void)
     const struct shmemi_word_update elsewhere = {&other, 8, signal.amo};
     struct shmemi_place source = own_word(1);
     other.place.object = &another;
-    CHECK(collecting->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
+    CHECK(driver->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
     other = view;
     other.by_agent = false;
-    CHECK(collecting->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
+    CHECK(driver->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
     finish(&context);
 }
 
 /* A context takes over lists of others, which the library's wait loop starts. */
 static void check_contention(void)
 {
-    static const struct shmemi_worker *const workers[] = {&shmemi_worker_lists};
+    static const struct shmemi_worker *const workers[] = {&shmemi_worker_held};
     struct shmemi_context context[LISTS + 1];
     struct shmemi_amo add = {SHMEMI_AMO_ADD, 8, 1, 0};
     unsigned spins = 0;
@@ -258,17 +264,17 @@ static void check_contention(void)
     reset(&context[LISTS]);
     for (int i = 0; i < LISTS; i++) {
         reset(&context[i]);
-        context[i].lists.is_patient = true;
+        context[i].in_session = true;
     }
     for (int i = 0; i < LISTS; i++)
         put_own(&context[i], i);
-    CHECK(taken() == LISTS && shmemi_direct_list_waiting == LISTS);
+    CHECK(taken() == LISTS && n_held() == LISTS);
     put_own(&context[LISTS], 10);
     CHECK(device.n_copies == 1);
-    shmemi_worker_lists.sweep();
+    shmemi_worker_held.sweep();
     CHECK(!device.n_started);
-    shmemi_worker_lists.sweep();
-    CHECK(device.n_started == LISTS && !shmemi_direct_list_waiting);
+    shmemi_worker_held.sweep();
+    CHECK(device.n_started == LISTS && !n_held());
     for (int i = 0; i < LISTS; i++) {
         CHECK(!shmemi_drivers_quiet(&context[i]));
         put_own(&context[i], 20 + i);

@@ -3,9 +3,12 @@
  * What a context holds back: which transfers make a run, what becomes of it, and when it leaves. The driver is made up:
  * it notes what it is asked for.
  */
-#include "transport/staged/gather.h"
+#include "transport/collect/hold_back.h"
 
+#include "transport/collect/held.h"
+#include "transport/collect/thresholds.h"
 #include "transport/drivers/table.h"
+#include "transport/request.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -50,8 +53,11 @@ static int get_rows(struct shmemi_context *context, const struct shmemi_view *vi
     return note(offset, shape, true);
 }
 
-static const struct shmemi_driver driver = {
-    .put_nbi = transfer, .get_nbi = transfer, .put_strided_nbi = put_rows, .get_strided_nbi = get_rows};
+static const struct shmemi_driver driver = {.sinks = SHMEMI_SINK_ROWS,
+                                            .put_nbi = transfer,
+                                            .get_nbi = transfer,
+                                            .put_strided_nbi = put_rows,
+                                            .get_strided_nbi = get_rows};
 static const struct shmemi_view view = {.driver = &driver, .pe = 1, .region = 2},
                                 other_view = {.driver = &driver, .pe = 2, .region = 2};
 static char mine[1 << 16];
@@ -60,8 +66,7 @@ static int move(struct shmemi_context *context, const struct shmemi_view *to, si
                 bool is_put)
 {
     const struct shmemi_place place = {&shmemi_memory_opencl, NULL, (uintptr_t)mine + at};
-    const struct shmemi_run_limits limits = {3, 4096};
-    return shmemi_gather_run(context, to, offset, &place, nbytes, is_put, &limits);
+    return shmemi_hold_back(&(struct shmemi_small){context, to, offset, place, nbytes, is_put});
 }
 
 static void open_context(struct shmemi_context *context)
@@ -69,14 +74,15 @@ static void open_context(struct shmemi_context *context)
     static const struct shmemi_context fresh;
     memcpy(context, &fresh, sizeof fresh);
     context->may_gather = true;
+    shmemi_staging.chunk = 4096; /* a burst of so many bytes leaves */
     memset(&sent, 0, sizeof sent);
 }
 
 static void close_context(struct shmemi_context *context)
 {
-    CHECK(!shmemi_drivers_end_gathering(context));
-    shmemi_drivers_close_gathering(context);
-    CHECK(!context->gather);
+    CHECK(!shmemi_collect_session_end(context));
+    shmemi_collect_close(context);
+    CHECK(!context->collector);
 }
 
 /* The first ones leave by themselves, the others as rows. */
@@ -132,13 +138,13 @@ static void check_never(void)
         CHECK(move(&context, &view, (20 - i) * 64, i * 64, 16, true) == -EAGAIN); /* backwards */
     }
     for (size_t i = 0; i < 20; i++)
-        CHECK(move(&context, &view, i << 16, 0, SHMEMI_GATHERED_MAX + 1, true) == -EAGAIN);
+        CHECK(move(&context, &view, i << 16, 0, SHMEMI_ROWS_WIDTH_MAX + 1, true) == -EAGAIN);
     close_context(&context);
     open_context(&context);
     context.may_gather = false;
     for (size_t i = 0; i < 20; i++)
         CHECK(move(&context, &view, i * 64, i * 64, 16, true) == -EAGAIN);
-    CHECK(!context.gather && !shmemi_context_has_pending(&context));
+    CHECK(!context.collector && !shmemi_context_has_pending(&context));
 }
 
 /* A thread that begins to wait lets it leave; an error is reported by the next fence. */
@@ -148,10 +154,10 @@ static void check_flush(void)
     open_context(&context);
     for (size_t i = 0; i < 10; i++)
         move(&context, &view, i * 64, i * 64, 16, true);
-    CHECK(shmemi_worker_gather.has_work(SHMEMI_TURN_TO_FLUSH) && !sent.n);
-    shmemi_worker_gather.advance();
+    CHECK(shmemi_worker_held.has_work(SHMEMI_TURN_TO_FLUSH) && !sent.n);
+    shmemi_worker_held.advance();
     CHECK(sent.n == 1 && sent.rows == 6);
-    CHECK(!atomic_load(shmemi_worker_gather.work));
+    CHECK(!atomic_load(shmemi_worker_held.work));
     close_context(&context);
     CHECK(sent.n == 1);
 }
@@ -163,13 +169,13 @@ static void check_sweep(void)
     open_context(&context);
     for (size_t i = 0; i < 10; i++)
         move(&context, &view, i * 64, i * 64, 16, true);
-    shmemi_worker_gather.sweep();
-    CHECK(!sent.n && shmemi_worker_gather.sleep_ms() > 0);
-    shmemi_worker_gather.sweep();
+    shmemi_worker_held.sweep();
+    CHECK(!sent.n && shmemi_worker_held.sleep_ms() > 0);
+    shmemi_worker_held.sweep();
     CHECK(sent.n == 1);
     for (int i = 0; i < 100; i++)
-        shmemi_worker_gather.sweep();
-    CHECK(shmemi_worker_gather.sleep_ms() == -1);
+        shmemi_worker_held.sweep();
+    CHECK(shmemi_worker_held.sleep_ms() == -1);
     close_context(&context);
 }
 

@@ -3,7 +3,7 @@
  * How the owner of GPU memory takes a batch of small puts apart where kernels may fill the GPU: words are stored, longer
  * pieces copied, and rows with gaps are a copy of their own only if there are many. The GPU is made up.
  */
-#include "transport/staged/batch.h"
+#include "transport/staged/scatter.h"
 
 #include "transport/staged/owner.h"
 #include "unit.h"
@@ -122,7 +122,7 @@ static void scatter(void)
 {
     const struct shmemi_request request = {.width = payload.size};
     memset(&device, 0, offsetof(__typeof__(device), refuses_words));
-    CHECK(!shmemi_batch_scatter(&request, payload.bytes));
+    CHECK(!shmemi_scatter(&request, payload.bytes));
     CHECK(!device.n_open && device.n_waits == device.n_channels);
     payload.size = 0;
 }
