@@ -3,7 +3,7 @@
  * Places of streams in which kernels wait for words: as many as there are, and given back when waits are over, also those
  * of streams that are gone. The driver is made up: an event is complete when the test says that its stream is done.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "unit.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "base/settings.h"
 #include "cuda_user.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -7,7 +7,7 @@
  * the driver's 2-D copy and the kernel cost, on an idle device and on one that is busy with a kernel of the program.
  */
 #include "cuda_user.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * holds a device pointer has started CUDA itself.
  */
 #include "gpu/copy_pool.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * for another process keeps the GPU until its turn ends. (A stream that waits by an operation of the driver does not.) The
  * copy engines serve all processes at once. With NVIDIA's Multi-Process Service (MPS) all run beside each other.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include "base/log.h"
 

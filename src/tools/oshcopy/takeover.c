@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which copies of a program are taken over, and in what order with its other work. The copy itself is that of the
- * library: gpu/cuda/pageable.c.
+ * library: gpu/device/pageable.c.
  *
  * Order: the stream is waited for first, and the copy runs in a stream of the library. That is what CUDA documents for
  * pageable memory: "a stream sync is performed before the copy is initiated" (synchronous copies), "the driver may
@@ -16,7 +16,7 @@
 #include "base/settings.h"
 #include "bootstrap/binding.h"
 #include "gpu/copy_pool.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "gpu/thread_cores.h"
 
 #include <pthread.h>

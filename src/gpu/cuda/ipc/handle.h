@@ -7,7 +7,7 @@
 #ifndef SHMEMI_CUDA_HANDLE_H
 #define SHMEMI_CUDA_HANDLE_H
 
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 /* The contents of shmemi_memory_handle.opaque. */
 struct shmemi_cuda_ticket {

@@ -4,7 +4,7 @@
  * ready when they are first used.
  */
 
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "base/log.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * (kernels/meet.cuh). Only these kernels wait for other members, and they take few blocks, which they occupy meanwhile.
  * Larger arrays are copied, or combined, by a kernel that waits for nobody, or by the copy engines, between two of them.
  */
-#include "gpu/cuda/meeting_streams.h"
+#include "gpu/device/streams/meeting_streams.h"
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -167,7 +167,7 @@ static bool reach_source(const struct shmemi_stream *stream, const struct shmemi
     return reached;
 }
 
-/* Page-locked: what a kernel says before it ends with an error. Made in advance (prepare in gpu/cuda/stream.c). */
+/* Page-locked: what a kernel says before it ends with an error. Made in advance (prepare in gpu/device/streams/gpu_stream.c). */
 static struct shmemi_kernel_complaint *complaint;
 
 void shmemi_cuda_complaint_reserve(void)

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "gpu/copy_pool.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "gpu/double_queue.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * Contexts, their queues, and the test whether a CPU's buffers can be copied by load and store.
  */
-#include "gpu/opencl/context.h"
+#include "gpu/opencl/opencl_context.h"
 
 #include "base/log.h"
 #include "base/settings.h"

@@ -3,7 +3,7 @@
  * Combines arrays by a device kernel: this PE's memory, and memory of its peers that this process has opened in the
  * same context. Each element is read and written in place, over NVLink or PCIe, by one launch.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 enum { THREADS = 256, BLOCKS_MAX = 1024 };
 

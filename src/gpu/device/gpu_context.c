@@ -6,7 +6,7 @@
  * itself gets a record of its own. Memory of a pool or of cuMemMap belongs to no context: the primary context serves
  * it. Primary contexts are retained, so that they outlive the last user of the runtime in this process.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include "base/log.h"
 #include "base/plain.h"

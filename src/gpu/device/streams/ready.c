@@ -4,7 +4,7 @@
  * first use (streams, channels to the copy engines, memory through which pageable memory is copied) it may make only once
  * all kernels have ended.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * The device kernels, for all architectures: a fat binary made by nvcc.
  */
-#include "gpu/cuda/kernels/load.h"
+#include "gpu/device/kernels/kernel_load.h"
 
 _Alignas(64) const unsigned char shmemi_kernels_image[] = {
 #include "gpu/cuda/kernels/kernels.fatbin.inc"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Copies of OpenCL memory: by a command in a queue that the library has made on the buffer's context, or, for buffers
- * of a CPU, by load and store (gpu/opencl/context.h says why and when).
+ * of a CPU, by load and store (gpu/opencl/opencl_context.h says why and when).
  */
 #include "base/copy_bytes.h"
 #include "base/likely.h"

@@ -3,7 +3,7 @@
  * One copy of CUDA memory, enqueued in a stream: chooses which of the driver's calls, or the kernel, carries it out.
  */
 #include "base/likely.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  * in kernels holds here, too.
  */
 #include "base/log.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,10 +2,10 @@
  *
  * Loads the library's device kernels into a CUDA context, and launches them.
  */
-#include "gpu/cuda/kernels/load.h"
+#include "gpu/device/kernels/kernel_load.h"
 
 #include "base/log.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 

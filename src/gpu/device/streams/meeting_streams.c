@@ -3,7 +3,7 @@
  * Streams of the library beside those of the program, for meetings: for copies that are made at the same time as others,
  * and for what a stream of another context cannot do itself.
  */
-#include "gpu/cuda/meeting_streams.h"
+#include "gpu/device/streams/meeting_streams.h"
 
 #include "base/log.h"
 

@@ -7,7 +7,7 @@
  * host memory first need not wait.
  */
 
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "base/log.h"
 
 #include <errno.h>

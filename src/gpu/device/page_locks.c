@@ -4,7 +4,7 @@
  * program has registered itself must stay registered.
  */
 #include "base/log.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 #include <stdlib.h>

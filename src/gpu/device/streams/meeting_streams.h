@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The streams that a team's meetings (gpu/cuda/meet.c) have beside the program's, all in the context of the memory at which
+ * The streams that a team's meetings (gpu/device/streams/meet.c) have beside the program's, all in the context of the memory at which
  * the GPUs meet. Made when they are first needed, freed by shmemi_cuda_end_meetings. Private to these files.
  */
 #ifndef SHMEMI_CUDA_MEETING_STREAMS_H
 #define SHMEMI_CUDA_MEETING_STREAMS_H
 
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 struct shmemi_extra_stream {
     struct shmemi_cuda_context *context;

@@ -2,7 +2,7 @@
  *
  * Opens the CUDA driver at run time, and translates its errors.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include "base/log.h"
 

@@ -7,8 +7,8 @@
 #define SHMEMI_CUDA_CONTEXT_H
 
 #include "base/likely.h"
-#include "gpu/cuda/driver.h"
-#include "gpu/cuda/kernels/load.h"
+#include "gpu/cuda/libcuda.h"
+#include "gpu/device/kernels/kernel_load.h"
 #include "gpu/meeting_call.h"
 #include "gpu/memory.h"
 
@@ -55,7 +55,7 @@ struct shmemi_cuda_context {
     struct {
         bool is_tried;
         struct shmemi_cuda_relay *slots; /* NULL: there are none */
-    } relay;                             /* of a shadow, under lock: gpu/cuda/relay.c */
+    } relay;                             /* of a shadow, under lock: gpu/device/gpu_relay.c */
     struct {
         atomic_bool is_prepared;
         bool has_word_operations; /* cuStreamBatchMemOp on words of 8 bytes */
@@ -66,7 +66,7 @@ struct shmemi_cuda_context {
         struct shmemi_cuda_place place[SHMEMI_CUDA_PLACES];
         unsigned next_place;              /* to be asked whether it is free */
         struct shmemi_cuda_context *next; /* next prepared context */
-    } streams;                            /* of the program (gpu/cuda/stream.c) */
+    } streams;                            /* of the program (gpu/device/streams/gpu_stream.c) */
     struct shmemi_cuda_context *next;
 };
 
@@ -189,7 +189,7 @@ static inline bool shmemi_cuda_crosses_contexts(const struct shmemi_place *dest,
            shmemi_place_is_cuda(source);
 }
 
-/* gpu/cuda/copy.c */
+/* gpu/device/gpu_copy.c */
 int shmemi_cuda_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                      const struct shmemi_shape *shape);
 int shmemi_cuda_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -201,7 +201,7 @@ int shmemi_cuda_event_wait(struct shmemi_event *event);
 extern const struct shmemi_bursts shmemi_cuda_bursts;
 extern const struct shmemi_channels shmemi_cuda_channels;
 
-/* gpu/cuda/enqueue.c: start a copy in a stream of the current context. An object that is not NULL is that context's
+/* gpu/device/enqueue.c: start a copy in a stream of the current context. An object that is not NULL is that context's
  * record. */
 int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
                         const struct shmemi_shape *shape, CUstream stream);
@@ -211,7 +211,7 @@ int shmemi_cuda_enqueue_bytes(const struct shmemi_place *dest, const struct shme
 bool shmemi_cuda_is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
                                const struct shmemi_shape *shape);
 
-/* gpu/cuda/pageable.c: large copies between pageable host memory and this kind, by copy threads */
+/* gpu/device/pageable.c: large copies between pageable host memory and this kind, by copy threads */
 enum { SHMEMI_CUDA_PAGEABLE_MIN = 4 << 20 }; /* for less, the driver is done before the threads are awake */
 /* The copy is complete on return. -ENOTSUP, not logged, when it is not such a copy or there are no copy threads: then
  * the driver copies. The copies of several threads take turns. The context is current. */
@@ -221,7 +221,7 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
 int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                            CUstream stream);
 
-/* gpu/cuda/pinned.c */
+/* gpu/device/page_locks.c */
 /* Is this host memory page-locked, by the library or the program? Is all of it in one page-locked range? */
 bool shmemi_cuda_is_locked(const void *address);
 bool shmemi_cuda_is_locked_range(const void *address, size_t size);
@@ -231,16 +231,16 @@ void shmemi_cuda_pinned_renew(void);
 extern const struct shmemi_pinning shmemi_cuda_pinning;
 void shmemi_cuda_pinned_close(void);
 
-/* gpu/cuda/ready.c: use once what copies need, before kernels wait for them. No kernel waits yet. */
+/* gpu/device/streams/ready.c: use once what copies need, before kernels wait for them. No kernel waits yet. */
 int shmemi_cuda_make_ready(void);
 
-/* gpu/cuda/combine.c */
+/* gpu/device/kernels/combine.c */
 int shmemi_cuda_combine(const struct shmemi_combination *combination);
 /* Enqueue it in a stream of the context, which is current; the arrays are all there, and aligned. */
 int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
                            const struct shmemi_combination *combination);
 
-/* gpu/cuda/meet.c: calls of the table of commands */
+/* gpu/device/streams/meet.c: calls of the table of commands */
 int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **extras_p);
 void shmemi_cuda_end_meetings(void **extras_p);
 void shmemi_cuda_complaint_reserve(void);
@@ -253,7 +253,7 @@ void shmemi_cuda_free(const struct shmemi_place *place, void *object);
 /* For a kernel that handles so many bytes between two meetings. */
 unsigned shmemi_cuda_blocks_for(size_t nbytes);
 
-/* gpu/cuda/relay.c: contiguous copies between a shadow context and another one. Each side works on the calling thread's
+/* gpu/device/gpu_relay.c: contiguous copies between a shadow context and another one. Each side works on the calling thread's
  * stream of the context of its own memory, so that copies to and from one object are in order with that thread's other
  * copies. */
 
@@ -269,7 +269,7 @@ void shmemi_cuda_relay_prepare(struct shmemi_cuda_context *shadow);
 /* Free a shadow context's page-locked memory. The context is current and nothing is under way. */
 void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow);
 
-/* gpu/cuda/list.c: lists of small operations, carried out by the library's kernels; what the functions do: memory.h */
+/* gpu/device/kernels/gpu_list.c: lists of small operations, carried out by the library's kernels; what the functions do: memory.h */
 struct shmemi_list *shmemi_cuda_list_take(const struct shmemi_place *place);
 void shmemi_cuda_list_give(struct shmemi_list *list);
 /* Make the lists of a context, which is current, before one is needed: the driver then waits for streams. */
@@ -287,7 +287,7 @@ extern const struct shmemi_agents shmemi_cuda_agents;
 /* Free the lists of a context, which is current or gone; none is in use. */
 void shmemi_cuda_lists_close(struct shmemi_cuda_lists *lists);
 
-/* gpu/cuda/timing.c: when the GPU carried out a copy or one of the library's kernels, for shmemi_copy_observer. An
+/* gpu/device/timing.c: when the GPU carried out a copy or one of the library's kernels, for shmemi_copy_observer. An
  * event with timing stands in front of it and one behind it, and they are read when both are complete. */
 struct shmemi_cuda_timing;
 
@@ -307,7 +307,7 @@ static inline struct shmemi_cuda_timing *shmemi_cuda_time(struct shmemi_cuda_con
     return shmemi_unlikely(shmemi_copy_observer != NULL) ? shmemi_cuda_timing_begin(context, stream) : NULL;
 }
 
-/* gpu/cuda/rows.c: strided copies by a kernel. -ENOTSUP, with nothing done, when the memory is not of one context, when
+/* gpu/device/kernels/rows.c: strided copies by a kernel. -ENOTSUP, with nothing done, when the memory is not of one context, when
  * rows of dest overlap, or when there are no kernels or no way to see the end of one: the driver copies then. The
  * context is current. */
 
@@ -320,10 +320,10 @@ int shmemi_cuda_rows_enqueue(const struct shmemi_place *dest, const struct shmem
 int shmemi_cuda_rows_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                           const struct shmemi_shape *shape);
 
-/* gpu/cuda/stream.c: operations in streams of the program */
+/* gpu/device/streams/gpu_stream.c: operations in streams of the program */
 extern const struct shmemi_streams shmemi_cuda_streams;
 
-/* gpu/cuda/stream_contexts.c; open, here, prepare and drain of the tables */
+/* gpu/device/streams/stream_contexts.c; open, here, prepare and drain of the tables */
 int shmemi_cuda_stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size);
 int shmemi_cuda_here(struct shmemi_place *place_p, int device);
 int shmemi_cuda_prepare_place(const struct shmemi_place *place);
@@ -334,7 +334,7 @@ void shmemi_cuda_stream_prepare(struct shmemi_cuda_context *context);
 /* copy and take_steps of the table. */
 int shmemi_cuda_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                             const struct shmemi_place *source, size_t nbytes);
-/* The same with rows, and of a value, an atomic operation, a wait (gpu/cuda/stream_words.c). */
+/* The same with rows, and of a value, an atomic operation, a wait (gpu/device/streams/gpu_stream_words.c). */
 int shmemi_cuda_stream_copy_shape(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                                   const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_cuda_stream_store(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
@@ -380,7 +380,7 @@ bool shmemi_cuda_uses_mps(void);
 bool shmemi_cuda_kernels_may_wait(void); /* on all devices that this PE has mapped memory of */
 bool shmemi_cuda_kernels_may_wait_on(const struct shmemi_cuda_context *context);
 
-/* gpu/cuda/turn.c. If reserve fails, turn_begin reports it. */
+/* gpu/device/streams/stream_holds.c. If reserve fails, turn_begin reports it. */
 void shmemi_cuda_turns_reserve(void);
 void shmemi_cuda_turns_close(void);
 int shmemi_cuda_turn_begin(const struct shmemi_stream *stream, void **turn_p);

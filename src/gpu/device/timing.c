@@ -4,7 +4,7 @@
  * event whose host time is known, its origin. Such differences are floats in milliseconds: if the origin was too old
  * they would be coarse, so it is replaced as soon as no copy refers to it.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  * the copies of one thread to and from one object are in order. An object imported from another PE names a context of
  * this process: a copy between it and memory of the same context is a plain device-to-device copy over NVLink or PCIe.
  * If the two sides name different contexts, the streams of both are made to wait for each other; contiguous copies to
- * and from a shadow context are made by gpu/cuda/relay.c.
+ * and from a shadow context are made by gpu/device/gpu_relay.c.
  */
 #include "base/likely.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 #include <errno.h>
 #include <stdlib.h>

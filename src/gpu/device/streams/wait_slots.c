@@ -4,7 +4,7 @@
  * time, so that a few streams have a place, and the others wait by operations of the driver. The first ones keep theirs
  * until all streams are done, since an event behind each wait takes time; the others have one until their waits are over.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 
 enum { KEPT = SHMEMI_CUDA_PLACES / 2 };
 

@@ -40,7 +40,7 @@ struct shmemi_opencl_lane {
     struct shmemi_opencl_extent touched[SHMEMI_OPENCL_DIRECTIONS];
 };
 
-/* Host memory that a context knows as page-locked (gpu/opencl/pinned.c). */
+/* Host memory that a context knows as page-locked (gpu/opencl/opencl_pinned.c). */
 struct shmemi_opencl_range;
 
 /* A user's context while buffers of it are open. */
@@ -80,7 +80,7 @@ void shmemi_opencl_lanes_close(struct shmemi_opencl_context *context);
 /* Call a function with each context, under the lock of the list of contexts. */
 void shmemi_opencl_contexts_visit(void (*visit)(struct shmemi_opencl_context *context));
 
-/* Page-locked host memory (gpu/opencl/pinned.c), under the lock of the list of contexts: let a context know all of it,
+/* Page-locked host memory (gpu/opencl/opencl_pinned.c), under the lock of the list of contexts: let a context know all of it,
  * and undo that. */
 void shmemi_opencl_pin_context(struct shmemi_opencl_context *context);
 void shmemi_opencl_unpin_context(struct shmemi_opencl_context *context);

@@ -5,8 +5,8 @@
 #ifndef SHMEMI_CUDA_KERNELS_H
 #define SHMEMI_CUDA_KERNELS_H
 
-#include "gpu/cuda/driver.h"
-#include "gpu/cuda/kernels/arguments.h"
+#include "gpu/cuda/libcuda.h"
+#include "gpu/device/kernels/kernel_arguments.h"
 
 struct shmemi_cuda_context;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Streams of the program: copies, updates of words and waits for words in their order, without a thread of ours. Turns,
- * in which a stream waits until a thread of ours has done something, are in gpu/cuda/turn.c.
+ * in which a stream waits until a thread of ours has done something, are in gpu/device/streams/stream_holds.c.
  *
  * Words are set and waited for by the driver's operations on streams, which need no kernel: a stream that waits holds
  * neither a multiprocessor nor, on a GPU that several processes use in turns, its turn. A kernel does what these
@@ -9,7 +9,7 @@
  * could do are left to a thread of ours.
  */
 
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "base/log.h"
 #include "base/settings.h"
 

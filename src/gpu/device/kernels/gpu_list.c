@@ -8,7 +8,7 @@
 
 #include "base/cores.h"
 #include "base/log.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "gpu/list.h"
 
 #include <stdlib.h>

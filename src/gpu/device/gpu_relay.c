@@ -5,7 +5,7 @@
  * the next piece is on its way out. The pieces lie in slots, of which each shadow context has a few.
  */
 
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "base/cores.h"
 #include "base/log.h"
 

@@ -10,7 +10,7 @@
  * A caller that waits polls for the last store of the kernel, which arrives before the driver reports that the stream
  * is done.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
 #include "gpu/list.h"
 
 #include <errno.h>
