@@ -2,7 +2,8 @@
  *
  * Opens the CUDA driver at run time, and translates its errors.
  */
-#include "gpu/device/gpu_context.h"
+#include "gpu/cuda/cuda_calls.h"
+#include "gpu/device/streams/program_streams.h"
 
 #include "base/log.h"
 
@@ -20,7 +21,6 @@ CUresult (*shmemi_cuda_load_function)(CUfunction function);
 CUresult (*shmemi_cuda_stream_id)(CUstream stream, unsigned long long *id);
 CUresult (*shmemi_cuda_launch_kernel_ex)(const CUlaunchConfig *config, CUfunction function, void **arguments,
                                          void **extra);
-bool shmemi_cuda_is_over;
 
 static const struct {
     const char *name;
@@ -42,7 +42,7 @@ static void look_up_launch(void *library)
 
 static void note_exit(void)
 {
-    shmemi_cuda_is_over = true;
+    shmemi_gpu.is_over = true;
 }
 
 int shmemi_cuda_load(void)
@@ -67,6 +67,7 @@ int shmemi_cuda_load(void)
     look_up_launch(library);
     if (!waits_for_exit)
         waits_for_exit = !atexit(note_exit);
+    shmemi_cuda_calls_fill();
     shmemi_cuda_mps_prepare();
     return 0;
 }
@@ -138,6 +139,8 @@ int shmemi_cuda_errno(CUresult result)
         return -ENOTSUP;
     case CUDA_ERROR_NOT_PERMITTED:
         return -EPERM;
+    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
+        return -EALREADY;
     default:
         return -EIO;
     }
@@ -146,9 +149,10 @@ int shmemi_cuda_errno(CUresult result)
 int shmemi_cuda_failed(CUresult result, const char *call)
 {
     bool over = result == CUDA_ERROR_DEINITIALIZED;
-    shmemi_log(over ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "%s: %s (%s)%s", call, shmemi_cuda_error_text(result),
-               error_name(result), hint(result));
+    const char *rest, *name = shmemi_cuda_call_name(call, &rest);
+    shmemi_log(over ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "%s%s: %s (%s)%s", name, rest,
+               shmemi_cuda_error_text(result), error_name(result), hint(result));
     if (result == CUDA_ERROR_LAUNCH_FAILED)
-        shmemi_cuda_complaint_report();
+        shmemi_gpu_complaint_report();
     return shmemi_cuda_errno(result);
 }

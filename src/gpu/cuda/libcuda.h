@@ -112,9 +112,6 @@ extern CUresult (*shmemi_cuda_stream_id)(CUstream stream, unsigned long long *id
 extern CUresult (*shmemi_cuda_launch_kernel_ex)(const CUlaunchConfig *config, CUfunction function, void **arguments,
                                                 void **extra);
 
-/* The process is ending and the driver may be gone: calling it could crash. */
-extern bool shmemi_cuda_is_over;
-
 /* Open libcuda and look up all functions. -ENODEV when there is no libcuda (quiet) or it is too old (logged). Does not
  * start CUDA. libcuda stays open for good. */
 int shmemi_cuda_load(void);

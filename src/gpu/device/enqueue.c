@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One copy of CUDA memory, enqueued in a stream: chooses which of the driver's calls, or the kernel, carries it out.
+ * One copy of GPU memory, enqueued in a stream: chooses which of the driver's calls, or the kernel, carries it out.
  */
 #include "base/likely.h"
-#include "gpu/device/gpu_context.h"
+#include "gpu/device/gpu_copies.h"
 
-#include <errno.h>
 #include <limits.h>
 
-enum { PITCH_MAX = INT_MAX }; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of all devices */
+enum { PITCH_MAX = INT_MAX }; /* of all devices */
 
 /* ---- Short writes on a GPU that is used in turns -------------------------------------------------------------------
  * The driver writes up to some 24 KiB, from pageable memory a little more, by the processors of the GPU: the write waits
@@ -17,72 +16,65 @@ enum { PITCH_MAX = INT_MAX }; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of all devices */
 
 enum { TURN_BYTES = 64 << 10 };
 
-static CUresult write_two_rows(const struct shmemi_place *dest, const struct shmemi_place *source, size_t width,
-                               size_t offset, CUstream stream)
+static int write_two_rows(struct shmemi_place dest, struct shmemi_place source, size_t width, size_t offset,
+                          void *stream)
 {
-    const CUDA_MEMCPY2D rows = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST,
-        .srcHost = (const char *)source->address + offset,
-        .srcPitch = width,
-        .dstMemoryType = dest->object ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = dest->address + offset,
-        .dstPitch = width,
-        .WidthInBytes = width,
-        .Height = 2,
-    };
-    return shmemi_cuda.cuMemcpy2DAsync(&rows, stream);
+    const struct shmemi_shape rows = {.width = width, .rows = 2, .dest_pitch = width, .source_pitch = width};
+    dest.address += offset;
+    source.address += offset;
+    return shmemi_gpu.copy_shape(&dest, &source, &rows, stream);
 }
 
 /* Two rows of half the bytes; of an odd number, the last two once more. */
-static CUresult write_without_turn(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                                   CUstream stream)
+static int write_without_turn(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                              void *stream)
 {
-    CUresult result = write_two_rows(dest, source, nbytes / 2, 0, stream);
-    return result == CUDA_SUCCESS && nbytes % 2 ? write_two_rows(dest, source, 1, nbytes - 2, stream) : result;
+    int result = write_two_rows(*dest, *source, nbytes / 2, 0, stream);
+    return !result && nbytes % 2 ? write_two_rows(*dest, *source, 1, nbytes - 2, stream) : result;
 }
 
 static inline bool would_await_turn(size_t nbytes)
 {
-    return nbytes > 1 && nbytes < TURN_BYTES && !shmemi_cuda_kernels_may_wait();
+    return nbytes > 1 && nbytes < TURN_BYTES && !shmemi_gpu_kernels_may_wait();
 }
 
 /* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
-static inline CUresult copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                                      CUstream stream)
+static inline int copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                                 void *stream)
 {
-    if (shmemi_place_is_cuda(dest) && shmemi_unlikely(would_await_turn(nbytes)))
+    if (shmemi_place_is_gpu(dest) && shmemi_unlikely(would_await_turn(nbytes)))
         return write_without_turn(dest, source, nbytes, stream);
-    if (shmemi_place_is_cuda(dest))
-        return shmemi_cuda.cuMemcpyHtoDAsync(dest->address, (const void *)source->address, nbytes, stream);
-    return shmemi_cuda.cuMemcpyDtoHAsync((void *)dest->address, source->address, nbytes, stream);
+    if (shmemi_place_is_gpu(dest))
+        return shmemi_gpu.copy_in(dest->address, (const void *)source->address, nbytes, stream);
+    return shmemi_gpu.copy_out((void *)dest->address, source->address, nbytes, stream);
 }
 
 /* The driver refuses host memory that begins in a page-locked range and ends outside of it. */
-static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, CUstream stream)
+static int copy_host(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes, void *stream)
 {
-    CUresult result = copy_host_once(dest, source, nbytes, stream);
-    if (shmemi_likely(result == CUDA_SUCCESS))
+    int result = copy_host_once(dest, source, nbytes, stream);
+    if (shmemi_likely(!result))
         return 0;
-    if (result == CUDA_ERROR_INVALID_VALUE)
-        return shmemi_cuda_copy_mixed(dest, source, nbytes, stream);
-    return shmemi_cuda_check(result, "cuMemcpyAsync(host memory)");
+    if (shmemi_gpu.errno_of(result) == -EINVAL)
+        return shmemi_gpu_copy_mixed(dest, source, nbytes, stream);
+    return shmemi_gpu_check(result, "copy_any(host memory)");
 }
 
-int shmemi_cuda_enqueue_bytes(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                              CUstream stream)
+int shmemi_gpu_enqueue_bytes(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                             void *stream)
 {
-    if (!shmemi_place_is_cuda(source) || !shmemi_place_is_cuda(dest))
+    if (!shmemi_place_is_gpu(source) || !shmemi_place_is_gpu(dest))
         return copy_host(dest, source, nbytes, stream);
     if (dest->object && dest->object == source->object)
-        return CUDA_CALL(cuMemcpyDtoDAsync, dest->address, source->address, nbytes, stream);
-    if (shmemi_cuda_crosses_contexts(dest, source)) {
-        CUcontext to = ((const struct shmemi_cuda_context *)dest->object)->context;
-        CUcontext from = ((const struct shmemi_cuda_context *)source->object)->context;
-        return CUDA_CALL(cuMemcpyPeerAsync, dest->address, to, source->address, from, nbytes, stream);
+        return GPU_CALL(copy_within, dest->address, source->address, nbytes, stream);
+    if (shmemi_gpu_crosses_contexts(dest, source)) {
+        void *to = ((const struct shmemi_gpu_context *)dest->object)->context;
+        void *from = ((const struct shmemi_gpu_context *)source->object)->context;
+        return GPU_CALL(copy_across, dest->address, to, source->address, from, nbytes, stream);
     }
     /* the context of one side is not known here; the driver finds it out */
-    return CUDA_CALL(cuMemcpyAsync, dest->address, source->address, nbytes, stream);
+    return GPU_CALL(copy_any, dest->address, source->address, nbytes, stream);
 }
 
 /* ---- Rows and boxes ---------------------------------------------------------------------------------------------- */
@@ -90,94 +82,26 @@ int shmemi_cuda_enqueue_bytes(const struct shmemi_place *dest, const struct shme
 /* Copy row by row, where the driver does not accept a rectangle: rows that overlap, or that lie 2 GiB apart (then there
  * are few of them). */
 static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
-                     CUstream stream)
+                     void *stream)
 {
     int rc = 0;
     for (size_t row = 0; row < shape->rows && !rc; row++) {
-        rc = shmemi_cuda_enqueue_bytes(&dest, &source, shape->width, stream);
+        rc = shmemi_gpu_enqueue_bytes(&dest, &source, shape->width, stream);
         dest.address += shape->dest_pitch;
         source.address += shape->source_pitch;
     }
     return rc;
 }
 
-static CUmemorytype type_for_rect(const struct shmemi_place *place)
+/* By one call of the driver. -ENOTSUP when it refuses host memory that is page-locked in part. */
+static int copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
+                      const struct shmemi_shape *shape, void *stream)
 {
-    if (!shmemi_place_is_cuda(place))
-        return CU_MEMORYTYPE_HOST;
-    return place->object ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
-}
-
-static int copy_rect(const struct shmemi_place *dest, const struct shmemi_place *source,
-                     const struct shmemi_shape *shape, CUstream stream)
-{
-    CUDA_MEMCPY2D rect = {
-        .srcMemoryType = type_for_rect(source),
-        .srcHost = (const void *)source->address,
-        .srcDevice = source->address,
-        .srcPitch = shape->source_pitch,
-        .dstMemoryType = type_for_rect(dest),
-        .dstHost = (void *)dest->address,
-        .dstDevice = dest->address,
-        .dstPitch = shape->dest_pitch,
-        .WidthInBytes = shape->width,
-        .Height = shape->rows,
-    };
-    CUresult result = shmemi_cuda.cuMemcpy2DAsync(&rect, stream);
-    if (result == CUDA_ERROR_INVALID_VALUE && (!shmemi_place_is_cuda(dest) || !shmemi_place_is_cuda(source)))
-        return copy_rows(*dest, *source, shape, stream); /* host memory that is page-locked in part */
-    return shmemi_cuda_check(result, "cuMemcpy2DAsync(&rect, stream)");
-}
-
-/* Rows of the whole box from one layer to the next, as the driver counts them. */
-static size_t height_of(const struct shmemi_shape *shape, size_t pitch, size_t gap)
-{
-    return shape->layer ? shape->layer + gap / pitch : shape->rows;
-}
-
-static int copy_box(const struct shmemi_place *dest, const struct shmemi_place *source,
-                    const struct shmemi_shape *shape, CUstream stream)
-{
-    CUDA_MEMCPY3D box = {
-        .srcMemoryType = type_for_rect(source),
-        .srcHost = (const void *)source->address,
-        .srcDevice = source->address,
-        .srcPitch = shape->source_pitch,
-        .srcHeight = height_of(shape, shape->source_pitch, shape->source_gap),
-        .dstMemoryType = type_for_rect(dest),
-        .dstHost = (void *)dest->address,
-        .dstDevice = dest->address,
-        .dstPitch = shape->dest_pitch,
-        .dstHeight = height_of(shape, shape->dest_pitch, shape->dest_gap),
-        .WidthInBytes = shape->width,
-        .Height = shape->layer,
-        .Depth = shmemi_shape_layers(shape),
-    };
-    CUresult result = shmemi_cuda.cuMemcpy3DAsync(&box, stream);
-    if (result == CUDA_ERROR_INVALID_VALUE && (!shmemi_place_is_cuda(dest) || !shmemi_place_is_cuda(source)))
-        return -ENOTSUP; /* host memory that is page-locked in part */
-    return shmemi_cuda_check(result, "cuMemcpy3DAsync(&box, stream)");
-}
-
-static int copy_rect_across(const struct shmemi_place *dest, const struct shmemi_place *source,
-                            const struct shmemi_shape *shape, CUstream stream)
-{
-    CUDA_MEMCPY3D_PEER rect = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-        .srcDevice = source->address,
-        .srcContext = ((const struct shmemi_cuda_context *)source->object)->context,
-        .srcPitch = shape->source_pitch,
-        .srcHeight = height_of(shape, shape->source_pitch, shape->source_gap),
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-        .dstDevice = dest->address,
-        .dstContext = ((const struct shmemi_cuda_context *)dest->object)->context,
-        .dstPitch = shape->dest_pitch,
-        .dstHeight = height_of(shape, shape->dest_pitch, shape->dest_gap),
-        .WidthInBytes = shape->width,
-        .Height = shape->layer ? shape->layer : shape->rows,
-        .Depth = shmemi_shape_layers(shape),
-    };
-    return CUDA_CALL(cuMemcpy3DPeerAsync, &rect, stream);
+    const int result = shmemi_gpu.copy_shape(dest, source, shape, stream);
+    if (result && shmemi_gpu.errno_of(result) == -EINVAL &&
+        (!shmemi_place_is_gpu(dest) || !shmemi_place_is_gpu(source)))
+        return -ENOTSUP;
+    return shmemi_gpu_check(result, "copy_shape(dest, source, shape, stream)");
 }
 
 static inline bool is_rect(const struct shmemi_shape *shape)
@@ -193,12 +117,12 @@ static inline bool is_box(const struct shmemi_shape *shape)
 }
 
 static int copy_layers(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
-                       CUstream stream)
+                       void *stream)
 {
     const struct shmemi_shape layer = shmemi_shape_some(shape, 1);
     int rc = 0;
     for (size_t left = shmemi_shape_layers(shape); left && !rc; left--) {
-        rc = shmemi_cuda_enqueue(&dest, &source, &layer, stream);
+        rc = shmemi_gpu_enqueue(&dest, &source, &layer, stream);
         dest.address += shmemi_shape_dest_layer(shape);
         source.address += shmemi_shape_source_layer(shape);
     }
@@ -207,37 +131,32 @@ static int copy_layers(struct shmemi_place dest, struct shmemi_place source, con
 
 /* All layers at once if the driver can, otherwise one by one. */
 static int enqueue_layers(const struct shmemi_place *dest, const struct shmemi_place *source,
-                          const struct shmemi_shape *shape, CUstream stream)
+                          const struct shmemi_shape *shape, void *stream)
 {
     int rc = -ENOTSUP;
     if (is_box(shape))
-        rc = shmemi_cuda_crosses_contexts(dest, source) ? copy_rect_across(dest, source, shape, stream)
-                                                        : copy_box(dest, source, shape, stream);
+        rc = copy_shape(dest, source, shape, stream);
     return rc == -ENOTSUP ? copy_layers(*dest, *source, shape, stream) : rc;
 }
 
-bool shmemi_cuda_is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
-                               const struct shmemi_shape *shape)
+bool shmemi_gpu_is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
+                              const struct shmemi_shape *shape)
 {
-    return shmemi_place_is_cuda(dest) && shmemi_place_is_cuda(source) &&
-           (!is_rect(shape) || shmemi_cuda_rows_pay(shape));
+    return shmemi_place_is_gpu(dest) && shmemi_place_is_gpu(source) && (!is_rect(shape) || shmemi_gpu_rows_pay(shape));
 }
 
-int shmemi_cuda_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
-                        const struct shmemi_shape *shape, CUstream stream)
+int shmemi_gpu_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                       const struct shmemi_shape *shape, void *stream)
 {
     if (shmemi_shape_is_dense(shape))
-        return shmemi_cuda_enqueue_bytes(dest, source, shape->width * shape->rows, stream);
-    if (shmemi_cuda_is_for_kernel(dest, source, shape)) {
-        int rc = shmemi_cuda_rows_enqueue(dest, source, shape, stream);
+        return shmemi_gpu_enqueue_bytes(dest, source, shape->width * shape->rows, stream);
+    if (shmemi_gpu_is_for_kernel(dest, source, shape)) {
+        int rc = shmemi_gpu_rows_enqueue(dest, source, shape, stream);
         if (rc != -ENOTSUP)
             return rc;
     }
     if (shape->layer)
         return enqueue_layers(dest, source, shape, stream);
-    if (!is_rect(shape))
-        return copy_rows(*dest, *source, shape, stream);
-    if (shmemi_cuda_crosses_contexts(dest, source))
-        return copy_rect_across(dest, source, shape, stream);
-    return copy_rect(dest, source, shape, stream);
+    int rc = is_rect(shape) ? copy_shape(dest, source, shape, stream) : -ENOTSUP;
+    return rc == -ENOTSUP ? copy_rows(*dest, *source, shape, stream) : rc;
 }

@@ -5,7 +5,7 @@
  * the next piece is on its way out. The pieces lie in slots, of which each shadow context has a few.
  */
 
-#include "gpu/device/gpu_context.h"
+#include "gpu/device/gpu_copies.h"
 #include "base/cores.h"
 #include "base/log.h"
 
@@ -20,11 +20,11 @@ enum {
 struct slot {
     char *memory;    /* page-locked */
     bool is_claimed; /* by a thread that enqueues copies, or waits for them */
-    CUevent emptied; /* the slot is empty after this event; NULL: as soon as it is not claimed */
-    struct shmemi_cuda_context *emptied_in;
+    void *emptied;   /* the slot is empty after this event; NULL: as soon as it is not claimed */
+    struct shmemi_gpu_context *emptied_in;
 };
 
-struct shmemi_cuda_relay {
+struct shmemi_gpu_relay {
     pthread_mutex_t lock; /* protects is_claimed */
     struct slot slot[SLOTS];
     unsigned next;
@@ -32,23 +32,22 @@ struct shmemi_cuda_relay {
 
 /* The two ends of a copy. */
 struct relay_ends {
-    struct shmemi_cuda_context *source, *dest;
-    struct shmemi_cuda_relay *relay;
+    struct shmemi_gpu_context *source, *dest;
+    struct shmemi_gpu_relay *relay;
 };
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------- */
 
-static struct shmemi_cuda_relay *create(void)
+static struct shmemi_gpu_relay *create(void)
 {
     char *memory;
-    struct shmemi_cuda_relay *relay = calloc(1, sizeof *relay);
+    struct shmemi_gpu_relay *relay = calloc(1, sizeof *relay);
     if (!relay)
         return NULL;
-    CUresult result =
-        shmemi_cuda.cuMemHostAlloc((void **)&memory, (size_t)SLOTS * SLOT_BYTES, CU_MEMHOSTALLOC_PORTABLE);
-    if (result != CUDA_SUCCESS) {
+    int result = shmemi_gpu.host_allocate((void **)&memory, (size_t)SLOTS * SLOT_BYTES, SHMEMI_GPU_HOST_PORTABLE);
+    if (result) {
         shmemi_warn("no page-locked memory for copies between GPUs without peer access: %s; they are slower",
-                    shmemi_cuda_error_text(result));
+                    shmemi_gpu.error_text(result));
         free(relay);
         return NULL;
     }
@@ -59,40 +58,40 @@ static struct shmemi_cuda_relay *create(void)
 }
 
 /* The slots of a shadow, made once; NULL when there was no memory for them. */
-static struct shmemi_cuda_relay *relay_of(struct shmemi_cuda_context *shadow)
+static struct shmemi_gpu_relay *relay_of(struct shmemi_gpu_context *shadow)
 {
     bool pushed;
     pthread_mutex_lock(&shadow->lock);
-    if (!shadow->relay.is_tried && !shmemi_cuda_enter(shadow, &pushed)) {
+    if (!shadow->relay.is_tried && !shmemi_gpu_enter(shadow, &pushed)) {
         shadow->relay.is_tried = true;
         shadow->relay.slots = create();
-        shmemi_cuda_leave(pushed);
+        shmemi_gpu_leave(pushed);
     }
-    struct shmemi_cuda_relay *relay = shadow->relay.slots;
+    struct shmemi_gpu_relay *relay = shadow->relay.slots;
     pthread_mutex_unlock(&shadow->lock);
     return relay;
 }
 
-void shmemi_cuda_relay_prepare(struct shmemi_cuda_context *shadow)
+void shmemi_gpu_relay_prepare(struct shmemi_gpu_context *shadow)
 {
     relay_of(shadow);
 }
 
-void shmemi_cuda_relay_close(struct shmemi_cuda_context *shadow)
+void shmemi_gpu_relay_close(struct shmemi_gpu_context *shadow)
 {
-    struct shmemi_cuda_relay *relay = shadow->relay.slots;
+    struct shmemi_gpu_relay *relay = shadow->relay.slots;
     if (!relay)
         return;
     for (unsigned i = 0; i < SLOTS; i++)
         if (relay->slot[i].emptied)
-            shmemi_cuda.cuEventDestroy(relay->slot[i].emptied);
-    shmemi_cuda.cuMemFreeHost(relay->slot[0].memory);
+            shmemi_gpu.event_destroy(relay->slot[i].emptied);
+    shmemi_gpu.host_free(relay->slot[0].memory);
     pthread_mutex_destroy(&relay->lock);
     free(relay);
     shadow->relay.slots = NULL;
 }
 
-static struct slot *try_claim(struct shmemi_cuda_relay *relay)
+static struct slot *try_claim(struct shmemi_gpu_relay *relay)
 {
     struct slot *slot = NULL;
     pthread_mutex_lock(&relay->lock);
@@ -108,7 +107,7 @@ static struct slot *try_claim(struct shmemi_cuda_relay *relay)
     return slot;
 }
 
-static struct slot *claim(struct shmemi_cuda_relay *relay)
+static struct slot *claim(struct shmemi_gpu_relay *relay)
 {
     struct slot *slot;
     while (!(slot = try_claim(relay)))
@@ -116,7 +115,7 @@ static struct slot *claim(struct shmemi_cuda_relay *relay)
     return slot;
 }
 
-static void give_back(struct shmemi_cuda_relay *relay, struct slot *slot)
+static void give_back(struct shmemi_gpu_relay *relay, struct slot *slot)
 {
     pthread_mutex_lock(&relay->lock);
     slot->is_claimed = false;
@@ -124,54 +123,54 @@ static void give_back(struct shmemi_cuda_relay *relay, struct slot *slot)
 }
 
 /* Make the stream wait until the slot is empty. */
-static int await_empty(struct slot *slot, CUstream stream)
+static int await_empty(struct slot *slot, void *stream)
 {
     if (!slot->emptied)
         return 0;
-    if (shmemi_cuda.cuEventQuery(slot->emptied) != CUDA_SUCCESS) { /* the query is faster than a wait by the GPU */
-        int rc = CUDA_CALL(cuStreamWaitEvent, stream, slot->emptied, 0);
+    if (shmemi_gpu.event_query(slot->emptied)) { /* the query is faster than a wait by the GPU */
+        int rc = GPU_CALL(stream_wait_event, stream, slot->emptied, 0);
         if (rc)
             return rc;
     }
-    shmemi_cuda_event_give(slot->emptied_in, slot->emptied); /* the wait keeps the state that the event had */
+    shmemi_gpu_event_give(slot->emptied_in, slot->emptied); /* the wait keeps the state that the event had */
     slot->emptied = NULL;
     return 0;
 }
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static int copy_out(struct slot *slot, struct shmemi_cuda_context *context, uintptr_t source, size_t nbytes,
-                    CUevent *filled_p)
+static int copy_out(struct slot *slot, struct shmemi_gpu_context *context, uintptr_t source, size_t nbytes,
+                    void **filled_p)
 {
     bool pushed;
-    CUstream stream;
-    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
+    void *stream;
+    int rc = shmemi_gpu_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
     rc = await_empty(slot, stream);
     if (!rc)
-        rc = CUDA_CALL(cuMemcpyDtoHAsync, slot->memory, source, nbytes, stream);
+        rc = GPU_CALL(copy_out, slot->memory, source, nbytes, stream);
     if (!rc)
-        rc = shmemi_cuda_record(context, stream, filled_p);
-    shmemi_cuda_leave(pushed);
+        rc = shmemi_gpu_record(context, stream, filled_p);
+    shmemi_gpu_leave(pushed);
     return rc;
 }
 
-static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintptr_t dest, size_t nbytes,
-                   CUevent filled, bool is_awaited)
+static int copy_in(struct slot *slot, struct shmemi_gpu_context *context, uintptr_t dest, size_t nbytes, void *filled,
+                   bool is_awaited)
 {
     bool pushed;
-    CUstream stream;
-    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
+    void *stream;
+    int rc = shmemi_gpu_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
-    rc = CUDA_CALL(cuStreamWaitEvent, stream, filled, 0);
+    rc = GPU_CALL(stream_wait_event, stream, filled, 0);
     if (!rc)
-        rc = CUDA_CALL(cuMemcpyHtoDAsync, dest, slot->memory, nbytes, stream);
+        rc = GPU_CALL(copy_in, dest, slot->memory, nbytes, stream);
     if (!rc && !is_awaited)
-        rc = shmemi_cuda_record(context, stream, &slot->emptied);
+        rc = shmemi_gpu_record(context, stream, &slot->emptied);
     slot->emptied_in = context;
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     return rc;
 }
 
@@ -179,12 +178,12 @@ static int copy_in(struct slot *slot, struct shmemi_cuda_context *context, uintp
 static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
                       struct slot **awaited_p)
 {
-    CUevent filled;
+    void *filled;
     struct slot *slot = claim(ends->relay);
     int rc = copy_out(slot, ends->source, source, nbytes, &filled);
     if (!rc) {
         rc = copy_in(slot, ends->dest, dest, nbytes, filled, awaited_p);
-        shmemi_cuda_event_give(ends->source, filled);
+        shmemi_gpu_event_give(ends->source, filled);
     }
     if (!rc && awaited_p)
         *awaited_p = slot;
@@ -203,15 +202,15 @@ static size_t piece_of(size_t nbytes)
     return piece;
 }
 
-static int synchronize(struct shmemi_cuda_context *context)
+static int synchronize(struct shmemi_gpu_context *context)
 {
     bool pushed;
-    CUstream stream;
-    int rc = shmemi_cuda_enter_stream(context, &stream, &pushed);
+    void *stream;
+    int rc = shmemi_gpu_enter_stream(context, &stream, &pushed);
     if (rc)
         return rc;
-    rc = CUDA_CALL(cuStreamSynchronize, stream);
-    shmemi_cuda_leave(pushed);
+    rc = GPU_CALL(stream_synchronize, stream);
+    shmemi_gpu_leave(pushed);
     return rc;
 }
 
@@ -242,7 +241,7 @@ static int find_ends(const struct shmemi_place *dest, const struct shmemi_place 
     return ends->relay ? 0 : -ENOTSUP;
 }
 
-int shmemi_cuda_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
+int shmemi_gpu_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
 {
     struct relay_ends ends;
     struct slot *slot;
@@ -256,28 +255,28 @@ int shmemi_cuda_relay_copy(const struct shmemi_place *dest, const struct shmemi_
     return rc;
 }
 
-int shmemi_cuda_relay_start(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                            struct shmemi_event *event_p)
+int shmemi_gpu_relay_start(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                           struct shmemi_event *event_p)
 {
     struct relay_ends ends;
-    CUevent event;
-    CUstream stream = NULL;
+    void *event;
+    void *stream = NULL;
     bool pushed;
     int rc = find_ends(dest, source, &ends);
     if (!rc)
         rc = enqueue_pieces(&ends, dest->address, source->address, nbytes, NULL);
     if (rc)
         return rc;
-    rc = shmemi_cuda_enter(ends.dest, &pushed);
+    rc = shmemi_gpu_enter(ends.dest, &pushed);
     if (rc)
         return rc;
-    rc = shmemi_cuda_stream(ends.dest, &stream);
+    rc = shmemi_gpu_stream(ends.dest, &stream);
     if (!rc)
-        rc = shmemi_cuda_record(ends.dest, stream, &event);
+        rc = shmemi_gpu_record(ends.dest, stream, &event);
     if (rc)
-        shmemi_cuda.cuStreamSynchronize(stream);
+        shmemi_gpu.stream_synchronize(stream);
     else
-        *event_p = (struct shmemi_event){.memory = &shmemi_memory_cuda, .object = ends.dest, .handle = event};
-    shmemi_cuda_leave(pushed);
+        *event_p = (struct shmemi_event){.memory = shmemi_gpu.memory, .object = ends.dest, .handle = event};
+    shmemi_gpu_leave(pushed);
     return rc;
 }

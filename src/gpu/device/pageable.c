@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Large copies between pageable host memory and CUDA memory. The driver has one thread and little memory for them, and
+ * Large copies between pageable host memory and GPU memory. The driver has one thread and little memory for them, and
  * reaches a fifth of the bus's bandwidth; several copy threads with page-locked buffers reach all of it
  * (double_queue.h).
  *
@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "gpu/copy_pool.h"
-#include "gpu/device/gpu_context.h"
+#include "gpu/device/gpu_copies.h"
+#include "gpu/device/page_locks.h"
 #include "gpu/double_queue.h"
 
 #include <errno.h>
@@ -23,12 +24,12 @@
 /* A copy under way, as its DMA functions see it. */
 struct transfer {
     const struct shmemi_copy_pool *pool;
-    struct shmemi_cuda_context *context;
-    CUstream stream;
+    struct shmemi_gpu_context *context;
+    void *stream;
     struct shmemi_place gpu;
     size_t gpu_pitch;
     bool to_gpu;
-    CUevent moved[SHMEMI_COPY_BUFFERS_MAX];
+    void *moved[SHMEMI_COPY_BUFFERS_MAX];
 };
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
@@ -41,26 +42,25 @@ static int start_move(void *device, unsigned buffer, const struct shmemi_piece *
     struct shmemi_shape shape = transfer->to_gpu ? shmemi_shape_unpack(piece, transfer->gpu_pitch)
                                                  : shmemi_shape_pack(piece, transfer->gpu_pitch);
     gpu.address += shmemi_piece_offset(piece, transfer->gpu_pitch);
-    int rc = transfer->to_gpu ? shmemi_cuda_enqueue(&gpu, &host, &shape, transfer->stream)
-                              : shmemi_cuda_enqueue(&host, &gpu, &shape, transfer->stream);
+    int rc = transfer->to_gpu ? shmemi_gpu_enqueue(&gpu, &host, &shape, transfer->stream)
+                              : shmemi_gpu_enqueue(&host, &gpu, &shape, transfer->stream);
     if (!rc)
-        rc = CUDA_CALL(cuEventRecord, transfer->moved[buffer], transfer->stream);
+        rc = GPU_CALL(event_record, transfer->moved[buffer], transfer->stream);
     if (rc) /* a copy that has been started must not touch the buffer after the caller has returned */
-        shmemi_cuda.cuStreamSynchronize(transfer->stream);
+        shmemi_gpu.stream_synchronize(transfer->stream);
     return rc;
 }
 
 static int test_move(void *device, unsigned buffer)
 {
     const struct transfer *transfer = device;
-    CUresult result = shmemi_cuda.cuEventQuery(transfer->moved[buffer]);
-    return result == CUDA_ERROR_NOT_READY ? -EAGAIN : shmemi_cuda_check(result, "cuEventQuery(moved)");
+    return shmemi_gpu_has_ended(shmemi_gpu.event_query(transfer->moved[buffer]), "event_query(moved)");
 }
 
 static int take_events(struct transfer *transfer, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        int rc = shmemi_cuda_event_take(transfer->context, &transfer->moved[i]);
+        int rc = shmemi_gpu_event_take(transfer->context, &transfer->moved[i]);
         if (rc)
             return rc;
     }
@@ -71,7 +71,7 @@ static void give_events(struct transfer *transfer)
 {
     for (unsigned i = 0; i < SHMEMI_COPY_BUFFERS_MAX; i++)
         if (transfer->moved[i])
-            shmemi_cuda_event_give(transfer->context, transfer->moved[i]);
+            shmemi_gpu_event_give(transfer->context, transfer->moved[i]);
 }
 
 static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued_copy *copy)
@@ -86,8 +86,8 @@ static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued
 /* With the context in which the buffers were page-locked (cudaDeviceReset) the locks have gone, too. */
 static void lock_again(const struct shmemi_copy_pool *pool)
 {
-    if (!shmemi_cuda_is_locked(pool->buffers))
-        shmemi_cuda_pin(pool->buffers, pool->n_buffers * pool->buffer_size);
+    if (!shmemi_gpu.is_locked(pool->buffers))
+        shmemi_gpu_pin(pool->buffers, pool->n_buffers * pool->buffer_size);
 }
 
 /* Shorter rows, rows that overlap, and boxes are left to the driver. */
@@ -101,13 +101,13 @@ static bool is_for_threads(const struct shmemi_place *host, size_t pitch, const 
     if (has_rows && (shape->width < ROW_MIN || shape->dest_pitch < shape->width || shape->source_pitch < shape->width))
         return false;
     return host->memory == &shmemi_memory_host && shmemi_settings.copy_chunk &&
-           !shmemi_cuda_is_locked_range((const void *)host->address, (shape->rows - 1) * pitch + shape->width);
+           !shmemi_gpu.is_locked_range((const void *)host->address, (shape->rows - 1) * pitch + shape->width);
 }
 
-int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stream, const struct shmemi_place *dest,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape)
+int shmemi_gpu_copy_pageable(struct shmemi_gpu_context *context, void *stream, const struct shmemi_place *dest,
+                             const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
-    bool to_gpu = dest->memory == &shmemi_memory_cuda;
+    bool to_gpu = dest->memory == shmemi_gpu.memory;
     const struct shmemi_place *host = to_gpu ? source : dest;
     size_t host_pitch = to_gpu ? shape->source_pitch : shape->dest_pitch;
     if (!is_for_threads(host, host_pitch, shape))
@@ -134,7 +134,7 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
         .dma = &dma,
         .device = &transfer,
     };
-    int rc = shmemi_copy_pool_take(&shmemi_memory_cuda, context->device, SHMEMI_POOL_FOR_COPIES, &transfer.pool);
+    int rc = shmemi_copy_pool_take(shmemi_gpu.memory, context->device, SHMEMI_POOL_FOR_COPIES, &transfer.pool);
     if (rc)
         return -ENOTSUP;
     lock_again(transfer.pool);
@@ -149,22 +149,22 @@ int shmemi_cuda_copy_pageable(struct shmemi_cuda_context *context, CUstream stre
 enum { MIXED_BYTES = 64 << 10 };
 
 static int copy_mixed_piece(struct shmemi_place dest, struct shmemi_place source, char *between, size_t nbytes,
-                            CUstream stream)
+                            void *stream)
 {
-    bool to_gpu = dest.memory == &shmemi_memory_cuda;
+    bool to_gpu = dest.memory == shmemi_gpu.memory;
     if (to_gpu)
         memcpy(between, (const void *)source.address, nbytes);
-    int rc = to_gpu ? CUDA_CALL(cuMemcpyHtoDAsync, dest.address, between, nbytes, stream)
-                    : CUDA_CALL(cuMemcpyDtoHAsync, between, source.address, nbytes, stream);
+    int rc = to_gpu ? GPU_CALL(copy_in, dest.address, between, nbytes, stream)
+                    : GPU_CALL(copy_out, between, source.address, nbytes, stream);
     if (!rc)
-        rc = CUDA_CALL(cuStreamSynchronize, stream);
+        rc = GPU_CALL(stream_synchronize, stream);
     if (!rc && !to_gpu)
         shmemi_copy_bytes((void *)dest.address, between, nbytes);
     return rc;
 }
 
-int shmemi_cuda_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                           CUstream stream)
+int shmemi_gpu_copy_mixed(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                          void *stream)
 {
     char *between = malloc(MIXED_BYTES);
     struct shmemi_place to = *dest, from = *source;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times of copies on the GPU, by the host's clock. CUDA only gives the time between two events, so each context has an
- * event whose host time is known, its origin. Such differences are floats in milliseconds: if the origin was too old
+ * Times of copies on the GPU, by the host's clock. The driver only gives the time between two events, so each context has
+ * an event whose host time is known, its origin. Such differences are floats in milliseconds: if the origin was too old
  * they would be coarse, so it is replaced as soon as no copy refers to it.
  */
-#include "gpu/device/gpu_context.h"
+#include "gpu/device/timing.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,18 +15,18 @@ static const uint64_t ORIGIN_AGE_NS = 2000000000;
 
 /* The origin of times of a context (see above). */
 struct origin {
-    struct shmemi_cuda_context *context;
-    CUstream stream; /* a separate one, so that the event does not wait for copies */
-    CUevent event;
+    struct shmemi_gpu_context *context;
+    void *stream; /* a separate one, so that the event does not wait for copies */
+    void *event;
     uint64_t at;      /* host time of the event */
     unsigned n_users; /* timings under way */
 };
 
-struct shmemi_cuda_timing {
-    struct shmemi_cuda_timing *next;
+struct shmemi_gpu_timing {
+    struct shmemi_gpu_timing *next;
     struct origin *origin;
-    CUstream stream;
-    CUevent begin, end;
+    void *stream;
+    void *begin, *end;
     uint64_t enqueued_at; /* host time; the copy cannot have begun before */
     uint64_t nbytes;
     const char *what;
@@ -36,10 +36,10 @@ static struct {
     pthread_mutex_t lock;
     struct origin origin[ORIGINS_MAX];
     unsigned n_origins;
-    struct shmemi_cuda_timing *oldest, *newest; /* timings whose copies are enqueued */
-    struct shmemi_cuda_timing *unused;
+    struct shmemi_gpu_timing *oldest, *newest; /* timings whose copies are enqueued */
+    struct shmemi_gpu_timing *unused;
     unsigned n_under_way;
-    CUstream queue[64]; /* the stream of each queue number in reports */
+    void *queue[64]; /* the stream of each queue number in reports */
     unsigned n_queues;
 } timings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -50,9 +50,9 @@ static uint64_t host_time(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static bool succeeds(CUresult result)
+static bool succeeds(int result)
 {
-    return result == CUDA_SUCCESS;
+    return !result;
 }
 
 /* ---- Origins ----------------------------------------------------------------------------------------------------- */
@@ -61,23 +61,23 @@ static bool succeeds(CUresult result)
 static bool set_origin(struct origin *origin)
 {
     uint64_t before = host_time();
-    if (!succeeds(shmemi_cuda.cuEventRecord(origin->event, origin->stream)) ||
-        !succeeds(shmemi_cuda.cuEventSynchronize(origin->event)))
+    if (!succeeds(shmemi_gpu.event_record(origin->event, origin->stream)) ||
+        !succeeds(shmemi_gpu.event_synchronize(origin->event)))
         return false;
     uint64_t after = host_time();
     origin->at = before + (after - before) / 2;
     return true;
 }
 
-static struct origin *make_origin(struct shmemi_cuda_context *context)
+static struct origin *make_origin(struct shmemi_gpu_context *context)
 {
     struct origin *origin = &timings.origin[timings.n_origins];
     if (timings.n_origins == ORIGINS_MAX)
         return NULL;
     *origin = (struct origin){.context = context};
-    if (!succeeds(shmemi_cuda.cuStreamCreate(&origin->stream, CU_STREAM_NON_BLOCKING)))
+    if (!succeeds(shmemi_gpu.stream_create(&origin->stream, SHMEMI_GPU_STREAM_NON_BLOCKING)))
         return NULL;
-    if (!succeeds(shmemi_cuda.cuEventCreate(&origin->event, CU_EVENT_DEFAULT)))
+    if (!succeeds(shmemi_gpu.event_create(&origin->event, 0)))
         goto err_stream;
     /* the first use of an event and a stream takes longer than later ones */
     if (!set_origin(origin) || !set_origin(origin))
@@ -86,13 +86,13 @@ static struct origin *make_origin(struct shmemi_cuda_context *context)
     return origin;
 
 err_event:
-    shmemi_cuda.cuEventDestroy(origin->event);
+    shmemi_gpu.event_destroy(origin->event);
 err_stream:
-    shmemi_cuda.cuStreamDestroy(origin->stream);
+    shmemi_gpu.stream_destroy(origin->stream);
     return NULL;
 }
 
-static struct origin *origin_of(struct shmemi_cuda_context *context)
+static struct origin *origin_of(struct shmemi_gpu_context *context)
 {
     struct origin *origin = timings.origin, *end = origin + timings.n_origins;
     while (origin < end && origin->context != context)
@@ -106,7 +106,7 @@ static struct origin *origin_of(struct shmemi_cuda_context *context)
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
-static unsigned queue_number(CUstream stream)
+static unsigned queue_number(void *stream)
 {
     const unsigned most = sizeof timings.queue / sizeof timings.queue[0];
     unsigned number = 0;
@@ -117,17 +117,17 @@ static unsigned queue_number(CUstream stream)
     return number < most ? number : most - 1;
 }
 
-static void observe(const struct shmemi_cuda_timing *timing)
+static void observe(const struct shmemi_gpu_timing *timing)
 {
     float since_origin, duration;
-    if (!succeeds(shmemi_cuda.cuEventElapsedTime(&since_origin, timing->origin->event, timing->begin)) ||
-        !succeeds(shmemi_cuda.cuEventElapsedTime(&duration, timing->begin, timing->end)))
+    if (!succeeds(shmemi_gpu.event_elapsed(&since_origin, timing->origin->event, timing->begin)) ||
+        !succeeds(shmemi_gpu.event_elapsed(&duration, timing->begin, timing->end)))
         return;
     double begin = (double)timing->origin->at + (double)since_origin * 1e6;
     if (begin < (double)timing->enqueued_at)
         begin = (double)timing->enqueued_at; /* the origin is known to a few microseconds only */
     struct shmemi_device_copy copy = {
-        .memory = &shmemi_memory_cuda,
+        .memory = shmemi_gpu.memory,
         .device = timing->origin->context->device,
         .queue = queue_number(timing->stream),
         .what = timing->what,
@@ -138,7 +138,7 @@ static void observe(const struct shmemi_cuda_timing *timing)
     shmemi_copy_observer(&copy);
 }
 
-static void retire(struct shmemi_cuda_timing *timing)
+static void retire(struct shmemi_gpu_timing *timing)
 {
     timing->origin->n_users--;
     timing->next = timings.unused;
@@ -150,15 +150,15 @@ static void retire(struct shmemi_cuda_timing *timing)
 static void report(bool wait)
 {
     bool pushed;
-    struct shmemi_cuda_timing *timing;
+    struct shmemi_gpu_timing *timing;
     while ((timing = timings.oldest)) {
-        if (shmemi_cuda_enter(timing->origin->context, &pushed))
+        if (shmemi_gpu_enter(timing->origin->context, &pushed))
             return;
-        CUresult result = wait ? shmemi_cuda.cuEventSynchronize(timing->end) : shmemi_cuda.cuEventQuery(timing->end);
-        if (result == CUDA_SUCCESS && shmemi_copy_observer)
+        int result = wait ? shmemi_gpu.event_synchronize(timing->end) : shmemi_gpu.event_query(timing->end);
+        if (!result && shmemi_copy_observer)
             observe(timing);
-        shmemi_cuda_leave(pushed);
-        if (result == CUDA_ERROR_NOT_READY)
+        shmemi_gpu_leave(pushed);
+        if (result && shmemi_gpu.errno_of(result) == -EAGAIN)
             return;
         timings.oldest = timing->next;
         if (!timings.oldest)
@@ -168,7 +168,7 @@ static void report(bool wait)
     }
 }
 
-void shmemi_cuda_timings_report(void)
+void shmemi_gpu_timings_report(void)
 {
     pthread_mutex_lock(&timings.lock);
     report(false);
@@ -178,9 +178,9 @@ void shmemi_cuda_timings_report(void)
 /* ---- Timing a copy ----------------------------------------------------------------------------------------------- */
 
 /* Events belong to a context: only one with the same origin can be used again. */
-static struct shmemi_cuda_timing *take_unused(const struct origin *origin)
+static struct shmemi_gpu_timing *take_unused(const struct origin *origin)
 {
-    struct shmemi_cuda_timing **link = &timings.unused, *timing;
+    struct shmemi_gpu_timing **link = &timings.unused, *timing;
     while (*link && (*link)->origin != origin)
         link = &(*link)->next;
     timing = *link;
@@ -189,31 +189,31 @@ static struct shmemi_cuda_timing *take_unused(const struct origin *origin)
     return timing;
 }
 
-static struct shmemi_cuda_timing *make_timing(struct origin *origin)
+static struct shmemi_gpu_timing *make_timing(struct origin *origin)
 {
-    struct shmemi_cuda_timing *timing = calloc(1, sizeof *timing);
+    struct shmemi_gpu_timing *timing = calloc(1, sizeof *timing);
     if (!timing)
         return NULL;
     timing->origin = origin;
-    if (!succeeds(shmemi_cuda.cuEventCreate(&timing->begin, CU_EVENT_DEFAULT)))
+    if (!succeeds(shmemi_gpu.event_create(&timing->begin, 0)))
         goto err_free;
-    if (!succeeds(shmemi_cuda.cuEventCreate(&timing->end, CU_EVENT_DEFAULT)))
+    if (!succeeds(shmemi_gpu.event_create(&timing->end, 0)))
         goto err_begin;
     return timing;
 
 err_begin:
-    shmemi_cuda.cuEventDestroy(timing->begin);
+    shmemi_gpu.event_destroy(timing->begin);
 err_free:
     free(timing);
     return NULL;
 }
 
-static struct shmemi_cuda_timing *take(struct shmemi_cuda_context *context)
+static struct shmemi_gpu_timing *take(struct shmemi_gpu_context *context)
 {
     struct origin *origin = origin_of(context);
     if (!origin)
         return NULL;
-    struct shmemi_cuda_timing *timing = take_unused(origin);
+    struct shmemi_gpu_timing *timing = take_unused(origin);
     if (!timing)
         timing = make_timing(origin);
     if (timing)
@@ -221,15 +221,15 @@ static struct shmemi_cuda_timing *take(struct shmemi_cuda_context *context)
     return timing;
 }
 
-struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *context, CUstream stream)
+struct shmemi_gpu_timing *shmemi_gpu_timing_begin(struct shmemi_gpu_context *context, void *stream)
 {
     pthread_mutex_lock(&timings.lock);
     report(timings.n_under_way >= UNDER_WAY_MAX);
-    struct shmemi_cuda_timing *timing = take(context);
+    struct shmemi_gpu_timing *timing = take(context);
     if (timing) {
         timing->stream = stream;
         timing->enqueued_at = host_time();
-        if (!succeeds(shmemi_cuda.cuEventRecord(timing->begin, stream))) {
+        if (!succeeds(shmemi_gpu.event_record(timing->begin, stream))) {
             retire(timing);
             timing = NULL;
         }
@@ -238,12 +238,12 @@ struct shmemi_cuda_timing *shmemi_cuda_timing_begin(struct shmemi_cuda_context *
     return timing;
 }
 
-void shmemi_cuda_timing_end(struct shmemi_cuda_timing *timing, int rc, const char *what, uint64_t nbytes)
+void shmemi_gpu_timing_end(struct shmemi_gpu_timing *timing, int rc, const char *what, uint64_t nbytes)
 {
     if (!timing)
         return;
     pthread_mutex_lock(&timings.lock);
-    if (rc || !succeeds(shmemi_cuda.cuEventRecord(timing->end, timing->stream))) {
+    if (rc || !succeeds(shmemi_gpu.event_record(timing->end, timing->stream))) {
         retire(timing);
     } else {
         timing->what = what;
@@ -265,12 +265,12 @@ static void destroy_events(void)
 {
     bool pushed;
     while (timings.unused) {
-        struct shmemi_cuda_timing *timing = timings.unused;
+        struct shmemi_gpu_timing *timing = timings.unused;
         timings.unused = timing->next;
-        if (!shmemi_cuda_enter(timing->origin->context, &pushed)) {
-            shmemi_cuda.cuEventDestroy(timing->begin);
-            shmemi_cuda.cuEventDestroy(timing->end);
-            shmemi_cuda_leave(pushed);
+        if (!shmemi_gpu_enter(timing->origin->context, &pushed)) {
+            shmemi_gpu.event_destroy(timing->begin);
+            shmemi_gpu.event_destroy(timing->end);
+            shmemi_gpu_leave(pushed);
         }
         free(timing);
     }
@@ -280,15 +280,15 @@ static void destroy_origins(void)
 {
     bool pushed;
     for (unsigned i = 0; i < timings.n_origins; i++) {
-        if (shmemi_cuda_enter(timings.origin[i].context, &pushed))
+        if (shmemi_gpu_enter(timings.origin[i].context, &pushed))
             continue;
-        shmemi_cuda.cuEventDestroy(timings.origin[i].event);
-        shmemi_cuda.cuStreamDestroy(timings.origin[i].stream);
-        shmemi_cuda_leave(pushed);
+        shmemi_gpu.event_destroy(timings.origin[i].event);
+        shmemi_gpu.stream_destroy(timings.origin[i].stream);
+        shmemi_gpu_leave(pushed);
     }
 }
 
-void shmemi_cuda_timings_close(void)
+void shmemi_gpu_timings_close(void)
 {
     pthread_mutex_lock(&timings.lock);
     report(true);

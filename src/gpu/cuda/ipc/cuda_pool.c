@@ -32,7 +32,7 @@ static CUresult pool_export(const struct shmemi_allocation *allocation, struct s
 /* A pool of another process, open in this one. Protected by the lock of gpu/cuda/ipc/ipc.c. */
 struct pool {
     uint64_t owner, number;
-    const struct shmemi_cuda_context *context;
+    const struct shmemi_gpu_context *context;
     CUmemoryPool pool;
     unsigned users;
     struct pool *next;
@@ -50,7 +50,7 @@ static struct pool *find(const struct shmemi_cuda_import *import)
 }
 
 /* The pool's memory is accessible from its own device from the start. */
-static CUresult open_pool(int fd, const struct shmemi_cuda_context *context, CUmemoryPool *pool_p)
+static CUresult open_pool(int fd, const struct shmemi_gpu_context *context, CUmemoryPool *pool_p)
 {
     CUmemAccessDesc access = {
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = context->handle},

@@ -2,7 +2,7 @@
  *
  * The device kernels, for all architectures: a fat binary made by nvcc.
  */
-#include "gpu/device/kernels/kernel_load.h"
+#include "gpu/cuda/cuda_calls.h"
 
 _Alignas(64) const unsigned char shmemi_kernels_image[] = {
 #include "gpu/cuda/kernels/kernels.fatbin.inc"

@@ -3,7 +3,9 @@
  * Combines arrays by a device kernel: this PE's memory, and memory of its peers that this process has opened in the
  * same context. Each element is read and written in place, over NVLink or PCIe, by one launch.
  */
-#include "gpu/device/gpu_context.h"
+#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/streams/program_streams.h"
+#include "gpu/device/timing.h"
 
 enum { THREADS = 256, BLOCKS_MAX = 1024 };
 
@@ -19,14 +21,14 @@ static size_t alignment_of(enum shmemi_kind kind, size_t size)
 }
 
 /* The common context of all arrays; NULL when they have none, so that no kernel reaches them all. */
-static struct shmemi_cuda_context *context_of(const struct shmemi_combination *combination)
+static struct shmemi_gpu_context *context_of(const struct shmemi_combination *combination)
 {
-    struct shmemi_cuda_context *context = combination->dest[0].object;
+    struct shmemi_gpu_context *context = combination->dest[0].object;
     for (int i = 0; i < combination->n_sources && context; i++)
-        if (combination->source[i].memory != &shmemi_memory_cuda || combination->source[i].object != context)
+        if (combination->source[i].memory != shmemi_gpu.memory || combination->source[i].object != context)
             context = NULL;
     for (int i = 0; i < combination->n_dests && context; i++)
-        if (combination->dest[i].memory != &shmemi_memory_cuda || combination->dest[i].object != context)
+        if (combination->dest[i].memory != shmemi_gpu.memory || combination->dest[i].object != context)
             context = NULL;
     return context;
 }
@@ -83,50 +85,50 @@ static unsigned blocks_for(const struct shmemi_combine_list *list)
     return blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX;
 }
 
-int shmemi_cuda_combine_in(struct shmemi_cuda_context *context, CUstream stream,
-                           const struct shmemi_combination *combination)
+int shmemi_gpu_combine_in(struct shmemi_gpu_context *context, void *stream,
+                          const struct shmemi_combination *combination)
 {
     struct shmemi_combine_list list;
     void *arguments[] = {&list};
-    CUfunction function;
-    int rc = shmemi_cuda_kernel(context, kernel_of(combination->kind), &function);
+    void *function;
+    int rc = shmemi_gpu_kernel(context, kernel_of(combination->kind), &function);
     if (rc)
         return rc;
     fill_list(combination, &list);
-    const unsigned blocks = blocks_for(&list), most = shmemi_cuda_blocks_for(combination->nelems * combination->size);
-    return shmemi_cuda_launch_early(context, function, blocks < most ? blocks : most, THREADS, stream, arguments);
+    const unsigned blocks = blocks_for(&list), most = shmemi_gpu_blocks_for(combination->nelems * combination->size);
+    return shmemi_gpu_launch_early(context, function, blocks < most ? blocks : most, THREADS, stream, arguments);
 }
 
-static int launch(struct shmemi_cuda_context *context, const struct shmemi_combination *combination)
+static int launch(struct shmemi_gpu_context *context, const struct shmemi_combination *combination)
 {
     struct shmemi_combine_list list;
     void *arguments[] = {&list};
-    CUfunction function;
-    CUstream stream;
-    int rc = shmemi_cuda_kernel(context, kernel_of(combination->kind), &function);
+    void *function;
+    void *stream;
+    int rc = shmemi_gpu_kernel(context, kernel_of(combination->kind), &function);
     if (!rc)
-        rc = shmemi_cuda_stream(context, &stream);
+        rc = shmemi_gpu_stream(context, &stream);
     if (rc)
         return rc;
     fill_list(combination, &list);
-    struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
-    rc = shmemi_cuda_launch(function, blocks_for(&list), THREADS, stream, arguments);
-    shmemi_cuda_timing_end(timing, rc, "combination", 0);
-    return rc ? rc : CUDA_CALL(cuStreamSynchronize, stream);
+    struct shmemi_gpu_timing *timing = shmemi_gpu_time(context, stream);
+    rc = shmemi_gpu_launch(function, blocks_for(&list), THREADS, stream, arguments);
+    shmemi_gpu_timing_end(timing, rc, "combination", 0);
+    return rc ? rc : GPU_CALL(stream_synchronize, stream);
 }
 
-int shmemi_cuda_combine(const struct shmemi_combination *combination)
+int shmemi_gpu_combine(const struct shmemi_combination *combination)
 {
-    struct shmemi_cuda_context *context = context_of(combination);
+    struct shmemi_gpu_context *context = context_of(combination);
     bool pushed;
     if (!context || combination->kind == SHMEMI_KIND_F80 || !is_aligned(combination))
         return -ENOTSUP;
     if (!combination->nelems)
         return 0;
-    int rc = shmemi_cuda_enter(context, &pushed);
+    int rc = shmemi_gpu_enter(context, &pushed);
     if (rc)
         return rc;
     rc = launch(context, combination);
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     return rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The arguments of the device kernels (kernels.cu). Private to the files of the CUDA kind of memory. Plain C that nvcc
- * reads too; addresses are those of the device.
+ * The arguments of the device kernels (gpu/cuda/kernels). Plain C that nvcc reads too; addresses are those of the device.
  */
 #ifndef SHMEMI_KERNEL_ARGUMENTS_H
 #define SHMEMI_KERNEL_ARGUMENTS_H

@@ -10,7 +10,9 @@
  * A caller that waits polls for the last store of the kernel, which arrives before the driver reports that the stream
  * is done.
  */
-#include "gpu/device/gpu_context.h"
+#include "gpu/device/gpu_copies.h"
+#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/timing.h"
 #include "gpu/list.h"
 
 #include <errno.h>
@@ -29,7 +31,7 @@ static size_t mean_pitch(const struct shmemi_shape *shape, size_t pitch, size_t 
     return shape->layer ? pitch + gap / shape->layer : pitch;
 }
 
-bool shmemi_cuda_rows_pay(const struct shmemi_shape *shape)
+bool shmemi_gpu_rows_pay(const struct shmemi_shape *shape)
 {
     return shape->width <= WIDTH_FOR_KERNEL &&
            (shape->rows >= ROWS_FOR_KERNEL ||
@@ -62,50 +64,49 @@ static int describe(const struct shmemi_place *dest, const struct shmemi_place *
     return 0;
 }
 
-static int launch(struct shmemi_cuda_context *context, struct shmemi_row_copy *copy, CUstream stream)
+static int launch(struct shmemi_gpu_context *context, struct shmemi_row_copy *copy, void *stream)
 {
     void *arguments[] = {copy};
-    CUfunction function;
-    int rc = shmemi_cuda_kernel(context, SHMEMI_KERNEL_copy_rows, &function);
+    void *function;
+    int rc = shmemi_gpu_kernel(context, SHMEMI_KERNEL_copy_rows, &function);
     if (rc)
         return rc;
     size_t n = copy->width / copy->unit * copy->rows, blocks = (n + THREADS - 1) / THREADS;
-    return shmemi_cuda_launch(function, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, THREADS, stream,
-                              arguments);
+    return shmemi_gpu_launch(function, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, THREADS, stream, arguments);
 }
 
-int shmemi_cuda_rows_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
-                             const struct shmemi_shape *shape, CUstream stream)
+int shmemi_gpu_rows_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
+                            const struct shmemi_shape *shape, void *stream)
 {
     struct shmemi_row_copy copy;
     int rc = describe(dest, source, shape, &copy);
     return rc ? rc : launch(dest->object, &copy, stream);
 }
 
-static int launch_timed(struct shmemi_cuda_context *context, struct shmemi_row_copy *copy)
+static int launch_timed(struct shmemi_gpu_context *context, struct shmemi_row_copy *copy)
 {
-    CUstream stream;
-    int rc = shmemi_cuda_stream(context, &stream);
+    void *stream;
+    int rc = shmemi_gpu_stream(context, &stream);
     if (rc)
         return rc;
-    struct shmemi_cuda_timing *timing = shmemi_cuda_time(context, stream);
+    struct shmemi_gpu_timing *timing = shmemi_gpu_time(context, stream);
     rc = launch(context, copy, stream);
-    shmemi_cuda_timing_end(timing, rc, "device to device", copy->width * copy->rows);
+    shmemi_gpu_timing_end(timing, rc, "device to device", copy->width * copy->rows);
     return rc;
 }
 
-int shmemi_cuda_rows_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
-                          const struct shmemi_shape *shape)
+int shmemi_gpu_rows_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
+                         const struct shmemi_shape *shape)
 {
     struct shmemi_row_copy copy;
     int rc = describe(dest, source, shape, &copy);
-    struct shmemi_list *list = rc ? NULL : shmemi_cuda_list_take(dest);
+    struct shmemi_list *list = rc ? NULL : shmemi_gpu_list_take(dest);
     if (!list)
         return -ENOTSUP;
-    copy.end = shmemi_cuda_list_lend(list);
+    copy.end = shmemi_gpu_list_lend(list);
     rc = launch_timed(dest->object, &copy);
     if (!rc)
-        rc = shmemi_cuda_list_wait(list);
-    shmemi_cuda_list_give(list);
+        rc = shmemi_gpu_list_wait(list);
+    shmemi_gpu_list_give(list);
     return rc;
 }

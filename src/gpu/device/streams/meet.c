@@ -5,6 +5,10 @@
  * Larger arrays are copied, or combined, by a kernel that waits for nobody, or by the copy engines, between two of them.
  */
 #include "gpu/device/streams/meeting_streams.h"
+#include "gpu/device/gpu_copies.h"
+#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/page_locks.h"
+#include "gpu/device/streams/program_streams.h"
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -22,12 +26,12 @@ static enum shmemi_kernel kernel_of(const struct shmemi_meeting *meeting)
     return (enum shmemi_kernel)(SHMEMI_KERNEL_meet_I8 + ((int)meeting->combination.kind - SHMEMI_KIND_I8));
 }
 
-static bool is_here(const struct shmemi_cuda_context *context, const struct shmemi_place *place)
+static bool is_here(const struct shmemi_gpu_context *context, const struct shmemi_place *place)
 {
-    return place->memory == &shmemi_memory_cuda && place->object == context;
+    return place->memory == shmemi_gpu.memory && place->object == context;
 }
 
-static bool are_here(const struct shmemi_cuda_context *context, const struct shmemi_place *places, int n)
+static bool are_here(const struct shmemi_gpu_context *context, const struct shmemi_place *places, int n)
 {
     for (int i = 0; i < n; i++)
         if (!is_here(context, &places[i]))
@@ -35,7 +39,7 @@ static bool are_here(const struct shmemi_cuda_context *context, const struct shm
     return true;
 }
 
-static bool reaches(const struct shmemi_cuda_context *context, const struct shmemi_meeting *meeting)
+static bool reaches(const struct shmemi_gpu_context *context, const struct shmemi_meeting *meeting)
 {
     const struct shmemi_combination *combination = &meeting->combination;
     const int n = meeting->what == SHMEMI_MEET_EXCHANGE && meeting->nbytes ? 1 : meeting->n_copies;
@@ -85,9 +89,9 @@ static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel,
     const unsigned threads = full > 1 ? SHMEMI_MEETING_THREADS : units > 32 ? (unsigned)(units + 31) / 32 * 32 : 32;
     const unsigned blocks = full < 1 ? 1 : full < SHMEMI_MEETING_BLOCKS ? (unsigned)full : SHMEMI_MEETING_BLOCKS;
     void *arguments[] = {run};
-    CUfunction function;
-    int rc = shmemi_cuda_kernel(stream->object, kernel, &function);
-    return rc ? rc : shmemi_cuda_launch_early(stream->object, function, blocks, threads, stream->handle, arguments);
+    void *function;
+    int rc = shmemi_gpu_kernel(stream->object, kernel, &function);
+    return rc ? rc : shmemi_gpu_launch_early(stream->object, function, blocks, threads, stream->handle, arguments);
 }
 
 /* Without data it is a barrier or a sync: kernels of the program may have stored to other members' memory before. */
@@ -128,9 +132,9 @@ static int meet_after(const struct shmemi_stream *stream, const struct shmemi_me
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-static int copy_one(const struct shmemi_meeting *meeting, int i, CUstream stream)
+static int copy_one(const struct shmemi_meeting *meeting, int i, void *stream)
 {
-    return shmemi_cuda_enqueue_bytes(&meeting->dest[i], &meeting->source[i], meeting->nbytes, stream);
+    return shmemi_gpu_enqueue_bytes(&meeting->dest[i], &meeting->source[i], meeting->nbytes, stream);
 }
 
 /* Rows, by a kernel for each member. */
@@ -138,7 +142,7 @@ static int meet_and_copy_rows(const struct shmemi_stream *stream, const struct s
 {
     int rc = meet_before(stream, meeting);
     for (int i = 0; i < meeting->n_copies && !rc; i++)
-        rc = shmemi_cuda_rows_enqueue(&meeting->dest[i], &meeting->source[i], &meeting->shape, stream->handle);
+        rc = shmemi_gpu_rows_enqueue(&meeting->dest[i], &meeting->source[i], &meeting->shape, stream->handle);
     return rc ? rc : meet_after(stream, meeting);
 }
 
@@ -160,42 +164,42 @@ static int exchange_sizes(const struct shmemi_stream *stream, const struct shmem
 /* GPU memory, or the page-locked heap. */
 static bool reach_source(const struct shmemi_stream *stream, const struct shmemi_place *source, uint64_t *address_p)
 {
-    CUdeviceptr address = source->address;
-    const bool reached = source->memory == &shmemi_memory_host ? shmemi_cuda_device_address(source->address, &address)
+    uintptr_t address = source->address;
+    const bool reached = source->memory == &shmemi_memory_host ? shmemi_gpu_device_address(source->address, &address)
                                                                : is_here(stream->object, source);
     *address_p = address;
     return reached;
 }
 
-/* Page-locked: what a kernel says before it ends with an error. Made in advance (prepare in gpu/device/streams/gpu_stream.c). */
+/* Page-locked: what a kernel says before it ends with an error. Made in advance (stream_contexts.c). */
 static struct shmemi_kernel_complaint *complaint;
 
-void shmemi_cuda_complaint_reserve(void)
+void shmemi_gpu_complaint_reserve(void)
 {
     enum { PAGE = 4096 };
     struct shmemi_kernel_complaint *made = complaint ? NULL : aligned_alloc(PAGE, PAGE);
     if (!made)
         return;
     *made = (struct shmemi_kernel_complaint){0};
-    if (shmemi_cuda_pin(made, PAGE))
+    if (shmemi_gpu_pin(made, PAGE))
         free(made);
     else
         complaint = made;
 }
 
-void shmemi_cuda_complaint_close(void)
+void shmemi_gpu_complaint_close(void)
 {
     free(complaint);
     complaint = NULL;
 }
 
-void shmemi_cuda_complaint_report(void)
+void shmemi_gpu_complaint_report(void)
 {
     if (!complaint || !complaint->nbytes)
         return;
     shmemi_error("collect in a stream: the members have %llu bytes, but from dest to the end of its object there are "
-                 "%llu: this is why the CUDA context has failed",
-                 (unsigned long long)complaint->nbytes, (unsigned long long)complaint->room);
+                 "%llu: this is why the %s context has failed",
+                 (unsigned long long)complaint->nbytes, (unsigned long long)complaint->room, shmemi_gpu.memory->title);
     complaint->nbytes = 0;
 }
 
@@ -204,22 +208,22 @@ static int meet_and_collect(const struct shmemi_stream *stream, const struct shm
     struct shmemi_collect_run run = {
         .nbytes = meeting->nbytes, .room = meeting->room, .n = (uint32_t)meeting->n, .me = (uint32_t)meeting->me};
     void *arguments[] = {&run};
-    CUfunction function;
-    CUdeviceptr address;
+    void *function;
+    uintptr_t address;
     const bool is_read = !meeting->nbytes || reach_source(stream, &meeting->source[0], &run.source);
-    if (complaint && shmemi_cuda_device_address((uintptr_t)complaint, &address))
+    if (complaint && shmemi_gpu_device_address((uintptr_t)complaint, &address))
         run.complaint = address;
     if (!is_read && !meeting->send)
         return -ENOTSUP;
-    int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_collect, &function);
+    int rc = shmemi_gpu_kernel(stream->object, SHMEMI_KERNEL_collect, &function);
     for (int i = 0; i < meeting->n; i++)
         run.dest[i] = meeting->dest[i].address;
     run.all_nbytes = meeting->area[meeting->me].address + offsetof(struct shmemi_meeting_head, nbytes);
     if (!rc)
         rc = exchange_sizes(stream, meeting);
     if (!rc)
-        rc = is_read ? shmemi_cuda_launch_early(stream->object, function, shmemi_cuda_blocks_for(meeting->nbytes),
-                                                SHMEMI_MEETING_THREADS, stream->handle, arguments)
+        rc = is_read ? shmemi_gpu_launch_early(stream->object, function, shmemi_gpu_blocks_for(meeting->nbytes),
+                                               SHMEMI_MEETING_THREADS, stream->handle, arguments)
                      : meeting->send(stream, meeting);
     return rc ? rc : meet_after(stream, meeting);
 }
@@ -228,16 +232,16 @@ static int copy_by_kernel(const struct shmemi_stream *stream, const struct shmem
 {
     struct shmemi_copy_arrays run = {.nbytes = meeting->nbytes, .n = (uint32_t)meeting->n_copies};
     void *arguments[] = {&run};
-    CUfunction function;
-    int rc = shmemi_cuda_kernel(stream->object, SHMEMI_KERNEL_copy_arrays, &function);
+    void *function;
+    int rc = shmemi_gpu_kernel(stream->object, SHMEMI_KERNEL_copy_arrays, &function);
     for (int i = 0; i < meeting->n_copies; i++) {
         run.dest[i] = meeting->dest[i].address;
         run.source[i] = meeting->source[i].address;
     }
-    const unsigned blocks = shmemi_cuda_blocks_for(meeting->nbytes * (size_t)meeting->n_copies);
+    const unsigned blocks = shmemi_gpu_blocks_for(meeting->nbytes * (size_t)meeting->n_copies);
     return rc ? rc
-              : shmemi_cuda_launch_early(stream->object, function, blocks, SHMEMI_MEETING_THREADS, stream->handle,
-                                         arguments);
+              : shmemi_gpu_launch_early(stream->object, function, blocks, SHMEMI_MEETING_THREADS, stream->handle,
+                                        arguments);
 }
 
 static int meet_and_copy_by_kernel(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
@@ -272,11 +276,11 @@ static int meet_and_combine(const struct shmemi_stream *stream, const struct shm
 {
     int rc = meet_before(stream, meeting);
     if (!rc && meeting->combination.nelems)
-        rc = shmemi_cuda_combine_in(stream->object, stream->handle, &meeting->combination);
+        rc = shmemi_gpu_combine_in(stream->object, stream->handle, &meeting->combination);
     return rc ? rc : meet_after(stream, meeting);
 }
 
-unsigned shmemi_cuda_blocks_for(size_t nbytes)
+unsigned shmemi_gpu_blocks_for(size_t nbytes)
 {
     enum { LEAST = 64, BLOCK_BYTES = 16 << 10 };
     const size_t blocks = nbytes / BLOCK_BYTES, wanted = blocks > LEAST ? blocks : LEAST;
@@ -289,7 +293,7 @@ unsigned shmemi_cuda_blocks_for(size_t nbytes)
 static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
                 struct shmemi_extra_streams *extras)
 {
-    const struct shmemi_cuda_context *context = stream->object;
+    const struct shmemi_gpu_context *context = stream->object;
     if (!context->streams.has_kernels || !reaches(context, meeting))
         return -ENOTSUP;
     switch (meeting->what) {
@@ -306,19 +310,19 @@ static int meet(const struct shmemi_stream *stream, const struct shmemi_meeting 
     }
 }
 
-static int meet_in(struct shmemi_cuda_context *context, const struct shmemi_stream *stream,
+static int meet_in(struct shmemi_gpu_context *context, const struct shmemi_stream *stream,
                    const struct shmemi_meeting *meeting, struct shmemi_extra_streams *extras)
 {
-    struct shmemi_cuda_entry entry;
-    int rc = shmemi_cuda_enter_relaxed(context, &entry);
+    struct shmemi_gpu_entry entry;
+    int rc = shmemi_gpu_enter_relaxed(context, &entry);
     if (rc)
         return rc;
     rc = meet(stream, meeting, extras);
-    shmemi_cuda_leave_relaxed(&entry);
+    shmemi_gpu_leave_relaxed(&entry);
     return rc;
 }
 
-static int meet_by_detour(struct shmemi_cuda_context *there, const struct shmemi_stream *stream,
+static int meet_by_detour(struct shmemi_gpu_context *there, const struct shmemi_stream *stream,
                           const struct shmemi_meeting *meeting, struct shmemi_extra_streams *extras)
 {
     struct shmemi_extra_stream *detour = &extras->detour;
@@ -331,63 +335,64 @@ static int meet_by_detour(struct shmemi_cuda_context *there, const struct shmemi
     return rc ? rc : shmemi_detour_end(detour, stream);
 }
 
-int shmemi_cuda_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **extras_p)
+int shmemi_gpu_stream_meet(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **extras_p)
 {
-    struct shmemi_cuda_context *there = meeting->area[meeting->me].object;
+    struct shmemi_gpu_context *there = meeting->area[meeting->me].object;
     struct shmemi_extra_streams *extras = *extras_p ? *extras_p : calloc(1, sizeof *extras);
     if (!extras)
         return -ENOMEM;
     *extras_p = extras;
     if (there->is_gone) {
         shmemi_error(
-            "the program has destroyed the CUDA context in which this PE's GPU meets the others (cudaDeviceReset, "
-            "cuCtxDestroy): collectives in streams are not possible after that");
+            "the program has destroyed the %s context in which this PE's GPU meets the others (cudaDeviceReset, "
+            "cuCtxDestroy): collectives in streams are not possible after that",
+            shmemi_gpu.memory->title);
         return -ENODEV;
     }
     return there == stream->object ? meet_in(there, stream, meeting, extras)
                                    : meet_by_detour(there, stream, meeting, extras);
 }
 
-bool shmemi_cuda_may_meet(const struct shmemi_place *place)
+bool shmemi_gpu_may_meet(const struct shmemi_place *place)
 {
-    return place->object && shmemi_cuda_kernels_may_wait_on(place->object) && shmemi_cuda_has_kernels(place->object);
+    return place->object && shmemi_gpu_kernels_may_wait_on(place->object) && shmemi_gpu_has_kernels(place->object);
 }
 
-static int allocate(struct shmemi_cuda_context *context, size_t nbytes, CUdeviceptr *address_p)
+static int allocate(struct shmemi_gpu_context *context, size_t nbytes, uintptr_t *address_p)
 {
-    CUstream stream;
-    int rc = shmemi_cuda_stream(context, &stream);
+    void *stream;
+    int rc = shmemi_gpu_stream(context, &stream);
     if (!rc)
-        rc = CUDA_CALL(cuMemAlloc, address_p, nbytes);
+        rc = GPU_CALL(allocate, address_p, nbytes);
     if (rc)
         return rc;
-    rc = CUDA_CALL(cuMemsetD8Async, *address_p, 0, nbytes, stream);
+    rc = GPU_CALL(fill_async, *address_p, 0, nbytes, stream);
     if (!rc)
-        rc = CUDA_CALL(cuStreamSynchronize, stream);
+        rc = GPU_CALL(stream_synchronize, stream);
     if (rc)
-        shmemi_cuda.cuMemFree(*address_p);
+        shmemi_gpu.free(*address_p);
     return rc;
 }
 
-int shmemi_cuda_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p)
+int shmemi_gpu_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p)
 {
-    CUdeviceptr address = 0;
-    struct shmemi_cuda_entry entry;
-    int rc = shmemi_cuda_enter_relaxed(place->object, &entry);
+    uintptr_t address = 0;
+    struct shmemi_gpu_entry entry;
+    int rc = shmemi_gpu_enter_relaxed(place->object, &entry);
     if (rc)
         return rc;
     rc = allocate(place->object, nbytes, &address);
-    shmemi_cuda_leave_relaxed(&entry);
+    shmemi_gpu_leave_relaxed(&entry);
     *object_p = (void *)(uintptr_t)address;
     return rc;
 }
 
-void shmemi_cuda_free(const struct shmemi_place *place, void *object)
+void shmemi_gpu_free(const struct shmemi_place *place, void *object)
 {
     bool pushed;
-    shmemi_cuda_contexts_check();
-    if (shmemi_cuda_enter(place->object, &pushed))
+    shmemi_gpu_contexts_check();
+    if (shmemi_gpu_enter(place->object, &pushed))
         return;
-    (void)CUDA_CALL(cuMemFree, (CUdeviceptr)(uintptr_t)object);
-    shmemi_cuda_leave(pushed);
+    (void)GPU_CALL(free, (uintptr_t)object);
+    shmemi_gpu_leave(pushed);
 }

@@ -4,7 +4,8 @@
  * ready when they are first used.
  */
 
-#include "gpu/device/gpu_context.h"
+#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/streams/program_streams.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -13,43 +14,35 @@
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t used_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shmemi_cuda_context *used; /* contexts in whose streams the library has enqueued something */
+static struct shmemi_gpu_context *used; /* contexts in whose streams the library has enqueued something */
 static atomic_uint n_times_closed;
 
-static bool has_attribute(const struct shmemi_cuda_context *context, CUdevice_attribute attribute)
+static void look_up_abilities(struct shmemi_gpu_context *context)
 {
-    int value = 0;
-    return shmemi_cuda.cuDeviceGetAttribute(&value, attribute, context->handle) == CUDA_SUCCESS && value;
-}
-
-static void look_up_launches(struct shmemi_cuda_context *context)
-{
-    enum { OVERLAPPING = 9 }; /* compute capability */
-    int major = 0, least, highest;
-    const CUresult result =
-        shmemi_cuda.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, context->handle);
-    if (result != CUDA_SUCCESS || shmemi_cuda.cuCtxGetStreamPriorityRange(&least, &highest) != CUDA_SUCCESS)
+    struct shmemi_gpu_abilities abilities;
+    int least, highest;
+    shmemi_gpu.device_abilities(context->handle, &abilities);
+    context->streams.has_word_operations = abilities.has_word_operations;
+    context->streams.has_host_atomics = abilities.has_host_atomics;
+    if (shmemi_gpu.priority_range(&least, &highest))
         return;
     context->streams.highest_priority = highest;
-    context->streams.overlaps_launches = shmemi_cuda_launch_kernel_ex && major >= OVERLAPPING;
+    context->streams.overlaps_launches = abilities.overlaps_launches;
 }
 
 /* Make in advance what the first use would make: the driver may then wait for all streams, and one of them could be
  * waiting for an operation that this thread enqueues next. With the context current. */
-static void prepare(struct shmemi_cuda_context *context)
+static void prepare(struct shmemi_gpu_context *context)
 {
-    CUfunction function;
+    void *function;
     pthread_mutex_lock(&used_lock);
     if (!context->streams.is_prepared) {
-        context->streams.has_word_operations =
-            has_attribute(context, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
-        context->streams.has_host_atomics = has_attribute(context, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED);
-        context->streams.has_kernels = !shmemi_cuda_kernel(context, SHMEMI_KERNEL_word_steps, &function);
-        look_up_launches(context);
-        shmemi_cuda_kernels_load(context);
-        shmemi_cuda_turns_reserve();
-        shmemi_cuda_complaint_reserve();
-        shmemi_cuda_lists_reserve(context);
+        context->streams.has_kernels = !shmemi_gpu_kernel(context, SHMEMI_KERNEL_word_steps, &function);
+        look_up_abilities(context);
+        shmemi_gpu_kernels_load(context);
+        shmemi_stream_holds_reserve();
+        shmemi_gpu_complaint_reserve();
+        shmemi_gpu_lists_reserve(context);
         context->streams.next = used;
         used = context;
         atomic_store_explicit(&context->streams.is_prepared, true, memory_order_release);
@@ -57,60 +50,60 @@ static void prepare(struct shmemi_cuda_context *context)
     pthread_mutex_unlock(&used_lock);
 }
 
-void shmemi_cuda_stream_prepare(struct shmemi_cuda_context *context)
+void shmemi_gpu_stream_prepare(struct shmemi_gpu_context *context)
 {
     if (!atomic_load_explicit(&context->streams.is_prepared, memory_order_acquire))
         prepare(context);
 }
 
 /* Of the current context, if there is one. The program may have destroyed the one that it had before. */
-int shmemi_cuda_here(struct shmemi_place *place_p, int device)
+int shmemi_gpu_here(struct shmemi_place *place_p, int device)
 {
-    struct shmemi_cuda_context *record;
-    CUcontext current = NULL;
-    shmemi_cuda_contexts_check();
-    int rc = CUDA_CALL(cuCtxGetCurrent, &current);
+    struct shmemi_gpu_context *record;
+    void *current = NULL;
+    shmemi_gpu_contexts_check();
+    int rc = GPU_CALL(context_current, &current);
     if (!rc && current)
-        rc = CUDA_CALL(cuCtxGetDevice, &device);
+        rc = GPU_CALL(context_device, &device);
     if (!rc)
-        rc = shmemi_cuda_context_find(current, device < 0 ? 0 : device, &record);
+        rc = shmemi_gpu_context_find(current, device < 0 ? 0 : device, &record);
     if (!rc)
-        *place_p = (struct shmemi_place){&shmemi_memory_cuda, record, 0};
+        *place_p = (struct shmemi_place){shmemi_gpu.memory, record, 0};
     return rc;
 }
 
-int shmemi_cuda_prepare_place(const struct shmemi_place *place)
+int shmemi_gpu_prepare_place(const struct shmemi_place *place)
 {
-    struct shmemi_cuda_entry entry;
-    int rc = shmemi_cuda_enter_relaxed(place->object, &entry);
+    struct shmemi_gpu_entry entry;
+    int rc = shmemi_gpu_enter_relaxed(place->object, &entry);
     if (rc)
         return rc;
-    shmemi_cuda_stream_prepare(place->object);
-    shmemi_cuda_leave_relaxed(&entry);
+    shmemi_gpu_stream_prepare(place->object);
+    shmemi_gpu_leave_relaxed(&entry);
     return 0;
 }
 
-static int look_up_record(CUcontext context, struct shmemi_cuda_context **record_p)
+static int look_up_record(void *context, struct shmemi_gpu_context **record_p)
 {
-    CUdevice device;
-    CUcontext popped;
-    int rc = CUDA_CALL(cuCtxPushCurrent, context);
+    int device;
+    void *popped;
+    int rc = GPU_CALL(context_push, context);
     if (rc)
         return rc;
-    rc = CUDA_CALL(cuCtxGetDevice, &device);
+    rc = GPU_CALL(context_device, &device);
     if (!rc)
-        rc = shmemi_cuda_context_find(context, device, record_p); /* ordinals and handles are the same numbers */
+        rc = shmemi_gpu_context_find(context, device, record_p); /* ordinals and handles are the same numbers */
     if (!rc)
-        shmemi_cuda_stream_prepare(*record_p);
-    shmemi_cuda.cuCtxPopCurrent(&popped);
+        shmemi_gpu_stream_prepare(*record_p);
+    shmemi_gpu.context_pop(&popped);
     return rc;
 }
 
 /* Each thread remembers the last record that it asked for, until the records are closed. */
-static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
+static int record_of(void *context, struct shmemi_gpu_context **record_p)
 {
     static _Thread_local struct {
-        struct shmemi_cuda_context *record;
+        struct shmemi_gpu_context *record;
         unsigned n_closed;
     } last;
     unsigned n_closed = atomic_load_explicit(&n_times_closed, memory_order_acquire);
@@ -127,22 +120,21 @@ static int record_of(CUcontext context, struct shmemi_cuda_context **record_p)
 }
 
 /* A handle that may stand for several streams: one for each context, or thread. */
-static bool is_default(CUstream handle)
+static bool is_default(void *handle)
 {
-    return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+    return !handle || handle == SHMEMI_GPU_STREAM_LEGACY || handle == SHMEMI_GPU_STREAM_PER_THREAD;
 }
 
 static int open_relaxed(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
-    CUcontext context;
-    struct shmemi_cuda_context *record;
-    CUresult result = shmemi_cuda.cuStreamGetCtx(stream->handle, &context);
-    if (result == CUDA_ERROR_LAUNCH_FAILED)
-        shmemi_cuda_complaint_report();
-    if (result != CUDA_SUCCESS) {
-        snprintf(reason, reason_size, "%p is not a stream of this process, or this thread has no CUDA context: %s",
-                 stream->handle, shmemi_cuda_error_text(result));
-        return shmemi_cuda_errno(result);
+    void *context;
+    struct shmemi_gpu_context *record;
+    int result = shmemi_gpu.stream_context(stream->handle, &context);
+    if (result) {
+        shmemi_gpu_complaint_report();
+        snprintf(reason, reason_size, "%p is not a stream of this process, or this thread has no %s context: %s",
+                 stream->handle, shmemi_gpu.memory->title, shmemi_gpu.error_text(result));
+        return shmemi_gpu.errno_of(result);
     }
     int rc = record_of(context, &record);
     if (rc)
@@ -153,36 +145,36 @@ static int open_relaxed(struct shmemi_stream *stream, char *reason, size_t reaso
     return rc;
 }
 
-int shmemi_cuda_stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
+int shmemi_gpu_stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size)
 {
-    const CUstreamCaptureMode mode = shmemi_cuda_relax();
+    const int mode = shmemi_gpu_relax();
     int rc = open_relaxed(stream, reason, reason_size);
-    shmemi_cuda_restore(mode);
+    shmemi_gpu_restore(mode);
     return rc;
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-void shmemi_cuda_streams_drain(void)
+void shmemi_gpu_streams_drain(void)
 {
-    shmemi_cuda_contexts_check();
+    shmemi_gpu_contexts_check();
     pthread_mutex_lock(&used_lock);
-    struct shmemi_cuda_context *first = used;
+    struct shmemi_gpu_context *first = used;
     pthread_mutex_unlock(&used_lock);
-    for (struct shmemi_cuda_context *context = first; context; context = context->streams.next) {
+    for (struct shmemi_gpu_context *context = first; context; context = context->streams.next) {
         bool pushed;
-        if (context->is_gone || shmemi_cuda_enter(context, &pushed))
+        if (context->is_gone || shmemi_gpu_enter(context, &pushed))
             continue;
-        if (!CUDA_CALL(cuCtxSynchronize))
-            shmemi_cuda_places_free(context);
-        shmemi_cuda_leave(pushed);
+        if (!GPU_CALL(context_synchronize))
+            shmemi_wait_slots_free(context);
+        shmemi_gpu_leave(pushed);
     }
 }
 
-void shmemi_cuda_streams_close(void)
+void shmemi_gpu_streams_close(void)
 {
     atomic_fetch_add(&n_times_closed, 1);
     used = NULL;
-    shmemi_cuda_turns_close();
-    shmemi_cuda_complaint_close();
+    shmemi_stream_holds_close();
+    shmemi_gpu_complaint_close();
 }

@@ -1,74 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Places of streams in which kernels wait for words. A kernel that waits is one of those that the GPU runs at the same
- * time, so that a few streams have a place, and the others wait by operations of the driver. The first ones keep theirs
- * until all streams are done, since an event behind each wait takes time; the others have one until their waits are over.
+ * Slots of streams in which kernels wait for words. The first ones keep theirs until all streams are done, since an event
+ * behind each wait takes time; the others have one until their waits are over.
  */
 #include "gpu/device/gpu_context.h"
 
-enum { KEPT = SHMEMI_CUDA_PLACES / 2 };
+enum { KEPT = SHMEMI_WAIT_SLOTS / 2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* With the lock held. */
-static struct shmemi_cuda_place *place_of(struct shmemi_cuda_context *context, CUstream stream)
+static struct shmemi_wait_slot *slot_of(struct shmemi_gpu_context *context, void *stream)
 {
-    for (unsigned i = 0; i < SHMEMI_CUDA_PLACES; i++)
-        if (context->streams.place[i].is_taken && context->streams.place[i].stream == stream)
-            return &context->streams.place[i];
+    for (unsigned i = 0; i < SHMEMI_WAIT_SLOTS; i++)
+        if (context->streams.slot[i].is_taken && context->streams.slot[i].stream == stream)
+            return &context->streams.slot[i];
     return NULL;
 }
 
 /* One that nobody has, or else the next whose waits may be over: one of them is asked at a time. With the lock held. */
-static struct shmemi_cuda_place *find_free(struct shmemi_cuda_context *context)
+static struct shmemi_wait_slot *find_free(struct shmemi_gpu_context *context)
 {
-    for (unsigned i = 0; i < SHMEMI_CUDA_PLACES; i++)
-        if (!context->streams.place[i].is_taken)
-            return &context->streams.place[i];
-    const unsigned next = context->streams.next_place++ % (SHMEMI_CUDA_PLACES - KEPT);
-    struct shmemi_cuda_place *place = &context->streams.place[KEPT + next];
-    const bool is_over = !place->users && place->is_marked && shmemi_cuda.cuEventQuery(place->over) == CUDA_SUCCESS;
-    return is_over ? place : NULL;
+    for (unsigned i = 0; i < SHMEMI_WAIT_SLOTS; i++)
+        if (!context->streams.slot[i].is_taken)
+            return &context->streams.slot[i];
+    const unsigned next = context->streams.next_slot++ % (SHMEMI_WAIT_SLOTS - KEPT);
+    struct shmemi_wait_slot *slot = &context->streams.slot[KEPT + next];
+    const bool is_over = !slot->users && slot->is_marked && !shmemi_gpu.event_query(slot->over);
+    return is_over ? slot : NULL;
 }
 
-struct shmemi_cuda_place *shmemi_cuda_place_take(const struct shmemi_stream *stream)
+struct shmemi_wait_slot *shmemi_wait_slot_take(const struct shmemi_stream *stream)
 {
-    struct shmemi_cuda_context *context = stream->object;
+    struct shmemi_gpu_context *context = stream->object;
     pthread_mutex_lock(&lock);
-    struct shmemi_cuda_place *place = place_of(context, stream->handle);
-    if (!place)
-        place = find_free(context);
-    if (place) {
-        place->stream = stream->handle;
-        place->is_taken = true;
-        place->users++;
+    struct shmemi_wait_slot *slot = slot_of(context, stream->handle);
+    if (!slot)
+        slot = find_free(context);
+    if (slot) {
+        slot->stream = stream->handle;
+        slot->is_taken = true;
+        slot->users++;
     }
     pthread_mutex_unlock(&lock);
-    return place;
+    return slot;
 }
 
-void shmemi_cuda_place_leave(const struct shmemi_stream *stream, struct shmemi_cuda_place *place)
+void shmemi_wait_slot_leave(const struct shmemi_stream *stream, struct shmemi_wait_slot *slot)
 {
-    struct shmemi_cuda_context *context = stream->object;
+    struct shmemi_gpu_context *context = stream->object;
     bool is_marked = false;
     pthread_mutex_lock(&lock);
-    if (place - context->streams.place >= KEPT && (place->over || !shmemi_cuda_event_take(context, &place->over)))
-        is_marked = !CUDA_CALL(cuEventRecord, place->over, stream->handle);
-    place->is_marked = is_marked;
-    place->users--;
+    if (slot - context->streams.slot >= KEPT && (slot->over || !shmemi_gpu_event_take(context, &slot->over)))
+        is_marked = !GPU_CALL(event_record, slot->over, stream->handle);
+    slot->is_marked = is_marked;
+    slot->users--;
     pthread_mutex_unlock(&lock);
 }
 
-void shmemi_cuda_places_free(struct shmemi_cuda_context *context)
+void shmemi_wait_slots_free(struct shmemi_gpu_context *context)
 {
     pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < SHMEMI_CUDA_PLACES; i++) {
-        struct shmemi_cuda_place *place = &context->streams.place[i];
-        if (place->users)
+    for (unsigned i = 0; i < SHMEMI_WAIT_SLOTS; i++) {
+        struct shmemi_wait_slot *slot = &context->streams.slot[i];
+        if (slot->users)
             continue;
-        if (place->over)
-            shmemi_cuda_event_give(context, place->over);
-        *place = (struct shmemi_cuda_place){0};
+        if (slot->over)
+            shmemi_gpu_event_give(context, slot->over);
+        *slot = (struct shmemi_wait_slot){0};
     }
     pthread_mutex_unlock(&lock);
 }
