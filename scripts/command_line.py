@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the measuring scripts share for their command lines: a parser that raises Usage, and types of options."""
+"""What scripts in Python, here and in bench, share for their command lines: a parser that raises Usage, and types of options."""
 
 import argparse
 import re

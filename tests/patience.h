@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * How tests wait in a loop: longer and longer naps. Threads that yield, or that nap shortly for long, may keep other
- * programs of the machine from running (doc/performance.md, section 12).
+ * programs of the machine from running (bench/log/decisions.md).
  */
 #ifndef PATIENCE_H
 #define PATIENCE_H

@@ -75,6 +75,6 @@ measure peer 40 2 SHMEM_GPU_ROUTE=auto --peer -s list,umt
 sizes=128,1K
 measure nodes 30 2 SHMEM_NODE_SIZE=1 --peer -s list,tree
 if [[ ,$only, = *,own,* ]]; then # what the picture shows
-    "$source/../../scripts/plot-deep" "$out/deepcopy.csv" "$out/deepcopy.svg" || failed+=("the picture")
+    "$source/../../bench/plot-deep" "$out/deepcopy.csv" "$out/deepcopy.svg" || failed+=("the picture")
 fi
 [ ${#failed[@]} -eq 0 ] || { printf '# failed: %s\n' "${failed[@]}"; exit 1; }

@@ -11,7 +11,7 @@
 
 #define LINE_BYTES 512
 
-/* A kernel that seems slower than this alone was disturbed (scripts/scale_report.py has the same rule). */
+/* A kernel that seems slower than this alone was disturbed (bench/scale_report.py has the same rule). */
 #define MOST_SHARE 1.1
 
 /* 3 multiplications and 8 additions per cell, as SHOC counts. */

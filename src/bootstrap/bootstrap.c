@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/thread_start.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,14 +63,14 @@ static int check_launcher_size(int n_pes)
     return -EPROTO;
 }
 
-struct ending {
+struct forced_end {
     unsigned seconds;
     int status;
 };
 
 static void *end_later(void *argument)
 {
-    const struct ending *ending = argument;
+    const struct forced_end *ending = argument;
     sleep(ending->seconds);
     _exit(ending->status);
 }
@@ -77,16 +78,12 @@ static void *end_later(void *argument)
 void shmemi_end_within(unsigned seconds, int status)
 {
     pthread_t thread;
-    sigset_t all, before;
-    struct ending *ending = malloc(sizeof *ending); /* for good: the process ends */
+    struct forced_end *ending = malloc(sizeof *ending); /* for good: the process ends */
     if (!ending)
         return;
-    *ending = (struct ending){seconds, status};
-    sigfillset(&all); /* sleep must not return early */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, end_later, ending))
+    *ending = (struct forced_end){seconds, status};
+    if (shmemi_thread_create(&thread, NULL, end_later, ending))
         free(ending);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 _Noreturn void shmemi_bootstrap_abort(int status)

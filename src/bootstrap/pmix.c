@@ -7,6 +7,7 @@
  */
 #include "bootstrap/bootstrap.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/deadline.h"
@@ -51,14 +52,7 @@ enum {
 };
 static const double QUICK_ANSWER = 0.2, FINALIZE_SECONDS = 1.9, LINGER_MAX = 60;
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void nap(double seconds)
+static void pause_for(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
@@ -80,7 +74,7 @@ static double server_delay(void)
     static pmix_query_t question;
     struct timespec end;
     pmix_status_t status;
-    const double begin = now();
+    const double begin = shmemi_seconds();
     sem_init(&answered, 0, 0);
     PMIX_QUERY_CONSTRUCT(&question);
     PMIX_ARGV_APPEND(status, question.keys, PMIX_QUERY_NAMESPACES);
@@ -90,7 +84,7 @@ static double server_delay(void)
     end.tv_sec += ANSWER_SECONDS;
     while (sem_timedwait(&answered, &end) && errno == EINTR)
         ;
-    return now() - begin;
+    return shmemi_seconds() - begin;
 }
 
 /* PMIx_Finalize tells the server that this PE leaves, and waits for no more than 2 s for the answer. If the process ends
@@ -100,13 +94,13 @@ static void leave_slowly(void)
 {
     double delay = server_delay();
     if (delay > QUICK_ANSWER)
-        nap(4 * delay * node_rank / node_n_pes);
-    const double begin = now();
+        pause_for(4 * delay * node_rank / node_n_pes);
+    const double begin = shmemi_seconds();
     PMIx_Finalize(NULL, 0);
-    double took = now() - begin;
+    double took = shmemi_seconds() - begin;
     shmemi_debug("leaving: the launcher took %.3f s to answer, PMIx_Finalize %.3f s", delay, took);
     if (took > FINALIZE_SECONDS)
-        nap(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);
+        pause_for(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);
 }
 
 /* A PE that exits in the middle of the job must not appear to have finished: the others would wait for it for ever. */
@@ -345,7 +339,7 @@ static bool ask_for_presence(void)
         if (pe == (int)self.rank || PMIx_Get_nb(&proc, fences.key, NULL, 0, on_presence, &fences.has_come[pe]))
             atomic_store(&fences.has_come[pe], true);
     }
-    nap(1); /* time for the answers */
+    pause_for(1); /* time for the answers */
     return fences.has_come;
 }
 
@@ -423,13 +417,13 @@ static pmix_status_t enter_fence(void)
  * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. */
 static pmix_status_t enter_whole_fence(void)
 {
-    static const struct timespec nap = {.tv_nsec = 10000000};
+    static const struct timespec pause = {.tv_nsec = 10000000};
     pmix_status_t status;
     fences.number++;
     while ((status = enter_fence()) == PMIX_ERR_PARTIAL_SUCCESS) {
         if (shmemi_init_is_overdue())
             return PMIX_ERR_TIMEOUT;
-        nanosleep(&nap, NULL);
+        nanosleep(&pause, NULL);
     }
     return status;
 }

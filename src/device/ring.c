@@ -5,9 +5,10 @@
 #define _GNU_SOURCE
 #include "device/ring.h"
 
-#include "base/cores.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
+#include "base/thread/patience.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
@@ -17,7 +18,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,19 +265,16 @@ static bool serve(struct shmemi_device_agent *agent)
     return free_entries(agent) || has_worked;
 }
 
-/* Without work the thread sleeps for ever longer, though not for long: a kernel may wait for it at any time. */
-static void take_nap(unsigned *turns)
+static void rest(unsigned *turns)
 {
-    enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000, SHORT_NS = 20000, LONG_NS = 100000 };
     enum { WITHOUT_RINGS_NS = 20000000 };
     if (!atomic_load(&served)) { /* the thread is here for the watchdog only */
         nanosleep(&(struct timespec){.tv_nsec = WITHOUT_RINGS_NS}, NULL);
         return;
     }
-    const unsigned spins = shmemi_cores_are_shared() || shmemi_threads_are_guests() ? SPINS_ON_SHARED_CORES : SPINS;
+    const bool shares = shmemi_cores_are_shared() || shmemi_threads_are_guests();
     shmemi_work(SHMEMI_TURN_OF_AGENT);
-    if (++*turns > spins)
-        nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? SHORT_NS : LONG_NS}, NULL);
+    shmemi_rest(shares ? SHMEMI_KERNELS_IDLE_ON_SHARED_CORES : SHMEMI_KERNELS_IDLE, ++*turns);
 }
 
 static void *run(void *argument)
@@ -293,25 +290,19 @@ static void *run(void *argument)
         if (has_worked)
             turns = 0;
         else
-            take_nap(&turns);
+            rest(&turns);
     }
     return NULL;
 }
 
 int shmemi_device_agents_start(void)
 {
-    sigset_t all, before;
     if (atomic_exchange(&runs, true))
         return 0;
-    sigfillset(&all); /* signals are handled by the program's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = shmemi_thread_create(&thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!rc)
-        return 0;
-    atomic_store(&runs, false);
-    shmemi_error("the thread for operations of kernels cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
-    return -rc;
+    int rc = shmemi_thread_start(&thread, "the thread for operations of kernels", run, NULL);
+    if (rc)
+        atomic_store(&runs, false);
+    return rc;
 }
 
 /* ---- Rings ------------------------------------------------------------------------------------------------------- */

@@ -9,11 +9,12 @@
 #ifndef SHMEMI_WATCH_H
 #define SHMEMI_WATCH_H
 
+#include "base/clock.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 enum shmemi_activity {
     SHMEMI_AT_TRANSFER, /* an operation on memory that the program has called */
@@ -56,14 +57,6 @@ static inline __attribute__((always_inline)) void shmemi_call_begin(struct shmem
 static inline __attribute__((always_inline)) void shmemi_call_end(const struct shmemi_call *call)
 {
     shmemi_present_call = call->outer;
-}
-
-/* Nanoseconds of a clock that all processes of a machine share. */
-static inline uint64_t shmemi_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* True when waiting threads should call shmemi_watch. */

@@ -5,6 +5,7 @@
 #define SHMEMX_CRAY_NAMES
 #include "base/limits.h"
 #include "base/settings.h"
+#include "base/thread/thread_start.h"
 #include "deep/types/type.h"
 #include "deep/pipeline.h"
 #include "deep/space/space.h"

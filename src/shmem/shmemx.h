@@ -210,7 +210,7 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  *
  * Source: NVSHMEM's *_on_stream; Intel SHMEM's *_on_queue. */
 
-/* These are cudaStream_t or CUstream, cl_command_queue, and cl_event. */
+/* A cudaStream_t or CUstream, a cl_command_queue, and a cl_event. */
 typedef struct CUstream_st *shmemx_stream_t;
 typedef struct _cl_command_queue *shmemx_queue_t;
 typedef struct _cl_event *shmemx_event_t;
@@ -225,7 +225,7 @@ void shmemx_quiet_on_stream(shmemx_stream_t stream);
 void shmemx_sync_all_on_stream(shmemx_stream_t stream);
 void shmemx_barrier_all_on_stream(shmemx_stream_t stream);
 
-/* The same on a queue. The operation begins after the n_events events of the list, which may be NULL if n_events is 0.
+/* The operations above on a queue. Each begins after the n_events events of the list, which may be NULL if n_events is 0.
  * Unless event is NULL, *event is complete when a stream would go on; the caller releases it. In an out-of-order queue
  * only commands that wait for that event come after the operation. If an event of the list has failed, the operation is
  * not done, and its own event fails. */

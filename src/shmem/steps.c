@@ -6,11 +6,11 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
 #include "instrument/watch.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -60,16 +60,12 @@ static void *watch(void *argument)
 
 static void start_watcher(void)
 {
-    sigset_t all, before;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&steps.over, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigfillset(&all); /* the program's signals are not for this thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    steps.is_watched = !pthread_create(&steps.watcher, NULL, watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    steps.is_watched = !shmemi_thread_create(&steps.watcher, NULL, watch, NULL);
 }
 
 void shmemi_step(const char *step)

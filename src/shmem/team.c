@@ -34,7 +34,7 @@ struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle
     shmemi_fatal("%s: %p is not a team, or was destroyed", routine, (void *)handle);
 }
 
-/* The same for routines that may be called before shmem_init: NULL for SHMEM_TEAM_INVALID. */
+/* The team of a handle, for routines that may be called before shmem_init: NULL for SHMEM_TEAM_INVALID. */
 static struct shmemi_team *find_team(const char *routine, shmem_team_t handle)
 {
     const bool is_fixed = handle == SHMEM_TEAM_INVALID || handle == SHMEM_TEAM_WORLD || handle == SHMEM_TEAM_SHARED;
@@ -147,7 +147,7 @@ static void close_team(struct shmemi_team *team)
 }
 
 /* A team that this PE is to be a member of. */
-struct plan {
+struct team_plan {
     int start, stride, size;
     const shmem_team_config_t *config;
     long config_mask;
@@ -155,7 +155,7 @@ struct plan {
 
 enum { PLANS_MAX = 2 }; /* made at the same time: the two axes of a grid */
 
-static bool is_member(const struct shmemi_team *parent, const struct plan *plan)
+static bool is_member(const struct shmemi_team *parent, const struct team_plan *plan)
 {
     for (int i = 0; i < plan->size; i++)
         if (plan->start + i * plan->stride == parent->my_pe)
@@ -163,7 +163,7 @@ static bool is_member(const struct shmemi_team *parent, const struct plan *plan)
     return false;
 }
 
-static shmem_team_config_t config_of(const struct plan *plan)
+static shmem_team_config_t config_of(const struct team_plan *plan)
 {
     shmem_team_config_t config = {.num_contexts = 0};
     if (plan->config && (plan->config_mask & SHMEM_TEAM_NUM_CONTEXTS))
@@ -171,7 +171,7 @@ static shmem_team_config_t config_of(const struct plan *plan)
     return config;
 }
 
-static struct shmemi_team *make_team(const struct shmemi_team *parent, const struct plan *plan, unsigned slot,
+static struct shmemi_team *make_team(const struct shmemi_team *parent, const struct team_plan *plan, unsigned slot,
                                      uint64_t number)
 {
     struct shmemi_team *team = shmemi_pool_take(&pool);
@@ -202,7 +202,7 @@ static void unmake(struct shmemi_team *team, unsigned slot)
 }
 
 /* Make the team of each plan that has this PE as a member, in the plan's slot. 0, or -ENOMEM if one cannot be made. */
-static int make_own_teams(struct shmemi_team *parent, const struct plan *plans, const unsigned *slots, unsigned n,
+static int make_own_teams(struct shmemi_team *parent, const struct team_plan *plans, const unsigned *slots, unsigned n,
                           shmem_team_t *made)
 {
     uint64_t numbers[PLANS_MAX];
@@ -230,7 +230,7 @@ static int agree_on_success(struct shmemi_team *parent, int rc)
 
 /* Make a team of each plan, each in a slot of its own. Members of the parent with the same plan form a team; on others made[i]
  * stays SHMEM_TEAM_INVALID. Collective over the parent; returns 0 on all PEs, or an error on all. */
-static int make_teams(const char *routine, struct shmemi_team *parent, const struct plan *plans, unsigned n,
+static int make_teams(const char *routine, struct shmemi_team *parent, const struct team_plan *plans, unsigned n,
                       shmem_team_t *made)
 {
     unsigned slots[PLANS_MAX];
@@ -445,7 +445,7 @@ SHMEMI_API(int, team_split_strided,
         SHMEMI_ARGUMENTS({"start", (uint64_t)start}, {"stride", (uint64_t)stride}, {"size", (uint64_t)size}));
     if (!is_valid_triplet(parent, start, stride, size))
         return -1;
-    struct plan plan = {start, stride, size, config, config_mask};
+    struct team_plan plan = {start, stride, size, config, config_mask};
     return make_teams("shmem_team_split_strided", parent, &plan, 1, new_team);
 }
 
@@ -466,7 +466,7 @@ SHMEMI_API(int, team_split_2d,
     shmemi_check_equal("shmem_team_split_2d", parent, SHMEMI_ARGUMENTS({"xrange", (uint64_t)xrange}));
     const int n = parent->n_pes, width = xrange < n ? xrange : n;
     const int x = parent->my_pe % width, y = parent->my_pe / width;
-    struct plan plans[2] = {
+    struct team_plan plans[2] = {
         {y * width, 1, n - y * width < width ? n - y * width : width, xaxis_config, xaxis_mask},
         {x, width, (n - x + width - 1) / width, yaxis_config, yaxis_mask},
     };

@@ -142,7 +142,7 @@ static void hear(struct serving *serving, int visitor)
         return;
     int rank = rank_of_asker(&question, size);
     if (rank < 0) {
-        shmemi_refuse_stranger("to the socket of this node's shared memory");
+        shmemi_ignore_foreign("to the socket of this node's shared memory");
     } else if (hand_out(serving, visitor)) {
         serving->n_left -= !serving->is_served[rank];
         serving->is_served[rank] = true;
@@ -170,7 +170,7 @@ static int admit(struct serving *serving)
         serving->list[serving->n++] = (struct pollfd){.fd = visitor, .events = POLLIN};
         serving->is_full = serving->n > VISITORS_MAX;
     } else {
-        shmemi_refuse_stranger("to the socket of this node's shared memory");
+        shmemi_ignore_foreign("to the socket of this node's shared memory");
         close(visitor);
     }
     return 0;

@@ -171,7 +171,7 @@ static bool receive_one(struct receiving *receiving)
         take_letter(&envelope.letter, &taken, receiving);
     } else {
         shmemi_descriptors_close(&taken);
-        shmemi_refuse_stranger("to its socket for descriptors");
+        shmemi_ignore_foreign("to its socket for descriptors");
     }
     return true;
 }

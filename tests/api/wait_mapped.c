@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "map_check.h"
+#include "tests/patience.h"
 
 #include <shmemx.h>
 
@@ -48,6 +49,28 @@ static void check_signal(uint64_t *word)
     shmem_uint64_p(word, value, check_target(1));
     CHECK(shmem_signal_wait_until(word, SHMEM_CMP_GT, 5) == value);
     CHECK(shmem_signal_fetch(word) == value);
+}
+
+/* Updates that a context could hold back come although this thread does nothing but look, and though there may be no
+ * other PE. */
+static void check_fetch(uint64_t *words)
+{
+    enum { N_PUTS = 100 };
+    uint64_t values[N_PUTS];
+    unsigned turns = 0;
+    clear();
+    for (uint64_t i = 0; i < N_PUTS; i++) {
+        values[i] = i + 1;
+        shmem_uint64_put_nbi(&words[3 * i], &values[i], 1, check_target(1));
+    }
+    shmem_uint64_atomic_add(&words[1], 9, check_target(1));
+    for (size_t i = 0; i < N_PUTS; i++)
+        while (shmem_signal_fetch(&words[3 * i]) != i + 1)
+            wait_a_turn(&turns);
+    while (shmem_signal_fetch(&words[1]) != 9)
+        wait_a_turn(&turns);
+    shmem_quiet();
+    CHECK(shmem_signal_fetch(&words[2]) == 0);
 }
 
 /* The flag follows the data, which are read through the vendor's API. */
@@ -132,6 +155,7 @@ static void check_device(void)
     check_short(words);
     check_int(words);
     check_signal(words);
+    check_fetch(words);
     check_data_before_flag(words);
     check_any(words);
     check_some_and_all(words);

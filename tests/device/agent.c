@@ -6,8 +6,9 @@
 #define _GNU_SOURCE
 #include "device/ring.h"
 
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/patience.h"
+#include "base/thread/thread_start.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
 #include "transport/drivers/table.h"
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *copies;
 static size_t copy_bytes;
@@ -198,15 +200,18 @@ void shmemi_threads_enter(const char *name, const char *short_name)
     (void)short_name;
 }
 
-int shmemi_thread_create(pthread_t *thread_p, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+enum shmemi_rest shmemi_rest(enum shmemi_patience patience, unsigned turn)
 {
-    return pthread_create(thread_p, attributes, run, argument);
+    (void)patience;
+    if (turn > 16)
+        usleep(20);
+    return SHMEMI_HAS_NAPPED;
 }
 
-const char *shmemi_remedy(int error)
+int shmemi_thread_start(pthread_t *thread_p, const char *what, void *(*run)(void *), void *argument)
 {
-    (void)error;
-    return "";
+    (void)what;
+    return -pthread_create(thread_p, NULL, run, argument);
 }
 
 enum shmemi_log_level shmemi_log_level;

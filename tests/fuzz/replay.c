@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a fuzz target without a fuzzer: on the files that are named, or on those of its corpus and then on as many
- * generated inputs as FUZZ_INPUTS says, the same ones each time.
+ * Runs a fuzz target without a fuzzer: on the files that are named, or on the inputs of its pack (tests/fuzz/pack.py)
+ * and then on as many generated ones as FUZZ_INPUTS says, the same ones each time.
  */
 #include "fuzz.h"
 
-#include <dirent.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #ifndef FUZZ_INPUTS
@@ -31,37 +31,68 @@ static void replay_bytes(const uint8_t *bytes, size_t size)
     free(copy);
 }
 
+static uint8_t stored[1 << 20]; /* the input of a file or of a pack that is being read */
+
 static void replay_file(const char *name)
 {
-    static uint8_t bytes[1 << 20];
     FILE *file = fopen(name, "rb");
     if (!file) {
         perror(name);
         exit(2);
     }
-    size_t size = fread(bytes, 1, sizeof bytes, file);
+    size_t size = fread(stored, 1, sizeof stored, file);
     fclose(file);
-    replay_bytes(bytes, size);
+    replay_bytes(stored, size);
 }
 
-/* The corpus of the program replay_TARGET is tests/fuzz/corpus/TARGET; make's tests have the sources' folder in
+/* Append the bytes that a line of a pack has in hexadecimal. Returns the new size. */
+static size_t read_digits(const char *line, size_t size)
+{
+    unsigned byte;
+    int n = 0;
+    for (; size < sizeof stored && sscanf(line, "%2x%n", &byte, &n) == 1 && n == 2; line += n)
+        stored[size++] = (uint8_t)byte;
+    if (*line != '\n') {
+        fprintf(stderr, "no bytes in hexadecimal: %s", line);
+        exit(2);
+    }
+    return size;
+}
+
+/* Returns how many inputs the pack has. */
+static size_t replay_pack(FILE *pack)
+{
+    char line[256];
+    size_t n = 0, size = 0;
+    while (fgets(line, sizeof line, pack)) {
+        bool begins = !strncmp(line, "input", 5);
+        if (begins && n++)
+            replay_bytes(stored, size);
+        if (begins)
+            size = 0;
+        else if (line[0] != '#')
+            size = read_digits(line, size);
+    }
+    if (n)
+        replay_bytes(stored, size);
+    return n;
+}
+
+/* The inputs of the program replay_TARGET are in tests/fuzz/corpus/TARGET.pack; make's tests have the sources' folder in
  * srcdir. */
 static void replay_corpus(const char *program)
 {
-    char folder[PATH_MAX], name[PATH_MAX + 300];
+    char name[PATH_MAX];
     const char *top = getenv("srcdir"), *target = strrchr(program, '_');
-    snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top ? top : ".", target ? target + 1 : "");
-    DIR *corpus = opendir(folder);
-    if (!corpus) {
-        perror(folder);
+    snprintf(name, sizeof name, "%s/tests/fuzz/corpus/%s.pack", top ? top : ".", target ? target + 1 : "");
+    FILE *pack = fopen(name, "r");
+    size_t n = pack ? replay_pack(pack) : 0;
+    if (!n) {
+        fprintf(stderr, "%s: there are no inputs\n", name);
         exit(2);
     }
-    for (struct dirent *entry; (entry = readdir(corpus));) {
-        snprintf(name, sizeof name, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] != '.')
-            replay_file(name);
-    }
-    closedir(corpus);
+    printf("%zu inputs of the pack\n", n);
+    fclose(pack);
 }
 
 /* Any bytes, or mostly small ones, or a variation of the previous input, which may have led further. */

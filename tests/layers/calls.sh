@@ -3,8 +3,7 @@
 #
 # Who calls whom, as the linker sees it: a line "FOLDER FOLDER SYMBOL FILE FILE" for each symbol that an object file of
 # one folder of src uses and one of another folder defines. Run in the build directory; $1: the source directory.
-# Objects whose source is gone are left out, and the functions that oshcopy has in front of those of other libraries
-# (dlsym): inside the library nobody calls these.
+# Objects whose source is gone are left out.
 
 set -u
 srcdir=$1
@@ -35,7 +34,6 @@ find src -name '*.o' -print0 | xargs -0 "${NM:-nm}" -A -g 2>/dev/null |
             return source[object]
         }
         !find_source($1) { next }
-        folder[$1] == "tools/oshcopy" && NF == 4 && $4 !~ /^shmemi_/ { next }
         NF == 4 { defined[$4] = $1; defines[$4, folder[$1]] = 1 }
         NF == 3 && $2 == "U" { n_uses++; user[n_uses] = $1; used[n_uses] = $3 }
         END {

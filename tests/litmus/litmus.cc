@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Runs litmus tests: every program with every pair of objects and all issuers that this machine has, or some of them, as
-// litmus.test and scripts/gpu-check do.
+// litmus.test and bench/gpu-check do.
 //
 //   --tries N   of each case (1000)             --cases N   only so many, chosen at random
 //   --ms N      at most so long for each (20)   --seed N    which ones

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Kernels on a GPU, on mapped CUDA memory and the symmetric heap: the tester of GPU machines has this file instead of
-// kernels_host.cc (scripts/gpu-check).
+// kernels_host.cc (bench/gpu-check).
 #include "kernel_ops.h"
 
 #include <cstdio>

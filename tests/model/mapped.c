@@ -113,8 +113,23 @@ void mapped_make(struct drawn_object *object)
         wrong(-1, "shmmap of %zu bytes: %s", object->size, shmemx_strerror());
 }
 
+/* CUDA frees no memory before all streams have come to an end, and lets no thread use the driver meanwhile, also none that
+ * carries out what a stream waits for: doc/gpu.md. */
+static void complete_before_free(void)
+{
+    if (!mapped_has_queues_of_opencl())
+        mapped_complete();
+}
+
+void mapped_free_buffer(struct buffer *buffer)
+{
+    complete_before_free();
+    device_free(device, buffer);
+}
+
 void mapped_free(struct drawn_object *object)
 {
+    complete_before_free();
     shmumap(object->base);
     if (object->part)
         mapped_free_sub_buffer(object->part);

@@ -16,6 +16,7 @@ size_t mapped_before(int way);
 void mapped_make(struct drawn_object *object);
 void mapped_free(struct drawn_object *object);
 void *mapped_argument(struct drawn_object *object); /* what shmmap was given */
+void mapped_free_buffer(struct buffer *buffer);     /* one that is not mapped; queues may hold something */
 void mapped_write(struct drawn_object *object, size_t at, const void *source, size_t nbytes);
 void mapped_read(struct drawn_object *object, size_t at, void *dest, size_t nbytes);
 

@@ -90,7 +90,7 @@ static void try_to_map(const struct drawn_step *step)
     if (what == MAP_TOO_MUCH)
         nbytes = whole + 8192; /* the others' buffers are as long as that */
     expect_refusal(step, buffer, nbytes, what == MAP_UNKNOWN_TYPE ? UNKNOWN_TYPE : device->ops->memtype);
-    device_free(device, buffer);
+    mapped_free_buffer(buffer);
 }
 
 static void play(struct drawn_step *step)

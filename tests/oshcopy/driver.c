@@ -378,7 +378,7 @@ static const struct {
     bool per_thread;
     void *function;
 } copies[] = {
-#include "tools/oshcopy/hooks.def"
+#include "contrib/oshcopy/hooks.def"
 };
 #undef HOOK
 

@@ -258,7 +258,7 @@ static const struct copy copies[] = {
 #define rows_sync false, true
 #define rows_async true, true
 #define HOOK(symbol, base, per_thread, direction, when) {#symbol, #base, per_thread, direction, when},
-#include "tools/oshcopy/hooks.def"
+#include "contrib/oshcopy/hooks.def"
 #undef HOOK
 };
 enum { N_COPIES = sizeof copies / sizeof copies[0] };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a job of very many PEs takes: for "scripts/predict largest". PE 0 prints the slowest shmem_init, memory of the
+ * What a job of very many PEs takes: for "bench/predict largest". PE 0 prints the slowest shmem_init, memory of the
  * PEs, and the times of a barrier and of a sum.
  */
 #include "shmem.h"

@@ -6,8 +6,8 @@
  */
 
 #include "gpu/device/gpu_copies.h"
-#include "base/cores.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
 
 #include <stdlib.h>
 

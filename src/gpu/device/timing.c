@@ -6,6 +6,8 @@
  */
 #include "gpu/device/timing.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -43,28 +45,15 @@ static struct {
     unsigned n_queues;
 } timings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t host_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static bool succeeds(int result)
-{
-    return !result;
-}
-
 /* ---- Origins ----------------------------------------------------------------------------------------------------- */
 
 /* The event happens between two readings of the clock, a few microseconds apart. */
 static bool set_origin(struct origin *origin)
 {
-    uint64_t before = host_time();
-    if (!succeeds(shmemi_gpu.event_record(origin->event, origin->stream)) ||
-        !succeeds(shmemi_gpu.event_synchronize(origin->event)))
+    uint64_t before = shmemi_clock();
+    if (shmemi_gpu.event_record(origin->event, origin->stream) || shmemi_gpu.event_synchronize(origin->event))
         return false;
-    uint64_t after = host_time();
+    uint64_t after = shmemi_clock();
     origin->at = before + (after - before) / 2;
     return true;
 }
@@ -75,9 +64,9 @@ static struct origin *make_origin(struct shmemi_gpu_context *context)
     if (timings.n_origins == ORIGINS_MAX)
         return NULL;
     *origin = (struct origin){.context = context};
-    if (!succeeds(shmemi_gpu.stream_create(&origin->stream, SHMEMI_GPU_STREAM_NON_BLOCKING)))
+    if (shmemi_gpu.stream_create(&origin->stream, SHMEMI_GPU_STREAM_NON_BLOCKING))
         return NULL;
-    if (!succeeds(shmemi_gpu.event_create(&origin->event, 0)))
+    if (shmemi_gpu.event_create(&origin->event, 0))
         goto err_stream;
     /* the first use of an event and a stream takes longer than later ones */
     if (!set_origin(origin) || !set_origin(origin))
@@ -99,7 +88,7 @@ static struct origin *origin_of(struct shmemi_gpu_context *context)
         origin++;
     if (origin == end)
         return make_origin(context);
-    if (!origin->n_users && host_time() - origin->at > ORIGIN_AGE_NS && !set_origin(origin))
+    if (!origin->n_users && shmemi_clock() - origin->at > ORIGIN_AGE_NS && !set_origin(origin))
         return NULL;
     return origin;
 }
@@ -120,8 +109,8 @@ static unsigned queue_number(void *stream)
 static void observe(const struct shmemi_gpu_timing *timing)
 {
     float since_origin, duration;
-    if (!succeeds(shmemi_gpu.event_elapsed(&since_origin, timing->origin->event, timing->begin)) ||
-        !succeeds(shmemi_gpu.event_elapsed(&duration, timing->begin, timing->end)))
+    if (shmemi_gpu.event_elapsed(&since_origin, timing->origin->event, timing->begin) ||
+        shmemi_gpu.event_elapsed(&duration, timing->begin, timing->end))
         return;
     double begin = (double)timing->origin->at + (double)since_origin * 1e6;
     if (begin < (double)timing->enqueued_at)
@@ -195,9 +184,9 @@ static struct shmemi_gpu_timing *make_timing(struct origin *origin)
     if (!timing)
         return NULL;
     timing->origin = origin;
-    if (!succeeds(shmemi_gpu.event_create(&timing->begin, 0)))
+    if (shmemi_gpu.event_create(&timing->begin, 0))
         goto err_free;
-    if (!succeeds(shmemi_gpu.event_create(&timing->end, 0)))
+    if (shmemi_gpu.event_create(&timing->end, 0))
         goto err_begin;
     return timing;
 
@@ -228,8 +217,8 @@ struct shmemi_gpu_timing *shmemi_gpu_timing_begin(struct shmemi_gpu_context *con
     struct shmemi_gpu_timing *timing = take(context);
     if (timing) {
         timing->stream = stream;
-        timing->enqueued_at = host_time();
-        if (!succeeds(shmemi_gpu.event_record(timing->begin, stream))) {
+        timing->enqueued_at = shmemi_clock();
+        if (shmemi_gpu.event_record(timing->begin, stream)) {
             retire(timing);
             timing = NULL;
         }
@@ -243,7 +232,7 @@ void shmemi_gpu_timing_end(struct shmemi_gpu_timing *timing, int rc, const char 
     if (!timing)
         return;
     pthread_mutex_lock(&timings.lock);
-    if (rc || !succeeds(shmemi_gpu.event_record(timing->end, timing->stream))) {
+    if (rc || shmemi_gpu.event_record(timing->end, timing->stream)) {
         retire(timing);
     } else {
         timing->what = what;

@@ -38,8 +38,7 @@ enum { host_warp = 4 };            /* threads that play a warp */
 enum { turns_between_looks = 16 }; /* at the clock, in a loop that waits */
 
 /* How a thread waits, from one look at a word to the next: it spins, and then it sleeps, longer and longer. It does not
- * yield and does not sleep shortly for long, since either may keep other programs from running (doc/performance.md,
- * section 12). */
+ * yield and does not sleep shortly for long, since either may keep other programs from running (bench/log/decisions.md). */
 class patience
 {
   public:

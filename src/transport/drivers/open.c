@@ -57,7 +57,7 @@ int shmemi_transport_start(const struct shmemi_resolver *resolver)
     shmemi_arrivals_open(resolver);
     use_workers();
     shmemi_threads_place();
-    return shmemi_job.n_pes > 1 ? shmemi_service_start() : 0;
+    return shmemi_service_start();
 }
 
 void shmemi_transport_watch(void)

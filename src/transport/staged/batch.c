@@ -9,9 +9,9 @@
 #include "transport/staged/batch.h"
 
 #include "base/copy_bytes.h"
-#include "base/cores.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "base/thread/cores.h"
 #include "gpu/list.h"
 #include "transport/staged/owner.h"
 

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "transport/staged/pieces.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
@@ -53,13 +54,6 @@ struct link_costs {
 };
 static struct link_costs ring_costs = {.guess = {1000, 0}}, network_costs = {.guess = {20000, 0.3}};
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
-}
-
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 /* Nanoseconds of a copy into a slot, in `parts` parts that are started one after the other; negative when it failed. */
@@ -69,7 +63,7 @@ static double time_copy(const struct shmemi_place *source, char *slot, size_t si
     struct shmemi_shape shape = shmemi_shape_linear(size / parts);
     unsigned started = 0;
     int rc = 0;
-    double begin = now();
+    double begin = (double)shmemi_clock();
     for (; started < parts && !rc; started += !rc) {
         struct shmemi_place from = *source, to = shmemi_place_host(slot + started * shape.width);
         from.address += started * shape.width;
@@ -77,7 +71,7 @@ static double time_copy(const struct shmemi_place *source, char *slot, size_t si
     }
     for (unsigned i = 0; i < started; i++)
         rc |= source->memory->event_wait(&event[i]);
-    return rc ? -1 : now() - begin;
+    return rc ? -1 : (double)shmemi_clock() - begin;
 }
 
 static double least_time(const struct shmemi_place *source, char *slot, size_t size, unsigned parts)
@@ -163,12 +157,12 @@ static double time_fetches(const struct shmemi_view *probe, unsigned n)
     uint64_t word[BURST];
     unsigned spins = 0;
     int rc = 0;
-    double begin = now();
+    double begin = (double)shmemi_clock();
     for (unsigned i = 0; i < n && !rc; i++)
         rc = shmemi_staged_amo_nbi(&context, probe, 0, &fetch, &word[i]);
     while (shmemi_slots_poll(&context))
         shmemi_progress(&spins);
-    return rc || atomic_load(&context.request_failed) ? -1 : now() - begin;
+    return rc || atomic_load(&context.request_failed) ? -1 : (double)shmemi_clock() - begin;
 }
 
 static double time_words(const struct shmemi_view *probe, unsigned n)
@@ -190,10 +184,10 @@ static double time_block(const struct shmemi_view *probe, void *block, size_t si
         struct shmemi_context context = {0};
         struct shmemi_place dest = shmemi_place_host(block);
         struct shmemi_shape shape = shmemi_shape_linear(size);
-        double begin = now();
+        double begin = (double)shmemi_clock();
         if (shmemi_staged_get_in_pieces(&context, probe, 0, &dest, &shape, shmemi_staging.chunk))
             return -1;
-        double time = now() - begin;
+        double time = (double)shmemi_clock() - begin;
         least = least < 0 || time < least ? time : least;
     }
     return least;
@@ -204,9 +198,9 @@ static double copy_per_byte(char *block, size_t size)
 {
     double least = -1;
     for (int i = 0; i < SAMPLES; i++) {
-        double begin = now();
+        double begin = (double)shmemi_clock();
         memcpy(block + size, block, size);
-        double time = now() - begin;
+        double time = (double)shmemi_clock() - begin;
         least = least < 0 || time < least ? time : least;
     }
     return least / (double)size;

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
@@ -15,7 +16,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -164,17 +164,13 @@ static void *watch(void *argument)
 /* With the lock held. */
 static void start(void)
 {
-    sigset_t set, before;
     all.stops = false;
-    sigfillset(&set); /* signals are handled by the program's threads */
-    pthread_sigmask(SIG_SETMASK, &set, &before);
     int rc = shmemi_thread_create(&all.thread, NULL, watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     all.runs = !rc;
     all.has_failed = rc;
     if (rc)
         shmemi_warn("SHMEM_WATCHDOG: streams are not watched, since the thread for that cannot be started: %s%s",
-                    strerror(rc), shmemi_remedy(rc));
+                    strerror(-rc), shmemi_remedy(-rc));
 }
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
  * a copy of the driver; a single atomic operation stores the ticket together with the old value.
  */
 
-#include "base/cores.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
 #include "gpu/device/kernels/gpu_lists.h"
 #include "gpu/device/timing.h"
 #include "gpu/list.h"
