@@ -10,6 +10,7 @@
 #include "base/thread/patience.h"
 #include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
 #include "transport/drivers/table.h"
@@ -169,8 +170,7 @@ static bool take_small_puts(struct shmemi_device_agent *agent)
 /* Take also those that come right behind them. Their entries are free at once: kernels go on while these puts travel. */
 static void collect_small_puts(struct shmemi_device_agent *agent)
 {
-    enum { LINGER_NS = 1500 };
-    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < LINGER_NS;)
+    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < SHMEMI_RING_LINGER_NS;)
         if (take_small_puts(agent)) {
             free_entries(agent);
             last = shmemi_clock();
@@ -267,9 +267,8 @@ static bool serve(struct shmemi_device_agent *agent)
 
 static void rest(unsigned *turns)
 {
-    enum { WITHOUT_RINGS_NS = 20000000 };
     if (!atomic_load(&served)) { /* the thread is here for the watchdog only */
-        nanosleep(&(struct timespec){.tv_nsec = WITHOUT_RINGS_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = SHMEMI_RING_NONE_NS}, NULL);
         return;
     }
     const bool shares = shmemi_cores_are_shared() || shmemi_threads_are_guests();

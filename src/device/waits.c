@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "instrument/watch.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 
 _Static_assert(sizeof(struct shmemi_device_wait) == 64, "each block writes a cache line of its own");
 
-enum { PAGE = 4096, PLACES = SHMEMI_DEVICE_WAITS, LOOK_NS = 100000000 };
+enum { PAGE = 4096, PLACES = SHMEMI_DEVICE_WAITS };
 static const size_t places_bytes = PLACES * sizeof(struct shmemi_device_wait);
 
 /* The places of a user, and what has been said about them. */
@@ -82,7 +83,7 @@ void shmemi_device_waits_look(void)
 {
     static uint64_t looked_at; /* of the agents' thread */
     struct watched *watched = atomic_load(&all);
-    if (!watched || shmemi_clock() - looked_at < LOOK_NS)
+    if (!watched || shmemi_clock() - looked_at < SHMEMI_KERNEL_WAITS_LOOK_NS)
         return;
     looked_at = shmemi_clock();
     for (; watched; watched = watched->next)

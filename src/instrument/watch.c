@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "instrument/trace.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LISTED_PES_MAX = 16, NAMED_PES_MAX = 4, TURNS_PER_LOOK = 64 };
+enum { LISTED_PES_MAX = 16, NAMED_PES_MAX = 4 };
 
 _Thread_local struct shmemi_call *shmemi_present_call;
 bool shmemi_watch_is_on;
@@ -153,7 +154,7 @@ void shmemi_watch(void)
 {
     static _Thread_local unsigned turns;
     shmemi_trace_rest();
-    if (patience && shmemi_present_call && ++turns % TURNS_PER_LOOK == 0)
+    if (patience && shmemi_present_call && ++turns % SHMEMI_WATCH_TURNS_PER_LOOK == 0)
         look_at(shmemi_present_call, shmemi_clock());
 }
 

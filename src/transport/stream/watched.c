@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
 #include "transport/drivers/exchange.h"
@@ -18,8 +19,6 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
-
-enum { LOOK_NS = 250000000 };
 
 /* In this PE's heap, for each place: the number of the last operation there to which the stream has come, and of the last
  * one after which it has gone on. */
@@ -138,7 +137,7 @@ static void sleep_a_while(void)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_NS;
+    until.tv_nsec += SHMEMI_STREAM_WAITS_LOOK_NS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     if (all.n)
