@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "instrument/measure.h"
 #include "transport/progress.h"
@@ -20,10 +21,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum {
-    COPIES_MAX = 256,        /* under way; further requests wait in their link */
-    AT_ONCE_MAX = 256 << 10, /* bytes up to which a blocking copy is faster than one with an event */
-};
+enum { COPIES_MAX = 256 }; /* under way; further requests wait in their link */
 
 const struct shmemi_resolver *shmemi_owner_resolver;
 
@@ -234,8 +232,8 @@ static unsigned poll_copies(void)
 /* Is this a short copy with none under way before it? Then an event would take longer than the copy. */
 static bool is_done_at_once(const struct shmemi_arrival *arrival)
 {
-    return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !n_copies() && !arrival->is_followed &&
-           !shmemi_ring_has_work();
+    return shmemi_request_payload_size(&arrival->request) <= SHMEMI_OWNER_AT_ONCE && !n_copies() &&
+           !arrival->is_followed && !shmemi_ring_has_work();
 }
 
 /* Copy the arrival's data; event.memory stays NULL when the copy is already complete. */

@@ -8,6 +8,8 @@
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 
+#include "base/tuning.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -328,8 +330,7 @@ int shmemi_staged_put_nbi(struct shmemi_context *context, const struct shmemi_vi
 /* A short copy with none under way before it is quicker than one with an event, for which two threads would look. */
 static bool is_quicker_at_once(size_t nbytes)
 {
-    enum { AT_ONCE_MAX = 32 << 10 };
-    return nbytes <= AT_ONCE_MAX && !shmemi_slots_are_loading();
+    return nbytes <= SHMEMI_STAGED_SIGNAL_AT_ONCE && !shmemi_slots_are_loading();
 }
 
 /* May the owner update the word, as whoever else updates it? */

@@ -8,9 +8,6 @@
 #include "transport/driver.h"
 #include "transport/request.h"
 
-/* Most copies that the origin of a transfer has under way at a time. */
-enum { SHMEMI_STAGED_LOOKAHEAD = 4 };
-
 /* Transfers of the driver "staged" in pieces of at most `most` bytes, which fit a slot. */
 int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                 const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most);

@@ -8,6 +8,7 @@
  */
 #include "base/holdings.h"
 #include "base/log.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "transport/staged/layers.h"
 #include "transport/prepared.h"
@@ -122,12 +123,10 @@ int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, struct shmemi_con
     return rc;
 }
 
-/* Rows below this size, if there are enough, cost less in one request, which the owner unpacks, than in messages. */
-enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
-
 static bool is_better_packed(const struct shmemi_shape *shape)
 {
-    return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !shmemi_shape_is_dense(shape);
+    return shape->rows >= SHMEMI_UCX_PACKED_ROWS && shape->width < SHMEMI_UCX_PACKED_WIDTH &&
+           !shmemi_shape_is_dense(shape);
 }
 
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
