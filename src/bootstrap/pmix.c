@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "bootstrap/deadline.h"
 
 #include <pmix.h>
@@ -46,10 +47,6 @@ static int report(const char *phase, pmix_status_t status)
 
 /* ---- Leaving ----------------------------------------------------------------------------------------------------- */
 
-enum {
-    MANY_PES = 32,       /* of a node: from here on the server may be too busy to answer at once */
-    ANSWER_SECONDS = 60, /* that it gets to answer a question */
-};
 static const double QUICK_ANSWER = 0.2, FINALIZE_SECONDS = 1.9, LINGER_MAX = 60;
 
 static void pause_for(double seconds)
@@ -81,7 +78,7 @@ static double server_delay(void)
     if (status != PMIX_SUCCESS || PMIx_Query_info_nb(&question, 1, on_answer, &answered) != PMIX_SUCCESS)
         return 0;
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += ANSWER_SECONDS;
+    end.tv_sec += SHMEMI_PMIX_ANSWER_SECONDS;
     while (sem_timedwait(&answered, &end) && errno == EINTR)
         ;
     return shmemi_seconds() - begin;
@@ -107,7 +104,7 @@ static void leave_slowly(void)
 static void disconnect(void)
 {
     if (connected && !in_use && getpid() == owner) {
-        if (node_n_pes > MANY_PES)
+        if (node_n_pes > SHMEMI_PMIX_MANY_PES)
             leave_slowly();
         else
             PMIx_Finalize(NULL, 0);

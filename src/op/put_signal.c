@@ -23,7 +23,7 @@ static int put_together(const struct shmemi_transfer *put, const struct shmemi_w
 int shmemi_op_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
     const bool has_bytes = shmemi_transfer_bytes(put) > 0;
-    int rc = has_bytes && put->view->driver->collecting ? put_together(put, signal) : -ENOTSUP;
+    int rc = has_bytes && put->view->driver->put_signal ? put_together(put, signal) : -ENOTSUP;
     if (rc != -ENOTSUP)
         return rc;
     rc = has_bytes ? shmemi_op_transfer(put) : 0;

@@ -11,7 +11,7 @@
 /* A blocking get is never held back, and a blocking put only if its source, in host memory, can be copied. */
 static bool may_be_held_back(const struct shmemi_transfer *transfer)
 {
-    return transfer->view->driver->collecting && transfer->shape.rows == 1 &&
+    return transfer->view->driver->sinks && transfer->shape.rows == 1 &&
            (!transfer->is_blocking || (transfer->is_put && shmemi_transfer_is_host(transfer)));
 }
 

@@ -8,15 +8,12 @@
 #include "base/settings.h"
 #include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
+#include "base/tuning.h"
 #include "instrument/watch.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
-
-enum {
-    GRACE_SECONDS = 8, /* after SHMEM_TIMEOUT: who waits for other PEs and can say so does it before */
-};
 
 static struct {
     const char *name[SHMEMI_INIT_STEPS_MAX];
@@ -49,7 +46,7 @@ static void *watch(void *argument)
     pthread_mutex_lock(&steps.lock);
     while (wait_a_second()) {
         uint64_t seconds = (shmemi_clock() - steps.begin[0]) / 1000000000u;
-        if (shmemi_settings.timeout && seconds > shmemi_settings.timeout + GRACE_SECONDS)
+        if (shmemi_settings.timeout && seconds > shmemi_settings.timeout + SHMEMI_INIT_GRACE_SECONDS)
             shmemi_fatal("shmem_init has not ended within %zu s (SHMEM_TIMEOUT): it does not come back from this step: "
                          "%s",
                          shmemi_settings.timeout, steps.name[steps.n - 1]);

@@ -10,11 +10,7 @@
 
 /* transport/direct/transfers.c */
 int shmemi_direct_transfer(const struct shmemi_transfer *transfer);
-/* For struct shmemi_collecting: the two ways of it, and one after the other. */
-int shmemi_direct_collect_burst(const struct shmemi_transfer *transfer);
-int shmemi_direct_collect_in_list(const struct shmemi_transfer *transfer);
-int shmemi_direct_collect(const struct shmemi_transfer *transfer);
-extern const struct shmemi_collecting shmemi_direct_collecting;
+int shmemi_direct_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 
 /* transport/direct/direct.c */
 /* Open the peer's allocation for use beside memory of this PE, or on the owner's device (NULL), and let go of it. */
@@ -25,9 +21,9 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p);
 
-/* Every member of struct shmemi_driver but name, is_direct, attach, detach, collecting and exposing. */
+/* Every member of struct shmemi_driver but name, is_direct, attach, detach, put_signal and exposing. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .copies_itself = true, .transfer = shmemi_direct_transfer, .amo = shmemi_direct_amo,                               \
-    .amo_nbi = shmemi_direct_amo_nbi
+    .copies_itself = true, .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS, .transfer = shmemi_direct_transfer,           \
+    .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi
 
 #endif

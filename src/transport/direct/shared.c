@@ -14,10 +14,7 @@
 
 #include <errno.h>
 
-enum {
-    REQUEST_MOST = 2 << 20,
-    FEW = 8, /* transfers since the last flush: more pay for the turn of the kernel that carries out their list */
-};
+enum { REQUEST_MOST = 2 << 20 };
 
 /* Not where SHMEM_GPU_ROUTE forces one of the two ways. */
 static int shared_attach(struct shmemi_view *view, const struct shmemi_share *share)
@@ -40,34 +37,21 @@ static int shared_transfer(const struct shmemi_transfer *transfer)
     return goes_by_request(transfer) ? shmemi_staged_transfer(transfer) : shmemi_direct_transfer(transfer);
 }
 
-static int collect(const struct shmemi_transfer *transfer)
-{
-    int rc = shmemi_direct_collect_burst(transfer);
-    if (rc != -EAGAIN)
-        return rc;
-    if (goes_by_request(transfer) &&
-        atomic_fetch_add_explicit(&transfer->context->lists.n_alone, 1, memory_order_relaxed) < FEW)
-        return -EAGAIN;
-    return shmemi_direct_collect_in_list(transfer);
-}
-
 static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
-    return (goes_by_request(put) ? &shmemi_staged_collecting : &shmemi_direct_collecting)->put_signal(put, signal);
+    return goes_by_request(put) ? shmemi_staged_put_signal(put, signal) : shmemi_direct_put_signal(put, signal);
 }
-
-static const struct shmemi_collecting collecting = {collect, put_signal};
 
 const struct shmemi_driver shmemi_driver_shared = {
     .name = "shared",
     .is_direct = true,
     .copies_itself = true,
-    .takes_lists = true,
+    .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS,
     .attach = shared_attach,
     .detach = shmemi_direct_release,
     .transfer = shared_transfer,
     .amo = shmemi_direct_amo,
     .amo_nbi = shmemi_direct_amo_nbi,
     .is_left_to_owner = goes_by_request,
-    .collecting = &collecting,
+    .put_signal = put_signal,
 };

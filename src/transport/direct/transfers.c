@@ -7,8 +7,7 @@
 #include "transport/direct/direct.h"
 
 #include "base/settings.h"
-#include "transport/direct/list.h"
-#include "transport/staged/gather.h"
+#include "transport/collect/gpu_list.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -187,48 +186,20 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
 static int start_or_collect(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
-    int rc = shmemi_direct_collect_in_list(transfer);
-    return rc == -EAGAIN ? start(transfer->context, &ends.dest, &ends.source, &transfer->shape) : rc;
+    struct shmemi_context *context = transfer->context;
+    int rc =
+        context->by_engines ? -EAGAIN : shmemi_gpu_list_copy(context, &ends.dest, &ends.source, transfer->shape.width);
+    return rc == -EAGAIN ? start(context, &ends.dest, &ends.source, &transfer->shape) : rc;
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
-
-static bool has_lists(const struct shmemi_view *view, size_t nbytes)
-{
-    return view->place.memory->lists && view->driver->takes_lists && nbytes <= shmemi_settings.gpu_batch_size;
-}
-
-/* A burst of copies between GPUs at equal distances is faster as one copy, where it cannot be a list. */
-int shmemi_direct_collect_burst(const struct shmemi_transfer *transfer)
-{
-    static const struct shmemi_run_limits limits = {.begins_after = 3, .most = 1 << 20};
-    if (transfer->context->by_engines || transfer->mine.memory != transfer->view->place.memory ||
-        has_lists(transfer->view, transfer->shape.width))
-        return -EAGAIN;
-    return shmemi_gather_run(transfer->context, transfer->view, transfer->offset, &transfer->mine,
-                             transfer->shape.width, transfer->is_put, &limits);
-}
-
-int shmemi_direct_collect_in_list(const struct shmemi_transfer *transfer)
-{
-    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
-    if (transfer->context->by_engines)
-        return -EAGAIN;
-    return shmemi_direct_list_copy(transfer->context, &ends.dest, &ends.source, transfer->shape.width);
-}
-
-int shmemi_direct_collect(const struct shmemi_transfer *transfer)
-{
-    int rc = shmemi_direct_collect_burst(transfer);
-    return rc == -EAGAIN ? shmemi_direct_collect_in_list(transfer) : rc;
-}
 
 /* A list's buffer is page-locked, so that the copy into it is faster than into most other memory. */
 static int copy_by_list(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
-    return (transfer->is_put ? shmemi_direct_list_copy : shmemi_direct_list_copy_now)(
-        transfer->context, &ends.dest, &ends.source, transfer->shape.width);
+    return (transfer->is_put ? shmemi_gpu_list_copy : shmemi_gpu_list_copy_now)(transfer->context, &ends.dest,
+                                                                                &ends.source, transfer->shape.width);
 }
 
 /* Before what is not itself a list, the context's collected list is started, on this thread's stream. */
@@ -241,7 +212,7 @@ int shmemi_direct_transfer(const struct shmemi_transfer *transfer)
     int rc = is_contiguous && shmemi_transfer_is_host(transfer) ? copy_by_list(transfer) : -EAGAIN;
     if (rc != -EAGAIN)
         return rc;
-    rc = shmemi_direct_list_flush(transfer->context);
+    rc = shmemi_gpu_list_flush(transfer->context);
     if (rc)
         return rc;
     return transfer->is_blocking ? shmemi_memory_copy(&ends.dest, &ends.source, &transfer->shape)
@@ -252,10 +223,10 @@ int shmemi_direct_transfer(const struct shmemi_transfer *transfer)
 
 static int quiet(struct shmemi_context *context)
 {
-    int rc_lists = shmemi_direct_list_flush(context);
+    int rc_lists = shmemi_gpu_list_flush(context);
     complete(context, mark_all(context));
     if (!rc_lists)
-        rc_lists = shmemi_direct_list_complete(context);
+        rc_lists = shmemi_gpu_list_complete(context);
     pthread_mutex_lock(&lock);
     int rc = context->copies.failed;
     context->copies.failed = 0;
@@ -266,7 +237,7 @@ static int quiet(struct shmemi_context *context)
 /* Quiet reports failures. */
 static int poll(struct shmemi_context *context)
 {
-    return are_complete(context, mark_all(context)) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
+    return are_complete(context, mark_all(context)) && shmemi_gpu_list_is_finished(context) ? 0 : -EAGAIN;
 }
 
 const struct shmemi_completion shmemi_completion_direct = {
@@ -274,7 +245,6 @@ const struct shmemi_completion shmemi_completion_direct = {
     .fence = quiet,
     .quiet = quiet,
     .poll = poll,
-    .gathering = &shmemi_direct_gathering,
 };
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
@@ -285,7 +255,7 @@ static int start_then_update(const struct shmemi_transfer *put, const struct shm
 {
     const struct shmemi_ends ends = shmemi_transfer_ends(put);
     struct shmemi_context *context = put->context;
-    int rc = shmemi_direct_list_copy_then_amo(context, &ends.dest, &ends.source, put->shape.width, word, amo);
+    int rc = shmemi_gpu_list_copy_then_amo(context, &ends.dest, &ends.source, put->shape.width, word, amo);
     if (rc != -EAGAIN)
         return rc;
     bool is_ordered = ends.dest.object == word->object && (shmemi_transfer_is_host(put) || put->mine.object);
@@ -294,14 +264,14 @@ static int start_then_update(const struct shmemi_transfer *put, const struct shm
     rc = start_or_collect(put);
     if (rc)
         return rc;
-    rc = shmemi_direct_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
+    rc = shmemi_gpu_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
     if (rc != -EAGAIN)
         return rc;
     rc = quiet(context);
-    return rc ? rc : shmemi_direct_list_amo(context, word, amo, NULL);
+    return rc ? rc : shmemi_gpu_list_amo(context, word, amo, NULL);
 }
 
-static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
+int shmemi_direct_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
     const struct shmemi_place word = shmemi_view_place(signal->view, signal->offset);
     if (!signal->view->by_agent || signal->view->driver != put->view->driver || put->context->by_engines)
@@ -311,5 +281,3 @@ static int put_signal(const struct shmemi_transfer *put, const struct shmemi_wor
         return rc;
     return quiet(put->context); /* the source is free then */
 }
-
-const struct shmemi_collecting shmemi_direct_collecting = {shmemi_direct_collect, put_signal};

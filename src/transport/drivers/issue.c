@@ -55,7 +55,7 @@ int shmemi_measured_collect(const struct shmemi_transfer *transfer)
     struct shmemi_call call = {.routine = transfer->routine, .activity = SHMEMI_AT_TRANSFER};
     const uint64_t begin = shmemi_clock();
     shmemi_call_begin(&call);
-    int rc = transfer->view->driver->collecting->transfer(transfer);
+    int rc = shmemi_hold_back(transfer);
     if (rc != -EAGAIN)
         note_transfer(transfer, begin);
     shmemi_call_end(&call);
@@ -66,7 +66,10 @@ int shmemi_measured_collect(const struct shmemi_transfer *transfer)
 int shmemi_issue_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
     const uint64_t begin = shmemi_measure_begin();
-    int rc = put->view->driver->collecting->put_signal(put, signal);
+    if (!put->view->driver->put_signal)
+        return -ENOTSUP;
+    int rc = shmemi_collect_deliver_puts(put->context);
+    rc = rc ? rc : put->view->driver->put_signal(put, signal);
     if (!begin || rc == -ENOTSUP)
         return rc;
     note_transfer(put, begin);

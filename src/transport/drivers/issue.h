@@ -10,6 +10,7 @@
 
 #include "base/likely.h"
 #include "instrument/measure.h"
+#include "transport/collect/hold_back.h"
 #include "transport/driver.h"
 
 int shmemi_measured_transfer(const struct shmemi_transfer *transfer);
@@ -19,16 +20,16 @@ static inline int shmemi_issue(const struct shmemi_transfer *transfer)
                                                   : transfer->view->driver->transfer)(transfer);
 }
 
-/* Let the driver collect a transfer (struct shmemi_collecting). It is counted when it has been taken in, with the time that
- * this took. */
+/* Hold back a transfer (hold_back.h). It is counted when it has been taken in, with the time that this took. -EAGAIN: it is
+ * not held back. */
 int shmemi_measured_collect(const struct shmemi_transfer *transfer);
 static inline int shmemi_issue_collect(const struct shmemi_transfer *transfer)
 {
-    return (shmemi_unlikely(shmemi_measure.is_on) ? shmemi_measured_collect
-                                                  : transfer->view->driver->collecting->transfer)(transfer);
+    return (shmemi_unlikely(shmemi_measure.is_on) ? shmemi_measured_collect : shmemi_hold_back)(transfer);
 }
 
-/* Let the driver collect a put with its signal. */
+/* A put with its signal, by the driver. What is held back leaves first: nothing orders it before the signal, but many
+ * programs send the signal last. -ENOTSUP: nothing else was done. */
 int shmemi_issue_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 
 /* amo and amo_nbi of the driver. */

@@ -13,7 +13,6 @@
 #include "base/copy_bytes.h"
 #include "base/log.h"
 #include "transport/driver.h"
-#include "transport/staged/gather.h"
 #include "bootstrap/job.h"
 #include "transport/staged/pieces.h"
 #include "transport/request.h"
@@ -209,7 +208,8 @@ const struct shmemi_driver shmemi_driver_staged = {
     .transfer = shmemi_staged_transfer,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
-    .collecting = &shmemi_staged_collecting,
+    .sinks = SHMEMI_SINK_BATCH | SHMEMI_SINK_ROWS,
+    .put_signal = shmemi_staged_put_signal,
 };
 
 const struct shmemi_completion shmemi_completion_staged = {
@@ -217,5 +217,4 @@ const struct shmemi_completion shmemi_completion_staged = {
     .fence = staged_quiet,
     .quiet = staged_quiet,
     .poll = staged_poll,
-    .gathering = &shmemi_gather_gathering,
 };

@@ -8,9 +8,6 @@
 #include "transport/driver.h"
 #include "transport/request.h"
 
-/* Most copies that the origin of a transfer has under way at a time. */
-enum { SHMEMI_STAGED_LOOKAHEAD = 4 };
-
 /* The driver's transfers, of which the puts are in put.c and the gets in get.c; and in pieces of at most `most` bytes,
  * which fit a slot, complete on return but for the owner's part of puts. */
 int shmemi_staged_transfer(const struct shmemi_transfer *transfer);
@@ -45,9 +42,7 @@ int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_amo *amo, void *fetch_p);
 
 /* A put, and the update of a word of the same PE after it, which its owner carries out. If it is blocking, returns when
- * the source may be reused; otherwise quiet completes it. */
+ * the source may be reused; otherwise quiet completes it. -ENOTSUP: the owner cannot update the word as others do. */
 int shmemi_staged_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *word);
-
-extern const struct shmemi_collecting shmemi_staged_collecting; /* transport/staged/collect.c */
 
 #endif

@@ -134,6 +134,7 @@ const struct shmemi_driver shmemi_driver_gdr = {
     .name = "gdr",
     .attach = gdr_attach,
     .detach = shmemi_ucx_detach_view,
+    .sinks = SHMEMI_SINK_BATCH_IN_SESSION,
     .transfer = shmemi_ucx_transfer,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,

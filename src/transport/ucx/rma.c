@@ -8,7 +8,7 @@
  */
 #include "base/holdings.h"
 #include "base/log.h"
-#include "transport/staged/gather.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "transport/staged/layers.h"
 #include "transport/staged/staged.h"
@@ -121,12 +121,10 @@ int shmemi_ucx_start_rows(const struct shmemi_transfer *transfer, const struct s
     return rc;
 }
 
-/* Rows below this size, if there are enough, cost less in one request, which the owner unpacks, than in messages. */
-enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
-
 static bool is_better_packed(const struct shmemi_shape *shape)
 {
-    return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !shmemi_shape_is_dense(shape);
+    return shape->rows >= SHMEMI_UCX_PACKED_ROWS && shape->width < SHMEMI_UCX_PACKED_WIDTH &&
+           !shmemi_shape_is_dense(shape);
 }
 
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
@@ -313,22 +311,9 @@ static int start_nbi(const struct shmemi_transfer *transfer)
     return rc;
 }
 
-/* In a session small puts are held back. -EAGAIN: it leaves now. */
-static int gather_in_session(const struct shmemi_transfer *transfer)
-{
-    if (!transfer->is_put || !shmemi_gather_is_session(transfer->context) || !shmemi_transfer_is_host(transfer))
-        return -EAGAIN;
-    return shmemi_gather_bytes(transfer->context, transfer->view, transfer->offset,
-                               (const void *)transfer->mine.address, transfer->shape.width);
-}
-
 int shmemi_ucx_transfer(const struct shmemi_transfer *transfer)
 {
-    if (transfer->shape.rows != 1)
-        return transfer_now(transfer);
-    int rc = gather_in_session(transfer);
-    if (rc == -EAGAIN)
-        rc = transfer->is_blocking ? -ENOTSUP : start_nbi(transfer);
+    int rc = transfer->shape.rows > 1 || transfer->is_blocking ? -ENOTSUP : start_nbi(transfer);
     return rc == -ENOTSUP ? transfer_now(transfer) : rc;
 }
 
@@ -406,13 +391,6 @@ static int ucx_poll(struct shmemi_context *context)
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 
-/* Single transfers are not collected. */
-static int refuse(const struct shmemi_transfer *transfer)
-{
-    (void)transfer;
-    return -EAGAIN;
-}
-
 /* A small one is a single message where small puts are messages. The bytes are copied at once. */
 static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
@@ -429,8 +407,6 @@ static int put_signal(const struct shmemi_transfer *put, const struct shmemi_wor
     return rc;
 }
 
-static const struct shmemi_collecting collecting = {refuse, put_signal};
-
 const struct shmemi_driver shmemi_driver_ucx = {
     .name = "ucx",
     .has_target = true,
@@ -440,7 +416,8 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .amo = shmemi_ucx_amo,
     .amo_nbi = shmemi_ucx_amo_nbi,
     .exposing = &shmemi_ucx_exposing,
-    .collecting = &collecting,
+    .sinks = SHMEMI_SINK_BATCH_IN_SESSION,
+    .put_signal = put_signal,
 };
 
 const struct shmemi_completion shmemi_completion_ucx = {
