@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/thread/thread_start.h"
+#include "base/tuning.h"
 #include "base/wake/sleep.h"
 #include "gpu/thread_cores.h"
 #include "instrument/trace.h"
@@ -16,7 +17,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { LOOK_NS = 250000000, LISTS_MOST = 2 }; /* of streams and of kernels */
+enum { LISTS_MOST = 2 }; /* of streams and of kernels */
 
 static struct {
     pthread_mutex_t lock;
@@ -57,7 +58,7 @@ static void sleep_a_while(void)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_NS;
+    until.tv_nsec += SHMEMI_WATCHDOG_LOOK_NS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     shmemi_sleep_until_or(&dog.changed, &dog.lock, has_to_stop, NULL, &until);
