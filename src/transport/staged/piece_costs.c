@@ -41,8 +41,8 @@ enum { ANNOUNCED_LEAST = 1 << 20 };
 /* Guesses until they are measured: PCIe, a queue in shared memory, TCP. */
 static struct shmemi_stage copy_costs[SHMEMI_MEMTYPES] = {
     [SHMEMI_MEMTYPE_HOST] = {200, 0.1},
-    [SHMEMI_MEMTYPE_CUDA] = {2000, 0.04},
-    [SHMEMI_MEMTYPE_OPENCL] = {10000, 0.1},
+#define MEMORY_KIND(type, table, start, per_byte) [SHMEMI_MEMTYPE_##type] = {start, per_byte},
+#include "gpu/memory_kinds.def"
 };
 static bool copy_is_measured[SHMEMI_MEMTYPES];
 
