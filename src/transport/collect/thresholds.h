@@ -22,7 +22,7 @@ enum {
 
     /* Lists: small operations that a kernel carries out. The longest has SHMEM_GPU_BATCH of them. */
     SHMEMI_GPU_LIST_GROWTH = 512,    /* most by which the length with which a list is started grows */
-    SHMEMI_GPU_LIST_AFTER_ALONE = 8, /* transfers that leave alone where a kernel awaits its turn (bench/log/matrix.md) */
+    SHMEMI_GPU_LIST_AFTER_ALONE = 8, /* leave alone where a kernel awaits its turn (bench/log/matrix.md) */
 
     /* Leaving without the program. */
     SHMEMI_HELD_SWEEP_MS = 1,     /* ms between the sweeps of the service thread */

@@ -21,7 +21,7 @@ void shmemi_gpu_stream_prepare(struct shmemi_gpu_context *context);
 /* copy and take_steps of the table. */
 int shmemi_gpu_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                            const struct shmemi_place *source, size_t nbytes);
-/* The same with rows, and of a value, an atomic operation, a wait (gpu/device/streams/gpu_stream_words.c). */
+/* copy_shape, store, update and wait_words of the table (gpu/device/streams/gpu_stream_words.c). */
 int shmemi_gpu_stream_copy_shape(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                                  const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_gpu_stream_store(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
