@@ -147,7 +147,7 @@ struct shmemi_addresses {
 
 /* Copies that share events. */
 struct shmemi_bursts {
-    /* As copy_start, but without an event. -ENOTSUP, with nothing started, when only copy_start can. */
+    /* copy_start without an event. -ENOTSUP, with nothing started, when only copy_start can. */
     int (*copy)(const struct shmemi_place *dest, const struct shmemi_place *source, const struct shmemi_shape *shape,
                 struct shmemi_burst *burst_p);
     /* Make an event for all copies of the burst that have been started. */
@@ -345,8 +345,8 @@ extern atomic_bool shmemi_memory_kernels_wait;
 /* The place of a local address that is neither symmetric nor known to be host memory, and the most that any kind says
  * of the address. */
 enum shmemi_claim shmemi_memory_locate(const void *address, struct shmemi_place *place_p);
-/* The same for operations that are enqueued in a stream, without waiting for synchronous calls of the program: these
- * may wait for the stream. */
+/* The place of such an address for an operation that is enqueued in a stream. Does not wait for synchronous calls of the
+ * program, which may wait for the stream. */
 enum shmemi_claim shmemi_memory_find(const void *address, struct shmemi_place *place_p);
 
 /* Copy between any two places, of any kinds, and return when the data is in place. Between two GPU kinds it goes

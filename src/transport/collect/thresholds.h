@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * When small transfers are held back, and when they leave: all limits of this folder, with their units. What bursts cost
- * with them is in doc/performance.md, "Bursts of small transfers"; whatever has another source says so.
+ * with them is in bench/log/bursts.md; whatever has another source says so.
  */
 #ifndef SHMEMI_THRESHOLDS_H
 #define SHMEMI_THRESHOLDS_H
@@ -22,7 +22,7 @@ enum {
 
     /* Lists: small operations that a kernel carries out. The longest has SHMEM_GPU_BATCH of them. */
     SHMEMI_GPU_LIST_GROWTH = 512,    /* most by which the length with which a list is started grows */
-    SHMEMI_GPU_LIST_AFTER_ALONE = 8, /* transfers that leave alone where a kernel awaits its turn ("GPUs in turns") */
+    SHMEMI_GPU_LIST_AFTER_ALONE = 8, /* leave alone where a kernel awaits its turn (bench/log/matrix.md) */
 
     /* Leaving without the program. */
     SHMEMI_HELD_SWEEP_MS = 1,     /* ms between the sweeps of the service thread */
