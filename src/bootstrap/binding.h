@@ -21,8 +21,8 @@ struct shmemi_binding {
     cpu_set_t allowed; /* own, or more if the launcher has bound the PE */
 };
 
-/* Both are of this process and this call. The calling thread is what it was afterwards. reported is what the bootstrap
- * knows of the launcher's binding, or NULL. */
+/* Reads the binding of this process and that of its launcher; the binding of the calling thread is afterwards what it was.
+ * reported is what the bootstrap knows of the launcher's binding, or NULL. */
 void shmemi_binding_read(struct shmemi_binding *binding, const char *reported);
 
 /* What the launcher says in variables of the environment that it has bound this PE to; an empty set: nothing.

@@ -63,14 +63,14 @@ static int check_launcher_size(int n_pes)
     return -EPROTO;
 }
 
-struct ending {
+struct forced_end {
     unsigned seconds;
     int status;
 };
 
 static void *end_later(void *argument)
 {
-    const struct ending *ending = argument;
+    const struct forced_end *ending = argument;
     sleep(ending->seconds);
     _exit(ending->status);
 }
@@ -78,10 +78,10 @@ static void *end_later(void *argument)
 void shmemi_end_within(unsigned seconds, int status)
 {
     pthread_t thread;
-    struct ending *ending = malloc(sizeof *ending); /* for good: the process ends */
+    struct forced_end *ending = malloc(sizeof *ending); /* for good: the process ends */
     if (!ending)
         return;
-    *ending = (struct ending){seconds, status};
+    *ending = (struct forced_end){seconds, status};
     if (shmemi_thread_create(&thread, NULL, end_later, ending))
         free(ending);
 }

@@ -17,7 +17,7 @@ bool shmemi_init_is_overdue(void);
 
 /* The time that is left, at least 0; -1: there is no limit, or shmem_init is not under way. */
 int shmemi_init_milliseconds_left(void);
-/* The same in whole seconds, rounded up, for those who count in seconds and take 0 as no limit: at least 1, or 0. */
+/* The time that is left in whole seconds, rounded up to at least 1; 0: there is no limit. For callers that count in seconds. */
 int shmemi_init_seconds_left(void);
 
 #endif

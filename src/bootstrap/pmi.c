@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FAREWELL_MILLISECONDS = 10000 };
+enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FINALIZE_MILLISECONDS = 10000 };
 
 static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
 static pid_t owner; /* process that opened fd; forked children must not use it */
@@ -142,7 +142,7 @@ __attribute__((format(printf, 3, 4))) static int ask(char *answer, const char *a
     return -EPROTO;
 }
 
-/* ---- gathering ---------------------------------------------------------------------------------------------------- */
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 static void to_hex(char *text, const unsigned char *bytes, size_t size)
 {
@@ -257,7 +257,7 @@ static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
     return rc;
 }
 
-/* ---- the connection ----------------------------------------------------------------------------------------------- */
+/* ---- the connection ---------------------------------------------------------------------------------------------- */
 
 /* MPI may have closed the descriptor, and its number may be that of another file by now. */
 static bool is_closed_by_mpi(void)
@@ -270,7 +270,7 @@ static bool is_closed_by_mpi(void)
  * middle of the job must not appear to have finished. */
 static void disconnect(void)
 {
-    static const char farewell[] = "cmd=finalize\n";
+    static const char finalize_request[] = "cmd=finalize\n";
     char line[LINE_BYTES];
     if (getpid() != owner)
         return;
@@ -278,8 +278,8 @@ static void disconnect(void)
         shmemi_bootstrap_fail_alone(EXIT_FAILURE);
     if (in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
         return;
-    if (!send_line(farewell, sizeof farewell - 1))
-        receive_line(line, FAREWELL_MILLISECONDS);
+    if (!send_line(finalize_request, sizeof finalize_request - 1))
+        receive_line(line, FINALIZE_MILLISECONDS);
     close(fd);
 }
 

@@ -52,7 +52,7 @@ enum {
 };
 static const double QUICK_ANSWER = 0.2, FINALIZE_SECONDS = 1.9, LINGER_MAX = 60;
 
-static void nap(double seconds)
+static void pause_for(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
@@ -94,13 +94,13 @@ static void leave_slowly(void)
 {
     double delay = server_delay();
     if (delay > QUICK_ANSWER)
-        nap(4 * delay * node_rank / node_n_pes);
+        pause_for(4 * delay * node_rank / node_n_pes);
     const double begin = shmemi_seconds();
     PMIx_Finalize(NULL, 0);
     double took = shmemi_seconds() - begin;
     shmemi_debug("leaving: the launcher took %.3f s to answer, PMIx_Finalize %.3f s", delay, took);
     if (took > FINALIZE_SECONDS)
-        nap(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);
+        pause_for(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);
 }
 
 /* A PE that exits in the middle of the job must not appear to have finished: the others would wait for it for ever. */
@@ -339,7 +339,7 @@ static bool ask_for_presence(void)
         if (pe == (int)self.rank || PMIx_Get_nb(&proc, fences.key, NULL, 0, on_presence, &fences.has_come[pe]))
             atomic_store(&fences.has_come[pe], true);
     }
-    nap(1); /* time for the answers */
+    pause_for(1); /* time for the answers */
     return fences.has_come;
 }
 
@@ -417,13 +417,13 @@ static pmix_status_t enter_fence(void)
  * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. */
 static pmix_status_t enter_whole_fence(void)
 {
-    static const struct timespec nap = {.tv_nsec = 10000000};
+    static const struct timespec pause = {.tv_nsec = 10000000};
     pmix_status_t status;
     fences.number++;
     while ((status = enter_fence()) == PMIX_ERR_PARTIAL_SUCCESS) {
         if (shmemi_init_is_overdue())
             return PMIX_ERR_TIMEOUT;
-        nanosleep(&nap, NULL);
+        nanosleep(&pause, NULL);
     }
     return status;
 }

@@ -12,7 +12,7 @@
 /* Fill in the view of a region. 0, or -errno, logged: -ENOTSUP when kernels cannot use it. Any thread. */
 int shmemi_device_view(const struct shmemi_region *region, shmemx_device_view_t *view);
 
-/* Numbers as kernels that use the view read them; the same array for the same numbers. Stays until the end. 0, or -errno,
+/* A table of numbers that kernels which use the view read; equal tables are made once. It stays until the end. 0, or -errno,
  * logged. Any thread. */
 int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, int n, const int **copy_p);
 

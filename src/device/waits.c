@@ -38,13 +38,13 @@ static _Atomic(struct watched *) all; /* newest first; none is removed before th
 
 static const char *const comparisons[] = {"==", "!=", ">", ">=", "<", "<="}; /* from SHMEM_CMP_EQ = 1 on */
 
-/* As a number with a sign: a small negative one is more likely than a very large one. */
+/* The word as a signed number, for the report: a small negative one is more likely than a very large one. */
 static int64_t number(uint64_t value, unsigned size)
 {
     return size == 4 ? (int32_t)value : (int64_t)value;
 }
 
-static void describe(const struct shmemi_device_wait *wait, char *text, size_t size)
+static void describe_kernel_wait(const struct shmemi_device_wait *wait, char *text, size_t size)
 {
     const unsigned cmp = (unsigned)wait->cmp - 1;
     text[0] = '\0';
@@ -74,7 +74,7 @@ static void look_at(struct watched *watched, int i)
     watched->told[i].since = since;
     if (!since || now < since || !shmemi_watch_is_due(now - since, &watched->told[i].spoken))
         return;
-    describe(&watched->places[i], text, sizeof text);
+    describe_kernel_wait(&watched->places[i], text, sizeof text);
     shmemi_watch_speak(now - since, "a kernel", text);
 }
 

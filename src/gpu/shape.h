@@ -38,7 +38,8 @@ struct shmemi_cutter {
  * end. */
 bool shmemi_cut(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *piece_p);
 
-/* The same pieces from the last to the first. row is the number of rows before the first call. most stays the same. */
+/* The pieces of shmemi_cut from the last to the first. Before the first call, row is the number of rows; most is that of all
+ * other calls. */
 bool shmemi_cut_back(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *piece_p);
 
 /* Bytes from the first byte of the whole to that of the piece, where rows start every pitch bytes. */
@@ -100,7 +101,7 @@ struct shmemi_shape shmemi_shape_box(size_t width, size_t rows, size_t layers, s
 /* `layers` neighbouring layers of a shape that has more. */
 struct shmemi_shape shmemi_shape_some(const struct shmemi_shape *shape, size_t layers);
 
-/* The same rows to or from memory that holds them without gaps. */
+/* The rows of a shape to, or from, memory that holds them without gaps. */
 struct shmemi_shape shmemi_shape_dense_dest(const struct shmemi_shape *shape);
 struct shmemi_shape shmemi_shape_dense_source(const struct shmemi_shape *shape);
 

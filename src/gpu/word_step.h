@@ -47,7 +47,7 @@ SHMEMI_HOST_AND_DEVICE static inline int shmemi_step_is_met(uint32_t step, uint6
     }
 }
 
-/* The same for words of 4 bytes, less than 2^31 apart. */
+/* shmemi_step_is_met for words of 4 bytes, less than 2^31 apart. */
 SHMEMI_HOST_AND_DEVICE static inline int shmemi_half_step_is_met(uint32_t step, uint32_t found, uint32_t value)
 {
     return shmemi_step_is_met(step, (uint64_t)found << 32, (uint64_t)value << 32);

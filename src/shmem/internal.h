@@ -28,7 +28,7 @@
     __attribute__((visibility("default"), weak, alias("pshmem_" #name))) ret shmem_##name params;                      \
     __attribute__((visibility("default"))) SHMEMI_QUICK ret pshmem_##name params
 
-/* The same for the names that do not begin with shmem_. */
+/* Begins the definition of a public routine whose name does not begin with shmem_. */
 #define SHMEMI_API_OLD(ret, name, params)                                                                              \
     __attribute__((visibility("default"), weak, alias("p" #name))) ret name params;                                    \
     __attribute__((visibility("default"))) ret p##name params
@@ -66,7 +66,8 @@ static inline struct shmemi_ctx *shmemi_ctx_of(shmem_ctx_t handle)
 /* Contexts that the program has created. One that was destroyed has a team that no context has. */
 extern struct shmemi_pool shmemi_contexts;
 
-/* The same for a handle that may be none. Ends the job, naming the routine, unless it is SHMEM_CTX_INVALID. */
+/* The context of any handle: NULL for SHMEM_CTX_INVALID. Any other handle that is no context ends the job, naming the
+ * routine. */
 struct shmemi_ctx *shmemi_check_ctx(shmem_ctx_t handle, const char *routine);
 
 /* Translates a PE number of the context's team to SHMEM_TEAM_WORLD [9.5]. Ends the job if the handle is no context or
@@ -86,7 +87,7 @@ static inline int shmemi_world_pe(shmem_ctx_t handle, const char *routine, int p
 /* Say why the address, PE or length passed to a routine is invalid, and end the job. */
 _Noreturn void shmemi_refuse_target(const char *routine, const void *address, size_t nbytes, int pe)
     __attribute__((cold));
-/* The same of a local argument. */
+/* Say why a local address or its length is invalid, and end the job. */
 _Noreturn void shmemi_refuse_local(const char *routine, const void *address, size_t nbytes) __attribute__((cold));
 /* End the job because an argument that must point to something is NULL. */
 _Noreturn void shmemi_refuse_null(const char *routine, const char *argument) __attribute__((cold));
@@ -137,8 +138,8 @@ static inline bool shmemi_is_outside(const void *address)
            (uintptr_t)address >= SHMEMI_FIRST_PAGE_BYTES;
 }
 
-/* The same for at most SHMEMI_SHORT_BYTES, in fewer instructions and without a call. NULL at the end of a region, too, and
- * where the PEs of a node do not have consecutive numbers. */
+/* shmemi_mapped_address for at most SHMEMI_SHORT_BYTES, in fewer instructions and without a call. NULL also near the end of a
+ * region, and where the PEs of a node do not have consecutive numbers. */
 static inline __attribute__((always_inline)) char *shmemi_mapped_short(const void *address, int pe)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
@@ -176,7 +177,7 @@ static inline void shmemi_require(int rc)
         shmemi_give_up();
 }
 
-/* As shmemi_reach, for a word, which must be aligned to its size. */
+/* shmemi_reach for a word, which must be aligned to its size. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
 /* Describes, to the watchdog and traces, a transfer that may have to wait. */
@@ -251,7 +252,8 @@ void shmemi_barrier_in(const char *routine);
 int shmemi_end_without_finalize(void);
 /* Complete what locks have sent to other PEs. */
 void shmemi_locks_quiet(void);
-/* Let others see how long this PE waits, where the level of thread support allows; before the end, no more. */
+/* Whether other PEs can see in its workspace how long this PE waits: from the start, if the level of thread support allows
+ * it, until its end. */
 void shmemi_tell_waits(bool on);
 
 bool shmemi_is_initialized(void);

@@ -296,7 +296,7 @@ SHMEMI_DECLARE(void, ctx_session_stop, (shmem_ctx_t ctx))
     SHMEMI_DECLARE_BOTH(TYPE, NAME##_g, const TYPE *source, int pe)
 SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_RMA, )
 
-/* The same with elements of SIZE bits. */
+/* Transfers of elements of SIZE bits. */
 #define SHMEMI_DECLARE_RMA_SIZE(BITS, BYTES, ...)                                                                      \
     SHMEMI_DECLARE_BOTH(void, put##BITS, void *dest, const void *source, size_t nelems, int pe)                        \
     SHMEMI_DECLARE_BOTH(void, get##BITS, void *dest, const void *source, size_t nelems, int pe)                        \
@@ -309,7 +309,7 @@ SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_RMA, )
     SHMEMI_DECLARE_STRIDED(iput##BITS, iget##BITS, ibput##BITS, ibget##BITS, void)
 SHMEMI_FOR_SIZES(SHMEMI_DECLARE_RMA_SIZE, )
 
-/* The same with elements of one byte, without the strided forms. */
+/* Transfers of bytes, which have no strided forms. */
 SHMEMI_DECLARE_BOTH(void, putmem, void *dest, const void *source, size_t nelems, int pe)
 SHMEMI_DECLARE_BOTH(void, getmem, void *dest, const void *source, size_t nelems, int pe)
 SHMEMI_DECLARE_BOTH(void, putmem_nbi, void *dest, const void *source, size_t nelems, int pe)

@@ -191,7 +191,8 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * Errors end the job. A stream may belong to any CUDA context. Into a stream that is being captured into a graph, only
  * operations that the GPU does alone can be enqueued; others end the job. mapshmem/streams.h says more. An
  * operation that waits blocks other streams that share a hardware queue of the device with it: programs with more than
- * a few waiting streams set CUDA_DEVICE_MAX_CONNECTIONS (default 8, at most 32), which slows the start.
+ * a few waiting streams set CUDA_DEVICE_MAX_CONNECTIONS (default 8, at most 32), which slows the start. Under MPS the library
+ * sets it, to 8 to 32 by how many processes share the GPU, unless the program has set it or has started CUDA before.
  *
  *     for (int i = 1; i <= n; i++) {     // halos of a grid, cut into slices: no barrier, and the CPU waits nowhere
  *         step<<<grid, block, 0, stream>>>(u, halo_above[i % 2], halo_below[i % 2]);
@@ -210,7 +211,7 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  *
  * Source: NVSHMEM's *_on_stream; Intel SHMEM's *_on_queue. */
 
-/* These are cudaStream_t or CUstream, cl_command_queue, and cl_event. */
+/* A cudaStream_t or CUstream, a cl_command_queue, and a cl_event. */
 typedef struct CUstream_st *shmemx_stream_t;
 typedef struct _cl_command_queue *shmemx_queue_t;
 typedef struct _cl_event *shmemx_event_t;
@@ -225,7 +226,7 @@ void shmemx_quiet_on_stream(shmemx_stream_t stream);
 void shmemx_sync_all_on_stream(shmemx_stream_t stream);
 void shmemx_barrier_all_on_stream(shmemx_stream_t stream);
 
-/* The same on a queue. The operation begins after the n_events events of the list, which may be NULL if n_events is 0.
+/* The operations above on a queue. Each begins after the n_events events of the list, which may be NULL if n_events is 0.
  * Unless event is NULL, *event is complete when a stream would go on; the caller releases it. In an out-of-order queue
  * only commands that wait for that event come after the operation. If an event of the list has failed, the operation is
  * not done, and its own event fails. */

@@ -76,8 +76,8 @@ typedef struct {
  * overlap, a type that does not exist, a count that does not consist of numbers and members of integer types, a type
  * inside itself, or a name that a different type has. */
 shmemx_type_t shmemx_type_create(const char *name, size_t size, size_t nfields, const shmemx_field_t *fields);
-/* The same for several types that refer to each other: creates all of them and returns 0, or logs the cause, creates
- * none and returns -EINVAL, -EEXIST or -ENOMEM. */
+/* Creates several types that refer to each other. Returns 0, or logs the cause, creates none of them and returns -EINVAL,
+ * -EEXIST or -ENOMEM. */
 int shmemx_types_create(size_t ntypes, const shmemx_type_desc_t *types);
 /* The type of that name, or NULL if there is none. */
 shmemx_type_t shmemx_type_find(const char *name);

@@ -61,7 +61,7 @@ static inline int shmemi_team_world_pe(const struct shmemi_team *team, int pe)
 }
 
 /* The members' workspace of a team: at this offset in the heap region, in every member's heap. A slot below
- * SHMEMI_TEAMS_MAX is that of a team, the one SHMEMI_TEAMS_MAX above it that of the team's twin for streams. */
+ * SHMEMI_TEAMS_MAX is that of a team, the one SHMEMI_TEAMS_MAX above it that of the team's duplicate for streams. */
 static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
 {
     return SHMEMI_WORKSPACE_OFFSET + (size_t)team->slot * SHMEMI_WORKSPACE_BYTES;
@@ -71,7 +71,7 @@ static inline size_t shmemi_team_workspace(const struct shmemi_team *team)
 int shmemi_teams_open(void);
 /* Complete what was issued on contexts that the program has created, by any thread. */
 void shmemi_teams_quiet(void);
-/* The same for a list of contexts: of all, or only of those with operations that are under way. */
+/* Complete what was issued on a list of contexts: on all of them, or only on those with operations under way. */
 void shmemi_contexts_quiet(struct shmemi_ctx *first, bool all);
 extern _Atomic unsigned shmemi_n_contexts;
 /* In a barrier: programs expect that of it, although the specification asks for a quiet of each context. */
@@ -164,7 +164,7 @@ uint64_t shmemi_team_stream_close(struct shmemi_team *team);
 
 /* Wait for all members. Stores before it are visible to the members after it; completes no transfer. */
 int shmemi_collective_sync(struct shmemi_team *team);
-/* The same on behalf of a public routine. delivers: what contexts hold back. */
+/* Wait for all members on behalf of a public routine; `delivers`: send first what the contexts of this PE hold back. */
 void shmemi_sync_in(const char *routine, struct shmemi_team *team, bool delivers);
 
 /* Combine words of private memory over the members; all get the same result. */

@@ -47,8 +47,8 @@ struct shmemi_region {
     bool is_met_at;                      /* and kernels of all PEs may wait for each other, and be the library's */
 
     /* Private to views.c: */
-    struct shmemi_view *near;               /* of the PEs of this node, by node rank; this PE's own included */
-    _Atomic uint64_t *owner_base;           /* their addresses of their own copies, once they were needed (owner.c) */
+    struct shmemi_view *near;     /* of the PEs of this node, by node rank; this PE's own included */
+    _Atomic uint64_t *owner_base; /* their addresses of their own copies, once they were needed (owner_base.c) */
     _Atomic(struct shmemi_far_views *) far; /* of PEs of other nodes, once they were needed */
 };
 
@@ -131,7 +131,8 @@ static inline __attribute__((always_inline)) bool shmemi_is_host(const void *add
     return shmemi_is_in_heap(address, nbytes);
 }
 
-/* The same for at most SHMEMI_SHORT_BYTES. False for the end of the heap, too, where the length would matter. */
+/* Whether at most SHMEMI_SHORT_BYTES are certainly host memory. False near the end of the heap, where the length would
+ * matter. */
 static inline __attribute__((always_inline)) bool shmemi_is_host_short(const void *address)
 {
     if (shmemi_likely((uintptr_t)address - shmemi_window.user_base < shmemi_window.user_short_size))

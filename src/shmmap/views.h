@@ -35,8 +35,8 @@ size_t shmemi_views_bytes(const struct shmemi_region *region);
 /* A view as it is before drivers are asked (shmemi_view_attach). */
 struct shmemi_view shmemi_view_of_copy(const struct shmemi_region *region, int pe);
 
-/* As shmemi_region_view, for PEs whose numbers do not follow on each other, and for PEs of other nodes. Ends the job when
- * there is no memory for a view, or SHMEM_GPU_ROUTE leaves no route. */
+/* The long way of shmemi_region_view: for nodes whose PEs do not have consecutive numbers, and for PEs of other nodes. Ends
+ * the job when there is no memory for a view, or SHMEM_GPU_ROUTE leaves no route. */
 struct shmemi_view *shmemi_view_found(const struct shmemi_region *region, int pe);
 /* The view of a PE of this node; NULL for other PEs and for numbers that no PE has. */
 struct shmemi_view *shmemi_near_view_found(const struct shmemi_region *region, int pe);
@@ -57,7 +57,7 @@ shmemi_region_near_view(const struct shmemi_region *region, int pe)
     return shmemi_likely(rank < shmemi_job.node_consecutive) ? &region->near[rank] : shmemi_near_view_found(region, pe);
 }
 
-/* Where the owner's address of a PE's copy is kept once it is known (owner.c). */
+/* Where the owner's address of a PE's copy is kept once it is known (owner_base.c). */
 _Atomic uint64_t *shmemi_region_owner_base(const struct shmemi_region *region, int pe);
 
 #endif

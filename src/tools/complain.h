@@ -9,9 +9,10 @@
 /* NAME: each command defines it. */
 extern const char complain_name[];
 
+/* Print a line about a mistake. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, and the end of this process. */
+/* Print a line about a mistake, and end this process. */
 _Noreturn void complain_and_exit(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -12,11 +12,9 @@
 
 #include "base/thread/biased_lock.h"
 #include "gpu/memory.h"
-
-#include "transport/run.h"
-#include "transport/sockets/mailbox.h"
 #include "transport/pending.h"
 #include "transport/progress.h"
+#include "transport/sockets/mailbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,15 +76,16 @@ struct shmemi_context {
         struct shmemi_list *collecting;      /* not yet started; NULL: none */
         struct shmemi_list *oldest, *newest; /* started */
         uint64_t started, finished;
-        uint32_t patience;      /* operations to collect before starting a list while none runs; grows with each */
-        int failed;             /* first error, reported at the next quiet */
-    } lists;                    /* direct: small operations; all but is_patient under the lock (direct/list.c) */
-    atomic_bool request_failed; /* staged: reported at the next quiet */
-    atomic_bool in_session;     /* the program has asked for everything small to be held back */
-    bool by_engines;            /* no kernels, which may never start where others wait: copies; owners update words */
-    bool may_gather;            /* set by who ends gathering and closes it in the end: bursts may be held back */
-    struct shmemi_gather *_Atomic gather; /* what is held back (transport/staged/gather.h); NULL: nothing yet */
-    struct shmemi_run run;                /* of what is held back, what comes next */
+        uint32_t patience;        /* operations to collect before starting a list while none runs; grows with each */
+        _Atomic unsigned n_alone; /* short transfers that left without a list since the context was last flushed */
+        int failed;               /* first error, reported at the next quiet */
+    } lists;                      /* direct: small operations; all but is_patient under the lock (direct/list.c) */
+    atomic_bool request_failed;   /* staged: reported at the next quiet */
+    atomic_bool in_session;       /* the program has asked for everything small to be held back */
+    bool by_engines;              /* no kernels, which may never start where others wait: copies; owners update words */
+    bool may_gather;              /* set by who ends gathering and closes it in the end: bursts may be held back */
+    struct shmemi_gather *_Atomic gather;  /* what is held back (transport/staged/gather.h); NULL: nothing yet */
+    struct shmemi_biased_lock gather_lock; /* of what is held back */
 };
 
 /* Might quiet have something to do? False as long as every operation was a load or store. */
@@ -181,8 +180,6 @@ struct shmemi_gathering {
     int (*flush)(struct shmemi_context *);                  /* start what has been gathered */
     int (*end)(struct shmemi_context *);                    /* flush, and go back to gathering as usual */
     void (*close)(struct shmemi_context *); /* optional: free what was needed for it; nothing is left to flush */
-    /* optional: the last transfer of a burst, which was held back; say in the context what comes next (run.h) */
-    void (*expect)(struct shmemi_context *, const struct shmemi_run_last *);
 };
 
 /* Functions that order and complete the operations of a kind (pending.h), whichever driver has issued them. */

@@ -102,7 +102,8 @@ static inline char *shmemi_node_record(int node_rank)
     return (char *)shmemi_node_control(shmemi_job.node_n_pes) + (size_t)node_rank * SHMEMI_RECORD_BYTES;
 }
 
-/* What each PE is bound to; side by side for the same reason. There once the node was joined. */
+/* What each PE is bound to. The sets lie side by side, because every PE reads all of them; they are there once the node was
+ * joined. */
 static inline cpu_set_t *shmemi_node_binding(int node_rank)
 {
     return (cpu_set_t *)(void *)shmemi_node_record(shmemi_job.node_n_pes) + node_rank;

@@ -76,7 +76,7 @@ static inline void shmemi_pending_issue(struct shmemi_pending *pending, enum shm
     shmemi_count_issue(&pending->of[kind]);
 }
 
-/* Some context may hold something back, or have let it leave without the program's doing, since this was last cleared. */
+/* Since this was last cleared, some context may have held transfers back, whether they have left meanwhile or not. */
 extern atomic_bool shmemi_pending_is_held;
 
 /* Network operations that are waited for together; zeroed: none. The issuing thread counts `issued`, UCX's callbacks

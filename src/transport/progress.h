@@ -33,7 +33,9 @@ struct shmemi_worker {
     /* advance works for other PEs and is called under the service lock. That lock is recursive, since advance may
      * itself wait, and a wait makes progress. */
     bool is_exclusive;
-    bool is_for_network; /* has nothing to do in a job on a single node, and is left out there */
+    /* Serves UCX: left out in a job on a single node. A thread that waits, and finds by sleep_ms that such a worker has
+     * something under way, leaves the requests of other PEs to the service thread. */
+    bool is_for_network;
     /* How many things there are to do: read by any thread in each turn of a wait loop. Workers that cannot count them
      * point to shmemi_work_is_unknown. */
     const _Atomic unsigned *work;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of routes as text, when a direct one is left, and a list of the causes of slow routes that were reported already.
+ * The table of routes as text, when a direct route is not used, and a list of the causes of slow routes that were reported already.
  */
 #include "transport/routes.h"
 

@@ -294,7 +294,7 @@ int main(void)
     check_sound();
     check_handing_out();
     check_crowd();
-    CHECK(shmemi_strangers() >= 4);
+    CHECK(shmemi_foreign_messages() >= 4);
     check_false_lowest(-EPROTO, true, 1, false);
     check_false_lowest(-EPROTO, false, 0, false);
     check_false_lowest(-EPERM, true, 0, true);

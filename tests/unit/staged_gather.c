@@ -50,33 +50,8 @@ static int get_rows(struct shmemi_context *context, const struct shmemi_view *vi
     return note(offset, shape, true);
 }
 
-/* What words are put to, and what it should hold. */
-static char theirs[1 << 20], model[sizeof theirs];
-
-static int put_word_rows(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                         const struct shmemi_place *words, const struct shmemi_shape *shape)
-{
-    (void)context, (void)view;
-    CHECK(words->memory == &shmemi_memory_host && shape->source_pitch == shape->width);
-    for (size_t row = 0; row < shape->rows; row++)
-        memcpy(theirs + offset + row * shape->dest_pitch, (const char *)words->address + row * shape->width,
-               shape->width);
-    return note(offset, shape, false);
-}
-
-static int put_words(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *words, size_t nbytes)
-{
-    const struct shmemi_shape shape = {.width = nbytes, .rows = 1, .dest_pitch = nbytes, .source_pitch = nbytes};
-    return put_word_rows(context, view, offset, words, &shape);
-}
-
-static const struct shmemi_driver driver = {.put = put_words,
-                                            .put_strided = put_word_rows,
-                                            .put_nbi = transfer,
-                                            .get_nbi = transfer,
-                                            .put_strided_nbi = put_rows,
-                                            .get_strided_nbi = get_rows};
+static const struct shmemi_driver driver = {
+    .put_nbi = transfer, .get_nbi = transfer, .put_strided_nbi = put_rows, .get_strided_nbi = get_rows};
 static const struct shmemi_view view = {.driver = &driver, .pe = 1, .region = 2},
                                 other_view = {.driver = &driver, .pe = 2, .region = 2};
 static char mine[1 << 16];
@@ -198,137 +173,8 @@ static void check_sweep(void)
     close_context(&context);
 }
 
-/* The i-th of a burst as the program passes it: the API only counts it if it was expected. */
-static bool is_counted(struct shmemi_context *context, size_t i, size_t nbytes)
-{
-    return shmemi_run_goes_on(&context->run, (char *)0x10000 + i * 64, (char *)0x80000 + i * 40, nbytes, 1, true);
-}
-
-static void expect_after(struct shmemi_context *context, size_t i, size_t room_there, size_t room_here)
-{
-    shmemi_drivers_expect(context, &(struct shmemi_run_last){.dest = 0x10000 + i * 64,
-                                                             .source = 0x80000 + i * 40,
-                                                             .region = 2,
-                                                             .offset = i * 64,
-                                                             .address = (uintptr_t)mine + i * 40,
-                                                             .nbytes = 24,
-                                                             .room_there = room_there,
-                                                             .room_here = room_here,
-                                                             .pe = 1,
-                                                             .is_put = true});
-}
-
-/* What goes on where it was expected leaves with the others; there is no more of it than the memory has room for. */
-static void check_counted(size_t room_there, size_t room_here, size_t n_counted)
-{
-    struct shmemi_context context;
-    open_context(&context);
-    for (size_t i = 0; i < 5; i++) {
-        CHECK(!is_counted(&context, i, 24));
-        move(&context, &view, i * 64, i * 40, 24, true);
-    }
-    CHECK(shmemi_run_may_expect(&context.run));
-    expect_after(&context, 3, 1 << 20, 1 << 20); /* not the last: another thread has come in between */
-    CHECK(!is_counted(&context, 5, 24));
-    expect_after(&context, 4, room_there, room_here);
-    CHECK(!is_counted(&context, 6, 24) && !is_counted(&context, 5, 16));
-    size_t n = 0;
-    while (n < 1000 && is_counted(&context, 5 + n, 24))
-        n++;
-    CHECK(n == n_counted);
-    CHECK(!move(&context, &view, (5 + n) * 64, (5 + n) * 40, 24, true) && !sent.n == (2 + n < 171));
-    CHECK(!shmemi_drivers_quiet(&context));
-    CHECK(sent.n == 1 && sent.rows == 2 + n && sent.offset == 4 * 64 && sent.dest_pitch == 64);
-    CHECK(!is_counted(&context, 6 + n, 24) && !shmemi_run_may_expect(&context.run));
-    close_context(&context);
-}
-
-/* A burst like the last long one is held back from its first transfer on; if it is not like it after all, nothing is lost,
- * and the next one is not. */
-static void check_repeated(void)
-{
-    struct shmemi_context context;
-    open_context(&context);
-    for (size_t i = 0; i < 100; i++)
-        move(&context, &view, i * 64, i * 40, 24, true);
-    CHECK(!shmemi_drivers_quiet(&context) && sent.n == 1 && sent.rows == 96);
-    for (size_t i = 0; i < 100; i++)
-        CHECK(!move(&context, &view, 8 + i * 64, i * 40, 24, true));
-    CHECK(!shmemi_drivers_quiet(&context) && sent.n == 2 && sent.rows == 100 && sent.offset == 8);
-    CHECK(!move(&context, &view, 0, 0, 24, true));
-    CHECK(move(&context, &view, 640, 40, 24, true) == -EAGAIN && sent.n == 3 && sent.width == 24 && sent.rows == 1);
-    CHECK(!shmemi_drivers_quiet(&context) && sent.n == 3);
-    CHECK(move(&context, &view, 0, 0, 24, true) == -EAGAIN);
-    close_context(&context);
-}
-
-/* A word as the program passes it, in a variable that is used again. Returns whether the API has taken it. */
-static bool put_word(struct shmemi_context *context, size_t at, size_t nbytes)
-{
-    uint64_t word = (at + 1) * 0x9e3779b97f4a7c15;
-    char *dest = (char *)0x10000 + at;
-    memcpy(model + at, &word, nbytes);
-    if (shmemi_run_takes(&context->run, dest, &word, nbytes, 1))
-        return true;
-    int rc = shmemi_gather_word(context, &view, at, &word, nbytes, 3);
-    if (rc == -EAGAIN)
-        memcpy(theirs + at, &word, nbytes);
-    else if (shmemi_run_may_expect(&context->run))
-        shmemi_drivers_expect(context, &(struct shmemi_run_last){.dest = (uintptr_t)dest,
-                                                                 .source = (uintptr_t)&word,
-                                                                 .region = 2,
-                                                                 .offset = at,
-                                                                 .nbytes = nbytes,
-                                                                 .room_there = sizeof theirs - at - nbytes,
-                                                                 .pe = 1,
-                                                                 .is_put = true});
-    CHECK(!rc || rc == -EAGAIN);
-    return false;
-}
-
-/* All but the first few are taken by the API. They leave when no more can be kept, and at quiet. */
-static void check_words(size_t nbytes, size_t pitch, size_t n, int n_sent)
-{
-    struct shmemi_context context;
-    size_t n_taken = 0;
-    open_context(&context);
-    for (size_t i = 0; i < n; i++)
-        n_taken += put_word(&context, i * pitch, nbytes);
-    CHECK(n_taken + 4 + (size_t)n_sent == n && sent.n == n_sent - 1);
-    CHECK(!shmemi_drivers_quiet(&context) && sent.n == n_sent);
-    CHECK(!memcmp(theirs, model, sizeof theirs));
-    close_context(&context);
-}
-
-/* Bursts of words of several lengths and distances, bursts of another kind of memory between them, and single words. */
-static void check_mixed_words(void)
-{
-    struct shmemi_context context;
-    open_context(&context);
-    for (int round = 0; round < 50; round++) {
-        for (size_t at = (size_t)rand() % 64; at < sizeof theirs / 2;) {
-            const size_t nbytes = rand() % 2 ? 8 : 4, pitch = nbytes * (1 + (size_t)rand() % 3);
-            for (size_t n = 1 + (size_t)rand() % (rand() % 8 ? 20 : 12000); n && at < sizeof theirs - 64; n--) {
-                put_word(&context, at, nbytes);
-                at += pitch;
-            }
-            for (size_t i = (size_t)rand() % 8; i; i--)
-                move(&context, &view, i * 64, i * 40, 24, true);
-            at += (size_t)rand() % 100;
-        }
-        CHECK(!shmemi_drivers_quiet(&context));
-        CHECK(!memcmp(theirs, model, sizeof theirs));
-    }
-    close_context(&context);
-}
-
 int main(void)
 {
-    check_counted(1 << 20, 1 << 20, 169); /* 4096 bytes are due with the 171st */
-    check_counted(10 * 64, 1 << 20, 10);
-    check_counted(1 << 20, 7 * 40 + 39, 7);
-    check_counted(0, 1 << 20, 0);
-    check_repeated();
     check_run(true);
     check_run(false);
     check_dense();
@@ -340,9 +186,5 @@ int main(void)
     check_never();
     check_flush();
     check_sweep();
-    check_words(8, 8, 20000, 3); /* 8192 can be kept */
-    check_words(8, 24, 8000, 1);
-    check_words(4, 4, 20000, 2);
-    check_mixed_words();
     return 0;
 }

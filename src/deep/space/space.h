@@ -42,7 +42,8 @@ struct shmemi_space_root {
 /* Whether this is the address of a space, and not any other pointer or a space that was closed. */
 bool shmemi_space_exists(const struct shmemi_space *space);
 
-/* These return 0, or log an error and return -errno, as shmemx_deep.h says. One thread at a time may use a space. */
+/* The functions below return 0, or log an error and return -errno, as shmemx_deep.h says. One thread at a time may use a
+ * space. */
 int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p);
 void shmemi_space_close(struct shmemi_space *space);
 int shmemi_space_map(struct shmemi_space *space, const struct shmemi_space_root *root, int flags,

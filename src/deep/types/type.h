@@ -21,7 +21,7 @@ enum shmemi_field_kind {
     SHMEMI_FIELD_KINDS
 };
 
-/* The same as shmemx_field_t and shmemx_type_desc_t. */
+/* What users write as shmemx_field_t and shmemx_type_desc_t, with the layout of those. */
 struct shmemi_field_text {
     const char *name;
     size_t offset;

@@ -85,7 +85,7 @@ struct shmemx_device_warp_t {
         const unsigned left = block.size() - block.rank() / 32 * 32;
         return left < 32 ? left : 32;
     }
-    /* All lanes, whether the block has threads for them or not: what is constant need not be found out each time. */
+    /* With the full mask, whether the block has threads for all lanes or not: a constant mask needs no vote of the warp. */
     SHMEMI_DEVICE_MEMBER void sync() const
     {
         __syncwarp(0xffffffffu);
@@ -222,8 +222,8 @@ SHMEMI_DEVICE_UPDATES(half, "32", "r")
 #undef SHMEMI_DEVICE_UPDATE
 #undef SHMEMI_DEVICE_WORDS
 
-/* Among the threads of this GPU, a release of the words that store_after_fence stores behind it: apart, since a store under
- * a condition stays one instruction, but a release becomes a branch. Behind fence_system, a release for all. */
+/* Makes what store_after_fence stores next a release among the threads of this GPU, and behind fence_system one for all. The
+ * fence is apart from the store because a store under a condition stays one instruction; a release store becomes a branch. */
 SHMEMI_DEVICE void fence_near()
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
@@ -232,14 +232,14 @@ SHMEMI_DEVICE void store_after_fence(word *p, word value)
 {
     store_relaxed(p, value);
 }
-/* With a fence behind it, an acquire among the threads of this GPU: the fence need not begin later for it. */
+/* A load that, with a fence behind it, is an acquire among the threads of this GPU; the fence may begin before it has ended. */
 SHMEMI_DEVICE word load_before_fence(const word *p)
 {
     return load_relaxed(p);
 }
 
-/* Among the threads of this GPU, a word in its memory: whether it was as expected, and has the value now. The address is
- * not one of a block's shared memory, for which this would become a branch. */
+/* Compare and swap of a word in this GPU's memory, among its threads: true if the word was as expected. The instruction is for
+ * global memory only; the one for any address becomes a branch, since it may be shared memory. */
 SHMEMI_DEVICE bool replace_near(word *p, word expected, word value)
 {
     word old;
@@ -262,7 +262,7 @@ SHMEMI_DEVICE void fence_system()
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* The same, and in one order for all who use it: what is before it comes before loads behind it as well. */
+/* A fence of the system that all its users see in one order: what is before it comes before later loads as well. */
 SHMEMI_DEVICE void fence_sequential()
 {
     asm volatile("fence.sc.sys;" ::: "memory");

@@ -58,8 +58,8 @@ SHMEMI_DEVICE void wait_free(shmemi_device_ring *ring, word ticket)
     await_far(&ring->freed, ticket + 1 - ring->n_entries);
 }
 
-/* So many tickets whose entries are free, the first of which is returned, for threads of a warp that come together: none
- * may wait for an entry while another has not written its own, which the agent needs before. */
+/* Takes n tickets for threads of a warp that are here together, waits until their entries are free, and returns the first.
+ * They wait together: if one waited while another had not written its own entry, the agent would stop at that. */
 SHMEMI_DEVICE word take_tickets(shmemi_device_ring *ring, const companions &here, unsigned n)
 {
     word first = 0;
@@ -82,7 +82,8 @@ SHMEMI_DEVICE void send_entry(shmemi_device_entry *entry, word ticket)
     store_release(&entry->sequence, ticket + 1);
 }
 
-/* Threads of a warp that come together may leave apart: when they waited for each other here, random programs hung. */
+/* Threads of a warp that begin this wait together may end it at different times. A version in which they waited for each
+ * other at its end hung in random programs; the cause is not known (bench/log/kernels.md). */
 SHMEMI_DEVICE void wait_done(shmemi_device_ring *ring, word ticket)
 {
     await_far(&ring->done, ticket + 1);
@@ -103,8 +104,8 @@ SHMEMI_DEVICE_RARE void drain(shmemi_device_ring *ring)
     fence_system();
 }
 
-/* What this thread has stored or seen is in place before anything that it does after; so is what kernels of this PE have
- * sent, if the thread looks. */
+/* A fence of the thread: what it has stored or seen is in place before anything that it does after. If it looks, what kernels
+ * of this PE have handed to the agent is in place, too. */
 SHMEMI_DEVICE void complete(shmemi_device_ring *ring, bool looks)
 {
     const bool waits = looks && is_behind(ring);
@@ -225,7 +226,7 @@ SHMEMI_DEVICE unsigned way_of_words(const companions &here, int pe, unsigned reg
     return here.agree(offset - here.rank() * nbytes) ? words_side_by_side : words_in_list;
 }
 
-/* What the slot of the words has of this thread's. */
+/* Stores this thread's word in the slot that the words of a warp share. */
 SHMEMI_DEVICE void store_in_slot(char *slot, unsigned rank, unsigned way, word offset, word nbytes, word value)
 {
     if (way == words_in_list)
@@ -234,7 +235,7 @@ SHMEMI_DEVICE void store_in_slot(char *slot, unsigned rank, unsigned way, word o
         store_word(slot + rank * nbytes, value, nbytes);
 }
 
-/* By the threads of a warp that come together. */
+/* Hands the words of those threads of a warp that are here together to the agent. */
 SHMEMI_DEVICE_RARE void send_word_values(shmemi_device_ring *ring, int pe, unsigned region, word offset, word nbytes,
                                          word value)
 {
@@ -262,7 +263,7 @@ SHMEMI_DEVICE void send_word(shmemi_device_ring *ring, const request &r)
     send_word_values(ring, r.pe, r.region, r.offset, r.nbytes, r.value);
 }
 
-/* By one thread: the word that comes back. */
+/* An operation by one thread, which waits for the word that the agent sends back. */
 SHMEMI_DEVICE_RARE word fetch_values(shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST)
 {
     what |= SHMEMI_DEVICE_REPLY;
@@ -283,8 +284,8 @@ template <class GROUP> SHMEMI_DEVICE_TEMPLATE word begin_entry(const GROUP &grou
     return group.share(group.rank() == 0 ? take_ticket(ring) : 0);
 }
 
-/* By a group: bytes that fit into a slot are copied there; others are left where they are, which takes until the
- * operation is done if it must be complete on this side. The signal, if there is one, is part of the request. */
+/* A put by a group. Bytes that fit into a slot are copied there. The agent reads others where they are; a blocking put then
+ * waits until the agent is done. A signal is part of the request. */
 template <class GROUP>
 SHMEMI_DEVICE_RARE void far_put_values(const GROUP group, shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST,
                                        const char *source, bool is_blocking)
@@ -322,8 +323,8 @@ SHMEMI_DEVICE_TEMPLATE void fill_slot(const GROUP &group, char *slot, const char
     }
 }
 
-/* By a group: more than a slot holds, by several of them. It takes few registers, so that calls which never come here need no
- * more for it. */
+/* A put by a group of more than a slot holds, in pieces of a slot each. It takes few registers, so that calls which never come
+ * here need no more for it. */
 template <class GROUP>
 SHMEMI_DEVICE_RARE void put_by_slots(const GROUP group, shmemi_device_ring *ring, int pe, unsigned region, word offset,
                                      unsigned nbytes, const char *source)
@@ -359,7 +360,7 @@ SHMEMI_DEVICE_TEMPLATE void far_put(const GROUP &group, shmemi_device_ring *ring
         send_values(ring, r.what, r.pe, r.region, r.signal_region, r.offset, 0, r.value, r.extra);
 }
 
-/* By a group: by slots, one after the other. */
+/* A get by a group, in pieces of a slot each, one after the other. */
 template <class GROUP>
 SHMEMI_DEVICE_RARE void get_by_slots(const GROUP group, shmemi_device_ring *ring, int pe, unsigned region, word offset,
                                      word nbytes, char *dest)
@@ -383,7 +384,7 @@ SHMEMI_DEVICE_RARE void get_by_slots(const GROUP group, shmemi_device_ring *ring
     }
 }
 
-/* By one thread: the agent writes to dest. */
+/* A get by one thread, for which the agent writes to dest. */
 SHMEMI_DEVICE_RARE void get_by_agent(shmemi_device_ring *ring, int pe, unsigned region, word offset, word nbytes,
                                      char *dest, bool is_blocking)
 {
@@ -394,7 +395,7 @@ SHMEMI_DEVICE_RARE void get_by_agent(shmemi_device_ring *ring, int pe, unsigned 
         wait_done(ring, ticket);
 }
 
-/* By a group: little comes by the slot, and so does what the agent cannot write to dest. */
+/* A get by a group: by slots if it is short, or if the agent cannot write to dest. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void far_get(const GROUP &group, shmemi_device_ring *ring, const request &r, char *dest,
                                     bool is_blocking)

@@ -8,7 +8,7 @@
 namespace shmemi_device
 {
 
-/* From the table of all peers of the node. */
+/* The address of a PE's copy by the table of all PEs of the node; 0: the thread may not do there what `need` says. */
 SHMEMI_DEVICE_RARE char *direct_by_table(const shmemx_device_peer_t *peers, unsigned n_peers, unsigned place,
                                          const void *symmetric, unsigned need)
 {
@@ -17,7 +17,7 @@ SHMEMI_DEVICE_RARE char *direct_by_table(const shmemx_device_peer_t *peers, unsi
     return const_cast<char *>(static_cast<const char *>(symmetric)) + peers[place].distance;
 }
 
-/* By choice, not by address: arguments of a kernel would be copied to its stack to be addressed. */
+/* Selects one of eight values. An index would make the compiler copy the kernel's arguments to its stack. */
 SHMEMI_DEVICE long long near_distance(const shmemx_device_view_t &view, unsigned place)
 {
     const long long *near = view.near;
@@ -85,7 +85,7 @@ SHMEMI_DEVICE_TEMPLATE void get_elements(const GROUP &group, const shmemx_device
     get(group, view, dest, source, nelems * sizeof(T), pe, is_blocking);
 }
 
-/* What the signal adds to a request. */
+/* Adds a signal to a request. */
 SHMEMI_DEVICE void add_signal(request *r, const shmemx_device_view_t &view, const void *signal, word value, bool adds)
 {
     r->what |= adds ? static_cast<unsigned>(SHMEMI_DEVICE_ADD) : static_cast<unsigned>(SHMEMI_DEVICE_SIGNAL);
@@ -94,7 +94,7 @@ SHMEMI_DEVICE void add_signal(request *r, const shmemx_device_view_t &view, cons
     r->value = value;
 }
 
-/* By a thread that reaches the signal: after all that it has stored or seen before. */
+/* Updates a signal that the thread reaches, after all that it has stored or seen before. */
 SHMEMI_DEVICE void signal_directly(word *there, word value, bool adds)
 {
     if (adds)
@@ -103,13 +103,13 @@ SHMEMI_DEVICE void signal_directly(word *there, word value, bool adds)
         store_release(there, value);
 }
 
-/* Where a thread updates a signal by itself; 0: nowhere. */
+/* The address at which a thread can update a signal by itself; 0: it cannot. */
 SHMEMI_DEVICE word *direct_signal(const shmemx_device_view_t &view, void *address, bool adds, int pe)
 {
     return reinterpret_cast<word *>(direct(view, address, pe, adds ? SHMEMI_DEVICE_ATOMICS : SHMEMI_DEVICE_STORES));
 }
 
-/* By the agent: after all that the thread has stored, seen or sent before. */
+/* Lets the agent update a signal, after all that the thread has stored, seen or sent before. */
 SHMEMI_DEVICE void signal_by_agent(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
 {
     request r = request_to(SHMEMI_DEVICE_PUT, view, address, 0, pe);
@@ -117,7 +117,7 @@ SHMEMI_DEVICE void signal_by_agent(const shmemx_device_view_t &view, void *addre
     send_alone(ring_to(view, pe), r);
 }
 
-/* By one thread: after all that it has stored or seen before, and what it has sent to the same PE's copy of the object. */
+/* A signal by one thread, after all that it has stored or seen before, and what it has sent to that PE's copy of the object. */
 SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
 {
     word *there = direct_signal(view, address, adds, pe);
@@ -127,7 +127,8 @@ SHMEMI_DEVICE void signal(const shmemx_device_view_t &view, void *address, word 
         signal_by_agent(view, address, value, adds, pe);
 }
 
-/* The same, after all that it has sent, whatever it was for: the agent does not order that with what it does not do. */
+/* By one thread, a signal after all that it has sent to whatever object: before it stores a signal by itself, it waits for
+ * the agent, which orders its own operations only. */
 SHMEMI_DEVICE void signal_after_all(const shmemx_device_view_t &view, void *address, word value, bool adds, int pe)
 {
     word *there = direct_signal(view, address, adds, pe);
@@ -142,7 +143,7 @@ SHMEMI_DEVICE void signal_after_all(const shmemx_device_view_t &view, void *addr
         store_after_fence(there, value);
 }
 
-/* Both by the agent, or none: it orders the signal behind the data only if it has written both. */
+/* The agent does both or none of put and signal: it orders the signal behind the data only if it has written both. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void put_signal_by_table(const GROUP &group, const shmemx_device_view_t &view, void *dest,
                                                 const char *source, word nbytes,
@@ -162,7 +163,7 @@ SHMEMI_DEVICE_TEMPLATE void put_signal_by_table(const GROUP &group, const shmemx
         signal(signal_view, address, value, adds, pe);
 }
 
-/* What is most common takes the fewest instructions: both are near. */
+/* The most common case, in which the view has the addresses of both, takes the fewest instructions. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_view_t &view, void *dest,
                                        const void *source, word nbytes, const shmemx_device_view_t &signal_view,
@@ -188,7 +189,8 @@ template <class GROUP> SHMEMI_DEVICE_TEMPLATE void fence(const GROUP &group, con
     group.sync();
 }
 
-/* The same before anything that it does next, loads included. */
+/* Everything that the group has put so far, to whatever object, is in place before anything that it does next, loads
+ * included. */
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void quiet(const GROUP &group, const shmemx_device_view_t &view)
 {
     group.sync();

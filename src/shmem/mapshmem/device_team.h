@@ -48,7 +48,7 @@ SHMEMI_DEVICE_TEMPLATE word next_number(const GROUP &group, const shmemx_device_
     return group.share(number);
 }
 
-/* After everything that the group has put, and met about. */
+/* Tells all members that this one has come to an operation. The group has put everything, and synchronised. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void announce(const GROUP &group, const shmemx_device_team_t &team, word number)
 {

@@ -39,7 +39,8 @@ SHMEMI_DEVICE shmemi_device_wait *place_of_wait(shmemi_device_wait *waits)
     return &waits[block_number() % static_cast<unsigned>(SHMEMI_DEVICE_WAITS)];
 }
 
-/* Now and then in a wait: returns when it began, as far as is known. After a second, writes what it waits for. */
+/* Called now and then in a wait. Returns the time at which the wait was first seen; after a second, writes what it waits
+ * for where the watchdog reads it. */
 SHMEMI_DEVICE_RARE word tell_wait(shmemi_device_wait *waits, word began, unsigned region, word offset, unsigned size,
                                   unsigned n_words, int cmp, word value, word seen, int from)
 {

@@ -80,7 +80,7 @@
     SHMEMI_DECLARE_ENQUEUED(NAME##_g, TYPE *dest, const TYPE *source, int pe)
 SHMEMI_FOR_RMA_TYPES(SHMEMI_DECLARE_ENQUEUED_RMA, )
 
-/* The same with elements of SIZE bits: shmemx_putSIZE_on_stream, shmemx_putSIZE_signal_on_stream, ... */
+/* Transfers of elements of SIZE bits: shmemx_putSIZE_on_stream, shmemx_putSIZE_signal_on_stream, ... */
 #define SHMEMI_DECLARE_ENQUEUED_SIZE(BITS, BYTES, ...)                                                                 \
     SHMEMI_DECLARE_ENQUEUED_TRANSFERS(put##BITS, get##BITS, iput##BITS, iget##BITS, void)
 SHMEMI_FOR_SIZES(SHMEMI_DECLARE_ENQUEUED_SIZE, )

@@ -15,7 +15,8 @@ struct shmemi_stream_call {
     struct shmemi_stream stream;
 };
 
-/* They end the job, naming the routine, when the library is not initialised or the handle cannot be used. */
+/* Begin a call on a stream or queue. End the job, naming the routine, when the library is not initialised or the handle
+ * cannot be used. */
 struct shmemi_stream_call shmemi_call_on_stream(const char *routine, shmemx_stream_t stream);
 struct shmemi_stream_call shmemi_call_on_queue(const char *routine, shmemx_queue_t queue, unsigned n_events,
                                                const shmemx_event_t *events, shmemx_event_t *event);

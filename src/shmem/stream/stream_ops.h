@@ -7,7 +7,7 @@
 
 #include "shmem/stream/stream_call.h"
 
-/* Both forms of shmemx_NAME. PARAMETERS: in parentheses, ending with a comma unless there are none; CALL uses call. */
+/* Defines shmemx_NAME_on_stream and shmemx_NAME_on_queue. PARAMETERS: in parentheses, ending with a comma unless there are none; CALL uses call. */
 #define SHMEMI_DEFINE_ENQUEUED(NAME, PARAMETERS, CALL)                                                                 \
     SHMEMI_EXPORT void shmemx_##NAME##_on_stream(SHMEMI_UNPACK PARAMETERS shmemx_stream_t stream)                      \
     {                                                                                                                  \

@@ -91,10 +91,10 @@ static bool describe_in(const struct shmemi_region *region, const struct watched
 }
 
 /* A stream that has not come to the wait is kept by something else. */
-static bool describe(const struct shmemi_watched *watched, bool has_come, char *text, size_t size)
+static bool describe_word_wait(const struct shmemi_watched *watched, bool has_arrived, char *text, size_t size)
 {
     const struct watched_words *words = (const struct watched_words *)watched;
-    const struct shmemi_region *region = has_come ? shmemi_region_borrow(words->region) : NULL;
+    const struct shmemi_region *region = has_arrived ? shmemi_region_borrow(words->region) : NULL;
     if (!region)
         return false;
     const bool is_described = describe_in(region, words, text, size);
@@ -105,7 +105,7 @@ static bool describe(const struct shmemi_watched *watched, bool has_come, char *
 void shmemi_words_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_stream_words *words,
                         bool is_signed)
 {
-    struct watched_words what = {.watched = {routine, describe},
+    struct watched_words what = {.watched = {routine, describe_word_wait},
                                  .offset = words->offset,
                                  .n = words->n,
                                  .size = words->size,

@@ -53,10 +53,10 @@ void failures_read_line(struct failures *failures, const char *line);
 /* Print the one line about a job that has ended with this status of the launcher; the exit status of oshrun. */
 int failures_report(struct failures *failures, int status);
 
-/* The same for one PE without a launcher. */
+/* Print the one line about a PE that ran without a launcher and ended with this status; the exit status of oshrun. */
 int failures_report_direct(struct failures *failures, int status);
 
-/* The same in what the user sees: nothing if that is to be quiet. */
+/* Print a line for the user, unless oshrun is to be quiet. */
 void failures_say(const struct failures *failures, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The failure may be what another one has caused. */

@@ -55,7 +55,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Of a launcher that tells its version. */
+/* The kind of a launcher, by what it prints as its version. */
 static int kind_by_version(const char *text)
 {
     static const char open_mpi[] = "(Open MPI) ";

@@ -17,7 +17,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Those of the user, and two that must not end oshrun: its children's, and one that has no meaning here. */
+/* The signals that oshrun handles: those by which a user ends or steers a job, SIGALRM, which has no meaning here and must not
+ * end oshrun, and SIGCHLD. */
 static const int heard[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
 
 bool oshrun_is_in_foreground(void)

@@ -132,7 +132,7 @@ static unsigned long job_number(int folder)
     return number && text[number] == '.' ? strtoul(text, NULL, 10) : 0;
 }
 
-/* Of Open MPI 4: below a folder for the user, one for the launcher, and one for the job. */
+/* Removes what Open MPI 4 has left: a folder for the user, in it one for the launcher, in that one for the job. */
 static void sweep_user_folder(int temporary, const char *name, pid_t launcher)
 {
     const char *own = word_text("pid.%d", (int)launcher);

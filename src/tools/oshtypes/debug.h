@@ -33,7 +33,7 @@ bool osht_debug_is_there(void);
 
 /* All definitions of exactly this name; NULL when there is none. */
 const struct osht_definition *osht_debug_named(const char *name);
-/* The same for a name as users write it: "tree", "struct tree", without namespaces or module if it is unique. When
+/* All definitions of a name as users write it: "tree", "struct tree", without namespaces or module if it is unique. When
  * there is none, prints a message that begins with where (if where is not NULL) and returns NULL. */
 const struct osht_definition *osht_debug_find(const char *name, const char *where);
 /* The full name of a struct, class, union or typedef, even if it is only declared; NULL when it has none. */

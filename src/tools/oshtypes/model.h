@@ -56,7 +56,7 @@ struct osht_type {
 
 /* The record that a definition stands for, perhaps through typedefs; NULL when it is something else. */
 struct osht_type *osht_model_record(const struct osht_definition *definition);
-/* The same for this very definition, whatever other definitions of the name say. */
+/* The record that this very definition stands for, whatever other definitions of its name say. */
 struct osht_type *osht_model_definition(const struct osht_definition *definition);
 /* The type of any entry. */
 struct osht_type *osht_model_type(Dwarf_Die *die);

@@ -427,8 +427,14 @@ static int end_gathering(struct shmemi_context *context)
     return shmemi_direct_list_flush(context);
 }
 
+static int flush(struct shmemi_context *context)
+{
+    atomic_store_explicit(&context->lists.n_alone, 0, memory_order_relaxed);
+    return shmemi_direct_list_flush(context);
+}
+
 const struct shmemi_gathering shmemi_direct_gathering = {
-    .begin = begin_gathering, .flush = shmemi_direct_list_flush, .end = end_gathering};
+    .begin = begin_gathering, .flush = flush, .end = end_gathering};
 
 int shmemi_direct_list_complete(struct shmemi_context *context)
 {

@@ -203,41 +203,19 @@ static int copy_now(struct shmemi_context *context, const struct shmemi_place *d
     return rc ? rc : shmemi_memory_copy(dest, source, shape);
 }
 
-enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, STRAYS = 16 };
-
-/* Where transfers follow each other without order, bursts are not looked for any more until the next quiet. */
-static bool has_order(const struct shmemi_context *context)
-{
-    return atomic_load_explicit(&context->run.strays, memory_order_relaxed) <= STRAYS;
-}
-
 static bool has_lists(const struct shmemi_view *view, size_t nbytes)
 {
     return view->place.memory->lists && view->driver->takes_lists && nbytes <= shmemi_settings.gpu_batch_size;
 }
 
-/* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,
- * whose beginning is in a list already, the rest may as well be. Where there are no lists, any burst is faster as one
- * copy. */
+/* A burst of copies between GPUs at equal distances is faster as one copy, where it cannot be a list. */
 static int collect_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *mine, size_t nbytes, bool is_put)
 {
-    enum { MOST = 1 << 20 };
-    const bool in_list = has_lists(view, nbytes);
-    const struct shmemi_run_limits limits = {in_list ? BEGINS_AFTER_IN_LIST : BEGINS_AFTER, MOST};
-    if (mine->memory != view->place.memory || (in_list && !has_order(context)))
+    static const struct shmemi_run_limits limits = {.begins_after = 3, .most = 1 << 20};
+    if (mine->memory != view->place.memory || has_lists(view, nbytes))
         return -EAGAIN;
     return shmemi_gather_run(context, view, offset, mine, nbytes, is_put, &limits);
-}
-
-/* Words of host memory go in lists, too, a long burst at equal distances as one copy. */
-static int collect_word(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                        const struct shmemi_place *source, size_t nbytes)
-{
-    if (source->memory != &shmemi_memory_host || nbytes > sizeof(uint64_t) || !has_lists(view, nbytes) ||
-        !has_order(context))
-        return -EAGAIN;
-    return shmemi_gather_word(context, view, offset, (const void *)source->address, nbytes, BEGINS_AFTER_IN_LIST);
 }
 
 /* A list is carried out by a kernel, which waits for its turn: that pays for many transfers only. */
@@ -246,15 +224,13 @@ static bool is_better_alone(struct shmemi_context *context, const struct shmemi_
 {
     enum { FEW = 8 };
     return shmemi_route_awaits_turn(view, mine, nbytes) &&
-           atomic_fetch_add_explicit(&context->run.n_alone, 1, memory_order_relaxed) < FEW;
+           atomic_fetch_add_explicit(&context->lists.n_alone, 1, memory_order_relaxed) < FEW;
 }
 
 int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                               const struct shmemi_place *source, size_t nbytes)
 {
     int rc = collect_run(context, view, offset, source, nbytes, true);
-    if (rc == -EAGAIN)
-        rc = collect_word(context, view, offset, source, nbytes);
     if (rc != -EAGAIN || is_better_alone(context, view, source->memory, nbytes))
         return rc;
     struct shmemi_place dest = shmemi_view_place(view, offset);

@@ -63,7 +63,7 @@ bool shmemi_has_ended_here(int node_rank)
     return is_over(load_here(node_rank));
 }
 
-/* It costs a message, and the PE may be too busy to answer soon. */
+/* Reads the word of a PE of another node, by a message, which a busy PE may answer late. */
 static uint64_t load_far(const struct shmemi_view *heap)
 {
     const struct shmemi_amo read = {.op = SHMEMI_AMO_ADD, .size = sizeof seen.word};

@@ -30,19 +30,19 @@ void shmemi_presence_tell(enum shmemi_presence presence);
 /* Has this PE itself begun its end? Then all others that it waits for are in theirs, and take part. */
 bool shmemi_is_ending(void);
 
-/* Of a PE of this node. */
+/* Has this PE of the node made its last call? */
 bool shmemi_has_ended_here(int node_rank);
 
-/* The same of any PE, for a thread that waits for it and holds no lock. heap: that PE's heap. On this node it looks each time, at
- * others a quarter of a second after the first call, and then at most once a second: it sends a message. Zero a lookout
- * before its first use. */
+/* Has a PE made its last call? For a thread that waits for that PE and holds no lock. heap: the heap of that PE. For a PE of
+ * this node each call looks; for another, which takes a message, one a quarter of a second after the first call, and then at
+ * most one a second. A lookout is zeroed before its first use. */
 struct shmemi_lookout {
     uint64_t due, pause; /* nanoseconds of shmemi_clock */
 };
 bool shmemi_has_ended(struct shmemi_lookout *lookout, const struct shmemi_view *heap);
 
-/* End the job: this PE waits, in a call of a team, for a PE that has ended. If several PEs of the node find it, one says it.
- * The same, if it waits for a lock. */
+/* End the job because this PE waits for a PE that has ended: in a call of a team, or for a lock. If several PEs of the node
+ * find that, one of them says so. */
 _Noreturn void shmemi_refuse_to_meet(int pe);
 _Noreturn void shmemi_refuse_to_queue(int pe);
 

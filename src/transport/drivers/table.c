@@ -172,13 +172,6 @@ void shmemi_drivers_close_gathering(struct shmemi_context *context)
             completing[kind]->gathering->close(context);
 }
 
-void shmemi_drivers_expect(struct shmemi_context *context, const struct shmemi_run_last *last)
-{
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS; kind++)
-        if (completing[kind]->gathering && completing[kind]->gathering->expect)
-            completing[kind]->gathering->expect(context, last);
-}
-
 /* ---- This PE's own memory ---------------------------------------------------------------------------------------- */
 
 int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,

@@ -26,8 +26,6 @@ int shmemi_drivers_poll(struct shmemi_context *context);
  * been gathered, and stop gathering. Repeating either has no effect. */
 int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected);
 int shmemi_drivers_end_gathering(struct shmemi_context *context);
-/* A transfer has been held back as part of a burst, which goes on (run.h). */
-void shmemi_drivers_expect(struct shmemi_context *context, const struct shmemi_run_last *last);
 /* For contexts that may gather (may_gather), after their last operation: free what they needed for it. */
 void shmemi_drivers_close_gathering(struct shmemi_context *context);
 
@@ -43,9 +41,9 @@ void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size
 
 /* ---- open.c: opening and closing transport as a whole. The node segment (transport/node.h) has its own. ---------- */
 
-/* Before this PE meets the others: opens the network in a job of several nodes. 0 or -errno, logged. */
+/* Called before the fence of shmem_init: opens the network in a job of several nodes. 0 or -errno, logged. */
 int shmemi_transport_prepare(void);
-/* Before this PE, which cannot start, meets the others: tell them so. */
+/* Called instead by a PE that cannot start, before it takes part in the fence of shmem_init: tells the others so. */
 void shmemi_transport_excuse(void);
 
 /* After shmemi_node_join: start to serve other PEs' requests, finding symmetric memory through the resolver. */

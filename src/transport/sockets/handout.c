@@ -124,7 +124,7 @@ static void answer(struct serving *serving, int client)
         return;
     int rank = rank_of_client(&request, size);
     if (rank < 0) {
-        shmemi_refuse_stranger("to the socket of this node's shared memory");
+        shmemi_ignore_foreign("to the socket of this node's shared memory");
     } else if (send_segment(serving, client)) {
         serving->n_left -= !serving->is_served[rank];
         serving->is_served[rank] = true;
@@ -153,7 +153,7 @@ static int accept_client(struct serving *serving)
         serving->list[serving->n++] = (struct pollfd){.fd = client, .events = POLLIN};
         serving->is_full = serving->n > CLIENTS_MAX;
     } else {
-        shmemi_refuse_stranger("to the socket of this node's shared memory");
+        shmemi_ignore_foreign("to the socket of this node's shared memory");
         close(client);
     }
     return 0;

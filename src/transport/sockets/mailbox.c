@@ -147,7 +147,7 @@ static bool receive_one(struct receiving *receiving)
         take_letter(&letter, &message.beside, receiving);
     } else {
         shmemi_descriptors_close(&message.beside);
-        shmemi_refuse_stranger("to its socket for descriptors");
+        shmemi_ignore_foreign("to its socket for descriptors");
     }
     return true;
 }

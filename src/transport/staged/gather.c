@@ -15,12 +15,9 @@
 #include <stdlib.h>
 
 enum {
-    LONG_RUN = 64,          /* transfers: the next burst that begins like such a one is held back from the first */
-    SHORT_RUN = 8,          /* then it was no such burst */
     PITCH_MAX = 1 << 30,    /* bytes from one transfer of a run to the next */
     BATCH_BEGINS_AFTER = 4, /* puts, ...                                                         */
     BURST_GAP_NS = 20000,   /* ... each so soon after the one before, with no wait in between */
-    WORDS_BYTES = 64 << 10, /* room for a run of words */
 };
 
 /* Transfers alike, the last of them, and how many of those are held back. */
@@ -30,22 +27,18 @@ struct run {
     size_t offset;
     size_t nbytes;                 /* of each */
     size_t rows;                   /* held back */
-    size_t most;                   /* bytes with which they leave */
     size_t peer_pitch, mine_pitch; /* from one to the next */
     size_t last_offset;            /* of the last, held back or not */
     uintptr_t last_address;
     size_t n_alike; /* so many followed each other at these distances */
     bool is_put;
-    bool is_of_words; /* copied to where words are kept */
 };
 
-/* Under the lock of the context's run. */
+/* Under the context's gather_lock. */
 struct shmemi_gather {
     struct shmemi_waiting waiting; /* the first member */
     struct shmemi_context *context;
     struct run run;
-    struct run past;            /* the last long one: the next burst may be like it */
-    char *words;                /* where runs of words are kept; NULL: not yet made */
     struct shmemi_batch *batch; /* NULL: none yet */
     bool is_burst;              /* of puts for the batch */
     unsigned n_puts;
@@ -66,43 +59,9 @@ static struct shmemi_shape shape_of(const struct run *run)
     };
 }
 
-/* Add those that the API has only counted. None are expected any more. */
-static void add_counted(struct shmemi_gather *gather)
-{
-    struct shmemi_run *next = &gather->context->run;
-    struct run *run = &gather->run;
-    const size_t counted = shmemi_run_counted(next);
-    run->rows += counted;
-    run->n_alike += counted;
-    run->last_offset += counted * run->peer_pitch;
-    run->last_address += counted * run->mine_pitch;
-    next->expected = 0;
-    atomic_store_explicit(&next->left, 0, memory_order_relaxed);
-}
-
-/* Bursts are often repeated: remember a long one, and forget one that was none. */
-static void learn(struct shmemi_gather *gather)
-{
-    const struct run *run = &gather->run;
-    if (run->n_alike >= LONG_RUN)
-        gather->past = *run;
-    else if (run->rows < SHORT_RUN && run->view == gather->past.view)
-        gather->past.view = NULL;
-}
-
-/* Words may be overwritten by the next run of them. */
-static int transfer_words(struct shmemi_context *context, const struct run *run, const struct shmemi_shape *shape)
-{
-    const struct shmemi_driver *driver = run->view->driver;
-    return shape->rows > 1 ? driver->put_strided(context, run->view, run->offset, &run->mine, shape)
-                           : driver->put(context, run->view, run->offset, &run->mine, shape->width);
-}
-
 static int transfer(struct shmemi_context *context, const struct run *run, const struct shmemi_shape *shape)
 {
     const struct shmemi_driver *driver = run->view->driver;
-    if (run->is_of_words)
-        return transfer_words(context, run, shape);
     if (shape->rows > 1)
         return (run->is_put ? driver->put_strided_nbi : driver->get_strided_nbi)(context, run->view, run->offset,
                                                                                  &run->mine, shape);
@@ -112,13 +71,10 @@ static int transfer(struct shmemi_context *context, const struct run *run, const
 static int send_run(struct shmemi_gather *gather)
 {
     struct run *run = &gather->run;
-    add_counted(gather);
     if (!run->rows)
         return 0;
-    learn(gather);
     const struct shmemi_shape shape = shape_of(run);
     run->rows = 0;
-    atomic_store_explicit(&gather->context->run.is_held, false, memory_order_relaxed);
     return transfer(gather->context, run, &shape);
 }
 
@@ -129,8 +85,6 @@ static int send_all(struct shmemi_gather *gather)
     gather->run.view = NULL;
     gather->is_burst = false;
     gather->n_puts = 0;
-    atomic_store_explicit(&gather->context->run.strays, 0, memory_order_relaxed);
-    atomic_store_explicit(&gather->context->run.n_alone, 0, memory_order_relaxed);
     return rc ? rc : rc_batch;
 }
 
@@ -144,11 +98,11 @@ static int flush(struct shmemi_context *context)
     struct shmemi_gather *gather = atomic_load_explicit(&context->gather, memory_order_acquire);
     if (!gather)
         return 0;
-    shmemi_biased_lock(&gather->context->run.lock);
+    shmemi_biased_lock(&gather->context->gather_lock);
     shmemi_waiting_end(&gather->waiting);
     int rc = send_all(gather), failed = gather->waiting.failed;
     gather->waiting.failed = 0;
-    shmemi_biased_unlock(&gather->context->run.lock);
+    shmemi_biased_unlock(&gather->context->gather_lock);
     return rc ? rc : failed;
 }
 
@@ -179,10 +133,10 @@ static int begin(struct shmemi_context *context, size_t expected)
     struct shmemi_gather *gather = gather_of(context);
     if (!gather)
         return 0;
-    shmemi_biased_lock(&gather->context->run.lock);
+    shmemi_biased_lock(&gather->context->gather_lock);
     if (!gather->batch)
         gather->batch = shmemi_batch_open(expected);
-    shmemi_biased_unlock(&gather->context->run.lock);
+    shmemi_biased_unlock(&gather->context->gather_lock);
     atomic_store_explicit(&context->in_session, true, memory_order_relaxed);
     return 0;
 }
@@ -198,11 +152,10 @@ static void close(struct shmemi_context *context)
     struct shmemi_gather *gather = atomic_exchange(&context->gather, NULL);
     if (!gather)
         return;
-    shmemi_biased_lock(&gather->context->run.lock); /* whoever was at work on it has left */
+    shmemi_biased_lock(&gather->context->gather_lock); /* whoever was at work on it has left */
     shmemi_waiting_end(&gather->waiting);
-    shmemi_biased_unlock(&gather->context->run.lock);
+    shmemi_biased_unlock(&gather->context->gather_lock);
     shmemi_batch_close(gather->batch);
-    free(gather->words);
     free(gather);
 }
 
@@ -215,19 +168,11 @@ static inline bool is_alike(const struct run *run, const struct shmemi_view *vie
            run->mine.memory == mine->memory;
 }
 
-/* The first of a burst like the last long one: it is taken for granted that others follow at the same distances. */
-static bool is_repeated(const struct shmemi_gather *gather, const struct run *run)
-{
-    const struct run *past = &gather->past;
-    return is_alike(past, run->view, &run->mine, run->nbytes, run->is_put);
-}
-
 /* A transfer that does not go on with the run: it may be the first or second of another. */
 static int begin_run(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *mine, size_t nbytes, bool is_put, size_t begins_after)
+                     const struct shmemi_place *mine, size_t nbytes, bool is_put)
 {
     struct run *run = &gather->run;
-    const bool is_first = !run->view;
     const size_t peer_pitch = offset - run->last_offset, mine_pitch = mine->address - run->last_address;
     const bool is_second = is_alike(run, view, mine, nbytes, is_put) && peer_pitch >= nbytes && mine_pitch >= nbytes &&
                            peer_pitch <= PITCH_MAX && mine_pitch <= PITCH_MAX;
@@ -237,13 +182,7 @@ static int begin_run(struct shmemi_gather *gather, const struct shmemi_view *vie
         run->peer_pitch = peer_pitch;
         run->mine_pitch = mine_pitch;
         run->n_alike = 1;
-    } else if (is_first && is_repeated(gather, run)) {
-        run->peer_pitch = gather->past.peer_pitch;
-        run->mine_pitch = gather->past.mine_pitch;
-        run->n_alike = begins_after + 1;
     }
-    const unsigned strays = atomic_load_explicit(&gather->context->run.strays, memory_order_relaxed);
-    atomic_store_explicit(&gather->context->run.strays, strays + 1, memory_order_relaxed);
     return rc;
 }
 
@@ -251,15 +190,11 @@ static int begin_run(struct shmemi_gather *gather, const struct shmemi_view *vie
 static int hold(struct shmemi_gather *gather, size_t offset, const struct shmemi_place *mine, size_t most)
 {
     struct run *run = &gather->run;
-    struct shmemi_run *next = &gather->context->run;
     if (!run->rows++) {
         run->mine = *mine;
         run->offset = offset;
-        run->most = most;
         shmemi_waiting_begin(&gather->waiting);
-        atomic_store_explicit(&next->strays, 0, memory_order_relaxed);
     }
-    atomic_store_explicit(&next->is_held, true, memory_order_relaxed);
     return run->rows * run->nbytes >= most ? send_run(gather) : 0;
 }
 
@@ -276,11 +211,10 @@ static int add_to_run(struct shmemi_gather *gather, const struct shmemi_view *vi
 {
     struct run *run = &gather->run;
     int rc = 0;
-    add_counted(gather);
     if (goes_on(run, view, offset, mine, nbytes, is_put))
         run->n_alike++;
     else
-        rc = begin_run(gather, view, offset, mine, nbytes, is_put, limits->begins_after);
+        rc = begin_run(gather, view, offset, mine, nbytes, is_put);
     run->last_offset = offset;
     run->last_address = mine->address;
     if (rc)
@@ -295,105 +229,13 @@ int shmemi_gather_run(struct shmemi_context *context, const struct shmemi_view *
     struct shmemi_gather *gather = nbytes <= SHMEMI_GATHERED_MAX ? gather_of(context) : NULL;
     if (!gather)
         return -EAGAIN;
-    shmemi_biased_lock(&gather->context->run.lock);
+    shmemi_biased_lock(&gather->context->gather_lock);
     int rc = add_to_run(gather, view, offset, mine, nbytes, is_put, limits);
-    shmemi_biased_unlock(&gather->context->run.lock);
+    shmemi_biased_unlock(&gather->context->gather_lock);
     return rc;
 }
 
-/* A word takes the place behind the last one, also where that has not been held back. */
-static int add_word(struct shmemi_gather *gather, const struct shmemi_view *view, size_t offset, const void *word,
-                    size_t nbytes, size_t begins_after)
-{
-    const struct shmemi_run_limits limits = {begins_after, SIZE_MAX};
-    struct run *run = &gather->run;
-    int rc = 0;
-    if (!gather->words && !(gather->words = malloc(WORDS_BYTES)))
-        return -EAGAIN;
-    add_counted(gather);
-    if (run->is_of_words && (run->rows + 1) * run->nbytes > WORDS_BYTES)
-        rc = send_run(gather);
-    if (!run->is_of_words || !run->rows)
-        run->last_address = (uintptr_t)gather->words - nbytes;
-    const struct shmemi_place place = shmemi_place_host((void *)(run->last_address + nbytes));
-    if (!rc)
-        rc = add_to_run(gather, view, offset, &place, nbytes, true, &limits);
-    run->is_of_words = true;
-    if (!rc)
-        memcpy((void *)place.address, word, nbytes);
-    return rc;
-}
-
-int shmemi_gather_word(struct shmemi_context *context, const struct shmemi_view *view, size_t offset, const void *word,
-                       size_t nbytes, size_t begins_after)
-{
-    struct shmemi_gather *gather = gather_of(context);
-    if (!gather)
-        return -EAGAIN;
-    shmemi_biased_lock(&gather->context->run.lock);
-    int rc = add_word(gather, view, offset, word, nbytes, begins_after);
-    shmemi_biased_unlock(&gather->context->run.lock);
-    return rc;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* How many more may be counted before the next one has to be looked at: all lie in the same objects, and the run is not
- * yet due. */
-static size_t most_to_count(const struct run *run, const struct shmemi_run_last *last)
-{
-    const size_t held = run->rows * run->nbytes;
-    const size_t due = held < run->most ? (run->most - held - 1) / run->nbytes : 0;
-    return least(due, least(last->room_there / run->peer_pitch, last->room_here / run->mine_pitch));
-}
-
-static void set_next(struct shmemi_run *next, const struct run *run, const struct shmemi_run_last *last)
-{
-    next->dest_step = last->is_put ? run->peer_pitch : run->mine_pitch;
-    next->source_step = last->is_put ? run->mine_pitch : run->peer_pitch;
-    next->dest = last->dest + next->dest_step;
-    next->source = last->source + next->source_step;
-    next->nbytes = last->nbytes;
-    next->pe = last->pe;
-    next->is_put = last->is_put;
-    next->takes_values = run->is_of_words;
-    next->expected = most_to_count(run, last);
-    atomic_store_explicit(&next->left, next->expected, memory_order_relaxed);
-}
-
-/* The local side of words is where they are kept. */
-static struct shmemi_run_last among_words(const struct shmemi_run_last *last, const struct run *run)
-{
-    struct shmemi_run_last kept = *last;
-    if (run->is_of_words && !last->address) {
-        kept.source = kept.address = run->last_address;
-        kept.room_here = WORDS_BYTES - run->rows * run->nbytes;
-    }
-    return kept;
-}
-
-/* Another thread may have come in between: then nothing is expected. */
-static void expect(struct shmemi_context *context, const struct shmemi_run_last *of_program)
-{
-    struct shmemi_gather *gather = atomic_load_explicit(&context->gather, memory_order_acquire);
-    struct shmemi_run *next = &context->run;
-    if (!gather)
-        return;
-    shmemi_biased_lock(&next->lock);
-    const struct run *run = &gather->run;
-    const struct shmemi_run_last last = among_words(of_program, run);
-    const bool is_last = run->rows && run->view->pe == last.pe && run->view->region == last.region &&
-                         run->nbytes == last.nbytes && run->is_put == last.is_put && run->last_offset == last.offset &&
-                         run->last_address == last.address;
-    if (is_last && !shmemi_run_counted(next))
-        set_next(next, run, &last);
-    shmemi_biased_unlock(&next->lock);
-}
-
-const struct shmemi_gathering shmemi_gather_gathering = {begin, flush, end, close, expect};
+const struct shmemi_gathering shmemi_gather_gathering = {begin, flush, end, close};
 
 /* ---- Batches ----------------------------------------------------------------------------------------------------- */
 
@@ -429,8 +271,8 @@ int shmemi_gather_bytes(struct shmemi_context *context, const struct shmemi_view
     struct shmemi_gather *gather = nbytes <= SHMEMI_BATCHED_PUT_MAX ? gather_of(context) : NULL;
     if (!gather)
         return -EAGAIN;
-    shmemi_biased_lock(&gather->context->run.lock);
+    shmemi_biased_lock(&gather->context->gather_lock);
     int rc = add_to_batch(gather, view, offset, source, nbytes);
-    shmemi_biased_unlock(&gather->context->run.lock);
+    shmemi_biased_unlock(&gather->context->gather_lock);
     return rc;
 }

@@ -4,7 +4,7 @@
  *
  * A run is a burst of transfers of equal length at equal distances, on both sides, with one PE's copy of a region: it
  * becomes one strided transfer. Its memory on this side is read, or written, when the run leaves; until quiet the program
- * leaves that alone. A run of words that the program has passed by value keeps copies of them. A batch holds copies of small puts from host memory, wherever they go (batch.h).
+ * leaves that alone. A batch holds copies of small puts from host memory, wherever they go (batch.h).
  *
  * Only bursts are held back: single transfers and the first of each burst leave at once, so that they travel while the
  * program computes. What is held back leaves
@@ -35,11 +35,6 @@ struct shmemi_run_limits {
 int shmemi_gather_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *mine, size_t nbytes, bool is_put,
                       const struct shmemi_run_limits *limits);
-
-/* A put of a word of host memory, which may be reused on return. Not for a driver that is asked to put runs from host
- * memory, which would be taken for such words. */
-int shmemi_gather_word(struct shmemi_context *context, const struct shmemi_view *view, size_t offset, const void *word,
-                       size_t nbytes, size_t begins_after);
 
 /* A put of at most SHMEMI_BATCHED_PUT_MAX bytes of host memory, which may be reused on return. */
 int shmemi_gather_bytes(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Boxes in parts of a few layers.
+ * Cuts a 3-D transfer into parts of whole layers.
  */
 #include "transport/staged/layers.h"
 

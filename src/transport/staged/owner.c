@@ -150,7 +150,7 @@ static int find_signal(const struct shmemi_request *request, struct shmemi_place
     return -EINVAL;
 }
 
-/* Before any memory is touched. */
+/* Checks the word of a signal before any memory is touched. */
 static int check_signal(const struct shmemi_request *request)
 {
     struct shmemi_place word;

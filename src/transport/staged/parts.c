@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Few such puts are under way at a time, at most as many as their origins have slots: a list is enough.
+ * Counts the requests of puts with signal that have arrived. Of such puts at most as many are under way at a time as their
+ * origins have slots, so a list is enough.
  */
 #include "transport/staged/parts.h"
 

@@ -35,9 +35,10 @@ void shmemi_piece_costs_measure(const struct shmemi_place *place, size_t size);
 
 /* The size of the pieces of a transfer between memory of the kind `mine` and a view that is served by requests. */
 size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes);
-/* The same for a put, whose pieces the link should be able to send at once unless they are many. */
+/* The size of the pieces of a put, which the link should be able to send without announcing them, unless they are many. */
 size_t shmemi_piece_choose_put(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes);
-/* The same for host memory of another node, which the network reaches without its owner. */
+/* The size of the pieces of a transfer through bounce buffers, to host memory of another node that the network reaches
+ * without its owner. */
 size_t shmemi_piece_choose_bounce(const struct shmemi_memory *mine, size_t nbytes);
 
 #endif

@@ -83,7 +83,7 @@ static struct shmemi_waiting *take_waiting(bool old_ones)
     for (waiting = list.first; waiting; waiting = waiting->next) {
         bool is_due = !old_ones || waiting->was_seen;
         waiting->was_seen = true;
-        if (is_due && shmemi_biased_try_lock(&waiting->context->run.lock))
+        if (is_due && shmemi_biased_try_lock(&waiting->context->gather_lock))
             break;
     }
     if (waiting)
@@ -101,7 +101,7 @@ static void send_waiting(bool old_ones)
         int rc = waiting->send(waiting);
         if (rc && !waiting->failed)
             waiting->failed = rc;
-        shmemi_biased_unlock(&waiting->context->run.lock);
+        shmemi_biased_unlock(&waiting->context->gather_lock);
     }
 }
 

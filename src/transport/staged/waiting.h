@@ -8,7 +8,7 @@
 
 #include "transport/driver.h"
 
-/* A part of what a context holds back. Under the lock of the context's run, but for the links. */
+/* A part of what a context holds back. Under the context's gather_lock, but for the links. */
 struct shmemi_waiting {
     struct shmemi_context *context;
     int (*send)(struct shmemi_waiting *waiting); /* everything leaves; with the lock held */
@@ -18,7 +18,7 @@ struct shmemi_waiting {
     struct shmemi_waiting *next, **link;
 };
 
-/* With the lock of the context's run held. Either may be called again. */
+/* With the context's gather_lock held. Either may be called again. */
 void shmemi_waiting_begin(struct shmemi_waiting *waiting);
 void shmemi_waiting_end(struct shmemi_waiting *waiting);
 

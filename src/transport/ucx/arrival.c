@@ -189,7 +189,7 @@ static ucs_status_t on_request(void *user_data, const void *header, size_t heade
     if (header_length == sizeof request)
         memcpy(&request, header, sizeof request);
     if (header_length != sizeof request || !shmemi_key_equals(&request.job_key, &shmemi_job.key)) {
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
     if (request.origin >= (uint32_t)shmemi_job.n_pes || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {

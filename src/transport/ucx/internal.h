@@ -90,7 +90,7 @@ struct shmemi_ucx_target {
 /* ---- ucx.c ------------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_errno(ucs_status_t status);
-/* The same, and log the error; `what` names the operation that failed. Ends the job if a connection is lost. */
+/* The -errno of an error of UCX, logged; `what` names the operation that failed. Ends the job if a connection is lost. */
 int shmemi_ucx_report(ucs_status_t status, const char *what);
 /* Does UCX support memory of this type? */
 bool shmemi_ucx_supports(ucs_memory_type_t type);
@@ -98,7 +98,7 @@ int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callbac
 
 /* Parameters of an operation on host memory; the caller adds the callback for its end. */
 ucp_request_param_t shmemi_ucx_param(void *user_data);
-/* The same for one that is counted in a batch. */
+/* Add to the parameters what counts the operation in a batch. */
 void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p);
 /* Add the request that a ucp_*_nbx function returned to the batch; initiator lock held. 0, or -errno, logged. */
 int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what);
@@ -115,7 +115,8 @@ void shmemi_ucx_turn(unsigned *spins);
 
 /* The endpoint from the initiator worker to the service worker of a PE, made on demand. */
 int shmemi_ucx_endpoint(int pe, ucp_ep_h *endpoint_p);
-/* The same, and lock the initiator: the endpoint is open as long as it is locked. Not locked after an error. */
+/* shmemi_ucx_endpoint with the initiator lock taken: the endpoint is open as long as the lock is held. Not locked after an
+ * error. */
 int shmemi_ucx_endpoint_locked(int pe, ucp_ep_h *endpoint_p);
 /* The endpoint if there is one; and: let there be none any more. With the initiator lock held. */
 ucp_ep_h shmemi_ucx_endpoint_made(int pe);
@@ -343,7 +344,7 @@ static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *rec
  * much: it is sent at once. An owner has to keep payloads that come so; the origin of a get has a slot for the answer. */
 enum { SHMEMI_UCX_EAGER_PAYLOAD = 256 << 10, SHMEMI_UCX_EAGER_ANSWER = 512 << 10 };
 
-/* How a message that is not of this job came, for shmemi_refuse_stranger. It has no effect and gets no answer. */
+/* How a message that is not of this job came, for shmemi_ignore_foreign. It has no effect and gets no answer. */
 #define SHMEMI_UCX_WAY "over the network"
 
 /* The header of an answer; the data of a GET or AMO follows. */

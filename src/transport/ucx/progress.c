@@ -106,15 +106,15 @@ const struct shmemi_worker shmemi_worker_network_service = {
     .wakeup = &wakeup,
 };
 
-static _Atomic unsigned turns_of_waiters; /* at least one of those that threads have at the same time */
+static _Atomic unsigned turns_of_waiters; /* approximate: of increments at the same time some may be lost */
 
 static unsigned n_turns_of_waiters(void)
 {
     return atomic_load_explicit(&turns_of_waiters, memory_order_relaxed);
 }
 
-/* On the service thread, in each round: has no thread that waits had a turn for a while? It may start a copy between two
- * turns. */
+/* Called by the service thread in each of its rounds: has no waiting thread progressed UCX for ROUNDS_APART of them? A thread
+ * that still waits may start a copy between two turns, which takes some rounds. */
 static bool is_left_alone(void)
 {
     enum { ROUNDS_APART = 32 };

@@ -87,7 +87,7 @@ static bool is_ours(const void *header, size_t header_length)
         memcpy(&received, header, sizeof received);
     if (header_length == sizeof received && shmemi_key_equals(&received.job_key, &shmemi_job.key))
         return true;
-    shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+    shmemi_ignore_foreign(SHMEMI_UCX_WAY);
     return false;
 }
 

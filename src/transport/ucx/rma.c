@@ -163,7 +163,7 @@ static int get_small(struct shmemi_context *context, const struct shmemi_ucx_tar
     return rc ? rc : shmemi_memory_host.copy(mine, &here, &unpack);
 }
 
-/* The same for a get that quiet completes. */
+/* A nonblocking get of a few bytes: they land in memory of the library, from which quiet copies them to dest. */
 struct landing {
     struct landing *next;
     struct shmemi_ucx_batch *batch;

@@ -15,7 +15,7 @@
 
 /* Make the UCX context and workers and publish the address through the bootstrap (before its fence). */
 int shmemi_ucx_open(void);
-/* Before that fence, by a PE that cannot start: who tries to reach it leaves the reason to it. */
+/* Called before the fence of shmem_init by a PE that cannot start. PEs that try to reach it then log nothing: it says why. */
 void shmemi_ucx_publish_no_address(void);
 /* Flush and close all endpoints and workers. All PEs have passed a barrier before, and the service thread has stopped:
  * this thread progresses both workers. Takes 5 seconds at most. Idempotent. */

@@ -60,9 +60,9 @@ static void append_missing(const struct watched_meeting *meeting, const bool *mi
     shmemi_append(text, size, ", from which nothing has come");
 }
 
-/* A member that this one has not heard from in this exchange has not come, or not to the exchange at the end. As long as
- * the stream has not come, there is something to report only if all others have. */
-static bool describe(const struct shmemi_watched *watched, bool has_come, char *text, size_t size)
+/* Names the members from which nothing has come in this exchange: they have not begun it, or not the second exchange of a
+ * collective that has two. As long as this PE's own stream has not come, it reports only if all other members have. */
+static bool describe_exchange(const struct shmemi_watched *watched, bool has_arrived, char *text, size_t size)
 {
     const struct watched_meeting *meeting = (const struct watched_meeting *)watched;
     struct shmemi_meeting_head head;
@@ -71,14 +71,14 @@ static bool describe(const struct shmemi_watched *watched, bool has_come, char *
         return false;
     if (head.done + 1 < meeting->number) {
         shmemi_append(text, size, "for an earlier collective of the team in another stream");
-        return has_come;
+        return has_arrived;
     }
     const int n = find_missing(meeting, head.exchanges, missing);
-    if (n < 0 || (n && !has_come))
+    if (n < 0 || (n && !has_arrived))
         return false;
     if (n)
         append_missing(meeting, missing, text, size);
-    else if (has_come)
+    else if (has_arrived)
         shmemi_append(text, size, "all others have come, this PE's GPU has not gone on");
     else
         shmemi_append(text, size, "all others have come, this PE's stream has not");
@@ -90,7 +90,7 @@ void shmemi_meeting_watch(struct shmemi_stream *stream, const char *routine, con
 {
     if (!shmemi_watches_streams)
         return;
-    struct watched_meeting what = {.watched = {routine, describe},
+    struct watched_meeting what = {.watched = {routine, describe_exchange},
                                    .area = meeting->area[meeting->me],
                                    .number = meeting->number,
                                    .first_number = meeting->first_number,

@@ -74,7 +74,7 @@ struct shmemi_collect_block {
     struct shmemi_place area; /* of this PE and team; filled in, as room is */
     size_t room;
 };
-/* For struct shmemi_meeting. */
+/* Let the agent send this PE's block in a collect whose source kernels do not reach. */
 int shmemi_collect_send(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting);
 
 #endif

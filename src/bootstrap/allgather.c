@@ -24,7 +24,7 @@ struct identity {
 };
 
 /* Head of a record in a row; key (with its final zero) and value follow. */
-struct record {
+struct published_record {
     uint32_t key_size, value_size;
 };
 
@@ -170,7 +170,7 @@ const char *shmemi_gather_host_name(int node)
 
 int shmemi_gather_put(const char *key, const void *value, size_t size)
 {
-    struct record record = {(uint32_t)strlen(key) + 1, (uint32_t)size};
+    struct published_record record = {(uint32_t)strlen(key) + 1, (uint32_t)size};
     unsigned char *row = realloc(job.row, job.row_size + sizeof record + record.key_size + size);
     if (!row)
         return -ENOMEM;
@@ -199,7 +199,7 @@ static const unsigned char *find_value(const unsigned char *row, const unsigned 
                                        size_t *size_p)
 {
     size_t key_size = strlen(key) + 1;
-    struct record record;
+    struct published_record record;
     while ((size_t)(end - row) >= sizeof record) {
         memcpy(&record, row, sizeof record);
         row += sizeof record;

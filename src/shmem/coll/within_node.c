@@ -28,14 +28,14 @@ static inline _Atomic uint64_t *release(const struct shmemi_team *team, int rank
 }
 
 /* Describes a wait for another leader, which may itself wait for a third. */
-struct leader_wait {
+struct next_leader_wait {
     struct shmemi_call call;
     int world_pe;
 };
 
 static void describe_leader(const struct shmemi_call *call, char *text, size_t size)
 {
-    const int pe = ((const struct leader_wait *)call)->world_pe;
+    const int pe = ((const struct next_leader_wait *)call)->world_pe;
     shmemi_append(text, size, "for PE %d, the first of its node, or for one that it waits for", pe);
     shmemi_name_process(pe);
 }
@@ -44,7 +44,7 @@ __attribute__((noinline)) void shmemi_await_word(const _Atomic uint64_t *word, u
 {
     unsigned spins = 0;
     struct shmemi_lookout lookout = {0};
-    struct leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader}, world_pe};
+    struct next_leader_wait wait = {{.activity = SHMEMI_AT_DETAIL, .describe = describe_leader}, world_pe};
     shmemi_call_begin(&wait.call);
     while (atomic_load_explicit(word, memory_order_acquire) < number)
         if (shmemi_progress(&spins) && shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, world_pe)) &&

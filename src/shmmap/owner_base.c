@@ -11,31 +11,31 @@
 #include <string.h>
 
 /* An entry of the table, indexed by number of the region, in the heap of each PE. */
-struct entry {
+struct base_entry {
     uint64_t base;
     uint32_t is_valid, has_offsets;
 };
-_Static_assert(sizeof(struct entry) == SHMEMI_OWNER_ENTRY_BYTES, "the table has room for all");
+_Static_assert(sizeof(struct base_entry) == SHMEMI_OWNER_ENTRY_BYTES, "the table has room for all");
 
 static size_t offset_of(const struct shmemi_region *region)
 {
-    return SHMEMI_OWNER_OFFSET + region->id * sizeof(struct entry);
+    return SHMEMI_OWNER_OFFSET + region->id * sizeof(struct base_entry);
 }
 
 /* An OpenCL buffer is mapped from its start, even if it is a part of another buffer. */
-static struct entry own_entry(const struct shmemi_region *region)
+static struct base_entry own_entry(const struct shmemi_region *region)
 {
     bool has_offsets = shmemi_owner_has_offsets(region);
-    return (struct entry){has_offsets ? 0 : region->place.address, true, has_offsets};
+    return (struct base_entry){has_offsets ? 0 : region->place.address, true, has_offsets};
 }
 
 void shmemi_owner_show(const struct shmemi_region *region)
 {
-    struct entry entry = own_entry(region);
+    struct base_entry entry = own_entry(region);
     memcpy(shmemi_heap_region.base + offset_of(region), &entry, sizeof entry);
 }
 
-static int fetch(const struct shmemi_region *region, int pe, struct entry *entry)
+static int fetch(const struct shmemi_region *region, int pe, struct base_entry *entry)
 {
     struct shmemi_context context = {0};
     struct shmemi_place place = shmemi_place_host(entry);
@@ -50,7 +50,7 @@ static int fetch(const struct shmemi_region *region, int pe, struct entry *entry
 int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
 {
     _Atomic uint64_t *known = shmemi_region_owner_base(region, pe);
-    struct entry entry;
+    struct base_entry entry;
     *base_p = atomic_load_explicit(known, memory_order_relaxed);
     if (*base_p != SHMEMI_OWNER_BASE_UNKNOWN)
         return 0;

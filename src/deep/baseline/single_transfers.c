@@ -169,12 +169,12 @@ int shmemi_transfers_receive(struct shmemi_transfers *transfers, void *host, uin
     return transfer(transfers, &source, &dest, &source, nbytes, afterwards);
 }
 
-int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t link,
+int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_space_copy *copy, size_t link,
                               const uint64_t *value)
 {
     static const uint64_t null_pointer;
     bool is_null = *value >= SHMEMI_LINK_OPAQUE;
-    copy->batch->graph.links[link].to = is_null ? SHMEMI_LINK_NULL : (size_t)*value;
+    copy->set->graph.links[link].to = is_null ? SHMEMI_LINK_NULL : (size_t)*value;
     return shmemi_transfers_send(transfers, copy->device + shmemi_link_offset(copy, link),
                                  is_null ? &null_pointer : value, sizeof *value, NULL);
 }
@@ -209,17 +209,17 @@ struct shmemi_part_links shmemi_part_links(const struct shmemi_part *part)
     struct shmemi_part_links links = {part->copy->first_link, shmemi_copy_end_link(part->copy)};
     if (!part->at && part->size == part->copy->size)
         return links;
-    links.first = shmemi_batch_first_link(part->copy, part->at);
-    links.end = end < sizeof(void *) ? links.first : shmemi_batch_first_link(part->copy, end - sizeof(void *) + 1);
+    links.first = shmemi_copy_first_link(part->copy, part->at);
+    links.end = end < sizeof(void *) ? links.first : shmemi_copy_first_link(part->copy, end - sizeof(void *) + 1);
     return links;
 }
 
 bool shmemi_part_next_gap(const struct shmemi_part *part, struct shmemi_gaps *gaps)
 {
-    const struct shmemi_copy *copy = part->copy;
+    const struct shmemi_space_copy *copy = part->copy;
     size_t end = part->at + part->size;
     if (!gaps->is_begun) {
-        gaps->link = shmemi_batch_first_link(copy, part->at < sizeof(void *) ? 0 : part->at - sizeof(void *) + 1);
+        gaps->link = shmemi_copy_first_link(copy, part->at < sizeof(void *) ? 0 : part->at - sizeof(void *) + 1);
         gaps->end = part->at;
         gaps->is_begun = true;
     }
@@ -244,7 +244,7 @@ static uintptr_t pointer_at(const struct shmemi_part *part, size_t link)
 void shmemi_part_set_pointers(const struct shmemi_part *part, struct shmemi_part_links links, char *bytes)
 {
     for (size_t i = links.first; i < links.end; i++) {
-        const struct shmemi_graph_link *link = &part->copy->batch->graph.links[i];
+        const struct shmemi_graph_link *link = &part->copy->set->graph.links[i];
         uint64_t value = link->to == SHMEMI_LINK_NULL ? 0 : link->to;
         if (link->to != SHMEMI_LINK_OPAQUE)
             memcpy(bytes + shmemi_part_offset(part, i), &value, sizeof value);
@@ -253,7 +253,7 @@ void shmemi_part_set_pointers(const struct shmemi_part *part, struct shmemi_part
 
 bool shmemi_part_is_replaced(const struct shmemi_part *part, size_t link)
 {
-    return part->copy->batch->graph.links[link].to != SHMEMI_LINK_OPAQUE && pointer_at(part, link);
+    return part->copy->set->graph.links[link].to != SHMEMI_LINK_OPAQUE && pointer_at(part, link);
 }
 
 bool shmemi_part_has_associated(const struct shmemi_part *part, struct shmemi_part_links links)

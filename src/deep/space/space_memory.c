@@ -3,7 +3,7 @@
  * Device memory for copies. An arena is a list of free ranges by address; an allocation takes the first that is large
  * enough. Adjacent free ranges are joined.
  */
-#include "deep/space/memory.h"
+#include "deep/space/space_memory.h"
 
 #include "base/log.h"
 #include "deep/sort.h"
@@ -20,7 +20,7 @@ enum {
     REASON_BYTES = 160
 };
 
-struct range {
+struct free_range {
     uint64_t start, end;
 };
 
@@ -28,7 +28,7 @@ struct shmemi_arena {
     void *allocated; /* argument for deallocate; NULL for the user's buffer */
     struct shmemi_allocation allocation;
     uint64_t start, end;
-    struct range *free;
+    struct free_range *free;
     size_t n_free, room;
 };
 
@@ -39,11 +39,11 @@ static inline uint64_t align_up(uint64_t value, size_t alignment)
 
 /* ---- Ranges ------------------------------------------------------------------------------------------------------ */
 
-static bool insert_range(struct shmemi_arena *arena, size_t i, struct range range)
+static bool insert_range(struct shmemi_arena *arena, size_t i, struct free_range range)
 {
     if (arena->n_free == arena->room) {
         size_t room = arena->room ? 2 * arena->room : 16;
-        struct range *free_ranges = realloc(arena->free, room * sizeof *free_ranges);
+        struct free_range *free_ranges = realloc(arena->free, room * sizeof *free_ranges);
         if (!free_ranges)
             return false;
         arena->free = free_ranges;
@@ -64,12 +64,12 @@ static void remove_range(struct shmemi_arena *arena, size_t i)
 static bool take(struct shmemi_arena *arena, size_t size, size_t alignment, uint64_t *address_p)
 {
     for (size_t i = 0; i < arena->n_free; i++) {
-        struct range *range = &arena->free[i];
+        struct free_range *range = &arena->free[i];
         uint64_t start = align_up(range->start, alignment), old_start = range->start;
         if (start > range->end || range->end - start < size)
             continue;
         range->start = start + size;
-        if (start > old_start && !insert_range(arena, i, (struct range){old_start, start})) {
+        if (start > old_start && !insert_range(arena, i, (struct free_range){old_start, start})) {
             range->start = old_start;
             return false;
         }
@@ -87,7 +87,7 @@ static void give(struct shmemi_arena *arena, uint64_t start, uint64_t end)
 {
     /* the first free range after it */
     size_t i =
-        shmemi_sorted_up_to(arena->free, arena->n_free, sizeof *arena->free, offsetof(struct range, start), start);
+        shmemi_sorted_up_to(arena->free, arena->n_free, sizeof *arena->free, offsetof(struct free_range, start), start);
     bool joins_left = i && arena->free[i - 1].end == start;
     bool joins_right = i < arena->n_free && arena->free[i].start == end;
     if (joins_left && joins_right) {
@@ -97,7 +97,7 @@ static void give(struct shmemi_arena *arena, uint64_t start, uint64_t end)
         arena->free[i - 1].end = end;
     } else if (joins_right) {
         arena->free[i].start = start;
-    } else if (!insert_range(arena, i, (struct range){start, end})) {
+    } else if (!insert_range(arena, i, (struct free_range){start, end})) {
         shmemi_warn(
             "deep copy: %llu bytes of device memory stay allocated until the space is destroyed: no host memory",
             (unsigned long long)(end - start));
@@ -138,7 +138,7 @@ static int finish_arena(struct shmemi_space_memory *memory, struct shmemi_arena 
 {
     arena->start = start;
     arena->end = end > start ? end : start;
-    if (!insert_range(arena, 0, (struct range){arena->start, arena->end}))
+    if (!insert_range(arena, 0, (struct free_range){arena->start, arena->end}))
         return -ENOMEM;
     memory->n_arenas++;
     return 0;

@@ -13,7 +13,7 @@ struct shmemi_key {
     uint64_t word[2];
 };
 
-/* In a time that does not tell how much of them is equal. */
+/* Compares two keys in a time that does not tell how much of them is equal. */
 static inline bool shmemi_key_equals(const struct shmemi_key *one, const struct shmemi_key *other)
 {
     return ((one->word[0] ^ other->word[0]) | (one->word[1] ^ other->word[1])) == 0;
@@ -24,8 +24,8 @@ int shmemi_key_make(struct shmemi_key *key);
 
 /* A message that is not of this job came this way ("to its socket for descriptors") and is ignored: warns at the first
  * one, so that whoever sends them cannot fill the log, and counts. Any thread. */
-void shmemi_refuse_stranger(const char *way);
-/* How many there have been. */
-unsigned long shmemi_strangers(void);
+void shmemi_ignore_foreign(const char *way);
+/* How many messages without the job's key have come. */
+unsigned long shmemi_foreign_messages(void);
 
 #endif

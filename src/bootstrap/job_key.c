@@ -2,7 +2,7 @@
  *
  * Makes the job's key, and counts what came without it.
  */
-#include "bootstrap/key.h"
+#include "bootstrap/job_key.h"
 
 #include "base/log.h"
 
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/random.h>
 
-static atomic_ulong strangers;
+static atomic_ulong foreign_messages;
 
 int shmemi_key_make(struct shmemi_key *key)
 {
@@ -20,14 +20,14 @@ int shmemi_key_make(struct shmemi_key *key)
     return -EIO;
 }
 
-void shmemi_refuse_stranger(const char *way)
+void shmemi_ignore_foreign(const char *way)
 {
-    bool is_first = atomic_fetch_add(&strangers, 1) == 0;
+    bool is_first = atomic_fetch_add(&foreign_messages, 1) == 0;
     shmemi_log(is_first ? SHMEMI_LOG_WARN : SHMEMI_LOG_DEBUG,
                "something that is not of this job came %s; it is ignored, and so is what may follow", way);
 }
 
-unsigned long shmemi_strangers(void)
+unsigned long shmemi_foreign_messages(void)
 {
-    return atomic_load(&strangers);
+    return atomic_load(&foreign_messages);
 }

@@ -25,7 +25,7 @@ static void fetch(const struct shmemi_deep_target *target, void *dest, size_t nb
     shmemi_get(&shmemi_default_ctx.transport, target->routine, dest, target->address, nbytes, target->pe);
 }
 
-static int refuse(const struct shmemi_deep_target *target, int rc, const char *cause)
+static int refuse_image(const struct shmemi_deep_target *target, int rc, const char *cause)
 {
     shmemi_error("%s: image at %p on PE %d: %s", target->routine, target->address, target->pe, cause);
     return rc;
@@ -36,7 +36,7 @@ static int check_header(const struct shmemi_deep_target *target, const struct sh
 {
     const char *cause = "";
     int rc = shmemi_image_check_header(header, target->view->size - target->offset, shmemi_deep_type(type), &cause);
-    return rc ? refuse(target, rc, cause) : 0;
+    return rc ? refuse_image(target, rc, cause) : 0;
 }
 
 /* ---- Into existing objects --------------------------------------------------------------------------------------- */
@@ -56,9 +56,9 @@ static int check_shape(const struct deep_get *get, const struct shmemi_image_hea
     if (rc)
         return rc;
     if (header->n_elems != get->nelems)
-        return refuse(&get->target, -ESTALE, "it was made from another number of objects");
+        return refuse_image(&get->target, -ESTALE, "it was made from another number of objects");
     if (header->size != get->graph.size || header->shape != get->graph.shape)
-        return refuse(&get->target, -ESTALE, "its objects are not linked as those it would be copied into are");
+        return refuse_image(&get->target, -ESTALE, "its objects are not linked as those it would be copied into are");
     return 0;
 }
 
@@ -237,7 +237,7 @@ static int fetch_all(const struct shmemi_deep_target *target, const struct shmem
 {
     fetch(target, bytes, header->size);
     if (memcmp(bytes, header, sizeof *header))
-        return refuse(target, -EBADMSG, "it changed while it was read");
+        return refuse_image(target, -EBADMSG, "it changed while it was read");
     return shmemi_image_relocate(target->routine, bytes, shmemi_deep_type(type), (uintptr_t)bytes);
 }
 
@@ -247,11 +247,11 @@ static int make(const struct shmemi_deep_target *target, const struct shmemi_ima
 {
     void *bytes;
     if (posix_memalign(&bytes, 64, header->size + 1))
-        return refuse(target, -ENOMEM, "there is no memory for its objects");
+        return refuse_image(target, -ENOMEM, "there is no memory for its objects");
     *objects_p = (char *)bytes + header->root;
     int rc = fetch_all(target, header, type, bytes);
     if (!rc && remember(bytes, *objects_p))
-        rc = refuse(target, -ENOMEM, "there is no memory for its objects");
+        rc = refuse_image(target, -ENOMEM, "there is no memory for its objects");
     if (rc)
         free(bytes);
     return rc;

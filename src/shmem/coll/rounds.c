@@ -24,7 +24,7 @@ static int partner(const struct shmemi_relay *relay, int round, int sign)
     return shmemi_team_world_pe(relay->team, (int)((at + n) % n));
 }
 
-/* Let the sender of the next piece that has not been granted send it. */
+/* Grants the next piece to its sender, which then may send it. */
 static int grant_next(struct shmemi_relay *relay)
 {
     while (relay->granting < relay->rounds && relay->granted_bytes >= relay->bytes[relay->granting]) {
@@ -130,7 +130,7 @@ int shmemi_rounds_of(int n)
     return rounds;
 }
 
-/* ---- a word of each member to all --------------------------------------------------------------------------------- */
+/* ---- a word of each member to all -------------------------------------------------------------------------------- */
 
 /* Words are kept in the order of the distance from this member back to theirs; in each round a member hands on all that
  * it has, as far as they are needed. */

@@ -13,11 +13,11 @@
 
 static const char routine[] = "shmemx_deep_map";
 
-struct plan {
+struct map_plan {
     struct shmemi_space *space;
     int flags;
-    struct shmemi_graph graph;    /* passes to the batch if all extents are new */
-    struct shmemi_copy **holders; /* for each extent the copy that holds it; NULL if all extents are new */
+    struct shmemi_graph graph;          /* passes to the set if all extents are new */
+    struct shmemi_space_copy **holders; /* for each extent the copy that holds it; NULL if all extents are new */
     size_t n_new;
     struct shmemi_mapping *mapping;
 };
@@ -30,7 +30,7 @@ static int no_memory(void)
 
 /* ---- Existing copies --------------------------------------------------------------------------------------------- */
 
-static int refuse_overlap(const struct shmemi_extent *extent, const struct shmemi_copy *copy)
+static int refuse_overlap(const struct shmemi_extent *extent, const struct shmemi_space_copy *copy)
 {
     shmemi_error("%s: the object of %zu bytes at %p overlaps a part of one of %zu bytes at %p that is mapped, but is "
                  "not inside it; map the larger one first",
@@ -38,13 +38,13 @@ static int refuse_overlap(const struct shmemi_extent *extent, const struct shmem
     return -EINVAL;
 }
 
-static bool is_inside(const struct shmemi_extent *extent, const struct shmemi_copy *copy)
+static bool is_inside(const struct shmemi_extent *extent, const struct shmemi_space_copy *copy)
 {
     return extent->address >= copy->address && extent->size <= copy->size &&
            extent->address - copy->address <= copy->size - extent->size;
 }
 
-static int find_holders(struct plan *plan)
+static int find_holders(struct map_plan *plan)
 {
     const struct shmemi_graph *graph = &plan->graph;
     plan->n_new = graph->n_extents;
@@ -55,7 +55,7 @@ static int find_holders(struct plan *plan)
         return no_memory();
     for (size_t i = 0; i < graph->n_extents; i++) {
         const struct shmemi_extent *extent = &graph->extents[i];
-        struct shmemi_copy *copy = shmemi_index_find(&plan->space->index, extent->address, extent->size);
+        struct shmemi_space_copy *copy = shmemi_index_find(&plan->space->index, extent->address, extent->size);
         if (copy && !is_inside(extent, copy))
             return refuse_overlap(extent, copy);
         plan->holders[i] = copy;
@@ -70,58 +70,58 @@ static int find_holders(struct plan *plan)
 
 /* ---- New copies -------------------------------------------------------------------------------------------------- */
 
-static int refuse_size(const struct plan *plan, const struct shmemi_batch *batch, int rc)
+static int refuse_size(const struct map_plan *plan, const struct shmemi_copy_set *set, int rc)
 {
     const struct shmemi_type *type = plan->mapping->root.type;
-    size_t size = batch->graph.size - SHMEMI_IMAGE_HEADER, free_bytes, largest;
+    size_t size = set->graph.size - SHMEMI_IMAGE_HEADER, free_bytes, largest;
     shmemi_space_memory_state(&plan->space->memory, &free_bytes, &largest);
     if (rc == -ENOSPC)
         shmemi_error("%s: the buffer is full: %zu new objects from type \"%s\" need %zu bytes, %zu are free, %zu of "
                      "them together",
-                     routine, batch->n_copies, type->name, size, free_bytes, largest);
+                     routine, set->n_copies, type->name, size, free_bytes, largest);
     else
-        shmemi_error("%s: no device memory for %zu new objects from type \"%s\", %zu bytes", routine, batch->n_copies,
+        shmemi_error("%s: no device memory for %zu new objects from type \"%s\", %zu bytes", routine, set->n_copies,
                      type->name, size);
     return rc;
 }
 
-static int make_batch(struct plan *plan)
+static int make_set(struct map_plan *plan)
 {
-    struct shmemi_batch *batch = plan->holders
-                                     ? shmemi_batch_of_some(plan->space, &plan->graph, plan->holders, plan->n_new)
-                                     : shmemi_batch_of_all(plan->space, &plan->graph);
-    if (!batch)
+    struct shmemi_copy_set *set = plan->holders
+                                      ? shmemi_copy_set_of_some(plan->space, &plan->graph, plan->holders, plan->n_new)
+                                      : shmemi_copy_set_of_all(plan->space, &plan->graph);
+    if (!set)
         return no_memory();
-    int rc = shmemi_batch_place(plan->space, batch);
+    int rc = shmemi_copy_set_place(plan->space, set);
     if (rc) {
-        refuse_size(plan, batch, rc);
-        shmemi_batch_free(plan->space, batch);
+        refuse_size(plan, set, rc);
+        shmemi_copy_set_free(plan->space, set);
         return rc;
     }
-    plan->mapping->made = batch;
+    plan->mapping->made = set;
     size_t next = 0;
     for (size_t i = 0; plan->holders && i < plan->graph.n_extents; i++)
         if (!plan->holders[i])
-            plan->holders[i] = &batch->copies[next++];
+            plan->holders[i] = &set->copies[next++];
     return 0;
 }
 
 /* The device address of the copy of an offset in the walked image. */
-static uint64_t translate(const struct plan *plan, size_t at)
+static uint64_t translate(const struct map_plan *plan, size_t at)
 {
-    struct shmemi_batch *made = plan->mapping->made;
+    struct shmemi_copy_set *made = plan->mapping->made;
     if (!plan->holders && made->is_chunk)
         return made->base + at;
     const struct shmemi_graph *graph = plan->holders ? &plan->graph : &made->graph;
     const struct shmemi_extent *extent = shmemi_graph_extent_at(graph, at);
     size_t i = (size_t)(extent - graph->extents);
-    const struct shmemi_copy *copy = plan->holders ? plan->holders[i] : &made->copies[i];
+    const struct shmemi_space_copy *copy = plan->holders ? plan->holders[i] : &made->copies[i];
     return copy->device + (extent->address - copy->address) + (at - extent->at);
 }
 
-static void set_links(const struct plan *plan)
+static void set_links(const struct map_plan *plan)
 {
-    struct shmemi_batch *made = plan->mapping->made;
+    struct shmemi_copy_set *made = plan->mapping->made;
     bool is_one_image = made && !plan->holders && made->is_chunk;
     for (size_t i = 0; made && i < made->graph.n_links; i++) {
         struct shmemi_graph_link *link = &made->graph.links[i];
@@ -130,10 +130,10 @@ static void set_links(const struct plan *plan)
     }
 }
 
-static int send_new(const struct plan *plan)
+static int send_new(const struct map_plan *plan)
 {
     struct shmemi_space *space = plan->space;
-    struct shmemi_batch *made = plan->mapping->made;
+    struct shmemi_copy_set *made = plan->mapping->made;
     if (!made)
         return 0;
     struct shmemi_part *parts = shmemi_space_scratch(space, made->n_copies * sizeof *parts);
@@ -148,13 +148,13 @@ static int send_new(const struct plan *plan)
 /* ---- Pointers in existing copies --------------------------------------------------------------------------------- */
 
 /* Count the extents that already have copies, and their pointers that are not null. */
-static void count_old(const struct plan *plan, size_t *n_parts_p, size_t *n_followed_p)
+static void count_old(const struct map_plan *plan, size_t *n_parts_p, size_t *n_followed_p)
 {
     const struct shmemi_graph *graph = &plan->graph;
     size_t link = 0;
     *n_parts_p = *n_followed_p = 0;
     for (size_t i = 0; plan->holders && i < graph->n_extents; i++) {
-        bool is_old = plan->holders[i]->batch != plan->mapping->made;
+        bool is_old = plan->holders[i]->set != plan->mapping->made;
         size_t end = graph->extents[i].at + graph->extents[i].size;
         *n_parts_p += is_old;
         for (; link < graph->n_links && graph->links[link].at < end; link++)
@@ -163,15 +163,15 @@ static void count_old(const struct plan *plan, size_t *n_parts_p, size_t *n_foll
 }
 
 /* The link at an offset in a copy, added if the copy has none there. SIZE_MAX if there is no memory. */
-static size_t find_or_add_link(struct shmemi_copy *copy, size_t at)
+static size_t find_or_add_link(struct shmemi_space_copy *copy, size_t at)
 {
-    size_t link = shmemi_batch_find_link(copy, at);
-    if (link == SIZE_MAX && !shmemi_batch_add_link(copy, at))
-        link = shmemi_batch_find_link(copy, at);
+    size_t link = shmemi_copy_find_link(copy, at);
+    if (link == SIZE_MAX && !shmemi_copy_add_link(copy, at))
+        link = shmemi_copy_find_link(copy, at);
     return link;
 }
 
-static int follow(struct plan *plan, struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t at,
+static int follow(struct map_plan *plan, struct shmemi_transfers *transfers, struct shmemi_space_copy *copy, size_t at,
                   uint64_t value)
 {
     struct shmemi_mapping *mapping = plan->mapping;
@@ -181,13 +181,13 @@ static int follow(struct plan *plan, struct shmemi_transfers *transfers, struct 
         return no_memory();
     *followed = (struct shmemi_followed){copy, at, value};
     mapping->n_followed++;
-    if (copy->batch->followers[link]++)
+    if (copy->set->followers[link]++)
         return 0;
     return shmemi_transfers_set_link(transfers, copy, link, &followed->value);
 }
 
 /* Set a pointer to null in a copy that has no link for it, if it is not null in the object. */
-static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at)
+static int clear(struct shmemi_space *space, struct shmemi_space_copy *copy, size_t at)
 {
     static const uint64_t null_link = SHMEMI_LINK_NULL;
     struct shmemi_transfers transfers;
@@ -198,7 +198,7 @@ static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at
     size_t link = find_or_add_link(copy, at);
     if (link == SIZE_MAX)
         return no_memory();
-    size_t *to = &copy->batch->graph.links[link].to;
+    size_t *to = &copy->set->graph.links[link].to;
     if (*to != SHMEMI_LINK_OPAQUE)
         return 0;
     shmemi_transfers_begin(&transfers, space);
@@ -210,11 +210,11 @@ static int clear(struct shmemi_space *space, struct shmemi_copy *copy, size_t at
 }
 
 /* Without transfers this handles the links that are null, with transfers the others. */
-static int update_links(struct plan *plan, struct shmemi_transfers *transfers, size_t i)
+static int update_links(struct map_plan *plan, struct shmemi_transfers *transfers, size_t i)
 {
     const struct shmemi_graph *graph = &plan->graph;
     const struct shmemi_extent *extent = &graph->extents[i];
-    struct shmemi_copy *copy = plan->holders[i];
+    struct shmemi_space_copy *copy = plan->holders[i];
     int rc = 0;
     for (size_t k = shmemi_graph_first_link(graph, extent->at); k < graph->n_links && !rc; k++) {
         const struct shmemi_graph_link *link = &graph->links[k];
@@ -229,13 +229,13 @@ static int update_links(struct plan *plan, struct shmemi_transfers *transfers, s
     return rc;
 }
 
-static bool is_old(const struct plan *plan, size_t i)
+static bool is_old(const struct map_plan *plan, size_t i)
 {
-    return plan->holders[i]->batch != plan->mapping->made;
+    return plan->holders[i]->set != plan->mapping->made;
 }
 
 /* In the order of addresses, so that new links of a copy are appended to those that it has. */
-static int update_all_links(struct plan *plan, struct shmemi_transfers *transfers)
+static int update_all_links(struct map_plan *plan, struct shmemi_transfers *transfers)
 {
     int rc = 0;
     for (size_t k = 0; k < plan->graph.n_extents && !rc; k++) {
@@ -246,7 +246,7 @@ static int update_all_links(struct plan *plan, struct shmemi_transfers *transfer
     return rc;
 }
 
-static int follow_all(struct plan *plan)
+static int follow_all(struct map_plan *plan)
 {
     struct shmemi_transfers transfers;
     shmemi_transfers_begin(&transfers, plan->space);
@@ -256,7 +256,7 @@ static int follow_all(struct plan *plan)
     return rc ? rc : ended;
 }
 
-static int update_old(struct plan *plan)
+static int update_old(struct map_plan *plan)
 {
     struct shmemi_mapping *mapping = plan->mapping;
     size_t n_parts, n_followed;
@@ -269,7 +269,7 @@ static int update_old(struct plan *plan)
         return no_memory();
     for (size_t i = 0; i < plan->graph.n_extents; i++) {
         const struct shmemi_extent *extent = &plan->graph.extents[i];
-        struct shmemi_copy *copy = plan->holders[i];
+        struct shmemi_space_copy *copy = plan->holders[i];
         if (is_old(plan, i))
             mapping->parts[mapping->n_parts++] =
                 (struct shmemi_part){copy, extent->address - copy->address, extent->size};
@@ -280,7 +280,7 @@ static int update_old(struct plan *plan)
 
 /* ---- All together ------------------------------------------------------------------------------------------------ */
 
-static int walk(struct plan *plan, const struct shmemi_space_root *root, const char *const *skip)
+static int walk(struct map_plan *plan, const struct shmemi_space_root *root, const char *const *skip)
 {
     struct shmemi_field_set skipped = {0};
     struct shmemi_walk_options options = {
@@ -295,7 +295,7 @@ static int walk(struct plan *plan, const struct shmemi_space_root *root, const c
     return rc;
 }
 
-static int prepare(struct plan *plan, const struct shmemi_space_root *root)
+static int prepare(struct map_plan *plan, const struct shmemi_space_root *root)
 {
     size_t root_at = plan->graph.root;
     int rc = find_holders(plan);
@@ -306,7 +306,7 @@ static int prepare(struct plan *plan, const struct shmemi_space_root *root)
         return no_memory();
     bool is_empty = !plan->graph.n_extents;
     if (plan->n_new)
-        rc = make_batch(plan);
+        rc = make_set(plan);
     if (rc)
         return rc;
     set_links(plan);
@@ -315,7 +315,7 @@ static int prepare(struct plan *plan, const struct shmemi_space_root *root)
     return shmemi_index_reserve(&plan->space->index, plan->n_new) ? no_memory() : 0;
 }
 
-static int send_old(const struct plan *plan)
+static int send_old(const struct map_plan *plan)
 {
     const struct shmemi_mapping *mapping = plan->mapping;
     int always = SHMEMI_SPACE_TO | SHMEMI_SPACE_ALWAYS;
@@ -324,7 +324,7 @@ static int send_old(const struct plan *plan)
     return plan->space->technique->send(plan->space, mapping->parts, mapping->n_parts);
 }
 
-static void undo(struct plan *plan)
+static void undo(struct map_plan *plan)
 {
     struct shmemi_mapping *mapping = plan->mapping;
     struct shmemi_transfers transfers;
@@ -335,12 +335,12 @@ static void undo(struct plan *plan)
         shmemi_unfollow(&transfers, &mapping->followed[i]);
     shmemi_transfers_end(&transfers);
     for (size_t i = 0; mapping->made && i < mapping->made->n_copies; i++)
-        shmemi_batch_release(plan->space, &(struct shmemi_copy *){&mapping->made->copies[i]}, 1);
-    shmemi_batch_free(plan->space, mapping->made);
+        shmemi_copy_set_release(plan->space, &(struct shmemi_space_copy *){&mapping->made->copies[i]}, 1);
+    shmemi_copy_set_free(plan->space, mapping->made);
     shmemi_mapping_close(mapping);
 }
 
-static void count(struct shmemi_space *space, struct shmemi_copy *copy)
+static void count(struct shmemi_space *space, struct shmemi_space_copy *copy)
 {
     if (copy->seen == space->call)
         return;
@@ -348,10 +348,10 @@ static void count(struct shmemi_space *space, struct shmemi_copy *copy)
     copy->n_mappings++;
 }
 
-static void commit(struct plan *plan)
+static void commit(struct map_plan *plan)
 {
     struct shmemi_space *space = plan->space;
-    struct shmemi_batch *made = plan->mapping->made;
+    struct shmemi_copy_set *made = plan->mapping->made;
     for (size_t i = 0; i < plan->mapping->n_parts; i++)
         count(space, plan->mapping->parts[i].copy);
     if (made) {
@@ -365,7 +365,7 @@ static void commit(struct plan *plan)
 static int map_anew(struct shmemi_space *space, const struct shmemi_space_root *root, int flags,
                     const char *const *skip, uint64_t *device_p)
 {
-    struct plan plan = {.space = space, .flags = flags};
+    struct map_plan plan = {.space = space, .flags = flags};
     int rc = walk(&plan, root, skip);
     if (rc)
         return rc;
