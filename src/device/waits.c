@@ -123,7 +123,7 @@ static int add(const struct shmemi_place *user, struct watched **watched_p)
     watched->user = *user; /* from now on it is page-locked */
     *watched_p = watched;
     atomic_store(&all, watched);
-    shmemi_watchdog_call(look);
+    shmemi_watchdog_call(look, "kernels");
     return 0;
 }
 
