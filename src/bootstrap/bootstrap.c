@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread/thread_start.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,8 +16,6 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { ABORT_SECONDS = 10 }; /* that the launcher gets to end this process, when it was asked to */
 
 const struct shmemi_bootstrap *shmemi_bootstrap;
 
@@ -88,7 +87,7 @@ void shmemi_end_within(unsigned seconds, int status)
 
 _Noreturn void shmemi_bootstrap_abort(int status)
 {
-    shmemi_end_within(ABORT_SECONDS, status); /* if the launcher hangs */
+    shmemi_end_within(SHMEMI_ABORT_SECONDS, status); /* if the launcher hangs */
     if (shmemi_bootstrap)
         shmemi_bootstrap->abort(status);
     _Exit(status);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/mpi_library.h"
@@ -26,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FINALIZE_MILLISECONDS = 10000 };
+enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257 };
 
 static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
 static pid_t owner; /* process that opened fd; forked children must not use it */
@@ -279,7 +280,7 @@ static void disconnect(void)
     if (in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
         return;
     if (!send_line(finalize_request, sizeof finalize_request - 1))
-        receive_line(line, FINALIZE_MILLISECONDS);
+        receive_line(line, SHMEMI_PMI_FINALIZE_MS);
     close(fd);
 }
 

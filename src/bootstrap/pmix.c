@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/tuning.h"
 #include "bootstrap/pmix_client.h"
 
 #include <errno.h>
@@ -39,10 +40,6 @@ int shmemi_pmix_report(const char *phase, pmix_status_t status)
 
 /* ---- Leaving ----------------------------------------------------------------------------------------------------- */
 
-enum {
-    MANY_PES = 32,       /* of a node: from here on the server may be too busy to answer at once */
-    ANSWER_SECONDS = 60, /* that it gets to answer a question */
-};
 static const double QUICK_ANSWER = 0.2, FINALIZE_SECONDS = 1.9, LINGER_MAX = 60;
 
 void shmemi_pmix_pause(double seconds)
@@ -87,7 +84,7 @@ static double server_delay(void)
     PMIX_ARGV_APPEND(status, question.keys, PMIX_QUERY_NAMESPACES);
     if (status != PMIX_SUCCESS || PMIx_Query_info_nb(&question, 1, on_answer, &answered) != PMIX_SUCCESS)
         return 0;
-    shmemi_pmix_await(&answered, ANSWER_SECONDS * 1000);
+    shmemi_pmix_await(&answered, SHMEMI_PMIX_ANSWER_SECONDS * 1000);
     return shmemi_seconds() - begin;
 }
 
@@ -111,7 +108,7 @@ static void leave_slowly(void)
 static void disconnect(void)
 {
     if (connected && !in_use && getpid() == owner) {
-        if (shmemi_pmix.node_n_pes > MANY_PES)
+        if (shmemi_pmix.node_n_pes > SHMEMI_PMIX_MANY_PES)
             leave_slowly();
         else
             PMIx_Finalize(NULL, 0);

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { IN_PLACE_ALONE = 4 << 20, DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
+enum { DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
 
 _Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "must be the size of the buffers");
 
@@ -249,7 +249,7 @@ static int copy_in_place(struct pipeline_progress *data)
         .dma = &nothing,
     };
     data->all.n_direct = 0;
-    if (data->all.size < IN_PLACE_ALONE ||
+    if (data->all.size < SHMEMI_PIPELINE_ALONE ||
         shmemi_copy_pool_take(&shmemi_memory_host, -1, SHMEMI_POOL_FOR_TRANSFERS, &pool)) {
         convert(data, 0, data->in_place, data->all.size);
         return 0;

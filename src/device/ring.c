@@ -10,6 +10,7 @@
 #include "base/thread/patience.h"
 #include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
 #include "transport/drivers/table.h"
@@ -165,8 +166,7 @@ static bool take_small_puts(struct shmemi_device_agent *agent)
 /* Take also those that come right behind them. Their entries are free at once: kernels go on while these puts travel. */
 static void collect_small_puts(struct shmemi_device_agent *agent)
 {
-    enum { LINGER_NS = 1500 };
-    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < LINGER_NS;)
+    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < SHMEMI_RING_LINGER_NS;)
         if (take_small_puts(agent)) {
             free_entries(agent);
             last = shmemi_clock();

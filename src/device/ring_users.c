@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "instrument/watchdog.h"
-#include "transport/drivers/table.h"
+#include "transport/collect/hold_back.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static int make_block(struct shmemi_device_agent *agent)
 
 static void free_block(struct shmemi_device_agent *agent)
 {
-    shmemi_drivers_close_gathering(&agent->context);
+    shmemi_collect_close(&agent->context);
     if (agent->user.memory && agent->block)
         agent->user.memory->pinning->unpin(agent->block, block_bytes());
     free(agent->block);
@@ -76,7 +76,7 @@ static int begin_serving(struct shmemi_device_agent *agent)
 {
     int rc = make_block(agent);
     rc = rc ? rc : write_ring(agent);
-    rc = rc ? rc : shmemi_drivers_begin_gathering(&agent->context, SIZE_MAX);
+    rc = rc ? rc : shmemi_collect_session_begin(&agent->context, SIZE_MAX);
     rc = rc ? rc : shmemi_device_agent_serve(agent);
     if (rc)
         free_block(agent);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "instrument/watch.h"
 #include "instrument/watchdog.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "instrument/trace.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LISTED_PES_MAX = 16, NAMED_PES_MAX = 4, TURNS_PER_LOOK = 64 };
+enum { LISTED_PES_MAX = 16, NAMED_PES_MAX = 4 };
 
 _Thread_local struct shmemi_call *shmemi_present_call;
 bool shmemi_watch_is_on;
@@ -148,7 +149,7 @@ void shmemi_watch(void)
     static _Thread_local unsigned turns;
     shmemi_trace_rest();
     struct shmemi_call *call = shmemi_present_call;
-    if (!patience || !call || ++turns % TURNS_PER_LOOK)
+    if (!patience || !call || ++turns % SHMEMI_WATCH_TURNS_PER_LOOK)
         return;
     const uint64_t waited = waited_in(call);
     if (shmemi_watch_is_due(waited, &call->spoken))

@@ -6,14 +6,11 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "instrument/watch.h"
 #include "instrument/watchdog.h"
 
 #include <pthread.h>
-
-enum {
-    GRACE_SECONDS = 8, /* after SHMEM_TIMEOUT: who waits for other PEs and can say so does it before */
-};
 
 static struct {
     const char *name[SHMEMI_INIT_STEPS_MAX];
@@ -27,7 +24,7 @@ static bool look(uint64_t now)
 {
     pthread_mutex_lock(&steps.lock);
     uint64_t seconds = (now - steps.begin[0]) / 1000000000u;
-    if (shmemi_settings.timeout && seconds > shmemi_settings.timeout + GRACE_SECONDS)
+    if (shmemi_settings.timeout && seconds > shmemi_settings.timeout + SHMEMI_INIT_GRACE_SECONDS)
         shmemi_fatal("shmem_init has not ended within %zu s (SHMEM_TIMEOUT): it does not come back from this step: %s",
                      shmemi_settings.timeout, steps.name[steps.n - 1]);
     pthread_mutex_unlock(&steps.lock);

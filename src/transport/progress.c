@@ -11,6 +11,7 @@
 #include "base/thread/cores.h"
 #include "base/thread/patience.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
@@ -124,9 +125,8 @@ void shmemi_progress_leave_requests(bool leaves)
  * others to the service thread, if that runs, but for a turn now and then: it may hold the service lock itself. */
 static bool leaves_to_service(void)
 {
-    enum { TURNS_PER_REQUEST = 1024 };
     static _Thread_local unsigned turns;
-    return ++turns % TURNS_PER_REQUEST && shmemi_service_is_at_hand();
+    return ++turns % SHMEMI_TURNS_PER_REQUEST && shmemi_service_is_at_hand();
 }
 
 static bool has_under_way(const struct shmemi_worker *worker)
@@ -220,8 +220,7 @@ static void watch(void)
 
 bool shmemi_progress(unsigned *spins)
 {
-    enum { TURNS_PER_FLUSH = 64 };
-    if (shmemi_work(*spins % TURNS_PER_FLUSH ? SHMEMI_TURN_OF_WAITER : SHMEMI_TURN_TO_FLUSH)) {
+    if (shmemi_work(*spins % SHMEMI_TURNS_PER_FLUSH ? SHMEMI_TURN_OF_WAITER : SHMEMI_TURN_TO_FLUSH)) {
         *spins = 0;
         watch();
         return false;

@@ -11,6 +11,7 @@
 #include "base/thread/patience.h"
 #include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "gpu/thread_cores.h"
 #include "transport/sockets/doorbell.h"
@@ -24,8 +25,6 @@
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { ROUNDS_PER_SWEEP = 8192 };
 
 static struct {
     pthread_t thread;
@@ -121,7 +120,7 @@ static void *service_main(void *argument)
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         adopt();
         unsigned done = shmemi_work(SHMEMI_TURN_OF_SERVICE);
-        if (++rounds % ROUNDS_PER_SWEEP == 0)
+        if (++rounds % SHMEMI_SERVICE_ROUNDS_PER_SWEEP == 0)
             shmemi_workers_sweep(); /* a busy thread never gets to the sweep after the sleep */
         if (done) {
             idle = 0;

@@ -155,14 +155,14 @@ int shmemi_drivers_quiet(struct shmemi_context *context)
     return 0;
 }
 
-int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected)
+int shmemi_collect_session_begin(struct shmemi_context *context, size_t expected)
 {
     (void)context;
     (void)expected;
     return 0;
 }
 
-void shmemi_drivers_close_gathering(struct shmemi_context *context)
+void shmemi_collect_close(struct shmemi_context *context)
 {
     (void)context;
 }

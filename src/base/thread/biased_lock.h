@@ -16,12 +16,11 @@
 
 #include "base/likely.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-enum { SHMEMI_BIASED_TURNS = 256 };
 
 struct shmemi_biased_lock {
     _Atomic uintptr_t owner;     /* the thread that came first, by the address below; 0: none has come */

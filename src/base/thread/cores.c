@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -17,13 +18,9 @@
 
 /* A thread that waits for long looks again after a nap. Each look takes the core for some microseconds: if very many
  * threads share it, naps must be longer, or those that wait take it from those that have something to do. */
-enum { NAP_NS = 20000, CROWD = 8, NAP_MAX_NS = 5000000 };
-
-/* A time slice of another thread is longer than PAUSE_NS; what the kernel does meanwhile is shorter. */
-enum { PAUSE_NS = 500000, CONTENDED_NS = 100000000 };
+static long nap_ns = SHMEMI_NAP_NS;
 
 static bool are_shared, may_yield;
-static long nap_ns = NAP_NS;
 static atomic_bool are_contended;
 static _Atomic uint64_t contended_until;
 
@@ -46,9 +43,9 @@ void shmemi_cores_open(int n_busy_threads)
 {
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN), per_core = n_busy_threads / (n_cores > 0 ? n_cores : 1);
     are_shared = n_busy_threads > n_cores;
-    nap_ns = per_core <= CROWD ? NAP_NS : (per_core - CROWD) * NAP_NS;
-    if (nap_ns > NAP_MAX_NS)
-        nap_ns = NAP_MAX_NS;
+    nap_ns = per_core <= SHMEMI_NAP_CROWD ? SHMEMI_NAP_NS : (per_core - SHMEMI_NAP_CROWD) * SHMEMI_NAP_NS;
+    if (nap_ns > SHMEMI_NAP_MAX_NS)
+        nap_ns = SHMEMI_NAP_MAX_NS;
     may_yield =
         shmemi_settings.yield == SHMEMI_YIELD_AUTO ? kernel_may_yield() : shmemi_settings.yield == SHMEMI_YIELD_ALWAYS;
 }
@@ -60,7 +57,7 @@ bool shmemi_cores_are_shared(void)
 
 bool shmemi_cores_are_crowded(void)
 {
-    return nap_ns > NAP_NS;
+    return nap_ns > SHMEMI_NAP_NS;
 }
 
 bool shmemi_cores_are_contended(void)
@@ -79,8 +76,8 @@ void shmemi_cores_turn(unsigned turn)
     const bool was_contended = shmemi_cores_are_contended();
     if (was_contended && time > atomic_load_explicit(&contended_until, memory_order_relaxed)) {
         atomic_store_explicit(&are_contended, false, memory_order_relaxed);
-    } else if (!was_contended && last.stayed && turn == last.turn + 1 && time - last.time > PAUSE_NS) {
-        atomic_store_explicit(&contended_until, time + CONTENDED_NS, memory_order_relaxed);
+    } else if (!was_contended && last.stayed && turn == last.turn + 1 && time - last.time > SHMEMI_LOST_CORE_NS) {
+        atomic_store_explicit(&contended_until, time + SHMEMI_CONTENDED_NS, memory_order_relaxed);
         atomic_store_explicit(&are_contended, true, memory_order_relaxed);
     }
     last.turn = turn;
@@ -90,12 +87,11 @@ void shmemi_cores_turn(unsigned turn)
 
 void shmemi_nap(unsigned turn)
 {
-    enum { NAPS_PER_STEP = 4 };
     static _Thread_local unsigned last_turn, n_before;
     n_before = turn == last_turn + 1 ? n_before + 1 : 0;
     last_turn = turn;
-    const long longer = nap_ns + n_before / NAPS_PER_STEP * (long)NAP_NS;
-    nanosleep(&(struct timespec){.tv_nsec = longer < NAP_MAX_NS ? longer : NAP_MAX_NS}, NULL);
+    const long longer = nap_ns + n_before / SHMEMI_NAPS_PER_STEP * (long)SHMEMI_NAP_NS;
+    nanosleep(&(struct timespec){.tv_nsec = longer < SHMEMI_NAP_MAX_NS ? longer : SHMEMI_NAP_MAX_NS}, NULL);
 }
 
 void shmemi_nap_briefly(void)

@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The loops in which threads wait: first they only look again, then they yield, then they sleep. How often and how long
- * is a table in patience.c, with a row for each kind of loop.
+ * is a table in tuning.def, with a row for each kind of loop.
  */
 #ifndef SHMEMI_PATIENCE_H
 #define SHMEMI_PATIENCE_H
 
+#include <limits.h>
+
 enum shmemi_patience {
-    SHMEMI_WAIT_IN_NODE, /* of threads of the program, in a job on one node; these four: transport/progress.c */
-    SHMEMI_WAIT_FOR_NETWORK,
-    SHMEMI_WAIT_ON_SHARED_CORES,
-    SHMEMI_WAIT_IN_CROWD,
-    SHMEMI_SERVICE_IDLE, /* of the service thread, before it sleeps until it is woken */
-    SHMEMI_SERVICE_IDLE_APART,
-    SHMEMI_SERVICE_IDLE_IN_CROWD,
-    SHMEMI_STREAMS_IDLE, /* of the agent of streams */
-    SHMEMI_STREAMS_IDLE_ON_SHARED_CORES,
-    SHMEMI_KERNELS_IDLE, /* of the agent of kernels */
-    SHMEMI_KERNELS_IDLE_ON_SHARED_CORES,
-    SHMEMI_COPY_NEXT_PIECE, /* of a copy thread and of who has called it, before they sleep */
-    SHMEMI_COPY_NEXT_COPY,
-    SHMEMI_UCX_CLOSING,
-    SHMEMI_UCX_CLOSING_IN_CROWD,
-    SHMEMI_UCX_PEER_LOST,
-    SHMEMI_PATIENCES,
+#define PATIENCE(name, spins, spins_per_yield, yields, short_naps, short_ns, long_ns, meaning) name,
+#define TUNING(name, value, unit, meaning, measured)
+#include "base/tuning.def"
+#undef PATIENCE
+#undef TUNING
+    SHMEMI_PATIENCES
 };
+
+/* In the rows: in place of short_ns, and for a number of yields or naps. */
+enum { SHMEMI_NO_NAPS, SHMEMI_LONGER_NAPS, SHMEMI_FOR_EVER = INT_MAX };
 
 /* What a turn of a loop has done. */
 enum shmemi_rest {

@@ -7,8 +7,6 @@
 #include "deep/pipeline.h"
 #include "deep/space/technique.h"
 
-enum { GAP_MAX = 16 << 10 }; /* bytes of a gap that is cheaper to transfer, even if undefined, than to leave out */
-
 /* Bytes of a set's image that are transferred together. */
 struct image_range {
     struct shmemi_copy_set *set;
@@ -94,7 +92,7 @@ static int send_pointers(struct shmemi_space *space, const struct shmemi_part *p
     const struct shmemi_graph_link *links = n ? set->graph.links : NULL;
     int rc = 0;
     for (size_t i = 0, next; i < n_links && !rc; i = next) {
-        for (next = i + 1; next < n_links && links[next].at - links[next - 1].at <= GAP_MAX; next++)
+        for (next = i + 1; next < n_links && links[next].at - links[next - 1].at <= SHMEMI_DEEP_GAP; next++)
             ;
         rc = move_run(space, &(struct image_range){set, links[i].at, links[next - 1].at + sizeof(void *)}, true);
     }

@@ -6,6 +6,7 @@
 #include "deep/space/space_memory.h"
 
 #include "base/log.h"
+#include "base/tuning.h"
 #include "deep/sort.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 
 enum {
-    ARENA_BYTES = 64 << 20,
-    ARENA_STEP = 2 << 20,
     /* No copy begins at the start of an OpenCL buffer, since offset 0 is the null pointer. */
     OPENCL_GUARD = SHMEMI_SPACE_ALIGNMENT,
     REASON_BYTES = 160
@@ -209,11 +208,11 @@ static bool has_room(const struct shmemi_space_memory *memory, size_t size)
 /* The existing arenas are too small or full. */
 static int grow(struct shmemi_space_memory *memory, size_t size)
 {
-    size_t step = (size_t)align_up(size, ARENA_STEP);
+    size_t step = (size_t)align_up(size, SHMEMI_DEEP_ARENA_STEP);
     if (step < size)
         return -ENOMEM;
     close_empty_arenas(memory);
-    if (step < ARENA_BYTES && !add_arena(memory, ARENA_BYTES))
+    if (step < SHMEMI_DEEP_ARENA && !add_arena(memory, SHMEMI_DEEP_ARENA))
         return 0;
     return add_arena(memory, step);
 }

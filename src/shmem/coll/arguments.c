@@ -5,6 +5,7 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 
 #include <string.h>
 
@@ -105,10 +106,9 @@ int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_own_copy *
                         const struct shmemi_symmetric *dest, size_t dest_at, const struct shmemi_symmetric *source,
                         size_t source_at, size_t nbytes)
 {
-    enum { BESIDE_FROM = 512 << 10 }; /* less is done before another stream has begun */
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     *own = (struct shmemi_own_copy){{0}};
-    if (nbytes < BESIDE_FROM || dest->host || source->host)
+    if (nbytes < SHMEMI_OWN_BLOCK_BESIDE || dest->host || source->host)
         return shmemi_send(context, dest, dest_at, source, source_at, nbytes, shmemi_job.pe);
     const struct shmemi_place to = shmemi_own_place(dest, dest_at), from = shmemi_own_place(source, source_at);
     if (to.memory != from.memory || !to.memory->copy_beside)

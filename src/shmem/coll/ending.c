@@ -11,11 +11,10 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/settings.h"
+#include "base/tuning.h"
 
 #include <stddef.h>
 #include <stdlib.h>
-
-enum { SECONDS_BETWEEN_LOOKS = 2 };
 
 /* Set in the words for other PEs, beside the bits of enum shmemi_end_action. */
 enum { HAS_ARRIVED = 1 << SHMEMI_END_ACTION_BITS };
@@ -111,7 +110,7 @@ static int look_in_time(struct end_wait *end)
 {
     if (!end->waited || shmemi_clock() < end->look_at)
         return 0;
-    end->look_at = shmemi_clock() + SECONDS_BETWEEN_LOOKS * 1000000000ull;
+    end->look_at = shmemi_clock() + SHMEMI_END_LOOK_SECONDS * 1000000000ull;
     return look_at_others(end);
 }
 

@@ -10,6 +10,7 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,12 +61,6 @@ static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_arg
  *
  * The CPU goes block by block. Memory that is not mapped is fetched into one of two sets of buffers while the block in
  * the other set is combined and, where needed, sent to the dests. */
-
-enum {
-    BLOCK_BYTES = 16384,        /* of memory that is combined in place */
-    FAR_BLOCK_MOST = 256 << 10, /* of memory that has to be fetched */
-    BUFFERS_MOST = 8 << 20,
-};
 
 /* One member's work on its part: it combines `from` of the members `among` into `to` of the first n_targets of them. */
 struct pass {
@@ -205,22 +200,22 @@ static bool all_mapped(const struct pass *pass)
     return mapped;
 }
 
-/* Size of a block: at most that of the slice, and such that the blocks of all members fit into BUFFERS_MOST. */
+/* Size of a block: at most that of the slice, and such that the blocks of all members fit into SHMEMI_REDUCE_BUFFERS. */
 static size_t far_block_bytes(size_t slice_bytes, size_t n_buffers)
 {
-    size_t most = BUFFERS_MOST / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    size_t most = SHMEMI_REDUCE_BUFFERS / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
     size_t wanted = (slice_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
-    if (wanted > FAR_BLOCK_MOST)
-        wanted = FAR_BLOCK_MOST;
-    if (most < BLOCK_BYTES)
-        most = BLOCK_BYTES;
+    if (wanted > SHMEMI_COMBINE_FAR_BLOCK)
+        wanted = SHMEMI_COMBINE_FAR_BLOCK;
+    if (most < SHMEMI_COMBINE_BLOCK)
+        most = SHMEMI_COMBINE_BLOCK;
     return wanted < most ? wanted : most;
 }
 
 static int do_slice_by_cpu(struct pass *pass, const struct shmemi_slice *slice)
 {
     const size_t n_buffers = 2 * ((size_t)pass->among->n + 1);
-    pass->block_bytes = BLOCK_BYTES;
+    pass->block_bytes = SHMEMI_COMBINE_BLOCK;
     if (!all_mapped(pass)) {
         pass->block_bytes = far_block_bytes(slice->end - slice->start, n_buffers);
         pass->buffer = aligned_alloc(SHMEMI_CACHE_LINE, n_buffers * pass->block_bytes);

@@ -7,6 +7,7 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,11 +54,6 @@ static int scan_flat(struct scan *scan, size_t nbytes)
 
 /* ---- a part for each --------------------------------------------------------------------------------------------- */
 
-enum {
-    BLOCK_BYTES = 16384,        /* stays in the cache */
-    FAR_BLOCK_MOST = 256 << 10, /* if each block costs a round trip to every rank */
-};
-
 /* The sum of the ranks so far, room for the next sum, and room for a block that is not mapped. */
 struct running {
     char *sum, *next, *fetched;
@@ -89,10 +85,10 @@ static size_t block_bytes(const struct scan *scan, size_t slice_bytes)
     bool mapped = true;
     for (int rank = 0; rank < scan->team->node.n && mapped; rank++)
         mapped = shmemi_mapped_copy(scan->source, shmemi_node_world_pe(scan->team, rank));
-    if (mapped || slice_bytes < BLOCK_BYTES)
-        return BLOCK_BYTES;
-    if (slice_bytes > FAR_BLOCK_MOST)
-        return FAR_BLOCK_MOST;
+    if (mapped || slice_bytes < SHMEMI_COMBINE_BLOCK)
+        return SHMEMI_COMBINE_BLOCK;
+    if (slice_bytes > SHMEMI_COMBINE_FAR_BLOCK)
+        return SHMEMI_COMBINE_FAR_BLOCK;
     return (slice_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
 }
 
@@ -146,8 +142,6 @@ static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
  *
  * In each round a member hands the sum of those up to itself, as far as it knows it, to the member 2^round after it. The
  * first members get sums of the last ones, which they do not use. */
-
-enum { SEGMENT_BYTES = 1 << 20 };
 
 /* The state of one segment of the array. */
 struct scan_doubling {
@@ -215,11 +209,11 @@ static int scan_segment(struct scan *scan, struct scan_doubling *doubling, size_
 static int scan_over_nodes(struct scan *scan, size_t nbytes)
 {
     struct scan_doubling doubling;
-    int rc = allocate(&doubling, nbytes < SEGMENT_BYTES ? nbytes : SEGMENT_BYTES);
+    int rc = allocate(&doubling, nbytes < SHMEMI_SCAN_SEGMENT ? nbytes : SHMEMI_SCAN_SEGMENT);
     if (rc)
         return rc;
     for (size_t at = 0, segment; at < nbytes && !rc; at += segment) {
-        segment = nbytes - at < SEGMENT_BYTES ? nbytes - at : SEGMENT_BYTES;
+        segment = nbytes - at < SHMEMI_SCAN_SEGMENT ? nbytes - at : SHMEMI_SCAN_SEGMENT;
         rc = scan_segment(scan, &doubling, at, segment);
     }
     free(doubling.sum);

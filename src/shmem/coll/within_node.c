@@ -8,14 +8,10 @@
  */
 #include "base/likely.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "shmem/coll/collectives.h"
 
 #include "gpu/processor.h"
-
-enum {
-    TREE_RADIX = 8,
-    QUICK_SPINS = 100, /* reads of a word before a waiting thread does other work: a few hundred nanoseconds */
-};
 
 static inline _Atomic uint64_t *arrival(const struct shmemi_team *team, int rank, uint64_t number)
 {
@@ -118,7 +114,7 @@ static __attribute__((noinline)) void await_line_for_long(const struct shmemi_te
 static void await_line(const struct shmemi_team *team, const _Atomic uint64_t *word, uint64_t number)
 {
     shmemi_interleave();
-    for (int i = team->collective->spins ? QUICK_SPINS : 1; i > 0; i--) {
+    for (int i = team->collective->spins ? SHMEMI_NODE_QUICK_SPINS : 1; i > 0; i--) {
         if (shmemi_likely(atomic_load_explicit(word, memory_order_acquire) >= number))
             return;
         shmemi_pause();
@@ -195,7 +191,7 @@ void shmemi_node_take(struct shmemi_team *team, int rank, uint64_t number)
 
 struct shmemi_children shmemi_node_children(const struct shmemi_team *team, int rank)
 {
-    int first = TREE_RADIX * rank + 1, end = first + TREE_RADIX;
+    int first = SHMEMI_NODE_TREE_RADIX * rank + 1, end = first + SHMEMI_NODE_TREE_RADIX;
     if (first > team->node.n)
         first = team->node.n;
     return (struct shmemi_children){first, end < team->node.n ? end : team->node.n};

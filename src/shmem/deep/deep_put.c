@@ -12,9 +12,9 @@
 #include "deep/types/type.h"
 #include "shmmap/symmetric.h"
 
-#include <inttypes.h>
+#include "base/tuning.h"
 
-enum { IN_PLACE_ALONE = 1 << 20 };
+#include <inttypes.h>
 
 /* A call of put_deep. */
 struct deep_put {
@@ -115,7 +115,7 @@ static int send(const struct deep_put *put, const struct shmemi_deep_target *tar
     const size_t size = image->graph->size;
     char *mapped = target->view->mapped;
     int rc = 0;
-    if (mapped && size <= IN_PLACE_ALONE) {
+    if (mapped && size <= SHMEMI_DEEP_PUT_ALONE) {
         shmemi_image_fill(image, 0, mapped + target->offset, size);
     } else if (!mapped && size <= SHMEMI_DEEP_SHORT) {
         send_short(target, image, put->signal);

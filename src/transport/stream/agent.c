@@ -10,6 +10,7 @@
 #include "base/thread/patience.h"
 #include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "gpu/memory.h"
 #include "gpu/thread_cores.h"
@@ -170,8 +171,8 @@ static bool has_to_share(void)
  * sleep; and the program's threads may be waiting for their streams. */
 static bool has_sent(unsigned turns)
 {
-    enum { TURNS_MAX = 6000 };
-    return turns < TURNS_MAX && shmemi_job.n_nodes > 1 && !has_to_share() && shmemi_ucx_request_pending();
+    return turns < SHMEMI_STREAMS_SENT_TURNS && shmemi_job.n_nodes > 1 && !has_to_share() &&
+           shmemi_ucx_request_pending();
 }
 
 /* Pause while no work item can be advanced. */
