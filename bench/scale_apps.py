@@ -90,7 +90,7 @@ class Bfs:
     @staticmethod
     def given_graph(options):
         """A graph that the further arguments name."""
-        return next((words for words in options.further if words.startswith(("--file", "--kway"))), "")
+        return next((words for words in options.further if words.startswith("--file")), "")
 
     @staticmethod
     def unsuitable(mode, pes, options):

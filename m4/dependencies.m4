@@ -177,11 +177,7 @@ AC_DEFUN([MAPSHMEM_CHECK_LIBDW], [
     AM_CONDITIONAL([HAVE_LIBDW], [test $have_libdw = yes])
 ])
 
-# Both are optional: files that gzip has packed, and pictures.
-AC_DEFUN([MAPSHMEM_CHECK_ZLIB], [
-    PKG_CHECK_MODULES([ZLIB], [zlib], [have_zlib=yes], [have_zlib=no])
-    AM_CONDITIONAL([HAVE_ZLIB], [test $have_zlib = yes])
-])
+# Optional: pictures.
 AC_DEFUN([MAPSHMEM_CHECK_PNG], [
     PKG_CHECK_MODULES([PNG], [libpng], [have_png=yes], [have_png=no])
     AM_CONDITIONAL([HAVE_PNG], [test $have_png = yes])
@@ -201,7 +197,6 @@ AC_DEFUN([MAPSHMEM_PRINT_SUMMARY], [
         "MPI" "${summary_mpi:-no}" "start-up by MPI, where the launcher has no PMIx" \
         "Fortran" "${FORTRAN:-no}" "use mapshmem; oshfort" \
         "libdw" "$have_libdw" "oshtypes: descriptors of types for deep copy" \
-        "zlib" "$have_zlib" "bfs: graphs in files packed by gzip" \
         "libpng" "$have_png" "stencil2d: pictures of the field" \
         "launcher" "$summary_launcher" "oshrun -n N (found at run time too)"
     AS_ECHO(["  prefix     $prefix"])

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "support/device.h"
-#include "scramble.h"
 #include "support/util.h"
 
 /* Numbers of vertices have 32 bits where that is enough; BFS_WIDE makes the program that is for larger graphs. */
@@ -37,23 +36,16 @@ const char *exchange_name(enum exchange_kind kind);
 
 /* ---- Command line (options.c) ------------------------------------------------------------------------------------ */
 
-enum graph_source { KRONECKER, KWAY, GRAPH_FILE };
-
 struct options {
-    const char *device; /* "auto", "cuda" or "opencl"                                */
-    int device_index;   /* -1: the one that the library proposes                     */
-    enum graph_source source;
+    const char *device;     /* "auto", "cuda" or "opencl"                                */
+    int device_index;       /* -1: the one that the library proposes                     */
     int n_sources;          /* how many the command line names                           */
     int scale, edge_factor; /* Kronecker: 2^scale vertices, edge_factor edges for each   */
-    uint64_t kway_vertices; /* SHOC's generated graphs                                   */
-    int kway_degree;
-    const char *file;
-    const char *format;          /* "auto", "matrix-market", "edges" or "metis"               */
-    bool shuffle;                /* renumber the vertices of a file                           */
-    uint64_t seed;               /* of the graph and of the choice of roots                   */
-    int n_roots;                 /* searches                                                  */
-    bool one_root;               /* search from root only; else roots are drawn               */
-    uint64_t root;               /* its name in the file, if there is a file                  */
+    const char *file;       /* NULL: the graph is generated                              */
+    uint64_t seed;          /* of the graph and of the choice of roots                   */
+    int n_roots;            /* searches                                                  */
+    bool one_root;          /* search from root only; else roots are drawn               */
+    uint64_t root;
     bool exchanges[N_EXCHANGES]; /* variants to run, one after the other                    */
     bool all;                    /* of several, those that are not possible are left out      */
     bool direction_optimising;
@@ -84,7 +76,7 @@ int partition_owner(const struct partition *part, vertex_t v);
 vertex_t partition_first(const struct partition *part, int pe);
 vertex_t partition_size(const struct partition *part, int pe); /* the last PEs may own fewer, or none */
 
-/* ---- Edges and graph (edges_*.c, read_*.c, graph.c) -------------------------------------------------------------- */
+/* ---- Edges and graph (edges*.c, read.c, graph.c) -------------------------------------------------------------- */
 
 /* An undirected edge of the input; there may be loops and duplicates. */
 struct edge {
@@ -97,9 +89,6 @@ struct edge_list {
     uint64_t n_all;      /* edges on all PEs   */
     size_t n;            /* edges of this PE   */
     struct edge *edges;
-    uint64_t first_label;    /* name of vertex 0 in the input; the others count up from it...    */
-    uint64_t *labels;        /* ...unless this has the name of each vertex, sorted; or NULL      */
-    struct scramble shuffle; /* how vertices were renumbered after that                       */
 };
 
 /* The part of this PE: the neighbours of its vertices in host memory, sorted, without loops and duplicates. */
@@ -112,10 +101,7 @@ struct graph {
     uint64_t max_adjacent; /* the same on the PE that has most                                    */
     uint64_t *row;         /* [size + 1]: neighbours of vertex first + i are column[row[i]] to column[row[i + 1] - 1] */
     vertex_t *column;      /* global vertex numbers                                               */
-    uint64_t first_label;  /* as in edge_list                                                     */
-    uint64_t *labels;
-    struct scramble shuffle;
-    uint32_t *input_ends; /* [size]: how many ends of input edges lie at a vertex, loops and duplicates included */
+    uint32_t *input_ends;  /* [size]: how many ends of input edges lie at a vertex, loops and duplicates included */
 };
 
 /* ---- Search (search.c and its variants) -------------------------------------------------------------------------- */

@@ -7,19 +7,29 @@
 
 #include "bfs.h"
 
-/* ---- Generated (edges_kronecker.c, edges_kway.c) ----------------------------------------------------------------- */
+/* ---- Generated (edges_kronecker.c, edges.c) ---------------------------------------------------------------------- */
 
-/* A generator: edge `index` is a function of the options alone, whatever the number of PEs. */
-struct generator {
-    uint64_t n_vertices, n_edges;
-    void (*make)(const struct options *opt, uint64_t first, size_t n, struct edge *edges);
-};
+/* Makes edges first to first + n - 1 of the graph: each is a function of its index and the options alone, whatever the
+ * number of PEs. */
+void edges_kronecker(const struct options *opt, uint64_t first, size_t n, struct edge *edges);
 
-struct generator edges_kronecker(const struct options *opt);
-struct generator edges_kway(const struct options *opt);
+static inline uint64_t kronecker_vertices(const struct options *opt)
+{
+    return UINT64_C(1) << opt->scale;
+}
 
-/* This PE's share of a generated graph. Collective. */
-struct edge_list edges_generate(const struct options *opt, const struct generator *generator);
+static inline uint64_t kronecker_edges(const struct options *opt)
+{
+    return (uint64_t)opt->edge_factor << opt->scale;
+}
+
+/* This PE's share of the graph. Collective. */
+struct edge_list edges_generate(const struct options *opt);
+
+/* ---- From a file (read.c) ---------------------------------------------------------------------------------------- */
+
+/* This PE's share of the edges in a file. Whatever is wrong with it ends all PEs with one line. Collective. */
+struct edge_list edges_read(const char *name);
 
 void edge_list_free(struct edge_list *list);
 
@@ -28,11 +38,6 @@ void edge_list_free(struct edge_list *list);
 /* Collective. Takes what list holds, and frees it. */
 void graph_build(struct edge_list *list, const char *name, struct graph *graph);
 void graph_free(struct graph *graph);
-
-/* The name of a vertex in the input. */
-uint64_t graph_label(const struct graph *graph, vertex_t v);
-/* Finds the vertex with this name; false if there is none. */
-bool graph_vertex(const struct graph *graph, uint64_t label, vertex_t *v);
 
 /* The roots of the searches that opt asks for: *n of them, fewer if too few vertices have neighbours. Ends all PEs with
  * a message if there are none. Collective; the caller frees. */

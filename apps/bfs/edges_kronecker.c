@@ -7,6 +7,7 @@
  * Source: Graph500 specification, section "Generating the edge list".
  */
 #include "edges.h"
+#include "scramble.h"
 
 #define A 0.57
 #define B 0.19
@@ -40,20 +41,11 @@ static struct edge make_edge(const struct scramble *labels, uint64_t state, int 
     return (struct edge){(vertex_t)scramble(labels, a), (vertex_t)scramble(labels, b)};
 }
 
-static void make(const struct options *opt, uint64_t first, size_t n, struct edge *edges)
+void edges_kronecker(const struct options *opt, uint64_t first, size_t n, struct edge *edges)
 {
-    const struct scramble labels = scramble_make(opt->seed, UINT64_C(1) << opt->scale);
+    const struct scramble labels = scramble_make(opt->seed, kronecker_vertices(opt));
     uint64_t stream = mix64(opt->seed + MIX_STEP);
 
     for (size_t i = 0; i < n; i++)
         edges[i] = make_edge(&labels, mix64(stream ^ (first + i)), opt->scale);
-}
-
-struct generator edges_kronecker(const struct options *opt)
-{
-    return (struct generator){
-        .n_vertices = UINT64_C(1) << opt->scale,
-        .n_edges = (uint64_t)opt->edge_factor << opt->scale,
-        .make = make,
-    };
 }

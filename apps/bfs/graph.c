@@ -20,9 +20,6 @@ void graph_build(struct edge_list *list, const char *name, struct graph *graph)
     *graph = (struct graph){
         .part = partition_make(list->n_vertices, shmem_n_pes()),
         .n_input = list->n_all,
-        .first_label = list->first_label,
-        .labels = list->labels,
-        .shuffle = list->shuffle,
     };
     snprintf(graph->name, sizeof(graph->name), "%s", name);
     graph->first = partition_first(&graph->part, me);
@@ -41,37 +38,5 @@ void graph_free(struct graph *graph)
     free(graph->row);
     free(graph->column);
     free(graph->input_ends);
-    free(graph->labels);
     *graph = (struct graph){.name = ""};
-}
-
-uint64_t graph_label(const struct graph *graph, vertex_t v)
-{
-    uint64_t index = unscramble(&graph->shuffle, v);
-
-    return graph->labels ? graph->labels[index] : graph->first_label + index;
-}
-
-static int compare_labels(const void *a, const void *b)
-{
-    uint64_t first = *(const uint64_t *)a;
-    uint64_t second = *(const uint64_t *)b;
-
-    return (first > second) - (first < second);
-}
-
-bool graph_vertex(const struct graph *graph, uint64_t label, vertex_t *v)
-{
-    uint64_t index = label - graph->first_label;
-
-    if (graph->labels) {
-        const uint64_t *found =
-            bsearch(&label, graph->labels, graph->part.n_vertices, sizeof(*graph->labels), compare_labels);
-
-        index = found ? (uint64_t)(found - graph->labels) : graph->part.n_vertices;
-    }
-    if (index >= graph->part.n_vertices)
-        return false;
-    *v = (vertex_t)scramble(&graph->shuffle, index);
-    return true;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "edges.h"
-#include "read.h"
 #include "report.h"
 #include "threads.h"
 
@@ -23,10 +22,8 @@ static void format_name(const struct options *opt, char *name)
 {
     const char *slash;
 
-    if (opt->source == KRONECKER)
+    if (!opt->file)
         snprintf(name, NAME_BYTES, "kronecker scale %d edgefactor %d", opt->scale, opt->edge_factor);
-    else if (opt->source == KWAY)
-        snprintf(name, NAME_BYTES, "%d-way tree", opt->kway_degree);
     else {
         slash = strrchr(opt->file, '/');
         snprintf(name, NAME_BYTES, "%s", slash ? slash + 1 : opt->file);
@@ -58,16 +55,15 @@ static void state(const struct options *opt, const struct place *place, const st
 
 static struct edge_list generate(const struct options *opt, const struct place *place)
 {
-    struct generator generator = opt->source == KRONECKER ? edges_kronecker(opt) : edges_kway(opt);
-    struct extent extent = {.n_vertices = generator.n_vertices, .n_edges = generator.n_edges};
+    struct extent extent = {.n_vertices = kronecker_vertices(opt), .n_edges = kronecker_edges(opt)};
 
     state(opt, place, &extent);
-    return edges_generate(opt, &generator);
+    return edges_generate(opt);
 }
 
 static struct edge_list read_file(const struct options *opt, const struct place *place)
 {
-    struct edge_list list = edges_read(opt, place);
+    struct edge_list list = edges_read(opt->file);
     struct extent extent = {.n_vertices = list.n_vertices, .n_edges = list.n_all};
 
     state(opt, place, &extent);
@@ -91,7 +87,7 @@ void graph_make(const struct options *opt, const struct place *place, struct gra
     double start = now();
     double had;
     char name[NAME_BYTES];
-    struct edge_list list = opt->source == GRAPH_FILE ? read_file(opt, place) : generate(opt, place);
+    struct edge_list list = opt->file ? read_file(opt, place) : generate(opt, place);
 
     had = now();
     format_name(opt, name);

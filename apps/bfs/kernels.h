@@ -6,7 +6,20 @@
  * not be sent to their owners any more. Whoever sets a bit owns the vertex's only entry in a queue or an outbox.
  *
  * LANE is a work-item's number in its group of LANES. All work-items of a group reach each BARRIER.
+ *
+ * OpenCL gives a kernel its buffers one by one, so kernels have many parameters; what they call takes a struct level.
  */
+
+/* What a level works on: the graph, the tree, and the queues, which take turns. */
+struct level {
+    GLOBAL const u64 *row;
+    GLOBAL const u32 *column;
+    GLOBAL u32 *parent, *known;
+    GLOBAL const u64 *queue;
+    GLOBAL u64 *next_queue, *counters;
+    u32 turn;
+    struct own_part own;
+};
 
 /* ---- Vertices and places ----------------------------------------------------------------------------------------- */
 
@@ -193,8 +206,7 @@ DEVICE void keep_new(struct finds *finds, GLOBAL u32 *known)
             finds->vertex[k] = NONE;
 }
 
-DEVICE void reserve(struct finds *finds, LOCAL struct reservation *r, GLOBAL const u64 *row, u32 first, u32 size,
-                    u32 block)
+DEVICE void reserve(struct finds *finds, LOCAL struct reservation *r, const struct level *level)
 {
     u64 sum = 0;
 
@@ -203,11 +215,11 @@ DEVICE void reserve(struct finds *finds, LOCAL struct reservation *r, GLOBAL con
 
         if (vertex == NONE)
             continue;
-        if (vertex - first < size) {
+        if (vertex - level->own.first < level->own.size) {
             finds->place[k] = sum;
-            sum += PACK(1, degree_of(row, vertex - first));
+            sum += PACK(1, degree_of(level->row, vertex - level->own.first));
         } else {
-            finds->place[k] = ADD_LOCAL_32(&r->sent[vertex / block], 1);
+            finds->place[k] = ADD_LOCAL_32(&r->sent[vertex / level->own.block], 1);
         }
     }
     finds->mine = sum > 0 ? ADD_LOCAL_64(&r->found, sum) : 0;
@@ -219,25 +231,25 @@ DEVICE u64 edges_of_group(u64 n_edges)
     return (n_edges / GROUPS / LANES + 1) * LANES;
 }
 
-/* Looks at edges from to from + n - 1 of the frontier, and reserves room for what is new. */
-DEVICE void find_new(struct finds *finds, LOCAL struct reservation *r, LOCAL struct piece *piece, GLOBAL const u64 *row,
-                     GLOBAL const u32 *column, GLOBAL u32 *known, GLOBAL const u64 *queue, GLOBAL u64 *counters,
-                     u32 n_vertices, u64 from, u32 n, u32 turn, struct own_part own)
+/* Looks at edges from to from + n - 1 of the frontier, which has n_vertices, and reserves room for what is new. */
+DEVICE void find_new(struct finds *finds, LOCAL struct reservation *r, LOCAL struct piece *piece,
+                     const struct level *level, u32 n_vertices, u64 from, u32 n)
 {
-    load_piece(piece, row, queue, n_vertices, from, from + n);
-    look_at_edges(finds, piece, column, n);
-    keep_new(finds, known);
-    reserve(finds, r, row, own.first, own.size, own.block);
-    make_reservation(r, &counters[(turn + 1) % QUEUE_COUNTERS], (GLOBAL u32 *)(counters + COUNTER_WORDS), own.n_pes);
+    load_piece(piece, level->row, level->queue, n_vertices, from, from + n);
+    look_at_edges(finds, piece, level->column, n);
+    keep_new(finds, level->known);
+    reserve(finds, r, level);
+    make_reservation(r, &level->counters[(level->turn + 1) % QUEUE_COUNTERS],
+                     (GLOBAL u32 *)(level->counters + COUNTER_WORDS), level->own.n_pes);
 }
 
-DEVICE void take_own(const struct finds *finds, u32 k, LOCAL const struct reservation *r, GLOBAL u32 *parent,
-                     GLOBAL u64 *next_queue, u32 first)
+DEVICE void take_own(const struct finds *finds, u32 k, LOCAL const struct reservation *r, const struct level *level)
 {
     u64 place = r->found_at + finds->mine + finds->place[k];
+    u32 first = level->own.first;
 
-    parent[finds->vertex[k] - first] = first + finds->from[k];
-    next_queue[VERTICES(place)] = PACK(finds->vertex[k] - first, EDGES(place));
+    level->parent[finds->vertex[k] - first] = first + finds->from[k];
+    level->next_queue[VERTICES(place)] = PACK(finds->vertex[k] - first, EDGES(place));
 }
 
 /* The neighbours of the frontier that are not yet known go to the next queue, or to the outboxes. Each of these has
@@ -248,7 +260,8 @@ KERNEL void expand(GLOBAL const u64 *RESTRICT row, GLOBAL const u32 *RESTRICT co
 {
     SHARED struct reservation reservation;
     SHARED struct piece piece;
-    const struct own_part own = {first, size, block, my_pe, n_pes};
+    const struct level level = {
+        row, column, parent, known, queue, next_queue, counters, turn, {first, size, block, my_pe, n_pes}};
     u64 n_edges = EDGES(counters[turn]);
     u32 n_vertices = VERTICES(counters[turn]);
     u64 share = edges_of_group(n_edges);
@@ -265,7 +278,7 @@ KERNEL void expand(GLOBAL const u64 *RESTRICT row, GLOBAL const u32 *RESTRICT co
         u32 n = end - from < most ? (u32)(end - from) : most;
         struct finds finds;
 
-        find_new(&finds, &reservation, &piece, row, column, known, queue, counters, n_vertices, from, n, turn, own);
+        find_new(&finds, &reservation, &piece, &level, n_vertices, from, n);
         for (u32 k = 0; k < PER_LANE; k++) {
             u32 vertex = finds.vertex[k];
             u32 owner = vertex / block;
@@ -273,7 +286,7 @@ KERNEL void expand(GLOBAL const u64 *RESTRICT row, GLOBAL const u32 *RESTRICT co
             if (vertex == NONE)
                 continue;
             if (owner == my_pe)
-                take_own(&finds, k, &reservation, parent, next_queue, first);
+                take_own(&finds, k, &reservation, &level);
             else
                 outbox[(u64)(owner - (owner > my_pe)) * block + reservation.sent_at[owner] + finds.place[k]] =
                     PAIR(vertex - owner * block, first + finds.from[k]);
@@ -281,10 +294,11 @@ KERNEL void expand(GLOBAL const u64 *RESTRICT row, GLOBAL const u32 *RESTRICT co
     }
 }
 
-DEVICE void absorb_arrivals(LOCAL struct reservation *reservation, GLOBAL const u64 *row, GLOBAL u32 *parent,
-                            GLOBAL u32 *known, GLOBAL u64 *next_queue, GLOBAL u64 *counters, GLOBAL const u64 *inbox,
-                            const struct arrivals *arrivals, u32 turn, u32 first)
+DEVICE void absorb_arrivals(LOCAL struct reservation *reservation, const struct level *level, GLOBAL const u64 *inbox,
+                            const struct arrivals *arrivals)
 {
+    u32 first = level->own.first;
+
     for (u64 from = GROUP * LANES; from < arrivals->end[ARRIVALS - 1]; from += GROUPS * LANES) {
         u64 i = from + LANE;
         u64 pair = 0, place = 0;
@@ -296,15 +310,17 @@ DEVICE void absorb_arrivals(LOCAL struct reservation *reservation, GLOBAL const 
             while (i >= arrivals->end[box])
                 box++;
             pair = inbox[arrivals->at[box] + i];
-            is_new = !is_surely_known(known, first + PAIR_VERTEX(pair)) && make_known(known, first + PAIR_VERTEX(pair));
+            is_new = !is_surely_known(level->known, first + PAIR_VERTEX(pair)) &&
+                     make_known(level->known, first + PAIR_VERTEX(pair));
         }
         if (is_new)
-            place = ADD_LOCAL_64(&reservation->found, PACK(1, degree_of(row, PAIR_VERTEX(pair))));
-        make_reservation(reservation, &counters[(turn + 1) % QUEUE_COUNTERS], (GLOBAL u32 *)counters, 0);
+            place = ADD_LOCAL_64(&reservation->found, PACK(1, degree_of(level->row, PAIR_VERTEX(pair))));
+        make_reservation(reservation, &level->counters[(level->turn + 1) % QUEUE_COUNTERS],
+                         (GLOBAL u32 *)level->counters, 0);
         if (is_new) {
             place += reservation->found_at;
-            parent[PAIR_VERTEX(pair)] = PAIR_PARENT(pair);
-            next_queue[VERTICES(place)] = PACK(PAIR_VERTEX(pair), EDGES(place));
+            level->parent[PAIR_VERTEX(pair)] = PAIR_PARENT(pair);
+            level->next_queue[VERTICES(place)] = PACK(PAIR_VERTEX(pair), EDGES(place));
         }
     }
 }
@@ -315,9 +331,10 @@ KERNEL void absorb(GLOBAL const u64 *RESTRICT row, GLOBAL u32 *parent, GLOBAL u3
                    u32 first)
 {
     SHARED struct reservation reservation;
+    const struct level level = {row, 0, parent, known, 0, next_queue, counters, turn, {first, 0, 0, 0, 0}};
 
     clear_reservation(&reservation, 0);
-    absorb_arrivals(&reservation, row, parent, known, next_queue, counters, inbox, &arrivals, turn, first);
+    absorb_arrivals(&reservation, &level, inbox, &arrivals);
 }
 
 /* ---- Bottom-up --------------------------------------------------------------------------------------------------- */

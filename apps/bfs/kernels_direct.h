@@ -29,27 +29,26 @@ DEVICE void meet_all(GLOBAL u64 *word, u64 *times, bool has_sent, const shmemx_d
 }
 
 /* As expand does. Returns whether this group has sent anything. */
-DEVICE bool expand_and_send(LOCAL struct reservation *reservation, LOCAL struct piece *piece, GLOBAL const u64 *row,
-                            GLOBAL const u32 *column, GLOBAL u32 *parent, GLOBAL u32 *known, GLOBAL const u64 *queue,
-                            GLOBAL u64 *next_queue, GLOBAL u64 *counters, GLOBAL u64 *inbox,
-                            const shmemx_device_view_t &view, u32 turn, struct own_part own)
+DEVICE bool expand_and_send(LOCAL struct reservation *reservation, LOCAL struct piece *piece, const struct level *level,
+                            GLOBAL u64 *inbox, const shmemx_device_view_t &view)
 {
-    const u64 n_edges = EDGES(counters[turn]);
-    const u32 n_vertices = VERTICES(counters[turn]);
+    const struct own_part own = level->own;
+    const u64 n_edges = EDGES(level->counters[level->turn]);
+    const u32 n_vertices = VERTICES(level->counters[level->turn]);
     const u64 share = edges_of_group(n_edges);
     const u64 end = (GROUP + 1) * share < n_edges ? (GROUP + 1) * share : n_edges;
     const u32 most = LANES * PER_LANE;
 
     if (GLOBAL_ID == 0)
-        counters[(turn + 2) % QUEUE_COUNTERS] = 0;
+        level->counters[(level->turn + 2) % QUEUE_COUNTERS] = 0;
     if (GROUP * share >= n_edges)
         return false;
-    find_entry(&piece->entry, queue, n_vertices, GROUP * share);
+    find_entry(&piece->entry, level->queue, n_vertices, GROUP * share);
     for (u64 from = GROUP * share; from < end; from += most) {
         u32 n = end - from < most ? (u32)(end - from) : most;
         struct finds finds;
 
-        find_new(&finds, reservation, piece, row, column, known, queue, counters, n_vertices, from, n, turn, own);
+        find_new(&finds, reservation, piece, level, n_vertices, from, n);
         for (u32 k = 0; k < PER_LANE; k++) {
             u32 vertex = finds.vertex[k];
             u32 owner = vertex / own.block;
@@ -57,7 +56,7 @@ DEVICE bool expand_and_send(LOCAL struct reservation *reservation, LOCAL struct 
             if (vertex == NONE)
                 continue;
             if (owner == own.my_pe)
-                take_own(&finds, k, reservation, parent, next_queue, own.first);
+                take_own(&finds, k, reservation, level);
             else
                 shmemx_device_p(view,
                                 &inbox[(u64)(own.my_pe - (own.my_pe > owner)) * own.block +
@@ -69,16 +68,16 @@ DEVICE bool expand_and_send(LOCAL struct reservation *reservation, LOCAL struct 
 }
 
 /* By the first group. told: what had been sent to each PE before this level. */
-DEVICE void report_level(const shmemx_device_view_t &view, GLOBAL struct level_report *reports,
-                         GLOBAL const u64 *counters, GLOBAL u32 *told, bool is_first, u32 turn, u64 epoch,
-                         struct own_part own)
+DEVICE void report_level(const shmemx_device_view_t &view, GLOBAL struct level_report *reports, GLOBAL u32 *told,
+                         const struct level *level, bool is_first, u64 epoch)
 {
-    GLOBAL const u32 *sent = (GLOBAL const u32 *)(counters + COUNTER_WORDS);
+    const struct own_part own = level->own;
+    GLOBAL const u32 *sent = (GLOBAL const u32 *)(level->counters + COUNTER_WORDS);
     GLOBAL struct level_report *there = &reports[epoch % 2 * own.n_pes + own.my_pe];
     struct level_report report = {};
 
-    report.frontier = VERTICES(counters[turn]);
-    report.found = VERTICES(counters[(turn + 1) % QUEUE_COUNTERS]);
+    report.frontier = VERTICES(level->counters[level->turn]);
+    report.found = VERTICES(level->counters[(level->turn + 1) % QUEUE_COUNTERS]);
     for (u32 pe = 0; pe < own.n_pes; pe++)
         report.sent += sent[pe] - (is_first ? 0 : told[pe]);
     BARRIER();
@@ -126,21 +125,20 @@ DEVICE void list_arrivals(LOCAL struct arrivals *arrivals, GLOBAL const struct l
 }
 
 DEVICE void absorb_reported(LOCAL struct reservation *reservation, LOCAL struct arrivals *arrivals, LOCAL u32 *next_pe,
-                            GLOBAL const u64 *row, GLOBAL u32 *parent, GLOBAL u32 *known, GLOBAL u64 *next_queue,
-                            GLOBAL u64 *counters, GLOBAL const u64 *inbox, GLOBAL const struct level_report *reports,
-                            u32 turn, struct own_part own)
+                            const struct level *level, GLOBAL const u64 *inbox,
+                            GLOBAL const struct level_report *reports)
 {
     u32 pe = 0;
 
-    while (pe < own.n_pes) {
+    while (pe < level->own.n_pes) {
         BARRIER();
         if (LANE == 0) {
-            list_arrivals(arrivals, reports, &pe, own);
+            list_arrivals(arrivals, reports, &pe, level->own);
             *next_pe = pe;
         }
         BARRIER();
         pe = *next_pe;
-        absorb_arrivals(reservation, row, parent, known, next_queue, counters, inbox, arrivals, turn, own.first);
+        absorb_arrivals(reservation, level, inbox, arrivals);
     }
 }
 
@@ -156,33 +154,33 @@ WITH_SEARCH void search_all(GLOBAL const u64 *row, GLOBAL const u32 *column, GLO
     SHARED struct arrivals arrivals;
     SHARED u32 next_pe;
     GLOBAL u32 *told = (GLOBAL u32 *)&box[2 * own.n_pes];
+    struct level level = {row, column, parent, known, even_queue, odd_queue, counters, 0, own};
     struct search_result sums = {};
     struct level_report total;
     u64 meetings = 0;
 
     clear_reservation(&reservation, own.n_pes);
     do {
-        const u32 level = (u32)sums.run, turn = level % QUEUE_COUNTERS;
-        GLOBAL u64 *queue = level % 2 == 0 ? even_queue : odd_queue;
-        GLOBAL u64 *next_queue = level % 2 == 0 ? odd_queue : even_queue;
+        const bool is_first = sums.run == 0, is_even = sums.run % 2 == 0;
         GLOBAL struct level_report *reports;
         bool has_sent;
         u64 begin;
 
-        if (level > 0)
+        level.turn = (u32)sums.run % QUEUE_COUNTERS;
+        level.queue = is_even ? even_queue : odd_queue;
+        level.next_queue = is_even ? odd_queue : even_queue;
+        if (!is_first)
             meet_all(&counters[MEETINGS], &meetings, false, inbox_view);
         epoch++;
         reports = &box[epoch % 2 * own.n_pes];
-        has_sent = expand_and_send(&reservation, &piece, row, column, parent, known, queue, next_queue, counters, inbox,
-                                   inbox_view, turn, own);
+        has_sent = expand_and_send(&reservation, &piece, &level, inbox, inbox_view);
         begin = NOW_NS();
         meet_all(&counters[MEETINGS], &meetings, has_sent, inbox_view);
         if (GROUP == 0)
-            report_level(box_view, box, counters, told, level == 0, turn, epoch, own);
+            report_level(box_view, box, told, &level, is_first, epoch);
         add_reports(&total, box_view, reports, epoch, own);
         sums.comm_ns += NOW_NS() - begin;
-        absorb_reported(&reservation, &arrivals, &next_pe, row, parent, known, next_queue, counters, inbox, reports,
-                        turn, own);
+        absorb_reported(&reservation, &arrivals, &next_pe, &level, inbox, reports);
         sums.levels += total.frontier > 0;
         sums.reached += total.frontier;
         sums.sent += total.sent;

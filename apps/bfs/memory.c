@@ -14,6 +14,7 @@
 
 #include "collective.h"
 #include "edges.h"
+#include "scramble.h"
 
 #define PROBLEM_BYTES 400
 #define MANY_PES 262144
@@ -172,17 +173,6 @@ static void say_scale(const struct options *opt, const struct bytes *available, 
         snprintf(text, bytes, "no scale would fit");
 }
 
-static void say_kway(const struct options *opt, const struct bytes *available, char *text, size_t bytes)
-{
-    struct extent extent = {.n_vertices = opt->kway_vertices};
-
-    do {
-        extent.n_vertices -= extent.n_vertices / 64 + 1;
-        extent.n_edges = extent.n_vertices;
-    } while (extent.n_vertices > 2 && !fits_on(opt, &extent, shmem_n_pes(), available));
-    snprintf(text, bytes, "--kway %" PRIu64 ",%d would fit", extent.n_vertices, opt->kway_degree);
-}
-
 static void say_pes(const struct options *opt, const struct extent *extent, const struct bytes *available, char *text,
                     size_t bytes)
 {
@@ -207,10 +197,8 @@ static void say_what_fits(const struct options *opt, const struct extent *extent
     enough.of[HEAP] = UINT64_MAX;
     if (fits(needed, &enough))
         snprintf(text, bytes, "set SHMEM_SYMMETRIC_SIZE=%" PRIu64 "m", needed->of[HEAP] / MIB * 2 + 16);
-    else if (opt->source == KRONECKER)
+    else if (!opt->file)
         say_scale(opt, &enough, text, bytes);
-    else if (opt->source == KWAY)
-        say_kway(opt, &enough, text, bytes);
     else
         say_pes(opt, extent, &enough, text, bytes);
 }

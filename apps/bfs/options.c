@@ -81,7 +81,6 @@ INT_OPTION(take_edge_factor, edge_factor, 1, MAX_EDGE_FACTOR)
 INT_OPTION(take_roots, n_roots, 1, MAX_ROOTS)
 INT_OPTION(take_threads, threads, 1, MAX_THREADS)
 INT_OPTION(take_inject_error, inject_error, 1, RULES)
-FLAG_OPTION(take_shuffle, shuffle)
 FLAG_OPTION(take_direction, direction_optimising)
 FLAG_OPTION(take_verify, verify)
 FLAG_OPTION(take_csv, csv)
@@ -101,39 +100,15 @@ static bool take_device(const char *value, struct options *opt)
 
 static bool take_scale(const char *value, struct options *opt)
 {
-    opt->source = KRONECKER;
     opt->n_sources++;
     return to_int(value, 1, MAX_SCALE, &opt->scale);
 }
 
-static bool take_kway(const char *value, struct options *opt)
-{
-    const char *comma = strchr(value, ',');
-    char vertices[24] = "";
-
-    opt->source = KWAY;
-    opt->n_sources++;
-    if (!comma || (size_t)(comma - value) >= sizeof(vertices))
-        return false;
-    memcpy(vertices, value, (size_t)(comma - value));
-    return to_number(vertices, 2, MAX_VERTICES, &opt->kway_vertices) &&
-           to_int(comma + 1, 1, INT_MAX, &opt->kway_degree);
-}
-
 static bool take_file(const char *value, struct options *opt)
 {
-    opt->source = GRAPH_FILE;
     opt->n_sources++;
     opt->file = value;
     return value[0] != '\0';
-}
-
-static bool take_format(const char *value, struct options *opt)
-{
-    static const char *const formats[] = {"auto", "matrix-market", "edges", "metis", NULL};
-
-    opt->format = value;
-    return is_one_of(value, formats);
 }
 
 static bool take_root(const char *value, struct options *opt)
@@ -185,10 +160,7 @@ static const struct line {
     {0, "device", "I", take_device_index, "use device I on every PE (one is chosen near each PE)"},
     {0, "scale", "S", take_scale, "Kronecker graph of 2^S vertices (12)"},
     {0, "edgefactor", "E", take_edge_factor, "with E edges for each vertex (16)"},
-    {0, "kway", "N,K", take_kway, "tree of N vertices with K children each, as SHOC makes it"},
-    {0, "file", "FILE", take_file, "graph from a file, plain or packed by gzip"},
-    {0, "format", "F", take_format, "matrix-market, edges, metis, or auto: by its contents (auto)"},
-    {0, "shuffle", NULL, take_shuffle, "number the vertices of a file at random, so that PEs have equal parts"},
+    {0, "file", "FILE", take_file, "graph from a file: a line for each edge, with the numbers of two vertices"},
     {0, "roots", "N", take_roots, "searches, from vertices that are drawn (64)"},
     {0, "root", "V", take_root, "one search, from vertex V"},
     {0, "seed", "N", take_seed, "of the graph and the roots (1)"},
@@ -239,10 +211,8 @@ static void set_defaults(struct options *opt)
     *opt = (struct options){
         .device = "auto",
         .device_index = -1,
-        .source = KRONECKER,
         .scale = 12,
         .edge_factor = 16,
-        .format = "auto",
         .seed = 1,
         .n_roots = 64,
         .exchanges = {[IS_WIDE ? GRID : MAPPED] = true},
@@ -297,7 +267,7 @@ void options_parse(int argc, char **argv, struct options *opt)
     if (optind < argc)
         snprintf(opt->error, sizeof(opt->error), "unexpected argument %s", argv[optind]);
     else if (opt->n_sources > 1)
-        snprintf(opt->error, sizeof(opt->error), "one of --scale, --kway and --file, not several");
+        snprintf(opt->error, sizeof(opt->error), "one of --scale and --file, not both");
     else if (opt->inject_error && !opt->verify)
         snprintf(opt->error, sizeof(opt->error), "--inject-error needs --verify");
 }

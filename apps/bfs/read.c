@@ -1,283 +1,208 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Graphs from files: PE 0 finds out which format a file has, and reads its header; then each PE reads its blocks of lines,
- * in as many threads as it has.
+ * Graphs from files: a line for each edge, which begins with the numbers of two vertices. Each PE, and each of its
+ * threads, takes the lines that begin in a part of the file of its own, first to count and then to read them.
  */
-#include "read.h"
-
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "blocks.h"
 #include "collective.h"
+#include "edges.h"
+#include "memory.h"
 #include "threads.h"
 
-#define SAMPLE_BYTES ((size_t)1 << 20)
-#define QUIT_BYTES 400
+#define PROBLEM_BYTES 400
 
-/* No edge takes fewer bytes of text ("1 2" and the end of the line; METIS has two numbers for each), so this many bytes
- * of memory are enough for a byte of text. */
-#define BYTES_PER_BYTE (sizeof(struct labelled_edge) / 4 * 2)
-
-/* What a thread does with its part of a block. */
+/* What a thread does with its part of the file. */
 struct part {
-    struct text text;
-    uint64_t lines, data_lines;
-    uint64_t first_line, first_data_line; /* in the file */
-    struct harvest harvest;
-    uint64_t wrong_line; /* 0: none */
-    char problem[PROBLEM_BYTES];
+    size_t n;     /* edges                                                       */
+    size_t first; /* where they begin among those of this PE                     */
+    uint64_t end; /* one more than its largest vertex                            */
+    size_t wrong; /* 0, or which of two numbers is wrong: 1 or 2                 */
+    size_t at;    /* offset of the wrong line                                    */
 };
 
 struct reading {
-    const struct options *opt;
-    const struct block_source *source;
-    const struct format *format;
-    struct header header;
-    uint64_t lines, data_lines; /* of all earlier blocks, the header included in lines */
-    struct part *parts;         /* one for each thread */
+    const char *name;
+    const char *bytes; /* the file, mapped */
+    size_t size;
+    struct edge *edges; /* NULL while they are counted */
+    struct part *parts; /* one for each thread         */
+    char problem[PROBLEM_BYTES];
 };
 
-/* ---- What the file is -------------------------------------------------------------------------------------------- */
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
-/* What PE 0 tells the others. */
-struct introduction {
-    bool packed;
-    struct header header;
-    char problem[QUIT_BYTES];
-};
-
-static int find_format(const char *name, struct text text, bool complete)
+static bool is_blank(char c)
 {
-    int format = 0;
-
-    while (format < FORMATS && strcmp(formats[format]->name, name) != 0)
-        format++;
-    if (format < FORMATS)
-        return format;
-    for (format = 0; !formats[format]->recognise(text, complete); format++)
-        continue;
-    return format;
+    return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
-static void introduce(const struct options *opt, char *bytes, struct introduction *intro)
+static const char *skip_blanks(const char *at, const char *end)
 {
-    char problem[PROBLEM_BYTES] = "";
-    long n = blocks_plain.sample(opt->file, bytes, SAMPLE_BYTES, problem);
-    struct text text;
-
-    intro->packed = n > 0 && blocks_gzip.recognise((const unsigned char *)bytes, (size_t)n);
-    if (intro->packed)
-        n = blocks_gzip.sample(opt->file, bytes, SAMPLE_BYTES, problem);
-    if (n < 0) {
-        snprintf(intro->problem, sizeof(intro->problem), "%.200s: %s", opt->file, problem);
-        return;
-    }
-    text = (struct text){bytes, bytes + n};
-    intro->header.format = find_format(opt->format, text, (size_t)n < SAMPLE_BYTES);
-    if (!formats[intro->header.format]->read_header(text, &intro->header, problem))
-        snprintf(intro->problem, sizeof(intro->problem), "%.200s:%" PRIu64 ": %s (read as %s)", opt->file,
-                 intro->header.lines, problem, formats[intro->header.format]->name);
+    while (at < end && is_blank(*at))
+        at++;
+    return at;
 }
 
-static void look_at_file(struct reading *reading)
+/* The first line that begins at this offset or behind it. */
+static const char *line_from(const struct reading *reading, size_t offset)
 {
-    struct introduction intro = {.packed = false};
+    const char *end = offset > 0 ? memchr(reading->bytes + offset - 1, '\n', reading->size - offset + 1) : NULL;
 
-    if (shmem_my_pe() == 0) {
-        char *bytes = host_alloc(SAMPLE_BYTES);
-
-        introduce(reading->opt, bytes, &intro);
-        free(bytes);
-    }
-    broadcast_from(0, &intro, sizeof(intro));
-    quit_if_any(intro.problem);
-    reading->source = intro.packed ? &blocks_gzip : &blocks_plain;
-    reading->header = intro.header;
-    reading->format = formats[intro.header.format];
-    reading->lines = intro.header.lines;
+    if (offset == 0)
+        return reading->bytes;
+    return end ? end + 1 : reading->bytes + reading->size;
 }
 
-/* ---- A block ----------------------------------------------------------------------------------------------------- */
-
-/* Parts of about the same length, of whole lines. */
-static void cut_block(struct reading *reading, struct text block)
+/* Reads the number of a vertex, which a blank follows. */
+static bool read_vertex(const char **at, const char *end, uint64_t *vertex)
 {
-    size_t n = (size_t)(block.end - block.at);
-    const char *at = block.at;
+    const char *c = skip_blanks(*at, end);
+    bool is_number = c < end && *c >= '0' && *c <= '9';
 
-    for (int thread = 0; thread < threads_count(); thread++) {
-        const char *end = block.at + n / (size_t)threads_count() * (size_t)(thread + 1);
-
-        if (end < at)
-            end = at;
-        if (thread == threads_count() - 1)
-            end = block.end;
-        else if (end > block.at && end[-1] != '\n') {
-            const char *found = memchr(end, '\n', (size_t)(block.end - end));
-
-            end = found ? found + 1 : block.end;
-        }
-        reading->parts[thread].text = (struct text){at, end};
-        at = end;
-    }
+    for (*vertex = 0; c < end && *c >= '0' && *c <= '9' && *vertex < MAX_VERTICES; c++)
+        *vertex = 10 * *vertex + (uint64_t)(*c - '0');
+    *at = c;
+    return is_number && *vertex < MAX_VERTICES && (c == end || is_blank(*c));
 }
 
-static void count_part(int thread, void *arg)
+/* Whatever follows the two vertices, as a weight, is ignored. Returns 0, or which vertex is wrong. */
+static size_t read_line(const char *at, const char *end, struct part *part, struct edge *edge)
 {
-    const struct reading *reading = arg;
-    struct part *part = &reading->parts[thread];
-    struct text rest = part->text;
-    struct text line;
+    uint64_t vertex[2];
 
-    part->lines = part->data_lines = 0;
-    while (text_line(&rest, &line)) {
-        part->lines++;
-        part->data_lines += !is_comment(reading->format, &line);
+    for (size_t i = 0; i < 2; i++) {
+        if (!read_vertex(&at, end, &vertex[i]))
+            return i + 1;
+        part->end = vertex[i] >= part->end ? vertex[i] + 1 : part->end;
     }
+    *edge = (struct edge){(vertex_t)vertex[0], (vertex_t)vertex[1]};
+    return 0;
 }
 
-/* Gives every part its line numbers in the file. Blocks of lower PEs come first. */
-static void number_lines(struct reading *reading)
+/* ---- Parts ------------------------------------------------------------------------------------------------------- */
+
+/* The lines that begin in the bytes from first to end - 1. */
+static void take_lines(const struct reading *reading, struct part *part, size_t first, size_t end)
 {
-    uint64_t own[2] = {0, 0};
-    uint64_t lines, data_lines;
+    const char *stop = reading->bytes + end, *file_end = reading->bytes + reading->size, *line_end;
+    size_t n = 0;
 
-    for (int thread = 0; thread < threads_count(); thread++) {
-        own[0] += reading->parts[thread].lines;
-        own[1] += reading->parts[thread].data_lines;
-    }
-    lines = reading->lines + sum_of_lower_pes(own[0]) + 1;
-    data_lines = reading->data_lines + sum_of_lower_pes(own[1]);
-    for (int thread = 0; thread < threads_count(); thread++) {
-        reading->parts[thread].first_line = lines;
-        reading->parts[thread].first_data_line = data_lines;
-        lines += reading->parts[thread].lines;
-        data_lines += reading->parts[thread].data_lines;
-    }
-    sum_over_pes(own, 2);
-    reading->lines += own[0];
-    reading->data_lines += own[1];
-}
+    for (const char *line = line_from(reading, first); line < stop;
+         line = line_end < file_end ? line_end + 1 : file_end) {
+        const char *word;
 
-static void read_part(int thread, void *arg)
-{
-    const struct reading *reading = arg;
-    struct part *part = &reading->parts[thread];
-    struct text rest = part->text;
-    struct text line;
-    uint64_t line_number = part->first_line;
-    uint64_t index = part->first_data_line;
-
-    for (; text_line(&rest, &line); line_number++) {
-        if (is_comment(reading->format, &line))
+        line_end = memchr(line, '\n', (size_t)(file_end - line));
+        line_end = line_end ? line_end : file_end;
+        word = skip_blanks(line, line_end);
+        if (word == line_end || *word == '#' || *word == '%')
             continue;
-        if (!reading->format->read_line(&reading->header, line, index++, &part->harvest, part->problem)) {
-            part->wrong_line = line_number;
+        if (reading->edges)
+            part->wrong = read_line(word, line_end, part, &reading->edges[part->first + n]);
+        part->at = (size_t)(line - reading->bytes);
+        if (part->wrong)
             return;
-        }
+        n++;
     }
+    part->n = n;
 }
 
-/* Reports the first wrong line of the file; PEs and threads have its parts in order. */
-static void quit_if_wrong_line(const struct reading *reading)
+static void take_part(int thread, void *arg)
 {
-    char text[QUIT_BYTES] = "";
+    const struct reading *reading = arg;
+    size_t pe = (size_t)shmem_my_pe(), n_pes = (size_t)shmem_n_pes();
+    size_t each = reading->size / n_pes, rest = reading->size % n_pes;
+    size_t begin = pe * each + (pe < rest ? pe : rest), first, end;
 
-    for (int thread = 0; thread < threads_count() && !text[0]; thread++) {
+    threads_share(each + (pe < rest), thread, &first, &end);
+    take_lines(reading, &reading->parts[thread], begin + first, begin + end);
+}
+
+/* ---- The file ---------------------------------------------------------------------------------------------------- */
+
+/* An empty file is not mapped, and has size 0. */
+static void open_file(struct reading *reading)
+{
+    int file = open(reading->name, O_RDONLY);
+    struct stat status = {.st_size = 0};
+    void *bytes = NULL;
+
+    if (file < 0 || fstat(file, &status) != 0)
+        snprintf(reading->problem, PROBLEM_BYTES, "%.200s: %s", reading->name, strerror(errno));
+    else if (status.st_size > 0)
+        bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes == MAP_FAILED)
+        snprintf(reading->problem, PROBLEM_BYTES, "%.200s: %s", reading->name, strerror(errno));
+    if (file >= 0)
+        close(file);
+    reading->bytes = bytes ? bytes : "";
+    reading->size = bytes == MAP_FAILED ? 0 : (size_t)status.st_size;
+    if (!reading->problem[0] && max_of_pes(reading->size) != reading->size)
+        snprintf(reading->problem, PROBLEM_BYTES, "%.200s is not the same on all PEs", reading->name);
+    quit_if_any(reading->problem);
+}
+
+/* Makes room for the edges that have been counted. Returns their number. */
+static size_t make_room(struct reading *reading)
+{
+    size_t n = 0;
+
+    for (int thread = 0; thread < threads_count(); thread++) {
+        reading->parts[thread].first = n;
+        n += reading->parts[thread].n;
+    }
+    memory_refuse_host(reading->name, n * sizeof(*reading->edges));
+    reading->edges = host_alloc(n * sizeof(*reading->edges));
+    return n;
+}
+
+/* Names the first wrong line of the file: PEs and threads have its parts in order. */
+static void quit_if_wrong(struct reading *reading)
+{
+    for (int thread = 0; thread < threads_count() && !reading->problem[0]; thread++) {
         const struct part *part = &reading->parts[thread];
+        size_t line = 1;
 
-        if (part->wrong_line > 0)
-            snprintf(text, sizeof(text), "%.200s:%" PRIu64 ": %s (read as %s)", reading->opt->file, part->wrong_line,
-                     part->problem, reading->format->name);
+        if (!part->wrong)
+            continue;
+        for (size_t i = 0; i < part->at; i++)
+            line += reading->bytes[i] == '\n';
+        snprintf(reading->problem, PROBLEM_BYTES, "%.200s:%zu: its %s word is no vertex: a whole number below %" PRIu64,
+                 reading->name, line, part->wrong == 1 ? "first" : "second", MAX_VERTICES);
     }
-    quit_if_any(text);
+    quit_if_any(reading->problem);
 }
 
-static void read_block(struct reading *reading, struct text block)
+struct edge_list edges_read(const char *name)
 {
-    memory_refuse_host(reading->opt->file, (uint64_t)(block.end - block.at) * BYTES_PER_BYTE);
-    cut_block(reading, block);
-    threads_run(count_part, reading);
-    number_lines(reading);
-    threads_run(read_part, reading);
-    quit_if_wrong_line(reading);
-}
+    struct reading reading = {.name = name};
+    struct edge_list list = {.n_vertices = 0};
 
-/* ---- All of them ------------------------------------------------------------------------------------------------- */
-
-/* Combines what this PE's threads have read; the sums are those of all PEs. */
-static struct harvest gather(struct reading *reading)
-{
-    struct harvest all = reading->parts[0].harvest;
-    uint64_t sums[3];
-
-    for (int thread = 1; thread < threads_count(); thread++) {
-        struct harvest *harvest = &reading->parts[thread].harvest;
-
-        for (size_t i = 0; i < harvest->n; i++)
-            harvest_add(&all, harvest->edges[i].a, harvest->edges[i].b);
-        all.entries += harvest->entries;
-        all.at_lower += harvest->at_lower;
-        all.at_higher += harvest->at_higher;
-        free(harvest->edges);
-    }
-    sums[0] = all.entries;
-    sums[1] = all.at_lower;
-    sums[2] = all.at_higher;
-    sum_over_pes(sums, 3);
-    all.entries = sums[0];
-    all.at_lower = sums[1];
-    all.at_higher = sums[2];
-    return all;
-}
-
-static void check_all(const struct reading *reading, const struct harvest *all)
-{
-    char problem[PROBLEM_BYTES] = "";
-    char text[QUIT_BYTES] = "";
-
-    if (!reading->format->check_all(&reading->header, all, reading->data_lines, problem))
-        snprintf(text, sizeof(text), "%.200s: %s (read as %s)", reading->opt->file, problem, reading->format->name);
-    quit_if_any(text);
-}
-
-/* The header's numbers, if it has any, are checked before anything is read. */
-static void refuse_by_header(const struct reading *reading, const struct place *place)
-{
-    const struct extent extent = {
-        .n_vertices = reading->header.n_vertices,
-        .n_edges = reading->header.n_entries,
-    };
-
-    if (!reading->header.has_extent)
-        return;
-    if (extent.n_vertices > MAX_VERTICES || extent.n_edges > UINT64_MAX / 64)
-        quit_all("%s: %" PRIu64 " vertices and %" PRIu64 " edges are too many", reading->opt->file, extent.n_vertices,
-                 extent.n_edges);
-    memory_refuse(reading->opt, place, &extent);
-}
-
-struct edge_list edges_read(const struct options *opt, const struct place *place)
-{
-    struct reading reading = {.opt = opt};
-    struct harvest all;
-    struct text block;
-    void *blocks;
-
-    look_at_file(&reading);
-    refuse_by_header(&reading, place);
+    open_file(&reading);
     reading.parts = host_alloc((size_t)threads_count() * sizeof(*reading.parts));
     memset(reading.parts, 0, (size_t)threads_count() * sizeof(*reading.parts));
-    blocks = reading.source->open(opt->file, reading.header.bytes);
-    while (reading.source->next(blocks, &block))
-        read_block(&reading, block);
-    reading.source->close(blocks);
-    all = gather(&reading);
+    threads_run(take_part, &reading);
+    list.n = make_room(&reading);
+    list.n_all = sum_of_pes(list.n);
+    if (list.n_all == 0)
+        quit_all("%s: there is no edge in it", name);
+    threads_run(take_part, &reading);
+    quit_if_wrong(&reading);
+    for (int thread = 0; thread < threads_count(); thread++)
+        if (reading.parts[thread].end > list.n_vertices)
+            list.n_vertices = reading.parts[thread].end;
+    list.n_vertices = max_of_pes(list.n_vertices);
+    list.edges = reading.edges;
     free(reading.parts);
-    check_all(&reading, &all);
-    return labels_to_vertices(opt, all.edges, all.n, reading.header.n_vertices);
+    munmap((void *)reading.bytes, reading.size);
+    return list;
 }

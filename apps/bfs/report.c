@@ -75,9 +75,8 @@ static void explain_failure(const struct variant *variant, const struct result *
     for (int rule = 0; rule < RULES; rule++)
         if (result->verdict.broken[rule] > 0)
             fprintf(variant->opt->csv ? stderr : stdout,
-                    "WRONG: %s from root %" PRIu64 ": %s broken %" PRIu64 " times, first: %s\n", variant->name,
-                    graph_label(variant->graph, result->root), rules[rule], result->verdict.broken[rule],
-                    result->verdict.first[rule]);
+                    "WRONG: %s from root %" PRIvertex ": %s broken %" PRIu64 " times, first: %s\n", variant->name,
+                    result->root, rules[rule], result->verdict.broken[rule], result->verdict.first[rule]);
 }
 
 void report_search(const struct variant *variant, const struct result *result)
@@ -87,11 +86,10 @@ void report_search(const struct variant *variant, const struct result *result)
     if (shmem_my_pe() != 0)
         return;
     if (!variant->opt->csv)
-        printf("%s from %" PRIu64 ": %.6f s, communication %.6f s, %d levels, %" PRIu64 " vertices, %" PRIu64
+        printf("%s from %" PRIvertex ": %.6f s, communication %.6f s, %d levels, %" PRIu64 " vertices, %" PRIu64
                " edges, %.4g TEPS, %" PRIu64 " bytes sent, %s\n",
-               variant->name, graph_label(variant->graph, result->root), times->seconds, times->comm_seconds,
-               times->levels, times->reached, result->edges, teps(result), times->bytes_sent,
-               verdict_word(&result->verdict));
+               variant->name, result->root, times->seconds, times->comm_seconds, times->levels, times->reached,
+               result->edges, teps(result), times->bytes_sent, verdict_word(&result->verdict));
     if (result->verdict.checked && !result->verdict.valid)
         explain_failure(variant, result);
     fflush(stdout);

@@ -10,6 +10,7 @@
 
 #include "collective.h"
 #include "edges.h"
+#include "scramble.h"
 
 /* Makes this draw independent of those of the edges. */
 #define ROOTS_SEED UINT64_C(0x726f6f7473)
@@ -106,8 +107,9 @@ vertex_t *roots_draw(const struct options *opt, const struct graph *graph, int *
     if (!opt->one_root)
         return draw(opt, graph, n);
     root = host_alloc(sizeof(*root));
-    if (!graph_vertex(graph, opt->root, root))
+    if (opt->root >= graph->part.n_vertices)
         quit_all("%s has no vertex %" PRIu64, graph->name, opt->root);
+    *root = (vertex_t)opt->root;
     *n = 1;
     return root;
 }

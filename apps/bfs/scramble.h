@@ -10,17 +10,16 @@
 #define SCRAMBLES 3
 
 struct scramble {
-    uint64_t limit; /* 0: numbers stay what they are */
-    uint64_t mask;  /* all bits that numbers below the limit have */
+    uint64_t limit;
+    uint64_t mask; /* all bits that numbers below the limit have */
     int shift;
-    uint64_t factor[SCRAMBLES], inverse[SCRAMBLES]; /* odd; their product is 1 */
+    uint64_t factor[SCRAMBLES]; /* odd */
     uint64_t term[SCRAMBLES];
 };
 
 /* limit is at least 1. */
 struct scramble scramble_make(uint64_t seed, uint64_t limit);
 uint64_t scramble(const struct scramble *s, uint64_t number);
-uint64_t unscramble(const struct scramble *s, uint64_t number);
 
 /* A number that depends on all bits of x, and on nothing else. */
 static inline uint64_t mix64(uint64_t x)

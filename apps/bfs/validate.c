@@ -51,11 +51,6 @@ static __attribute__((format(printf, 3, 4))) void report(struct check *check, en
     pthread_mutex_unlock(&check->lock);
 }
 
-static uint64_t label(const struct check *check, vertex_t v)
-{
-    return graph_label(check->graph, v);
-}
-
 static bool is_in(const struct window *window, vertex_t v)
 {
     return v >= window->first && v - window->first < window->n;
@@ -70,10 +65,10 @@ static struct hop first_hop(struct check *check, vertex_t i)
     vertex_t parent = check->parents[i];
 
     if (v == check->root && parent != v)
-        report(check, NO_CYCLE, "vertex %" PRIu64 " is the root, and not its own parent", label(check, v));
+        report(check, NO_CYCLE, "vertex %" PRIvertex " is the root, and not its own parent", v);
     else if (parent != NO_VERTEX && parent >= check->graph->part.n_vertices)
-        report(check, NO_CYCLE, "vertex %" PRIu64 " has parent number %" PRIvertex " of %" PRIu64 " vertices",
-               label(check, v), parent, check->graph->part.n_vertices);
+        report(check, NO_CYCLE, "vertex %" PRIvertex " has parent number %" PRIvertex " of %" PRIu64 " vertices", v,
+               parent, check->graph->part.n_vertices);
     else if (parent != NO_VERTEX)
         return (struct hop){parent, v != check->root};
     return none;
@@ -109,8 +104,8 @@ static void extend_share(int thread, void *arg)
             continue;
         next = values[hop->ancestor - check->window->first];
         if (next.ancestor == NO_VERTEX)
-            report(check, NO_CYCLE, "an ancestor of vertex %" PRIu64 ", vertex %" PRIu64 ", is not in the tree",
-                   label(check, check->graph->first + (vertex_t)i), label(check, hop->ancestor));
+            report(check, NO_CYCLE, "an ancestor of vertex %" PRIvertex ", vertex %" PRIvertex ", is not in the tree",
+                   check->graph->first + (vertex_t)i, hop->ancestor);
         *hop = (struct hop){next.ancestor, hop->distance + next.distance};
     }
 }
@@ -138,8 +133,8 @@ static void set_levels(struct check *check)
         const struct hop *hop = &check->hops[i];
 
         if (!is_resolved(check, hop))
-            report(check, NO_CYCLE, "from vertex %" PRIu64 ", parents lead round in a circle",
-                   label(check, check->graph->first + i));
+            report(check, NO_CYCLE, "from vertex %" PRIvertex ", parents lead round in a circle",
+                   check->graph->first + i);
         check->levels[i] = hop->ancestor == NO_VERTEX ? NO_LEVEL : hop->distance;
     }
 }
@@ -161,11 +156,11 @@ static void check_parent(struct check *check, vertex_t i, uint32_t parent_level)
     size_t at = row_search(check->graph, i, parent);
 
     if (at == check->graph->row[i + 1] || check->graph->column[at] != parent)
-        report(check, TREE_IN_GRAPH, "no edge joins vertex %" PRIu64 " and its parent %" PRIu64, label(check, v),
-               label(check, parent));
+        report(check, TREE_IN_GRAPH, "no edge joins vertex %" PRIvertex " and its parent %" PRIvertex, v, parent);
     if (check->levels[i] != parent_level + 1)
-        report(check, TREE_LEVELS, "vertex %" PRIu64 " is on level %" PRIu32 ", its parent %" PRIu64 " on %" PRIu32,
-               label(check, v), check->levels[i], label(check, parent), parent_level);
+        report(check, TREE_LEVELS,
+               "vertex %" PRIvertex " is on level %" PRIu32 ", its parent %" PRIvertex " on %" PRIu32, v,
+               check->levels[i], parent, parent_level);
 }
 
 static void check_edge(struct check *check, vertex_t i, vertex_t neighbour, uint32_t neighbour_level)
@@ -174,11 +169,13 @@ static void check_edge(struct check *check, vertex_t i, vertex_t neighbour, uint
     uint32_t level = check->levels[i];
 
     if ((level == NO_LEVEL) != (neighbour_level == NO_LEVEL))
-        report(check, SPANS, "of vertices %" PRIu64 " and %" PRIu64 ", which an edge joins, one is not in the tree",
-               label(check, v), label(check, neighbour));
+        report(check, SPANS,
+               "of vertices %" PRIvertex " and %" PRIvertex ", which an edge joins, one is not in the tree", v,
+               neighbour);
     else if (level != neighbour_level && level + 1 != neighbour_level && neighbour_level + 1 != level)
-        report(check, EDGE_LEVELS, "the edge between %" PRIu64 " and %" PRIu64 " joins levels %" PRIu32 " and %" PRIu32,
-               label(check, v), label(check, neighbour), level, neighbour_level);
+        report(check, EDGE_LEVELS,
+               "the edge between %" PRIvertex " and %" PRIvertex " joins levels %" PRIu32 " and %" PRIu32, v, neighbour,
+               level, neighbour_level);
 }
 
 static void check_row(struct check *check, vertex_t i)

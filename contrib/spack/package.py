@@ -51,7 +51,6 @@ class Mapshmem(AutotoolsPackage):
     depends_on("mpi", when="+mpi")
     depends_on("elfutils@0.171:", when="+oshtypes")
     depends_on("libpng", when="+apps")
-    depends_on("zlib-api", when="+apps")
 
     def configure_args(self):
         args = self.enable_or_disable("opencl") + self.enable_or_disable("fortran")

@@ -22,7 +22,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 _Static_assert(sizeof(struct shmemi_device_entry) == 64, "an entry is a cache line");
 
@@ -267,10 +266,6 @@ static bool serve(struct shmemi_device_agent *agent)
 
 static void rest(unsigned *turns)
 {
-    if (!atomic_load(&served)) { /* the thread is here for the watchdog only */
-        nanosleep(&(struct timespec){.tv_nsec = SHMEMI_RING_NONE_NS}, NULL);
-        return;
-    }
     const bool shares = shmemi_cores_are_shared() || shmemi_threads_are_guests();
     shmemi_work(SHMEMI_TURN_OF_AGENT);
     shmemi_rest(shares ? SHMEMI_KERNELS_IDLE_ON_SHARED_CORES : SHMEMI_KERNELS_IDLE, ++*turns);
@@ -285,7 +280,6 @@ static void *run(void *argument)
         bool has_worked = false;
         for (struct shmemi_device_agent *agent = atomic_load(&served); agent; agent = agent->next_served)
             has_worked |= serve(agent);
-        shmemi_device_waits_look();
         if (has_worked)
             turns = 0;
         else
@@ -294,7 +288,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-int shmemi_device_agents_start(void)
+static int start_once(void)
 {
     if (atomic_exchange(&runs, true))
         return 0;
@@ -341,7 +335,7 @@ static int make_block(struct shmemi_device_agent *agent)
 
 static void free_block(struct shmemi_device_agent *agent)
 {
-    shmemi_drivers_close_gathering(&agent->context);
+    shmemi_collect_close(&agent->context);
     if (agent->user.memory && agent->block)
         agent->user.memory->pinning->unpin(agent->block, block_bytes());
     free(agent->block);
@@ -366,8 +360,8 @@ static int begin_serving(struct shmemi_device_agent *agent)
 {
     int rc = make_block(agent);
     rc = rc ? rc : write_ring(agent);
-    rc = rc ? rc : shmemi_drivers_begin_gathering(&agent->context, SIZE_MAX);
-    rc = rc ? rc : shmemi_device_agents_start();
+    rc = rc ? rc : shmemi_collect_session_begin(&agent->context, SIZE_MAX);
+    rc = rc ? rc : start_once();
     if (rc) {
         free_block(agent);
         return rc;

@@ -46,8 +46,6 @@ struct shmemi_device_agent {
 /* The ring of a user, made when it is first asked for, and the agent started when it is first asked to serve it. 0 or
  * -errno, logged: then nothing has changed. With a lock of the caller's held. */
 int shmemi_device_ring(const struct shmemi_place *user, bool is_served, struct shmemi_device_ring **for_kernels_p);
-/* Start the thread without a ring: it looks after waits. 0 or -errno, logged. */
-int shmemi_device_agents_start(void);
 /* End all agents. No kernel uses a ring any more. */
 void shmemi_device_rings_close(void);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Waits of kernels. A kernel that has waited for a second writes what it waits for into page-locked memory
- * (shmem/mapshmem/device_wait.h), and again all the time until the wait has ended. The agents' thread reports it when
- * SHMEM_WATCHDOG says so: the program's own threads may be in CUDA, where the library does not see them.
+ * (shmem/mapshmem/device_wait.h), and again all the time until the wait has ended. The watchdog's thread reports it: the
+ * program's own threads may be in CUDA, where the library does not see them.
  */
 #define _GNU_SOURCE
-#include "device/ring.h"
+#include "device/device.h"
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/tuning.h"
 #include "instrument/watch.h"
+#include "instrument/watchdog.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -79,16 +79,14 @@ static void look_at(struct watched *watched, int i)
     shmemi_watch_speak(now - since, "a kernel", text);
 }
 
-void shmemi_device_waits_look(void)
+/* By the watchdog's thread. */
+static bool look(uint64_t now)
 {
-    static uint64_t looked_at; /* of the agents' thread */
-    struct watched *watched = atomic_load(&all);
-    if (!watched || shmemi_clock() - looked_at < SHMEMI_KERNEL_WAITS_LOOK_NS)
-        return;
-    looked_at = shmemi_clock();
-    for (; watched; watched = watched->next)
+    (void)now; /* kernels write how long they have waited */
+    for (struct watched *watched = atomic_load(&all); watched; watched = watched->next)
         for (int i = 0; i < PLACES; i++)
             look_at(watched, i);
+    return true;
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
@@ -119,16 +117,14 @@ static int add(const struct shmemi_place *user, struct watched **watched_p)
     memset(watched->places, 0, places_bytes);
     watched->next = atomic_load(&all);
     int rc = user->memory ? user->memory->pinning->pin(watched->places, places_bytes) : 0;
-    if (!rc) {
-        watched->user = *user; /* from now on it is page-locked */
-        rc = shmemi_device_agents_start();
-    }
     if (rc) {
         free_watched(watched);
         return rc;
     }
+    watched->user = *user; /* from now on it is page-locked */
     *watched_p = watched;
     atomic_store(&all, watched);
+    shmemi_watchdog_call(look);
     return 0;
 }
 
@@ -146,6 +142,7 @@ int shmemi_device_waits(const struct shmemi_place *user, struct shmemi_device_wa
 
 void shmemi_device_waits_close(void)
 {
+    shmemi_watchdog_stop();
     struct watched *watched = atomic_exchange(&all, NULL);
     while (watched) {
         struct watched *next = watched->next;

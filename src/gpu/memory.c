@@ -101,7 +101,7 @@ const char *shmemi_memory_type_name(int type)
 void shmemi_memory_report_copies(void)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
-        if (state_of(i) == KIND_OPEN)
+        if (state_of(i) == KIND_OPEN && gpu_kinds[i]->report_copies)
             gpu_kinds[i]->report_copies();
 }
 

@@ -160,9 +160,11 @@ struct shmemi_stream_wait {
 struct shmemi_meeting; /* meeting_call.h */
 
 /* ---- The table of a kind ------------------------------------------------------------------------------------------
- * A kind fills in all members of its table. Features that only some kinds have are in sub-tables, all members of which
- * are filled in, too; the kind's pointer to a sub-table is NULL when it lacks the feature. In a build without a kind,
- * its table has the name, the type, and an open that refuses; nothing else of it is ever called.
+ * A function is always there, unless its comment begins with "Optional": then it is NULL in kinds that have no such thing,
+ * and callers ask for that. Features that only some kinds have are in sub-tables, which are optional as a whole; what
+ * a sub-table has, if there is one, follows the same rule. Host memory has no devices and no objects to open: of what the
+ * table has for these, its own has only a device_count of 0. In a build without a kind, its table has the name, the title,
+ * the type, and an open that refuses; nothing else of it is ever called.
  *
  * There are four ways to copy. They differ in which thread waits, and for what:
  *
@@ -353,8 +355,8 @@ struct shmemi_memory {
                        size_t reason_size);
     void (*close_object)(struct shmemi_allocation *allocation);
 
-    /* If operations on this memory are slower than they need be: a phrase that says why and what to do about it;
-     * otherwise NULL. */
+    /* Optional. If operations on this memory are slower than they need be: a phrase that says why and what to do about
+     * it; otherwise NULL. */
     const char *(*handicap)(const struct shmemi_allocation *allocation);
 
     /* Copy between two places, at least one of this kind, the other of this kind or in host memory. copy returns when
@@ -374,15 +376,15 @@ struct shmemi_memory {
      * value is there on return. -ENOTSUP when the memory has no agent. */
     int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
 
-    /* Combine arrays of this kind on a device. Returns when the result is in place. -ENOTSUP, with
+    /* Optional. Combine arrays of this kind on a device. Returns when the result is in place. -ENOTSUP, with
      * nothing done, when one device does not reach all arrays, or cannot compute with this kind of number: then the CPU
      * does it. */
     int (*combine)(const struct shmemi_combination *combination);
 
-    /* Report to shmemi_copy_observer the copies that are complete, if the kind knows when they began and ended. */
+    /* Optional. Report to shmemi_copy_observer the copies that are complete. */
     void (*report_copies)(void);
 
-    /* Optional: NULL when the kind has no such thing. */
+    /* The sub-tables; NULL when the kind has no such thing. */
     const struct shmemi_addresses *addresses; /* opencl has none: its memory has handles */
     const struct shmemi_bursts *bursts;
     const struct shmemi_channels *channels;
@@ -392,11 +394,6 @@ struct shmemi_memory {
     const struct shmemi_pinning *pinning;
     const struct shmemi_streams *streams;
 };
-
-/* Defaults for the tables of kinds that have nothing to do in these functions. */
-const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *allocation);
-int shmemi_memory_does_not_combine(const struct shmemi_combination *combination);
-void shmemi_memory_reports_nothing(void);
 
 extern const struct shmemi_memory shmemi_memory_host;
 extern const struct shmemi_memory shmemi_memory_cuda;

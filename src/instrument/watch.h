@@ -38,9 +38,9 @@ struct shmemi_call {
     void (*describe)(const struct shmemi_call *call, char *text, size_t size);
 
     struct shmemi_call *outer;
-    uint64_t begin;    /* instrument/measure.h: time at which it was entered */
-    uint64_t seen_at;  /* time at which it was first seen waiting; 0: not yet */
-    uint64_t speak_at; /* watchdog: time of the next report */
+    uint64_t begin;   /* instrument/measure.h: time at which it was entered */
+    uint64_t seen_at; /* time at which it was first seen waiting; 0: not yet */
+    uint64_t spoken;  /* watchdog: how long it had waited at the last report */
 };
 
 /* The innermost call of this thread, or NULL. */

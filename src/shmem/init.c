@@ -220,9 +220,9 @@ static void finalize(enum shmemi_presence presence)
     shmemi_tell_waits(false);
     shmemi_require(shmemi_report(presence));
     library.depth = 0;
-    shmemi_require(shmemi_drivers_end_gathering(&shmemi_default_ctx.transport));
+    shmemi_require(shmemi_collect_session_end(&shmemi_default_ctx.transport));
     shmemi_default_ctx.transport.may_gather = false;
-    shmemi_drivers_close_gathering(&shmemi_default_ctx.transport);
+    shmemi_collect_close(&shmemi_default_ctx.transport);
     settle();
     shmemi_require(wait_until_all_sent());
     library.ends_itself = false;

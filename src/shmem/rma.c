@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void transfer_unchecked(struct shme
     const bool may_collect = !is_blocking || (is_put && place.memory == &shmemi_memory_host);
     const enum shmemi_transfer counted = is_blocking ? (is_put ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_GET)
                                                      : (is_put ? SHMEMI_TRANSFER_PUT_NBI : SHMEMI_TRANSFER_GET_NBI);
-    if (may_collect && view->driver->collecting &&
+    if (may_collect && view->driver->sinks &&
         is_collected(shmemi_issue_collect(routine, context, view, offset, &place, nbytes, counted)))
         return;
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);

@@ -214,7 +214,7 @@ static void export_object(struct attempt *attempt, struct shmemi_share *share, s
 {
     char reason[SHMEMI_CAUSE_BYTES] = "";
     const struct shmemi_memory *memory = attempt->memory;
-    const char *handicap = memory->handicap(&attempt->region->allocation);
+    const char *handicap = memory->handicap ? memory->handicap(&attempt->region->allocation) : NULL;
     if (handicap)
         shmemi_slow_route_note(shmemi_job.pe, handicap);
     if (shmemi_job.node_n_pes == 1)

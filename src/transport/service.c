@@ -14,7 +14,7 @@
 #include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "gpu/thread_cores.h"
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
 #include "transport/node.h"
 #include "transport/progress.h"
 #include "transport/threads.h"

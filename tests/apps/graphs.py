@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the graph files of tests/apps/bfs.test.
 
-Usage: graphs.py formats DIR       one small graph in every format that bfs reads
+Usage: graphs.py small DIR         one small graph, written in several ways
        graphs.py large FILE EDGES  a list of edges of a graph with a few hubs
        graphs.py search FILE ROOT  what a search of a list of edges finds
 """
-import gzip
 import random
 import sys
 
 VERTICES = 800
 EDGES = 2400
-SPARSE = 6000000000000000  # sparse labels are multiples of this; 2^64 is 3074 times as much
+GAP = 7  # in one of the files, vertices are multiples of this
 
 
 def make():
@@ -27,38 +26,17 @@ def make():
     return sorted(edges)
 
 
-def rows(edges):
-    neighbours = [[] for _ in range(VERTICES)]
-    for a, b in edges:
-        neighbours[a - 1].append(b)
-        neighbours[b - 1].append(a)
-    return neighbours
-
-
-def formats(edges):
-    """Names and texts."""
-    mtx = '%%MatrixMarket matrix coordinate '
-    size = f'{VERTICES} {VERTICES} '
-    return {
+def write_small(directory):
+    edges = make()
+    texts = {
         'edges': '# a b\n' + ''.join(f'{a}\t{b}\n' for a, b in edges),
         'weighted': ''.join(f'{a},{b},0.5\r\n% between\r\n' for a, b in edges),
         'from0': '\n'.join(f'{a - 1} {b - 1}' for a, b in edges),
-        'sparse': ''.join(f'{a * SPARSE} {b * SPARSE}\n' for a, b in edges),
-        'pattern': f'{mtx}pattern symmetric\n% text\n{size}{EDGES}\n' + ''.join(f'{b} {a}\n' for a, b in edges),
-        'real': f'{mtx}real general\n{size}{EDGES}\n' + ''.join(f'{a} {b} -1.5e-3\n' for a, b in edges),
-        'metis': f'% text\n{VERTICES} {EDGES}\n' + ''.join(' '.join(map(str, n)) + '\n' for n in rows(edges)),
-        'metis_weights': f'{VERTICES} {EDGES} 11 2\n' + ''.join(
-            '7 8 ' + ' '.join(f'{v} 3' for v in n) + '\n' for n in rows(edges)),
+        'gaps': ''.join(f' {a * GAP} {b * GAP}\n\n' for a, b in edges),
     }
-
-
-def write_formats(directory):
-    for name, text in formats(make()).items():
+    for name, text in texts.items():
         with open(f'{directory}/{name}', 'w', newline='') as file:
             file.write(text)
-    for name in ('edges', 'metis'):
-        with open(f'{directory}/{name}', 'rb') as file, gzip.open(f'{directory}/{name}_packed', 'wb') as packed:
-            packed.write(file.read())
 
 
 def write_large(path, n):
@@ -87,8 +65,8 @@ def search(path, root):
     print(f' {levels} levels, {len(reached)} vertices, {n_edges // 2} edges, valid')
 
 
-if len(sys.argv) == 3 and sys.argv[1] == 'formats':
-    write_formats(sys.argv[2])
+if len(sys.argv) == 3 and sys.argv[1] == 'small':
+    write_small(sys.argv[2])
 elif len(sys.argv) == 4 and sys.argv[1] == 'large':
     write_large(sys.argv[2], int(sys.argv[3]))
 elif len(sys.argv) == 4 and sys.argv[1] == 'search':

@@ -154,20 +154,16 @@ int shmemi_drivers_quiet(struct shmemi_context *context)
     return 0;
 }
 
-int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected)
+int shmemi_collect_session_begin(struct shmemi_context *context, size_t expected)
 {
     (void)context;
     (void)expected;
     return 0;
 }
 
-void shmemi_drivers_close_gathering(struct shmemi_context *context)
+void shmemi_collect_close(struct shmemi_context *context)
 {
     (void)context;
-}
-
-void shmemi_device_waits_look(void)
-{
 }
 
 _Thread_local struct shmemi_call *shmemi_present_call;

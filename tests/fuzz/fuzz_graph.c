@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Graph files of the application bfs: any bytes, as they are or packed by gzip. They are refused with a message of one
- * line, or become a graph that is one: its rows are sorted and lead to vertices, each edge is there in both directions,
- * and names of vertices are found again. Blocks of a file that several PEs read are the whole file. This is the only PE;
- * what the files of bfs take from SHMEM and from the system's threads and memory is here.
+ * Graph files of the application bfs: any bytes. They are refused with a message of one line, or become a graph that is
+ * one: its rows are sorted and lead to vertices, and each edge is there in both directions. The parts that several PEs
+ * read are the whole file. This is the only PE; what the files of bfs take from SHMEM and from the system's threads and
+ * memory is here.
  */
 #define _GNU_SOURCE
 #include "fuzz.h"
 
-#include "apps/bfs/blocks.h"
 #include "apps/bfs/collective.h"
 #include "apps/bfs/edges.h"
-#include "apps/bfs/read.h"
+#include "apps/bfs/memory.h"
 #include "apps/bfs/rows.h"
 #include "apps/bfs/threads.h"
 
@@ -21,9 +20,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <zlib.h>
 
-enum { MOST_FILE = 1 << 16, MOST_VERTICES = 1 << 16, MOST_BLOCKS = 64, THREADS = 3, HEAP_SHARE = 1 << 15 };
+enum { MOST_FILE = 1 << 16, MOST_VERTICES = 1 << 16, THREADS = 3, HEAP_SHARE = 1 << 15 };
 
 static jmp_buf refused;
 static int my_pe, n_pes = 1;
@@ -32,11 +30,9 @@ static int my_pe, n_pes = 1;
 
 /* The files of bfs are compiled with these names in place of malloc and so on. */
 void *graph_malloc(size_t size);
-void *graph_realloc(void *memory, size_t size);
 void graph_free_memory(void *memory);
-gzFile graph_gzopen(const char *path, const char *mode);
-int graph_gzclose(gzFile file);
-int graph_gzbuffer(gzFile file, unsigned size);
+void *graph_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
+int graph_munmap(void *address, size_t size);
 
 struct block {
     struct block *next, *previous;
@@ -44,7 +40,6 @@ struct block {
     max_align_t bytes[];
 };
 static struct block blocks = {&blocks, &blocks, 0};
-static gzFile open_gzip;
 
 /* Buffers of a megabyte take longer to allocate than a small graph to read: these few are used again. */
 enum { MOST_SPARE = 8, SPARE_BYTES = 1 << 19 };
@@ -93,39 +88,31 @@ void graph_free_memory(void *memory)
     give_away(block);
 }
 
-void *graph_realloc(void *memory, size_t size)
+/* The file that is being read. */
+static struct {
+    void *bytes; /* NULL: none */
+    size_t size;
+} mapped;
+
+void *graph_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
 {
-    struct block *block = memory ? (struct block *)((char *)memory - sizeof *block) : NULL;
-    if (!block)
-        return graph_malloc(size);
-    struct block *next = block->next, *previous = block->previous, *larger = realloc(block, sizeof *block + size);
-    ALWAYS(larger);
-    next->previous = previous->next = larger;
-    larger->size = size;
-    return larger->bytes;
+    ALWAYS(!mapped.bytes);
+    mapped.bytes = mmap(address, size, protection, flags, file, offset);
+    mapped.size = size;
+    return mapped.bytes;
 }
 
-gzFile graph_gzopen(const char *path, const char *mode)
+int graph_munmap(void *address, size_t size)
 {
-    return open_gzip = gzopen(path, mode);
-}
-
-int graph_gzclose(gzFile file)
-{
-    open_gzip = NULL;
-    return gzclose(file);
-}
-
-int graph_gzbuffer(gzFile file, unsigned size)
-{
-    return gzbuffer(file, size < 4096 ? size : 4096);
+    ALWAYS(address == mapped.bytes && size == mapped.size);
+    mapped.bytes = NULL;
+    return munmap(address, size);
 }
 
 static void clean_up(int first_file)
 {
-    if (open_gzip)
-        gzclose(open_gzip);
-    open_gzip = NULL;
+    if (mapped.bytes)
+        graph_munmap(mapped.bytes, mapped.size);
     while (blocks.next != &blocks)
         graph_free_memory(blocks.next->bytes);
     close_range((unsigned)first_file, ~0U, 0);
@@ -157,7 +144,7 @@ void quit_all(const char *format, ...)
     int length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     ALWAYS(length > 0 && (size_t)length < sizeof text && !strchr(text, '\n'));
-    ALWAYS(n_pes == 1); /* nothing is refused while blocks are compared */
+    ALWAYS(n_pes == 1); /* nothing is refused while parts are compared */
     longjmp(refused, 1);
 }
 
@@ -194,30 +181,15 @@ void sum_over_pes(uint64_t *values, size_t n)
     (void)values, (void)n;
 }
 
+/* Where a part of the file is read, others have edges. */
 uint64_t sum_of_pes(uint64_t value)
 {
-    return value;
+    return value ? value : n_pes > 1;
 }
 
 uint64_t max_of_pes(uint64_t value)
 {
     return value;
-}
-
-uint64_t min_of_pes(uint64_t value)
-{
-    return value;
-}
-
-uint64_t sum_of_lower_pes(uint64_t value)
-{
-    (void)value;
-    return 0;
-}
-
-void broadcast_from(int root, void *data, size_t bytes)
-{
-    (void)root, (void)data, (void)bytes;
 }
 
 size_t heap_share(size_t wanted)
@@ -246,11 +218,6 @@ void shmem_putmem(void *dest, const void *source, size_t nbytes, int pe)
 }
 
 void shmem_putmem_nbi(void *dest, const void *source, size_t nbytes, int pe)
-{
-    shmem_putmem(dest, source, nbytes, pe);
-}
-
-void shmem_getmem(void *dest, const void *source, size_t nbytes, int pe)
 {
     shmem_putmem(dest, source, nbytes, pe);
 }
@@ -288,51 +255,21 @@ static int make_file(const void *bytes, size_t size, char *path, size_t room)
     return fd;
 }
 
-/* Packed as gzip does, and then perhaps cut off or damaged. */
-static size_t pack(struct fuzz_input *input, unsigned char *packed, size_t room)
+/* The edges that n PEs read are, one after the other, those that a single one has read. */
+static void check_parts(const char *path, const struct edge_list *whole, int n)
 {
-    uint8_t damage = fuzz_byte(input);
-    size_t at = fuzz_below(input, 512), size;
-    z_stream stream = {.next_in = (unsigned char *)input->data, .avail_in = (unsigned)input->size};
-    ALWAYS(deflateInit2(&stream, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-    stream.next_out = packed;
-    stream.avail_out = (unsigned)room;
-    ALWAYS(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-    size = stream.total_out;
-    deflateEnd(&stream);
-    if (damage >= 240 && at < size)
-        packed[at] ^= damage;
-    if (damage >= 224 && damage < 240 && at < size)
-        size = at;
-    return size;
-}
-
-/* The blocks that n PEs read are, one after the other, the file. */
-static void check_blocks(const char *path, const char *bytes, size_t size, int n)
-{
-    static struct {
-        char *bytes;
-        size_t size;
-    } read[MOST_BLOCKS];
-    struct text text;
-    size_t at = 0, rounds = 0;
+    uint64_t n_vertices = 0;
+    size_t at = 0;
     n_pes = n;
     for (my_pe = 0; my_pe < n; my_pe++) {
-        void *state = blocks_plain.open(path, 0);
-        for (rounds = 0; blocks_plain.next(state, &text); rounds++) {
-            size_t i = rounds * (size_t)n + (size_t)my_pe, length = (size_t)(text.end - text.at);
-            ALWAYS(i < MOST_BLOCKS);
-            read[i].size = length;
-            read[i].bytes = memcpy(fuzz_memory(length), text.at, length);
-        }
-        blocks_plain.close(state);
+        struct edge_list part = edges_read(path);
+        ALWAYS(part.n <= whole->n - at);
+        for (size_t i = 0; i < part.n; i++, at++)
+            ALWAYS(part.edges[i].a == whole->edges[at].a && part.edges[i].b == whole->edges[at].b);
+        n_vertices = part.n_vertices > n_vertices ? part.n_vertices : n_vertices;
+        edge_list_free(&part);
     }
-    for (size_t i = 0; i < rounds * (size_t)n; i++) {
-        ALWAYS(read[i].size <= size - at && !memcmp(read[i].bytes, bytes + at, read[i].size));
-        at += read[i].size;
-        free(read[i].bytes);
-    }
-    ALWAYS(at == size);
+    ALWAYS(at == whole->n && n_vertices == whole->n_vertices);
     my_pe = 0;
     n_pes = 1;
 }
@@ -343,9 +280,7 @@ static void check_graph(const struct graph *graph)
 {
     ALWAYS(graph->size == graph->part.n_vertices && graph->row[0] == 0);
     for (vertex_t i = 0; i < graph->size; i++) {
-        vertex_t back;
         ALWAYS(graph->row[i] <= graph->row[i + 1] && graph->row[i + 1] <= graph->n_adjacent);
-        ALWAYS(graph_vertex(graph, graph_label(graph, i), &back) && back == i);
         for (uint64_t k = graph->row[i]; k < graph->row[i + 1]; k++) {
             vertex_t v = graph->column[k];
             ALWAYS(v < graph->size && v != i && (k == graph->row[i] || graph->column[k - 1] < v));
@@ -357,12 +292,11 @@ static void check_graph(const struct graph *graph)
 
 static void read_graph(const char *path, uint8_t how)
 {
-    static const char *const format[] = {"auto", "matrix-market", "edges", "metis"};
-    struct options opt = {.source = GRAPH_FILE, .file = path, .format = format[how % 4], .shuffle = how & 4, .seed = 1};
     static struct graph graph;
-    struct edge_list list = edges_read(&opt, NULL);
+    struct edge_list list = edges_read(path);
     const struct extent extent = {list.n_vertices, list.n_all, 0};
-    memory_refuse(&opt, NULL, &extent);
+    memory_refuse(NULL, NULL, &extent);
+    check_parts(path, &list, 2 + how % 5);
     graph_build(&list, "fuzz", &graph);
     check_graph(&graph);
     graph_free(&graph);
@@ -378,18 +312,13 @@ static void refuse_or_read(const char *path, uint8_t how, int first_file)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
-    static unsigned char packed[2 * MOST_FILE];
     char path[64];
     uint8_t how = fuzz_byte(&input);
-    const void *bytes = input.data;
     if (input.size > MOST_FILE)
         return 0;
-    if (how & 8)
-        bytes = packed, input.size = pack(&input, packed, sizeof packed);
-    int fd = make_file(bytes, input.size, path, sizeof path);
+    int fd = make_file(input.data, input.size, path, sizeof path);
     refuse_or_read(path, how, fd + 1);
-    check_blocks(path, bytes, input.size, 2 + how % 5);
-    ALWAYS(n_pes == 1 && blocks.next == &blocks);
+    ALWAYS(n_pes == 1 && blocks.next == &blocks && !mapped.bytes);
     close(fd);
     return 0;
 }

@@ -2,7 +2,7 @@
  *
  * The functions of the CUDA driver that the library looks up, all refusing; driver.c has those that do something.
  */
-#include "gpu/cuda/driver.h"
+#include "gpu/cuda/libcuda.h"
 
 #pragma GCC diagnostic ignored "-Wattribute-alias"
 

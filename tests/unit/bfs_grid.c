@@ -47,14 +47,13 @@ static void test_partition(void)
 static void test_generator(void)
 {
     const struct options options = {.scale = 35, .edge_factor = 16, .seed = 1};
-    const struct generator generator = edges_kronecker(&options);
     struct edge edges[64];
     int large = 0;
 
-    CHECK(generator.n_vertices == UINT64_C(1) << 35);
-    generator.make(&options, UINT64_C(1) << 38, 64, edges);
+    CHECK(kronecker_vertices(&options) == UINT64_C(1) << 35);
+    edges_kronecker(&options, UINT64_C(1) << 38, 64, edges);
     for (int i = 0; i < 64; i++) {
-        CHECK(edges[i].a < generator.n_vertices && edges[i].b < generator.n_vertices);
+        CHECK(edges[i].a < kronecker_vertices(&options) && edges[i].b < kronecker_vertices(&options));
         large += edges[i].a > UINT32_MAX;
     }
     CHECK(large > 32);

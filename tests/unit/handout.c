@@ -5,13 +5,13 @@
  * mapped, a PE that does not come is named, and no descriptor stays open.
  */
 #define _GNU_SOURCE
-#include "transport/handout.h"
+#include "transport/sockets/handout.h"
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
-#include "transport/sockets.h"
+#include "transport/sockets/sockets.h"
 #include "unit.h"
 
 #include <dirent.h>

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
-#include "transport/mailbox.h"
-#include "transport/sockets.h"
+#include "transport/sockets/mailbox.h"
+#include "transport/sockets/sockets.h"
 #include "tests/patience.h"
 #include "unit.h"
 

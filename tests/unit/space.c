@@ -208,7 +208,7 @@ static void check_nothing_changed(struct shmemi_space *space, const struct rando
                                   uint64_t digest)
 {
     CHECK(!device.n_under_way && !device.n_channels);
-    CHECK(!space->n_live && !space->n_mappings && !space->batches);
+    CHECK(!space->n_live && !space->n_mappings && !space->sets);
     CHECK(!space->technique->is_per_object || !device.n_allocations);
     CHECK(!shmemi_space_device(space, (uintptr_t)graph->root));
     CHECK(shape_of(graph) == shape && random_graph_digest(graph) == digest);

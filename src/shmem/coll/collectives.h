@@ -125,7 +125,7 @@ struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size
  * launch costs less than several. */
 #define SHMEMI_TO_ALL                                                                                                  \
     {                                                                                                                  \
-        .lists.is_patient = true                                                                                       \
+        .in_session = true                                                                                             \
     }
 
 /* Complete the transfers of a context, which inside a node seldom has any pending. */

@@ -3,7 +3,7 @@
  * Atomic operations on streams and queues, and waits for words.
  */
 #include "shmem/stream/stream_ops.h"
-#include "shmem/stream/stream_watch.h"
+#include "transport/stream/watched.h"
 
 #include <string.h>
 

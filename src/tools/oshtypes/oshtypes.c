@@ -81,7 +81,7 @@ static struct {
     size_t n_annotations, n_files;
     const char *unit;
     enum osht_unannotated unannotated;
-    bool check_program;
+    bool check;
 } options;
 
 static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},

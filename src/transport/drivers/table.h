@@ -22,13 +22,6 @@ int shmemi_drivers_fence(struct shmemi_context *context);
 int shmemi_drivers_quiet(struct shmemi_context *context);
 int shmemi_drivers_poll(struct shmemi_context *context);
 
-/* begin: from now on gather small operations of the context, of which about `expected` will come. end: start what has
- * been gathered, and stop gathering. Repeating either has no effect. */
-int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected);
-int shmemi_drivers_end_gathering(struct shmemi_context *context);
-/* For contexts that may gather (may_gather), after their last operation: free what they needed for it. */
-void shmemi_drivers_close_gathering(struct shmemi_context *context);
-
 /* Let the PEs of other nodes reach this PE's copy of a region by one-sided operations, where a driver can do that
  * (struct shmemi_exposing); hide ends that. */
 int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,

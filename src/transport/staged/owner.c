@@ -14,7 +14,7 @@
 #include "bootstrap/job.h"
 #include "instrument/measure.h"
 #include "transport/progress.h"
-#include "transport/staged/batch.h"
+#include "transport/staged/scatter.h"
 #include "transport/staged/parts.h"
 
 #include <errno.h>
@@ -292,7 +292,7 @@ void shmemi_arrival_accept(struct shmemi_arrival *arrival)
     struct shmemi_place mine;
     arrival->begin = shmemi_unlikely(shmemi_measure.is_on) ? shmemi_clock() : 0;
     if (request->type == SHMEMI_REQUEST_SCATTER) {
-        int status = shmemi_batch_scatter(request, arrival->payload);
+        int status = shmemi_scatter(request, arrival->payload);
         note_served(arrival);
         arrival->settle(arrival, status);
         return;

@@ -23,7 +23,7 @@
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
 #include "transport/node.h"
 #include "transport/service.h"
 

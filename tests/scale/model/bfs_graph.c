@@ -18,18 +18,17 @@ struct csr {
 static struct csr make_graph(int scale)
 {
     const struct options options = {.scale = scale, .edge_factor = 16, .seed = 1};
-    const struct generator generator = edges_kronecker(&options);
-    struct edge *edges = malloc(generator.n_edges * sizeof *edges);
-    struct csr csr = {generator.n_vertices, calloc(generator.n_vertices + 2, sizeof(uint64_t)),
-                      malloc(2 * generator.n_edges * sizeof(vertex_t))};
-    generator.make(&options, 0, generator.n_edges, edges);
-    for (uint64_t i = 0; i < generator.n_edges; i++) {
+    const uint64_t n_vertices = kronecker_vertices(&options), n_edges = kronecker_edges(&options);
+    struct edge *edges = malloc(n_edges * sizeof *edges);
+    struct csr csr = {n_vertices, calloc(n_vertices + 2, sizeof(uint64_t)), malloc(2 * n_edges * sizeof(vertex_t))};
+    edges_kronecker(&options, 0, n_edges, edges);
+    for (uint64_t i = 0; i < n_edges; i++) {
         csr.row[edges[i].a + 2]++;
         csr.row[edges[i].b + 2]++;
     }
     for (uint64_t v = 2; v < csr.n_vertices + 2; v++)
         csr.row[v] += csr.row[v - 1];
-    for (uint64_t i = 0; i < generator.n_edges; i++) {
+    for (uint64_t i = 0; i < n_edges; i++) {
         csr.column[csr.row[edges[i].a + 1]++] = edges[i].b;
         csr.column[csr.row[edges[i].b + 1]++] = edges[i].a;
     }

@@ -10,10 +10,9 @@
  */
 #include "shmem/coll/stream/on_stream.h"
 
-#include "shmem/coll/stream/meeting_watch.h"
-
 #include "shmmap/symmetric.h"
 #include "transport/stream/agent.h"
+#include "transport/stream/watched.h"
 
 /* What is to be done, and its arguments as places. */
 struct gpu_plan {

@@ -3,7 +3,8 @@
  * What a meeting waits for: the members whose first unit has not come to this PE's area. The area is read as it is at the
  * moment; it outlives the team.
  */
-#include "shmem/coll/stream/meeting_watch.h"
+#include "shmem/coll/stream/on_stream.h"
+#include "transport/stream/watched.h"
 
 struct watched_meeting {
     struct shmemi_watched watched;
@@ -84,9 +85,11 @@ static bool describe_exchange(const struct shmemi_watched *watched, bool has_arr
     return true;
 }
 
-void shmemi_meeting_watch_slowly(struct shmemi_stream *stream, const char *routine, const struct shmemi_team *team,
-                                 const struct shmemi_meeting *meeting)
+void shmemi_meeting_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_team *team,
+                          const struct shmemi_meeting *meeting)
 {
+    if (!shmemi_watches_streams)
+        return;
     struct watched_meeting what = {.watched = {routine, describe_exchange},
                                    .area = meeting->area[meeting->me],
                                    .number = meeting->number,
