@@ -69,7 +69,7 @@ static void introduce(void)
     if (!shmemi_settings.info)
         return;
     fprintf(stderr, "%s, settings:\n", PACKAGE_STRING);
-    shmemi_settings_print(stderr);
+    shmemi_settings_print(stderr, false);
 }
 
 /* Files and threads. UCX opens about 16 files, and some for each peer that it connects to; it aborts when it cannot. */

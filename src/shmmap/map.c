@@ -313,7 +313,6 @@ static int carry_out(struct attempt *attempt)
     const bool is_agreed = !rc;
     if (is_agreed) {
         pin_staging(attempt->memory);
-        shmemi_drivers_measure_copies(&attempt->region->place, attempt->size);
         attach(attempt);
         rc = agree(attempt);
     }
