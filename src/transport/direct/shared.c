@@ -8,13 +8,12 @@
  */
 #include "transport/direct/direct.h"
 
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "transport/routes.h"
 #include "transport/staged/staged.h"
 
 #include <errno.h>
-
-enum { REQUEST_MOST = 2 << 20 };
 
 /* Not where SHMEM_GPU_ROUTE forces one of the two ways. */
 static int shared_attach(struct shmemi_view *view, const struct shmemi_share *share)
@@ -28,7 +27,7 @@ static int shared_attach(struct shmemi_view *view, const struct shmemi_share *sh
 static bool goes_by_request(const struct shmemi_transfer *transfer)
 {
     const size_t nbytes = transfer->shape.width;
-    return transfer->shape.rows == 1 && nbytes && nbytes <= REQUEST_MOST &&
+    return transfer->shape.rows == 1 && nbytes && nbytes <= SHMEMI_SHARED_REQUEST_MOST &&
            transfer->mine.memory == transfer->view->place.memory;
 }
 

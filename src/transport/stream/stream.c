@@ -6,6 +6,7 @@
 #include "transport/stream/stream.h"
 
 #include "base/log.h"
+#include "base/tuning.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
 #include "op/operation.h"
@@ -141,9 +142,8 @@ static int do_transfer(struct shmemi_stream_work *work)
  * Stencil2D: 150 us an iteration, by requests 180). */
 static bool is_left_to_owner(const struct shmemi_transfer *put)
 {
-    enum { LEAST = 32 << 10 };
     const struct shmemi_driver *driver = put->view->driver;
-    return put->shape.width >= LEAST && driver->is_left_to_owner && driver->is_left_to_owner(put);
+    return put->shape.width >= SHMEMI_SHARED_STREAM_LEAST && driver->is_left_to_owner && driver->is_left_to_owner(put);
 }
 
 /* What the agent has sent before, for whichever stream, comes before the signal: a program that waits for at least a number

@@ -257,7 +257,7 @@ int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmem
         .transfer = transfer,
         .target = target,
         .cutter = {.width = transfer->shape.width, .rows = transfer->shape.rows},
-        .most = shmemi_piece_choose_bounce(memory, shmemi_transfer_bytes(transfer)),
+        .most = shmemi_piece_choose_bounce(shmemi_transfer_bytes(transfer)),
     };
     int rc = drain(lane, transfer->is_put ? put_chunks(&walk, lane) : get_chunks(&walk, lane));
     release_lane(lane);
