@@ -20,7 +20,7 @@ static unsigned served_of(unsigned word)
     return word & HALF_MASK;
 }
 
-/* The longer it has waited, the longer it sleeps, as waits of the library do (base/cores.h). */
+/* The longer it has waited, the longer it sleeps, as waits of the library do (base/thread/cores.h). */
 static void nap(unsigned turn)
 {
     enum { SPINS = 100, NAPS_PER_STEP = 4, NAP_NS = 20000, NAP_MAX_NS = 5000000 };

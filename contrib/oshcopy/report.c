@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "contrib/oshcopy/report.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,11 +47,7 @@ void shmemi_report_driver(void)
 
 double shmemi_report_now(void)
 {
-    struct timespec now;
-    if (!report.level)
-        return 0;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return report.level ? shmemi_seconds() : 0;
 }
 
 static void print_copy(const struct shmemi_program_copy *copy, enum shmemi_outcome outcome, double seconds)

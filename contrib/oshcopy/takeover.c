@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which copies of a program are taken over, and in what order with its other work. The copy itself is that of the
- * library: gpu/cuda/pageable.c.
+ * library: gpu/device/pageable.c.
  *
  * Order: the stream is waited for first, and the copy runs in a stream of the library. That is what CUDA documents for
  * pageable memory: "a stream sync is performed before the copy is initiated" (synchronous copies), "the driver may
@@ -14,10 +14,13 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/thread_start.h"
 #include "bootstrap/binding.h"
 #include "gpu/copy_pool.h"
-#include "gpu/cuda/context.h"
+#include "gpu/cuda/libcuda.h"
+#include "gpu/device/gpu_context.h"
 #include "gpu/thread_cores.h"
+#include "gpu/device/gpu_copies.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -85,7 +88,7 @@ static void start(void)
 static bool is_ready(void)
 {
     pthread_once(&once, start);
-    return is_usable && !atomic_load(&is_off) && !shmemi_cuda_is_over;
+    return is_usable && !atomic_load(&is_off) && !shmemi_gpu.is_over;
 }
 
 void shmemi_takeover_forked(void)
@@ -133,14 +136,9 @@ static void await_maker(void)
         pthread_join(pool.maker, NULL);
 }
 
-/* It blocks all signals, which are for the threads of the program. */
 static bool start_maker(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool has_started = !pthread_create(&pool.maker, NULL, run_maker, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    bool has_started = !shmemi_thread_create(&pool.maker, NULL, run_maker, NULL);
     if (has_started)
         atexit(await_maker);
     return has_started;
@@ -251,32 +249,32 @@ static CUstream stream_of(const struct shmemi_program_copy *copy)
     return copy->per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-static int find_context(struct shmemi_cuda_context **context_p)
+static int find_context(struct shmemi_gpu_context **context_p)
 {
     CUcontext context = NULL;
     CUdevice device;
     if (shmemi_cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
         shmemi_cuda.cuCtxGetDevice(&device) != CUDA_SUCCESS)
         return -ENODEV;
-    shmemi_cuda_contexts_check(); /* the program may have destroyed this one and made another with the same handle */
-    return shmemi_cuda_context_find(context, device, context_p);
+    shmemi_gpu_contexts_check(); /* the program may have destroyed this one and made another with the same handle */
+    return shmemi_gpu_context_find(context, device, context_p);
 }
 
 /* An event is recorded, since the legacy default stream waits for other streams only when something is enqueued. */
-static int await_stream(struct shmemi_cuda_context *context, CUstream stream)
+static int await_stream(struct shmemi_gpu_context *context, CUstream stream)
 {
-    CUevent event;
-    int rc = shmemi_cuda_event_take(context, &event);
+    void *event;
+    int rc = shmemi_gpu_event_take(context, &event);
     if (rc)
         return rc;
     rc = shmemi_cuda_errno(shmemi_cuda.cuEventRecord(event, stream));
     if (!rc)
         rc = shmemi_cuda_errno(shmemi_cuda.cuStreamSynchronize(stream));
-    shmemi_cuda_event_give(context, event);
+    shmemi_gpu_event_give(context, event);
     return rc;
 }
 
-static int copy_pageable(const struct shmemi_program_copy *copy, struct shmemi_cuda_context *context)
+static int copy_pageable(const struct shmemi_program_copy *copy, struct shmemi_gpu_context *context)
 {
     bool to_gpu = copy->direction == SHMEMI_TO_GPU;
     const struct shmemi_memory *host = &shmemi_memory_host, *gpu = &shmemi_memory_cuda;
@@ -286,16 +284,16 @@ static int copy_pageable(const struct shmemi_program_copy *copy, struct shmemi_c
                                  .rows = copy->rows,
                                  .dest_pitch = copy->dest_pitch,
                                  .source_pitch = copy->source_pitch};
-    CUstream stream;
+    void *stream;
     if (shmemi_shape_is_dense(&shape))
         shape = shmemi_shape_linear(copy->nbytes);
-    int rc = shmemi_cuda_stream(context, &stream);
-    return rc ? rc : shmemi_cuda_copy_pageable(context, stream, &dest, &source, &shape);
+    int rc = shmemi_gpu_stream(context, &stream);
+    return rc ? rc : shmemi_gpu_copy_pageable(context, stream, &dest, &source, &shape);
 }
 
 static enum shmemi_outcome take(struct shmemi_program_copy *copy)
 {
-    struct shmemi_cuda_context *context;
+    struct shmemi_gpu_context *context;
     CUstream stream = stream_of(copy);
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     if (!find_direction(copy))

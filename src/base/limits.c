@@ -9,10 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <time.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -62,66 +58,6 @@ int shmemi_memory_file_resize(int fd, size_t size)
     if (has_limit)
         setrlimit(RLIMIT_FSIZE, &before);
     return rc;
-}
-
-int shmemi_thread_create(pthread_t *thread_p, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
-{
-    enum { TRIES = 20, PAUSE_US = 5000 };
-    int error = pthread_create(thread_p, attributes, run, argument);
-    for (int i = 1; error == EAGAIN && i < TRIES; i++) {
-        usleep(PAUSE_US);
-        error = pthread_create(thread_p, attributes, run, argument);
-    }
-    return error;
-}
-
-struct trial {
-    pthread_mutex_t lock; /* held until all have been started */
-    pthread_t thread[4];
-    pid_t number[4];
-    _Atomic unsigned n;
-};
-
-static void *pass(void *argument)
-{
-    struct trial *trial = argument;
-    trial->number[trial->n++] = gettid();
-    pthread_mutex_lock(&trial->lock);
-    pthread_mutex_unlock(&trial->lock);
-    return NULL;
-}
-
-/* Wait until the threads no longer count, for those who cannot try again. */
-static void await_end(const struct trial *trial, unsigned n)
-{
-    enum { TRIES = 1000 };
-    static const struct timespec shortest = {.tv_nsec = 1};
-    for (unsigned i = 0; i < n; i++)
-        pthread_join(trial->thread[i], NULL);
-    for (unsigned i = 0; i < n; i++)
-        for (int tries = 0; !tgkill(getpid(), trial->number[i], 0) && tries < TRIES; tries++)
-            nanosleep(&shortest, NULL);
-}
-
-int shmemi_threads_check(unsigned n)
-{
-    struct trial trial = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    sigset_t all, before;
-    unsigned started = 0;
-    int error = 0;
-    sigfillset(&all); /* the program's signals are not for these threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_mutex_lock(&trial.lock);
-    while (!error && started < n) {
-        error = shmemi_thread_create(&trial.thread[started], NULL, pass, &trial);
-        started += !error;
-    }
-    pthread_mutex_unlock(&trial.lock);
-    await_end(&trial, started);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
-        shmemi_error("cannot start a thread: %s%s", strerror(error), shmemi_remedy(error));
-    return -error;
 }
 
 void shmemi_standard_files_fill(void)

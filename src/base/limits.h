@@ -6,7 +6,6 @@
 #ifndef SHMEMI_LIMITS_H
 #define SHMEMI_LIMITS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,14 +19,6 @@ bool shmemi_file_may_have(size_t size);
 /* Give a file of memory (memfd) its size. The limit of file sizes counts for it, too: the soft one is lifted meanwhile.
  * 0, or -errno: -EFBIG when the hard limit is too low. */
 int shmemi_memory_file_resize(int fd, size_t size);
-
-/* pthread_create, tried again for a moment when there are too many threads: one that has been joined counts until the
- * kernel has put it away. Returns an errno. */
-int shmemi_thread_create(pthread_t *thread_p, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
-
-/* Whether this process may have so many more threads, at most 4. 0, or -errno, logged. Libraries that cannot start a
- * thread abort, or write pages. */
-int shmemi_threads_check(unsigned n);
 
 /* Open those of the files 0, 1 and 2 that are closed: what is opened later would get their numbers, and lines that are
  * meant for stderr would be written into it. */

@@ -9,6 +9,7 @@
 #include "base/memory_limit.h"
 
 #include "base/holdings.h"
+#include "base/least.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -52,11 +53,6 @@ static size_t read_number(const char *root, const char *folder, const char *name
     if (file)
         fclose(file);
     return got && number <= SIZE_MAX / 2 ? (size_t)number : SIZE_MAX;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 static size_t sum(size_t a, size_t b)
@@ -156,10 +152,10 @@ static size_t allowed(const struct search *search, bool is_v2, const char *folde
 {
     const char *root = search->root;
     if (!is_v2)
-        return least(sum(read_number(root, folder, "memory.limit_in_bytes"), search->swap),
-                     read_number(root, folder, "memory.memsw.limit_in_bytes"));
-    size_t memory = least(read_number(root, folder, "memory.max"), read_number(root, folder, "memory.high"));
-    return sum(memory, least(read_number(root, folder, "memory.swap.max"), search->swap));
+        return shmemi_least(sum(read_number(root, folder, "memory.limit_in_bytes"), search->swap),
+                            read_number(root, folder, "memory.memsw.limit_in_bytes"));
+    size_t memory = shmemi_least(read_number(root, folder, "memory.max"), read_number(root, folder, "memory.high"));
+    return sum(memory, shmemi_least(read_number(root, folder, "memory.swap.max"), search->swap));
 }
 
 static void consider(const struct search *search, size_t bytes, const char *what, const char *name)

@@ -16,7 +16,7 @@
  * page-locked is asked each time that this matters.
  *
  * Nothing is remembered where another mmap comes before this one (a program that loads the library by dlopen, a
- * sanitizer), where the driver's calls are found not to come here, which gpu/cuda/context.c tries when CUDA is first
+ * sanitizer), where the driver's calls are found not to come here, which gpu/device/gpu_context.c tries when CUDA is first
  * used, or once this library's own calls do not come here any more, which is tried whenever a page is remembered.
  *
  * A page that the driver is just being asked about is not remembered if anything has been mapped meanwhile. Any thread

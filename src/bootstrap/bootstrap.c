@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/thread_start.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,8 +16,6 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { ABORT_SECONDS = 10 }; /* that the launcher gets to end this process, when it was asked to */
 
 const struct shmemi_bootstrap *shmemi_bootstrap;
 
@@ -62,14 +62,14 @@ static int check_launcher_size(int n_pes)
     return -EPROTO;
 }
 
-struct ending {
+struct forced_end {
     unsigned seconds;
     int status;
 };
 
 static void *end_later(void *argument)
 {
-    const struct ending *ending = argument;
+    const struct forced_end *ending = argument;
     sleep(ending->seconds);
     _exit(ending->status);
 }
@@ -77,21 +77,17 @@ static void *end_later(void *argument)
 void shmemi_end_within(unsigned seconds, int status)
 {
     pthread_t thread;
-    sigset_t all, before;
-    struct ending *ending = malloc(sizeof *ending); /* for good: the process ends */
+    struct forced_end *ending = malloc(sizeof *ending); /* for good: the process ends */
     if (!ending)
         return;
-    *ending = (struct ending){seconds, status};
-    sigfillset(&all); /* sleep must not return early */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, end_later, ending))
+    *ending = (struct forced_end){seconds, status};
+    if (shmemi_thread_create(&thread, NULL, end_later, ending))
         free(ending);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 _Noreturn void shmemi_bootstrap_abort(int status)
 {
-    shmemi_end_within(ABORT_SECONDS, status); /* if the launcher hangs */
+    shmemi_end_within(SHMEMI_ABORT_SECONDS, status); /* if the launcher hangs */
     if (shmemi_bootstrap)
         shmemi_bootstrap->abort(status);
     _Exit(status);
@@ -154,6 +150,8 @@ int shmemi_bootstrap_open(int *pe_p, int *n_pes_p)
 {
     shmemi_settings_preview();
     int choice = shmemi_settings.bootstrap;
+    if (choice == SHMEMI_BOOTSTRAP_MPI_FILE)
+        choice = SHMEMI_BOOTSTRAP_MPI;
     return choice == SHMEMI_BOOTSTRAP_AUTO ? open_first(pe_p, n_pes_p)
                                            : open_chosen(table[choice - SHMEMI_BOOTSTRAP_PMIX], pe_p, n_pes_p);
 }

@@ -57,7 +57,7 @@ extern const struct shmemi_bootstrap shmemi_bootstrap_mpi;
 extern const struct shmemi_bootstrap shmemi_bootstrap_pmi;
 extern const struct shmemi_bootstrap shmemi_bootstrap_single;
 
-/* ---- gather.c: keys and nodes for a bootstrap that can do nothing but gather bytes ------------------- */
+/* ---- allgather.c: keys and nodes for a bootstrap that can do nothing but gather bytes ------------------- */
 
 /* What a PE publishes has at most this many bytes, far more than any does: a larger size from outside is refused before
  * memory is taken. */

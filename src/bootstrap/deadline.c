@@ -4,20 +4,18 @@
  */
 #include "bootstrap/deadline.h"
 
+#include "base/clock.h"
 #include "base/settings.h"
 
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 
 static _Atomic int64_t begin; /* milliseconds; 0: shmem_init is not under way */
 
 static int64_t now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000 + 1;
+    return (int64_t)(shmemi_clock() / 1000000) + 1;
 }
 
 void shmemi_init_begins(void)

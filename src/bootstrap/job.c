@@ -4,10 +4,10 @@
  */
 #include "bootstrap/job.h"
 
-#include "base/cores.h"
 #include "base/holdings.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/cores.h"
 #include "bootstrap/bootstrap.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #define SHMEMI_JOB_H
 
 #include "bootstrap/binding.h"
-#include "bootstrap/key.h"
+#include "bootstrap/job_key.h"
 
 #include <stddef.h>
 #include <stdint.h>

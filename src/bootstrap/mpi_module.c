@@ -20,7 +20,7 @@ static MPI_Comm communicator = MPI_COMM_NULL;
 static bool initialized_by_us;
 static char error_text[MPI_MAX_ERROR_STRING + 1];
 
-static int check(int code)
+static int keep_error(int code)
 {
     int length;
     if (code == MPI_SUCCESS)
@@ -41,7 +41,7 @@ static bool is_active(void)
 static int initialize(void)
 {
     int provided;
-    int rc = check(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided));
+    int rc = keep_error(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided));
     if (!rc)
         initialized_by_us = true;
     return rc;
@@ -52,13 +52,13 @@ static int open_communicator(int *rank_p, int *size_p, bool *initialized_here)
     *initialized_here = !is_active();
     int rc = *initialized_here ? initialize() : 0;
     if (!rc)
-        rc = check(MPI_Comm_dup(MPI_COMM_WORLD, &communicator));
+        rc = keep_error(MPI_Comm_dup(MPI_COMM_WORLD, &communicator));
     if (!rc)
-        rc = check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN));
+        rc = keep_error(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN));
     if (!rc)
-        rc = check(MPI_Comm_rank(communicator, rank_p));
+        rc = keep_error(MPI_Comm_rank(communicator, rank_p));
     if (!rc)
-        rc = check(MPI_Comm_size(communicator, size_p));
+        rc = keep_error(MPI_Comm_size(communicator, size_p));
     return rc;
 }
 
@@ -83,7 +83,7 @@ static int complete(MPI_Request *request, int timeout)
     double start = MPI_Wtime();
     for (;;) {
         int done = 0;
-        int rc = check(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        int rc = keep_error(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (rc || done)
             return rc;
         if (timeout && MPI_Wtime() - start > timeout)
@@ -95,17 +95,17 @@ static int complete(MPI_Request *request, int timeout)
 static int gather_size(int size, int *sizes, int timeout)
 {
     MPI_Request request;
-    int rc = check(MPI_Iallgather(&size, 1, MPI_INT, sizes, 1, MPI_INT, communicator, &request));
+    int rc = keep_error(MPI_Iallgather(&size, 1, MPI_INT, sizes, 1, MPI_INT, communicator, &request));
     return rc ? rc : complete(&request, timeout);
 }
 
 static int gather_bytes(const void *mine, void *all, const int *sizes, const int *offsets)
 {
     int rank;
-    int rc = check(MPI_Comm_rank(communicator, &rank));
+    int rc = keep_error(MPI_Comm_rank(communicator, &rank));
     if (rc)
         return rc;
-    return check(MPI_Allgatherv(mine, sizes[rank], MPI_BYTE, all, sizes, offsets, MPI_BYTE, communicator));
+    return keep_error(MPI_Allgatherv(mine, sizes[rank], MPI_BYTE, all, sizes, offsets, MPI_BYTE, communicator));
 }
 
 static void abort_job(int status)

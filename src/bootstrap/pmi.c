@@ -8,8 +8,10 @@
  * of start-up, and at the end of a process that did not use MPI this file says "finalize". PMI's keys live as long as
  * the job, hence a new one for each round.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/mpi_library.h"
@@ -25,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257, FAREWELL_MILLISECONDS = 10000 };
+enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257 };
 
 static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
 static pid_t owner; /* process that opened fd; forked children must not use it */
@@ -58,19 +60,12 @@ static int send_line(const char *line, size_t size)
     return 0;
 }
 
-static long long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Wait for input. 0, or -ETIMEDOUT. */
 static int await_input(long long deadline)
 {
     struct pollfd input = {.fd = fd, .events = POLLIN};
     for (;;) {
-        long long left = deadline - now_ms();
+        long long left = deadline - (long long)(shmemi_clock() / 1000000);
         int n = poll(&input, 1, left > 0 ? (int)left : 0);
         if (n > 0)
             return 0;
@@ -83,7 +78,7 @@ static int await_input(long long deadline)
 static int receive_line(char *line, int milliseconds)
 {
     const long long for_ever = 1000000000;
-    long long deadline = now_ms() + (milliseconds < 0 ? for_ever : milliseconds);
+    long long deadline = (long long)(shmemi_clock() / 1000000) + (milliseconds < 0 ? for_ever : milliseconds);
     size_t length = 0;
     while (length < LINE_BYTES - 1) {
         int rc = await_input(deadline);
@@ -148,7 +143,7 @@ __attribute__((format(printf, 3, 4))) static int ask(char *answer, const char *a
     return -EPROTO;
 }
 
-/* ---- gathering ---------------------------------------------------------------------------------------------------- */
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 static void to_hex(char *text, const unsigned char *bytes, size_t size)
 {
@@ -263,7 +258,7 @@ static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
     return rc;
 }
 
-/* ---- the connection ----------------------------------------------------------------------------------------------- */
+/* ---- the connection ---------------------------------------------------------------------------------------------- */
 
 /* MPI may have closed the descriptor, and its number may be that of another file by now. */
 static bool is_closed_by_mpi(void)
@@ -276,7 +271,7 @@ static bool is_closed_by_mpi(void)
  * middle of the job must not appear to have finished. */
 static void disconnect(void)
 {
-    static const char farewell[] = "cmd=finalize\n";
+    static const char finalize_request[] = "cmd=finalize\n";
     char line[LINE_BYTES];
     if (getpid() != owner)
         return;
@@ -284,8 +279,8 @@ static void disconnect(void)
         shmemi_bootstrap_fail_alone(EXIT_FAILURE);
     if (in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
         return;
-    if (!send_line(farewell, sizeof farewell - 1))
-        receive_line(line, FAREWELL_MILLISECONDS);
+    if (!send_line(finalize_request, sizeof finalize_request - 1))
+        receive_line(line, SHMEMI_PMI_FINALIZE_MS);
     close(fd);
 }
 

@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-struct search {
+struct range_search {
     struct shmemi_direct_ranges *found;
     size_t room;
     const struct shmemi_far_side *far;
     size_t begin, end; /* of the part of the image that is transferred */
 };
 
-static bool add(struct search *search, struct shmemi_direct_range range)
+static bool add(struct range_search *search, struct shmemi_direct_range range)
 {
     struct shmemi_direct_ranges *found = search->found;
     if (found->n == search->room) {
@@ -29,7 +29,7 @@ static bool add(struct search *search, struct shmemi_direct_range range)
 }
 
 /* Add bytes [at, end) of the image, which lie in this extent and hold no pointer, if that is worth it. */
-static bool add_run(struct search *search, const struct shmemi_extent *extent, size_t at, size_t end)
+static bool add_run(struct range_search *search, const struct shmemi_extent *extent, size_t at, size_t end)
 {
     char *bytes = (char *)extent->address + (at - extent->at);
     if (end < at + SHMEMI_PIPELINE_DIRECT || !shmemi_far_takes_directly(search->far, bytes, end - at))
@@ -38,7 +38,8 @@ static bool add_run(struct search *search, const struct shmemi_extent *extent, s
 }
 
 /* Add the runs between an extent's pointers. Pointers may overlap. */
-static bool add_extent(struct search *search, const struct shmemi_graph *graph, const struct shmemi_extent *extent)
+static bool add_extent(struct range_search *search, const struct shmemi_graph *graph,
+                       const struct shmemi_extent *extent)
 {
     const size_t extent_end = extent->at + extent->size;
     const size_t end = extent_end < search->end ? extent_end : search->end;
@@ -54,7 +55,7 @@ static bool add_extent(struct search *search, const struct shmemi_graph *graph, 
 void shmemi_direct_ranges_open(struct shmemi_direct_ranges *ranges, const struct shmemi_graph *graph, size_t begin,
                                size_t end, const struct shmemi_far_side *far)
 {
-    struct search search = {.found = ranges, .far = far, .begin = begin, .end = end};
+    struct range_search search = {.found = ranges, .far = far, .begin = begin, .end = end};
     *ranges = (struct shmemi_direct_ranges){0};
     if (end - begin < SHMEMI_PIPELINE_DIRECT)
         return;

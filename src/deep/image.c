@@ -8,10 +8,12 @@
 #include "deep/types/hash.h"
 #include "gpu/processor.h"
 
+#include "base/tuning.h"
+
 #include <errno.h>
 #include <string.h>
 
-enum { STREAMING_FROM = 64 << 10, AHEAD = 4, LINE = 64, LINES_AHEAD = 4 };
+enum { LINE = 64 };
 static const char magic[8] = "MAPSHMEM";
 _Static_assert(sizeof(uintptr_t) == SHMEMI_LINK_BYTES, "pointers have 8 bytes");
 
@@ -83,14 +85,14 @@ static inline void prefetch_extent(const struct shmemi_graph *graph, size_t numb
         return;
     const char *bytes = (const char *)graph->extents[number].address;
     size_t size = graph->extents[number].size;
-    for (size_t i = 0; i < LINES_AHEAD && i * LINE < size; i++)
+    for (size_t i = 0; i < SHMEMI_DEEP_LINES_AHEAD && i * LINE < size; i++)
         __builtin_prefetch(bytes + i * LINE);
 }
 
 /* streaming is NULL for buffers that a device reads next, which should be in the caches (figures in host_rows.c). */
 static inline void copy(char *dest, const char *source, size_t nbytes, shmemi_streaming_copy_t streaming)
 {
-    if (nbytes < STREAMING_FROM || !streaming)
+    if (nbytes < SHMEMI_DEEP_STREAMING || !streaming)
         memcpy(dest, source, nbytes);
     else
         streaming(dest, source, nbytes);
@@ -130,7 +132,7 @@ void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes,
     size_t link = shmemi_graph_first_link(graph, at);
     for (size_t i = shmemi_graph_first_extent(graph, at); at < end && i < graph->n_extents; i++) {
         const struct shmemi_extent *extent = &graph->extents[i];
-        prefetch_extent(graph, i + AHEAD);
+        prefetch_extent(graph, i + SHMEMI_DEEP_EXTENTS_AHEAD);
         size_t from = extent->at < end ? extent->at : end;
         if (from > at) {
             memset(bytes + (at - start), 0, from - at);
@@ -164,7 +166,7 @@ void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const cha
     for (size_t i = shmemi_graph_first_extent(graph, at); i < graph->n_extents && graph->extents[i].at < end; i++) {
         const struct shmemi_extent *extent = &graph->extents[i];
         size_t to = extent->at + extent->size < end ? extent->at + extent->size : end;
-        prefetch_extent(graph, i + AHEAD);
+        prefetch_extent(graph, i + SHMEMI_DEEP_EXTENTS_AHEAD);
         at = extent->at > at ? extent->at : at;
         for (; link < graph->n_links && graph->links[link].at < to; link++) {
             scatter_run(extent, at, graph->links[link].at, bytes + (at - start), streaming);

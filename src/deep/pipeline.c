@@ -17,12 +17,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { IN_PLACE_ALONE = 4 << 20, DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
+enum { DIRECT_CONTEXT = SHMEMI_COPY_BUFFERS_MAX, CONTEXTS };
 
 _Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "must be the size of the buffers");
 
 /* The data, and how far it has been cut into pieces. */
-struct data {
+struct pipeline_progress {
     struct shmemi_pipeline_data all;
     size_t at, direct_cut; /* where the next piece begins; index of the next direct range */
     char *in_place;        /* where it is packed or unpacked without buffers, or NULL */
@@ -31,10 +31,10 @@ struct data {
 struct moves;
 
 /* A transfer, the argument of its moves. */
-struct transfer {
+struct piped_transfer {
     const struct moves *moves;
     const struct shmemi_far_side *far;
-    struct data *data;
+    struct pipeline_progress *data;
     bool is_send;
     const struct shmemi_copy_pool *pool;
     struct shmemi_event event[SHMEMI_COPY_BUFFERS_MAX]; /* for each buffer, if the far side is a place */
@@ -46,9 +46,9 @@ struct transfer {
 /* Moves to and from one kind of far side. A number below SHMEMI_COPY_BUFFERS_MAX is a buffer, any other a direct
  * range. */
 struct moves {
-    int (*start)(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes);
-    int (*test)(struct transfer *transfer, unsigned buffer);
-    int (*finish)(struct transfer *transfer); /* wait for all moves that are still in progress */
+    int (*start)(struct piped_transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes);
+    int (*test)(struct piped_transfer *transfer, unsigned buffer);
+    int (*finish)(struct piped_transfer *transfer); /* wait for all moves that are still in progress */
 };
 
 /* ---- Far sides --------------------------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static int start_copy(const struct shmemi_far_side *far, bool is_send, char *byt
                                         event_p);
 }
 
-static int place_start(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
+static int place_start(struct piped_transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
 {
     bool is_direct = number >= SHMEMI_COPY_BUFFERS_MAX;
     struct shmemi_event *event =
@@ -105,13 +105,13 @@ static int place_start(struct transfer *transfer, size_t number, char *bytes, si
     return start_copy(transfer->far, transfer->is_send, bytes, at, nbytes, event);
 }
 
-static int place_test(struct transfer *transfer, unsigned buffer)
+static int place_test(struct piped_transfer *transfer, unsigned buffer)
 {
     struct shmemi_event *event = &transfer->event[buffer];
     return event->memory->event_test(event);
 }
 
-static int place_finish(struct transfer *transfer)
+static int place_finish(struct piped_transfer *transfer)
 {
     int rc = 0;
     for (size_t i = 0; i < transfer->direct_started; i++) {
@@ -137,13 +137,13 @@ static int start_transfer(struct shmemi_context *context, const struct shmemi_fa
                    : shmemi_issue_get_nbi(context, far->view, far->offset + at, &place, nbytes);
 }
 
-static int view_start(struct transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
+static int view_start(struct piped_transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
 {
     size_t context = number < SHMEMI_COPY_BUFFERS_MAX ? number : DIRECT_CONTEXT;
     return start_transfer(&contexts[context], transfer->far, transfer->is_send, bytes, at, nbytes);
 }
 
-static int view_test(struct transfer *transfer, unsigned buffer)
+static int view_test(struct piped_transfer *transfer, unsigned buffer)
 {
     int rc = shmemi_drivers_poll(&contexts[buffer]);
     if (rc == -EAGAIN)
@@ -153,7 +153,7 @@ static int view_test(struct transfer *transfer, unsigned buffer)
     return rc;
 }
 
-static int view_finish(struct transfer *transfer)
+static int view_finish(struct piped_transfer *transfer)
 {
     int rc = 0;
     (void)transfer;
@@ -189,7 +189,7 @@ void shmemi_pipeline_close(void)
 /* Cuts pieces from the data between direct ranges. */
 static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 {
-    struct data *data = host;
+    struct pipeline_progress *data = host;
     while (data->direct_cut < data->all.n_direct && data->all.direct[data->direct_cut].at <= data->at)
         data->at += data->all.direct[data->direct_cut++].size;
     size_t end = data->direct_cut < data->all.n_direct ? data->all.direct[data->direct_cut].at : data->all.size;
@@ -199,7 +199,7 @@ static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 }
 
 /* Pack or unpack a part of the data, whose bytes are at this address. */
-static void convert(const struct data *data, size_t at, char *bytes, size_t nbytes)
+static void convert(const struct pipeline_progress *data, size_t at, char *bytes, size_t nbytes)
 {
     if (data->all.pack)
         data->all.pack(data->all.argument, at, bytes, nbytes);
@@ -209,13 +209,13 @@ static void convert(const struct data *data, size_t at, char *bytes, size_t nbyt
 
 static void convert_piece(const void *host, const struct shmemi_piece *piece, char *buffer)
 {
-    const struct data *data = host;
+    const struct pipeline_progress *data = host;
     convert(data, piece->column, data->in_place ? data->in_place + piece->column : buffer, piece->width);
 }
 
 static const struct shmemi_host_side near_side = {cut, convert_piece};
 
-static size_t bytes_between(const struct data *data)
+static size_t bytes_between(const struct pipeline_progress *data)
 {
     size_t nbytes = data->all.size;
     for (size_t i = 0; i < data->all.n_direct; i++)
@@ -237,7 +237,7 @@ static int test_nothing(void *device, unsigned buffer)
     return 0;
 }
 
-static int copy_in_place(struct data *data)
+static int copy_in_place(struct pipeline_progress *data)
 {
     static const struct shmemi_dma nothing = {start_nothing, test_nothing};
     const struct shmemi_copy_pool *pool;
@@ -249,7 +249,7 @@ static int copy_in_place(struct data *data)
         .dma = &nothing,
     };
     data->all.n_direct = 0;
-    if (data->all.size < IN_PLACE_ALONE ||
+    if (data->all.size < SHMEMI_PIPELINE_ALONE ||
         shmemi_copy_pool_take(&shmemi_memory_host, -1, SHMEMI_POOL_FOR_TRANSFERS, &pool)) {
         convert(data, 0, data->in_place, data->all.size);
         return 0;
@@ -274,7 +274,7 @@ static int move_small(const struct shmemi_far_side *far, bool is_send, char *byt
     return is_send ? memory->copy(&far->place, &near_place, &shape) : memory->copy(&near_place, &far->place, &shape);
 }
 
-static int copy_small(const struct shmemi_far_side *far, const struct data *data, char *buffer)
+static int copy_small(const struct shmemi_far_side *far, const struct pipeline_progress *data, char *buffer)
 {
     if (data->all.pack)
         convert(data, 0, buffer, data->all.size);
@@ -287,9 +287,9 @@ static int copy_small(const struct shmemi_far_side *far, const struct data *data
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static int start_direct_before(struct transfer *transfer, size_t at)
+static int start_direct_before(struct piped_transfer *transfer, size_t at)
 {
-    const struct data *data = transfer->data;
+    const struct pipeline_progress *data = transfer->data;
     while (transfer->direct_started < data->all.n_direct && data->all.direct[transfer->direct_started].at < at) {
         const struct shmemi_direct_range *range = &data->all.direct[transfer->direct_started];
         size_t number = SHMEMI_COPY_BUFFERS_MAX + transfer->direct_started;
@@ -303,7 +303,7 @@ static int start_direct_before(struct transfer *transfer, size_t at)
 
 static int start_piece(void *device, unsigned buffer, const struct shmemi_piece *piece)
 {
-    struct transfer *transfer = device;
+    struct piped_transfer *transfer = device;
     char *bytes = transfer->pool->buffers + buffer * transfer->pool->buffer_size;
     int rc = start_direct_before(transfer, piece->column);
     return rc ? rc : transfer->moves->start(transfer, buffer, bytes, piece->column, piece->width);
@@ -311,14 +311,14 @@ static int start_piece(void *device, unsigned buffer, const struct shmemi_piece 
 
 static int test_piece(void *device, unsigned buffer)
 {
-    struct transfer *transfer = device;
+    struct piped_transfer *transfer = device;
     return transfer->moves->test(transfer, buffer);
 }
 
-static int copy_pieces(struct transfer *transfer)
+static int copy_pieces(struct piped_transfer *transfer)
 {
     static const struct shmemi_dma dma = {start_piece, test_piece};
-    struct data *data = transfer->data;
+    struct pipeline_progress *data = transfer->data;
     struct shmemi_queued_copy copy = {
         .to_device = transfer->is_send,
         .nbytes = bytes_between(data),
@@ -334,9 +334,9 @@ static int copy_pieces(struct transfer *transfer)
     return rc ? rc : finished;
 }
 
-static int copy_with_pool(struct transfer *transfer)
+static int copy_with_pool(struct piped_transfer *transfer)
 {
-    const struct data *data = transfer->data;
+    const struct pipeline_progress *data = transfer->data;
     if (data->all.n_direct && !transfer->far->view) {
         transfer->direct_event = calloc(data->all.n_direct, sizeof *transfer->direct_event);
         if (!transfer->direct_event) {
@@ -351,9 +351,9 @@ static int copy_with_pool(struct transfer *transfer)
     return rc;
 }
 
-static int copy_large(const struct shmemi_far_side *far, struct data *data)
+static int copy_large(const struct shmemi_far_side *far, struct pipeline_progress *data)
 {
-    struct transfer transfer = {
+    struct piped_transfer transfer = {
         .moves = far->view ? &view_moves : &place_moves, .far = far, .data = data, .is_send = data->all.pack};
     int rc = shmemi_copy_pool_take(memory_of(far), -1, SHMEMI_POOL_FOR_TRANSFERS, &transfer.pool);
     if (rc)
@@ -367,7 +367,7 @@ static int copy_large(const struct shmemi_far_side *far, struct data *data)
 
 int shmemi_pipeline_copy(const struct shmemi_far_side *far, const struct shmemi_pipeline_data *all)
 {
-    struct data data = {.all = *all, .in_place = host_address(far)};
+    struct pipeline_progress data = {.all = *all, .in_place = host_address(far)};
     if (!all->size)
         return 0;
     if (data.in_place)

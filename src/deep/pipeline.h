@@ -15,6 +15,8 @@
 #include "deep/graph.h"
 #include "gpu/memory.h"
 
+#include "base/tuning.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,7 +34,6 @@ struct shmemi_direct_range {
     size_t at, size; /* in the data */
     char *bytes;
 };
-enum { SHMEMI_PIPELINE_DIRECT = 1 << 20 }; /* bytes of the smallest direct range */
 
 /* Data to send or to receive: pack or unpack is set. */
 struct shmemi_pipeline_data {

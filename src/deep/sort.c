@@ -4,10 +4,12 @@
  */
 #include "deep/sort.h"
 
+#include "base/tuning.h"
+
 #include <stdbool.h>
 #include <string.h>
 
-enum { FEW = 16, BITS_SMALL = 8, BITS_LARGE = 11, LARGE = 1 << 14 };
+enum { BITS_SMALL = 8, BITS_LARGE = 11 };
 
 static void sort_few(struct shmemi_pair *pairs, size_t n)
 {
@@ -47,7 +49,7 @@ static void distribute(const struct shmemi_pair *from, struct shmemi_pair *to, s
 
 void shmemi_sort_pairs(struct shmemi_pair *pairs, size_t n, struct shmemi_pair *other)
 {
-    if (n <= FEW)
+    if (n <= SHMEMI_SORT_FEW)
         sort_few(pairs, n);
     if (is_sorted(pairs, n))
         return;
@@ -55,7 +57,7 @@ void shmemi_sort_pairs(struct shmemi_pair *pairs, size_t n, struct shmemi_pair *
     for (size_t i = 1; i < n; i++)
         differ |= pairs[i].key ^ pairs[0].key;
     struct shmemi_pair *from = pairs, *to = other;
-    unsigned bits = n < LARGE ? BITS_SMALL : BITS_LARGE;
+    unsigned bits = n < SHMEMI_SORT_LARGE ? BITS_SMALL : BITS_LARGE;
     for (unsigned shift = (unsigned)__builtin_ctzll(differ); shift < 64 && differ >> shift; shift += bits) {
         if (!(differ >> shift & (((uint64_t)1 << bits) - 1)))
             continue;

@@ -60,12 +60,6 @@ static struct shmemi_amo update_of(const struct shmemi_device_entry *entry)
     };
 }
 
-/* What only notes small operations down, where that does not end in a kernel of this PE. */
-static const struct shmemi_collecting *collecting_of(const struct shmemi_view *view)
-{
-    return view->driver->copies_itself ? NULL : view->driver->collecting;
-}
-
 /* The driver orders the two if it can; otherwise the fence does, as it does for signals of which the data went before. */
 static int put_and_signal(struct shmemi_context *context, struct shmemi_device_entry *entry,
                           const struct shmemi_view *view, const struct shmemi_place *source)
@@ -74,10 +68,9 @@ static int put_and_signal(struct shmemi_context *context, struct shmemi_device_e
     if (!word)
         return -EINVAL;
     const struct shmemi_word_update update = {.view = word, .offset = entry->extra, .amo = update_of(entry)};
-    const struct shmemi_collecting *collecting = entry->nbytes ? collecting_of(view) : NULL;
-    int rc = collecting ? shmemi_issue_put_signal(collecting, context, view, entry->offset, source, entry->nbytes,
-                                                  &update, false)
-                        : -ENOTSUP;
+    int rc = -ENOTSUP;
+    if (entry->nbytes && !view->driver->copies_itself)
+        rc = shmemi_issue_put_signal(view->driver, context, view, entry->offset, source, entry->nbytes, &update, false);
     if (rc == -ENOTSUP) {
         rc = entry->nbytes ? shmemi_issue_put_nbi(context, view, entry->offset, source, entry->nbytes) : 0;
         rc = rc ? rc : shmemi_drivers_fence(context);
@@ -90,14 +83,13 @@ static int put_and_signal(struct shmemi_context *context, struct shmemi_device_e
 static int put(struct shmemi_context *context, struct shmemi_device_entry *entry, const struct shmemi_view *view,
                const struct shmemi_place *source)
 {
-    const struct shmemi_collecting *collecting = collecting_of(view);
     if (entry->what & (SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD))
         return put_and_signal(context, entry, view, source);
     if (!entry->nbytes)
         return 0;
-    int rc = collecting ? shmemi_issue_collect(NULL, context, view, entry->offset, source, entry->nbytes,
-                                               SHMEMI_TRANSFER_PUT_NBI)
-                        : -EAGAIN;
+    int rc = -EAGAIN;
+    if (view->driver->sinks && !view->driver->copies_itself) /* lists would end in kernels of this PE */
+        rc = shmemi_issue_collect(NULL, context, view, entry->offset, source, entry->nbytes, SHMEMI_TRANSFER_PUT_NBI);
     return rc == -EAGAIN ? shmemi_issue_put_nbi(context, view, entry->offset, source, entry->nbytes) : rc;
 }
 

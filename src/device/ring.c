@@ -5,10 +5,12 @@
 #define _GNU_SOURCE
 #include "device/ring.h"
 
-#include "base/cores.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
+#include "base/thread/patience.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
 #include "transport/drivers/table.h"
@@ -17,20 +19,15 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 _Static_assert(sizeof(struct shmemi_device_entry) == 64, "an entry is a cache line");
 
-enum { PAGE = 4096 };
-
 static pthread_t thread;
 static atomic_bool runs;
-static struct shmemi_device_agent *all;              /* newest first; none is removed before the end */
-static _Atomic(struct shmemi_device_agent *) served; /* those of them that the thread serves, likewise */
+static _Atomic(struct shmemi_device_agent *) served; /* newest first; none is removed before the end */
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
@@ -169,8 +166,7 @@ static bool take_small_puts(struct shmemi_device_agent *agent)
 /* Take also those that come right behind them. Their entries are free at once: kernels go on while these puts travel. */
 static void collect_small_puts(struct shmemi_device_agent *agent)
 {
-    enum { LINGER_NS = 1500 };
-    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < LINGER_NS;)
+    for (uint64_t last = shmemi_clock(); shmemi_clock() - last < SHMEMI_RING_LINGER_NS;)
         if (take_small_puts(agent)) {
             free_entries(agent);
             last = shmemi_clock();
@@ -265,19 +261,11 @@ static bool serve(struct shmemi_device_agent *agent)
     return free_entries(agent) || has_worked;
 }
 
-/* Without work the thread sleeps for ever longer, though not for long: a kernel may wait for it at any time. */
-static void take_nap(unsigned *turns)
+static void rest(unsigned *turns)
 {
-    enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000, SHORT_NS = 20000, LONG_NS = 100000 };
-    enum { WITHOUT_RINGS_NS = 20000000 };
-    if (!atomic_load(&served)) { /* the thread is here for the watchdog only */
-        nanosleep(&(struct timespec){.tv_nsec = WITHOUT_RINGS_NS}, NULL);
-        return;
-    }
-    const unsigned spins = shmemi_cores_are_shared() || shmemi_threads_are_guests() ? SPINS_ON_SHARED_CORES : SPINS;
+    const bool shares = shmemi_cores_are_shared() || shmemi_threads_are_guests();
     shmemi_work(SHMEMI_TURN_OF_AGENT);
-    if (++*turns > spins)
-        nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? SHORT_NS : LONG_NS}, NULL);
+    shmemi_rest(shares ? SHMEMI_KERNELS_IDLE_ON_SHARED_CORES : SHMEMI_KERNELS_IDLE, ++*turns);
 }
 
 static void *run(void *argument)
@@ -289,155 +277,37 @@ static void *run(void *argument)
         bool has_worked = false;
         for (struct shmemi_device_agent *agent = atomic_load(&served); agent; agent = agent->next_served)
             has_worked |= serve(agent);
-        shmemi_device_waits_look();
         if (has_worked)
             turns = 0;
         else
-            take_nap(&turns);
+            rest(&turns);
     }
     return NULL;
 }
 
-int shmemi_device_agents_start(void)
+static int start_once(void)
 {
-    sigset_t all, before;
     if (atomic_exchange(&runs, true))
         return 0;
-    sigfillset(&all); /* signals are handled by the program's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = shmemi_thread_create(&thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!rc)
-        return 0;
-    atomic_store(&runs, false);
-    shmemi_error("the thread for operations of kernels cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
-    return -rc;
+    int rc = shmemi_thread_start(&thread, "the thread for operations of kernels", run, NULL);
+    if (rc)
+        atomic_store(&runs, false);
+    return rc;
 }
 
-/* ---- Rings ------------------------------------------------------------------------------------------------------- */
-
-static const size_t entries_bytes = SHMEMI_DEVICE_ENTRIES * sizeof(struct shmemi_device_entry);
-static const size_t slots_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
-static const size_t small_bytes = SHMEMI_DEVICE_SMALL_MOST * sizeof(struct shmemi_device_small);
-static const size_t pieces_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SMALL_BYTES;
-
-static size_t block_bytes(void)
+int shmemi_device_agent_serve(struct shmemi_device_agent *agent)
 {
-    return entries_bytes + slots_bytes + small_bytes + pieces_bytes + PAGE;
-}
-
-/* Page-locked, and all 0. */
-static int make_block(struct shmemi_device_agent *agent)
-{
-    void *block = aligned_alloc(PAGE, block_bytes());
-    if (!block) {
-        shmemi_error("no memory for %zu bytes, through which kernels reach other PEs", block_bytes());
-        return -ENOMEM;
-    }
-    memset(block, 0, block_bytes());
-    int rc = agent->user.memory ? agent->user.memory->pinning->pin(block, block_bytes()) : 0;
-    if (rc) {
-        free(block);
+    int rc = start_once();
+    if (rc)
         return rc;
-    }
-    agent->block = block;
-    agent->entries = block;
-    agent->slots = (char *)block + entries_bytes;
-    agent->small = (struct shmemi_device_small *)(void *)(agent->slots + slots_bytes);
-    agent->bytes = (char *)agent->small + small_bytes;
-    agent->progress = (struct shmemi_device_progress *)(void *)(agent->bytes + pieces_bytes);
-    return 0;
-}
-
-static void free_block(struct shmemi_device_agent *agent)
-{
-    shmemi_drivers_close_gathering(&agent->context);
-    if (agent->user.memory && agent->block)
-        agent->user.memory->pinning->unpin(agent->block, block_bytes());
-    free(agent->block);
-    agent->block = NULL;
-}
-
-/* Tell kernels where the entries are: no view lets them use the ring yet. */
-static int write_ring(const struct shmemi_device_agent *agent)
-{
-    const struct shmemi_device_ring ring = {
-        .entries = agent->entries,
-        .slots = agent->slots,
-        .freed.at = &agent->progress->freed,
-        .done.at = &agent->progress->done,
-        .n_entries = SHMEMI_DEVICE_ENTRIES,
-        .slot_bytes = SHMEMI_DEVICE_SLOT_BYTES,
-    };
-    return shmemi_device_write(&agent->user, agent->for_kernels, &ring, sizeof ring);
-}
-
-static int begin_serving(struct shmemi_device_agent *agent)
-{
-    int rc = make_block(agent);
-    rc = rc ? rc : write_ring(agent);
-    rc = rc ? rc : shmemi_drivers_begin_gathering(&agent->context, SIZE_MAX);
-    rc = rc ? rc : shmemi_device_agents_start();
-    if (rc) {
-        free_block(agent);
-        return rc;
-    }
     agent->next_served = atomic_load(&served);
     atomic_store(&served, agent);
     return 0;
 }
 
-static struct shmemi_device_agent *find_agent(const struct shmemi_place *user)
-{
-    struct shmemi_device_agent *agent = all;
-    while (agent && (agent->user.memory != user->memory || agent->user.object != user->object))
-        agent = agent->next;
-    return agent;
-}
-
-static int add_agent(const struct shmemi_place *user, struct shmemi_device_agent **agent_p)
-{
-    const struct shmemi_device_ring idle = {0};
-    void *copy = NULL;
-    int rc = shmemi_device_copy_of(user, &idle, sizeof idle, &copy);
-    if (rc)
-        return rc;
-    struct shmemi_device_agent *agent = aligned_alloc(64, (sizeof *agent + 63) / 64 * 64);
-    if (!agent) {
-        shmemi_device_free(user, copy);
-        return shmemi_device_out_of_memory();
-    }
-    memset(agent, 0, sizeof *agent);
-    agent->user = *user;
-    agent->for_kernels = copy;
-    agent->context.by_engines = true;
-    agent->context.may_gather = true;
-    agent->next = all;
-    all = *agent_p = agent;
-    return 0;
-}
-
-int shmemi_device_ring(const struct shmemi_place *user, bool is_served, struct shmemi_device_ring **for_kernels_p)
-{
-    struct shmemi_device_agent *agent = find_agent(user);
-    int rc = agent ? 0 : add_agent(user, &agent);
-    if (!rc && is_served && !agent->block)
-        rc = begin_serving(agent);
-    if (!rc)
-        *for_kernels_p = agent->for_kernels;
-    return rc;
-}
-
-void shmemi_device_rings_close(void)
+void shmemi_device_agents_stop(void)
 {
     if (atomic_exchange(&runs, false))
         pthread_join(thread, NULL);
     atomic_store(&served, NULL);
-    while (all) {
-        struct shmemi_device_agent *agent = all;
-        all = agent->next;
-        free_block(agent);
-        shmemi_device_free(&agent->user, agent->for_kernels);
-        free(agent);
-    }
 }

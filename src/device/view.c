@@ -64,7 +64,7 @@ static int heap_user(struct shmemi_place *user)
     return memory->streams->commands->here(user, shmemi_placement_device(SHMEMI_MEMTYPE_CUDA));
 }
 
-static int refuse(const char *what)
+static int refuse_region(const char *what)
 {
     shmemi_error("kernels can use mapped CUDA buffers and the symmetric heap, but not %s", what);
     return -ENOTSUP;
@@ -74,10 +74,10 @@ static int user_of(const struct shmemi_region *region, struct shmemi_place *user
 {
     if (region->id == SHMEMI_REGION_HEAP || region->id == SHMEMI_REGION_STATIC) {
         int rc = heap_user(user);
-        return !rc && region->id == SHMEMI_REGION_STATIC && user->memory ? refuse("static data") : rc;
+        return !rc && region->id == SHMEMI_REGION_STATIC && user->memory ? refuse_region("static data") : rc;
     }
     if (region->place.memory != &shmemi_memory_cuda)
-        return refuse("OpenCL buffers");
+        return refuse_region("OpenCL buffers");
     *user = (struct shmemi_place){region->place.memory, region->place.object, 0};
     return 0;
 }
@@ -115,8 +115,8 @@ static bool needs_agent(const shmemx_device_view_t *view, const shmemx_device_pe
 }
 
 /* Fill in a view but for the address of the table, which is returned; NULL: no memory. */
-static shmemx_device_peer_t *describe(const struct shmemi_region *region, const struct shmemi_place *user,
-                                      shmemx_device_view_t *view)
+static shmemx_device_peer_t *fill_in_view(const struct shmemi_region *region, const struct shmemi_place *user,
+                                          shmemx_device_view_t *view)
 {
     const int first = shmemi_job.node_pes[0], last = shmemi_job.node_pes[shmemi_job.node_n_pes - 1];
     *view = (shmemx_device_view_t){
@@ -185,15 +185,16 @@ static void describe_near(shmemx_device_view_t *view, const shmemx_device_peer_t
 static int make_tables(struct table *table, const shmemx_device_peer_t *peers)
 {
     void *copy = NULL;
+    const struct shmemi_device_agent *agent;
     const size_t nbytes = (size_t)table->view.n_peers * sizeof *peers;
     int rc = prepare(&table->user, has_far_peers(&table->view, peers));
-    if (!rc)
-        rc = shmemi_device_waits(&table->user, &table->view.waits);
     const bool is_served = needs_agent(&table->view, peers);
-    if (!rc)
-        rc = shmemi_device_ring(&table->user, is_served, &table->view.ring);
-    if (!rc)
-        rc = shmemi_device_copy_of(&table->user, peers, nbytes, &copy);
+    rc = rc ? rc : shmemi_device_ring(&table->user, is_served, &agent);
+    if (rc)
+        return rc;
+    table->view.ring = agent->for_kernels;
+    table->view.waits = agent->waits;
+    rc = shmemi_device_copy_of(&table->user, peers, nbytes, &copy);
     table->view.peers = copy;
     if (!rc && !is_served)
         describe_near(&table->view, peers);
@@ -202,7 +203,7 @@ static int make_tables(struct table *table, const shmemx_device_peer_t *peers)
 
 static int make(const struct shmemi_region *region, struct table *table)
 {
-    shmemx_device_peer_t *peers = describe(region, &table->user, &table->view);
+    shmemx_device_peer_t *peers = fill_in_view(region, &table->user, &table->view);
     if (!peers)
         return shmemi_device_out_of_memory();
     warn_of_turns(table->user.memory);
@@ -318,7 +319,6 @@ int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, 
 void shmemi_device_close(void)
 {
     shmemi_device_rings_close();
-    shmemi_device_waits_close();
     pthread_mutex_lock(&lock);
     while (tables)
         free_table(&tables);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Waits of kernels. A kernel that has waited for a second writes what it waits for into page-locked memory
- * (shmem/mapshmem/device_wait.h), and again all the time until the wait has ended. The agents' thread reports it when
- * SHMEM_WATCHDOG says so: the program's own threads may be in CUDA, where the library does not see them.
+ * (shmem/mapshmem/device_wait.h), and again all the time until the wait has ended. The watchdog's thread reports it: the
+ * program's own threads may be in CUDA, where the library does not see them.
  */
 #define _GNU_SOURCE
 #include "device/ring.h"
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "instrument/watch.h"
+#include "instrument/watchdog.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,21 +21,8 @@
 
 _Static_assert(sizeof(struct shmemi_device_wait) == 64, "each block writes a cache line of its own");
 
-enum { PAGE = 4096, PLACES = SHMEMI_DEVICE_WAITS, LOOK_NS = 100000000 };
-static const size_t places_bytes = PLACES * sizeof(struct shmemi_device_wait);
-
-/* The places of a user, and what has been said about them. */
-struct watched {
-    struct shmemi_place user;
-    struct shmemi_device_wait *places;
-    struct {
-        uint64_t since, spoken;
-    } told[PLACES];
-    struct watched *next;
-};
-static _Atomic(struct watched *) all; /* newest first; none is removed before the end */
-
-/* ---- Reports ----------------------------------------------------------------------------------------------------- */
+enum { PAGE = 4096 };
+static const size_t places_bytes = SHMEMI_DEVICE_WAITS * sizeof(struct shmemi_device_wait);
 
 static const char *const comparisons[] = {"==", "!=", ">", ">=", "<", "<="}; /* from SHMEM_CMP_EQ = 1 on */
 
@@ -44,7 +32,7 @@ static int64_t number(uint64_t value, unsigned size)
     return size == 4 ? (int32_t)value : (int64_t)value;
 }
 
-static void describe(const struct shmemi_device_wait *wait, char *text, size_t size)
+static void describe_kernel_wait(const struct shmemi_device_wait *wait, char *text, size_t size)
 {
     const unsigned cmp = (unsigned)wait->cmp - 1;
     text[0] = '\0';
@@ -64,91 +52,51 @@ static void describe(const struct shmemi_device_wait *wait, char *text, size_t s
 }
 
 /* Blocks that share a place may write it at the same time: what is said then is of both. */
-static void look_at(struct watched *watched, int i)
+static void look_at(struct shmemi_device_agent *agent, int i)
 {
     char text[256];
-    const uint64_t since = __atomic_load_n(&watched->places[i].since, __ATOMIC_ACQUIRE);
-    const uint64_t now = __atomic_load_n(&watched->places[i].now, __ATOMIC_RELAXED);
-    if (since != watched->told[i].since)
-        watched->told[i].spoken = 0;
-    watched->told[i].since = since;
-    if (!since || now < since || !shmemi_watch_is_due(now - since, &watched->told[i].spoken))
+    const uint64_t since = __atomic_load_n(&agent->waits[i].since, __ATOMIC_ACQUIRE);
+    const uint64_t now = __atomic_load_n(&agent->waits[i].now, __ATOMIC_RELAXED);
+    if (since != agent->told[i].since)
+        agent->told[i].spoken = 0;
+    agent->told[i].since = since;
+    if (!since || now < since || !shmemi_watch_is_due(now - since, &agent->told[i].spoken))
         return;
-    describe(&watched->places[i], text, sizeof text);
+    describe_kernel_wait(&agent->waits[i], text, sizeof text);
     shmemi_watch_speak(now - since, "a kernel", text);
 }
 
-void shmemi_device_waits_look(void)
+/* By the watchdog's thread. */
+static bool look(uint64_t now)
 {
-    static uint64_t looked_at; /* of the agents' thread */
-    struct watched *watched = atomic_load(&all);
-    if (!watched || shmemi_clock() - looked_at < LOOK_NS)
-        return;
-    looked_at = shmemi_clock();
-    for (; watched; watched = watched->next)
-        for (int i = 0; i < PLACES; i++)
-            look_at(watched, i);
+    (void)now; /* kernels write how long they have waited */
+    for (struct shmemi_device_agent *agent = atomic_load(&shmemi_device_agents); agent; agent = agent->next)
+        for (int i = 0; i < SHMEMI_DEVICE_WAITS; i++)
+            look_at(agent, i);
+    return true;
 }
 
-/* ---- Places ------------------------------------------------------------------------------------------------------ */
-
-static void free_watched(struct watched *watched)
+int shmemi_device_waits_open(struct shmemi_device_agent *agent)
 {
-    if (watched->user.memory && watched->places)
-        watched->user.memory->pinning->unpin(watched->places, places_bytes);
-    free(watched->places);
-    free(watched);
-}
-
-static struct watched *find(const struct shmemi_place *user)
-{
-    struct watched *watched = atomic_load(&all);
-    while (watched && (watched->user.memory != user->memory || watched->user.object != user->object))
-        watched = watched->next;
-    return watched;
-}
-
-static int add(const struct shmemi_place *user, struct watched **watched_p)
-{
-    struct watched *watched = calloc(1, sizeof *watched);
-    if (!watched || !(watched->places = aligned_alloc(PAGE, places_bytes))) {
-        free(watched);
+    if (!shmemi_watches_streams)
+        return 0;
+    struct shmemi_device_wait *waits = aligned_alloc(PAGE, places_bytes);
+    if (!waits)
         return shmemi_device_out_of_memory();
-    }
-    memset(watched->places, 0, places_bytes);
-    watched->next = atomic_load(&all);
-    int rc = user->memory ? user->memory->pinning->pin(watched->places, places_bytes) : 0;
-    if (!rc) {
-        watched->user = *user; /* from now on it is page-locked */
-        rc = shmemi_device_agents_start();
-    }
+    memset(waits, 0, places_bytes);
+    int rc = agent->user.memory ? agent->user.memory->pinning->pin(waits, places_bytes) : 0;
     if (rc) {
-        free_watched(watched);
+        free(waits);
         return rc;
     }
-    *watched_p = watched;
-    atomic_store(&all, watched);
+    agent->waits = waits;
+    shmemi_watchdog_call(look, "kernels");
     return 0;
 }
 
-int shmemi_device_waits(const struct shmemi_place *user, struct shmemi_device_wait **waits_p)
+void shmemi_device_waits_close(struct shmemi_device_agent *agent)
 {
-    struct watched *watched = find(user);
-    *waits_p = NULL;
-    if (!shmemi_watches_streams)
-        return 0;
-    int rc = watched ? 0 : add(user, &watched);
-    if (!rc)
-        *waits_p = watched->places;
-    return rc;
-}
-
-void shmemi_device_waits_close(void)
-{
-    struct watched *watched = atomic_exchange(&all, NULL);
-    while (watched) {
-        struct watched *next = watched->next;
-        free_watched(watched);
-        watched = next;
-    }
+    if (agent->user.memory && agent->waits)
+        agent->user.memory->pinning->unpin(agent->waits, places_bytes);
+    free(agent->waits);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The copy threads of a process with their page-locked buffers (the pool), and small page-locked buffers. For copies of
- * pageable memory (gpu/cuda/pageable.c) and for deep copy. Made when first taken.
+ * pageable memory (gpu/device/pageable.c) and for deep copy. Made when first taken.
  */
 #ifndef SHMEMI_COPY_POOL_H
 #define SHMEMI_COPY_POOL_H

@@ -6,16 +6,16 @@
 #define _GNU_SOURCE
 #include "gpu/double_queue.h"
 
-#include "base/cores.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/patience.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
 #include "base/wake/sleep.h"
 #include "gpu/processor.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +27,6 @@ enum {
     HELP_MAX = 256 << 10,   /* size of pieces that the caller copies itself when it has nothing to start */
     ALONE_MAX = 1 << 20,    /* less than this the caller copies alone: it is done before a thread would be awake */
     WAKING_BYTES = 1 << 20, /* the caller wakes one thread, and one more for every MiB */
-    LINGER = 4000,          /* how often a thread checks for another copy before it sleeps */
-    SPINS = 2000,           /* how often to check without the lock, before checking with it whether more will come */
-    YIELD_MASK = 127,       /* a thread yields the core after every 128 checks */
     STACK = 256 << 10,
 };
 
@@ -137,13 +134,11 @@ static bool work_may_come(const struct shmemi_double_queue *queue)
     return queue->copy && !queue->rc && !(queue->copy->to_device && all_assigned(queue));
 }
 
+/* Without the lock, before checking with it whether more will come. */
 static void spin_until_filled(const struct fifo *fifo)
 {
-    for (int i = 1; i <= SPINS && !count_of(fifo); i++) {
+    for (unsigned i = 1; !count_of(fifo) && shmemi_rest(SHMEMI_COPY_NEXT_PIECE, i) != SHMEMI_PATIENCE_IS_OVER; i++)
         shmemi_pause();
-        if (!(i & YIELD_MASK))
-            shmemi_yield();
-    }
 }
 
 /* Threads do not sleep during a copy: waking one costs the caller more than starting a DMA copy. */
@@ -161,10 +156,8 @@ static bool await_copy(struct shmemi_double_queue *queue)
     unsigned begun = atomic_load_explicit(&queue->begun, memory_order_relaxed);
     bool has_begun = false;
     pthread_mutex_unlock(&queue->lock);
-    for (int i = 1; i <= LINGER && !has_begun; i++) {
+    for (unsigned i = 1; !has_begun && shmemi_rest(SHMEMI_COPY_NEXT_COPY, i) != SHMEMI_PATIENCE_IS_OVER; i++) {
         shmemi_pause();
-        if (!(i & YIELD_MASK))
-            shmemi_yield();
         has_begun = atomic_load_explicit(&queue->begun, memory_order_relaxed) != begun;
     }
     shmemi_interleave();
@@ -412,24 +405,19 @@ static int create_thread(pthread_t *thread_p, struct shmemi_double_queue *queue,
     pthread_attr_setstacksize(&attributes, STACK);
     if (cpus)
         pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
-    int error = pthread_create(thread_p, &attributes, run, queue);
+    int rc = shmemi_thread_create(thread_p, &attributes, run, queue);
     pthread_attr_destroy(&attributes);
-    return error && cpus ? create_thread(thread_p, queue, NULL) : error;
+    return rc && cpus ? create_thread(thread_p, queue, NULL) : rc;
 }
 
-/* The threads block all signals, since signals are for the threads of the program. */
 static int create_threads(struct shmemi_double_queue *queue, const struct shmemi_double_queue_config *config)
 {
-    sigset_t all, before;
-    int error = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (unsigned i = 0; i < config->threads && !error; i++) {
-        error = create_thread(&queue->thread[i], queue, config->cpus);
-        queue->n_threads += !error;
+    int rc = 0;
+    for (unsigned i = 0; i < config->threads && !rc; i++) {
+        rc = create_thread(&queue->thread[i], queue, config->cpus);
+        queue->n_threads += !rc;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return config->threads && !queue->n_threads ? error : 0;
+    return config->threads && !queue->n_threads ? rc : 0;
 }
 
 /* Adaptive: the lock is held so briefly that spinning is better than sleeping. */
@@ -455,12 +443,11 @@ int shmemi_double_queue_open(const struct shmemi_double_queue_config *config, st
     queue->buffer_size = config->buffer_size;
     queue->buffers = config->buffers;
     queue->n_buffers = config->n_buffers;
-    int error = create_threads(queue, config);
-    if (error) {
-        shmemi_error("no thread for copies of host memory could be started: %s%s", strerror(error),
-                     shmemi_remedy(error));
+    int rc = create_threads(queue, config);
+    if (rc) {
+        shmemi_error("no thread for copies of host memory could be started: %s%s", strerror(-rc), shmemi_remedy(-rc));
         shmemi_double_queue_close(queue);
-        return -error;
+        return rc;
     }
     *queue_p = queue;
     return 0;

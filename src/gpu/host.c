@@ -6,57 +6,9 @@
 
 #include "base/copy_bytes.h"
 
-#include <errno.h>
-#include <stdio.h>
-
-static int host_open(void)
-{
-    return 0;
-}
-
-static void host_close(void)
-{
-}
-
 static int host_device_count(void)
 {
     return 0;
-}
-
-static int host_device_text(int device, char *text, size_t size)
-{
-    (void)device, (void)text, (void)size;
-    return -ENODEV;
-}
-
-static int host_allocate(int device, size_t size, void **object_p)
-{
-    (void)device, (void)size, (void)object_p;
-    return -ENODEV;
-}
-
-static void host_deallocate(void *object)
-{
-    (void)object;
-}
-
-static int host_open_object(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
-                            size_t reason_size)
-{
-    (void)object, (void)size, (void)allocation_p;
-    snprintf(reason, reason_size, "is host memory");
-    return -EINVAL;
-}
-
-static void host_close_object(struct shmemi_allocation *allocation)
-{
-    (void)allocation;
-}
-
-const char *shmemi_memory_has_no_handicap(const struct shmemi_allocation *allocation)
-{
-    (void)allocation;
-    return NULL;
 }
 
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
@@ -223,36 +175,15 @@ static int host_amo(const struct shmemi_place *word, const struct shmemi_amo *am
 
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
-int shmemi_memory_does_not_combine(const struct shmemi_combination *combination)
-{
-    (void)combination;
-    return -ENOTSUP;
-}
-
-void shmemi_memory_reports_nothing(void)
-{
-}
-
 /* No sharing and no pinning: the node segment shares host memory, and the GPU kinds page-lock it. */
 const struct shmemi_memory shmemi_memory_host = {
     .name = "host",
     .title = "host",
-    .open = host_open,
-    .close = host_close,
     .device_count = host_device_count,
-    .device_pci = host_device_text,
-    .device_name = host_device_text,
-    .allocate = host_allocate,
-    .deallocate = host_deallocate,
-    .open_object = host_open_object,
-    .close_object = host_close_object,
-    .handicap = shmemi_memory_has_no_handicap,
     .copy = host_copy,
     .copy_start = host_copy_start,
     .event_test = host_event,
     .event_wait = host_event,
     .amo = host_amo,
-    .combine = shmemi_memory_does_not_combine,
-    .report_copies = shmemi_memory_reports_nothing,
     .addresses = &host_addresses,
 };

@@ -34,12 +34,9 @@ struct shmemi_list {
     uint32_t n_bytes, n_deliveries;
     uint64_t copied; /* bytes of all copies */
 
-    /* Set by the user of the list (transport/direct/list.c). */
+    /* Set by the user of the list (transport/collect/gpu_list.c). */
     struct shmemi_list *next; /* the list of the same context that was started next; NULL: none */
-    struct shmemi_list *next_waiting, **link_waiting;
-    struct shmemi_context *context;
     uint32_t look_at; /* below this length, at most capacity, entries are added without checking whether to start */
-    bool was_seen;
 };
 
 enum { SHMEMI_LIST_ALIGNMENT = 16 };

@@ -23,7 +23,7 @@ struct device {
 static hwloc_const_cpuset_t near_device(hwloc_topology_t topology, const struct shmemi_memory *memory, int index)
 {
     char address[32];
-    if (memory->device_pci(index, address, sizeof address))
+    if (index < 0 || memory->device_pci(index, address, sizeof address))
         return NULL;
     hwloc_obj_t pci = hwloc_get_pcidev_by_busidstring(topology, address);
     hwloc_obj_t near = pci ? hwloc_get_non_io_ancestor_obj(topology, pci) : NULL;

@@ -4,20 +4,17 @@
  */
 #include "gpu/shape.h"
 
-#include <stdint.h>
+#include "base/least.h"
 
-static inline size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+#include <stdint.h>
 
 bool shmemi_cut(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *piece_p)
 {
     if (cutter->row == cutter->rows)
         return false;
-    struct shmemi_piece piece = {cutter->row, cutter->column, least(cutter->width - cutter->column, most), 1};
+    struct shmemi_piece piece = {cutter->row, cutter->column, shmemi_least(cutter->width - cutter->column, most), 1};
     if (cutter->column == 0 && cutter->width <= most)
-        piece.rows = least(most / cutter->width, cutter->rows - cutter->row);
+        piece.rows = shmemi_least(most / cutter->width, cutter->rows - cutter->row);
     cutter->column += piece.width;
     if (cutter->column == cutter->width) {
         cutter->column = 0;
@@ -29,7 +26,7 @@ bool shmemi_cut(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *
 
 bool shmemi_cut_back(struct shmemi_cutter *cutter, size_t most, struct shmemi_piece *piece_p)
 {
-    size_t step = least(cutter->width, most), rows = 1;
+    size_t step = shmemi_least(cutter->width, most), rows = 1;
     if (cutter->column == 0) {
         if (cutter->row == 0)
             return false;
@@ -38,7 +35,8 @@ bool shmemi_cut_back(struct shmemi_cutter *cutter, size_t most, struct shmemi_pi
         cutter->column = (cutter->width - 1) / step * step + step;
     }
     cutter->column -= step;
-    *piece_p = (struct shmemi_piece){cutter->row, cutter->column, least(cutter->width - cutter->column, step), rows};
+    *piece_p =
+        (struct shmemi_piece){cutter->row, cutter->column, shmemi_least(cutter->width - cutter->column, step), rows};
     return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "instrument/trace.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LISTED_PES_MAX = 16, NAMED_PES_MAX = 4, TURNS_PER_LOOK = 64 };
+enum { LISTED_PES_MAX = 16, NAMED_PES_MAX = 4 };
 
 _Thread_local struct shmemi_call *shmemi_present_call;
 bool shmemi_watch_is_on;
@@ -132,29 +133,27 @@ bool shmemi_watch_is_due(uint64_t waited, uint64_t *spoken_p)
     return true;
 }
 
-static void see(struct shmemi_call *call, uint64_t now)
+/* For how long this call has been seen waiting. */
+static uint64_t waited_in(struct shmemi_call *call)
 {
-    if (call->seen_at)
-        return;
-    call->seen_at = now;
-    call->speak_at = now + patience;
-}
-
-static void look_at(struct shmemi_call *call, uint64_t now)
-{
-    see(call, now);
-    if (now < call->speak_at)
-        return;
-    speak(call, now - call->seen_at);
-    call->speak_at = now + (now - call->seen_at);
+    const uint64_t now = shmemi_clock();
+    if (!call->seen_at) {
+        call->seen_at = now;
+        call->spoken = 0;
+    }
+    return now - call->seen_at;
 }
 
 void shmemi_watch(void)
 {
     static _Thread_local unsigned turns;
     shmemi_trace_rest();
-    if (patience && shmemi_present_call && ++turns % TURNS_PER_LOOK == 0)
-        look_at(shmemi_present_call, shmemi_clock());
+    struct shmemi_call *call = shmemi_present_call;
+    if (!patience || !call || ++turns % SHMEMI_WATCH_TURNS_PER_LOOK)
+        return;
+    const uint64_t waited = waited_in(call);
+    if (shmemi_watch_is_due(waited, &call->spoken))
+        speak(call, waited);
 }
 
 /* ---- for other PEs ----------------------------------------------------------------------------------------------- */
@@ -177,7 +176,5 @@ void shmemi_watch_count(void)
         call = call->outer;
     if (!told || !call || !waits_for_pes[call->activity])
         return;
-    const uint64_t now = shmemi_clock();
-    see(call, now);
-    atomic_store_explicit(told, (now - call->seen_at) / 1000000000u, memory_order_relaxed);
+    atomic_store_explicit(told, waited_in(call) / 1000000000u, memory_order_relaxed);
 }

@@ -9,11 +9,12 @@
 #ifndef SHMEMI_WATCH_H
 #define SHMEMI_WATCH_H
 
+#include "base/clock.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 enum shmemi_activity {
     SHMEMI_AT_TRANSFER, /* an operation on memory that the program has called */
@@ -37,9 +38,9 @@ struct shmemi_call {
     void (*describe)(const struct shmemi_call *call, char *text, size_t size);
 
     struct shmemi_call *outer;
-    uint64_t begin;    /* instrument/measure.h: time at which it was entered */
-    uint64_t seen_at;  /* time at which it was first seen waiting; 0: not yet */
-    uint64_t speak_at; /* watchdog: time of the next report */
+    uint64_t begin;   /* instrument/measure.h: time at which it was entered */
+    uint64_t seen_at; /* time at which it was first seen waiting; 0: not yet */
+    uint64_t spoken;  /* watchdog: how long it had waited at the last report */
 };
 
 /* The innermost call of this thread, or NULL. */
@@ -58,14 +59,6 @@ static inline __attribute__((always_inline)) void shmemi_call_end(const struct s
     shmemi_present_call = call->outer;
 }
 
-/* Nanoseconds of a clock that all processes of a machine share. */
-static inline uint64_t shmemi_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* True when waiting threads should call shmemi_watch. */
 extern bool shmemi_watch_is_on;
 
@@ -77,8 +70,8 @@ void shmemi_watch_close(void);
  * the length of the wait has doubled. */
 void shmemi_watch(void);
 
-/* The same for waits that are no calls of this process's threads: is a wait of so many nanoseconds to be reported? *spoken_p
- * is 0 when the wait begins, and belongs to this function. And the report: where it waits, and what for (or ""). */
+/* For waits that are no calls of this process's threads. Is a wait of so many nanoseconds to be reported? *spoken_p is 0 when
+ * the wait begins, and belongs to this function. And the report: where the wait is, and what it is for (or ""). */
 bool shmemi_watch_is_due(uint64_t waited, uint64_t *spoken_p);
 void shmemi_watch_speak(uint64_t waited, const char *where, const char *text);
 

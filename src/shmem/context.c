@@ -92,9 +92,9 @@ void shmemi_contexts_quiet(struct shmemi_ctx *first, bool all)
 void shmemi_context_free(struct shmemi_ctx *ctx)
 {
     shmemi_team_remove_context(ctx); /* first: then no barrier of another thread completes it any more */
-    shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
+    shmemi_require(shmemi_collect_session_end(&ctx->transport));
     shmemi_quiet(ctx);
-    shmemi_drivers_close_gathering(&ctx->transport);
+    shmemi_collect_close(&ctx->transport);
     ctx->team = &no_team;
     shmemi_pool_give_back(&shmemi_contexts, ctx);
 }
@@ -151,7 +151,7 @@ SHMEMI_API(void, ctx_session_start,
     shmemi_require_init("shmem_ctx_session_start");
     open_session(ctx, options, config, config_mask);
     if (ctx->session.options & SHMEM_CTX_SESSION_BATCH)
-        shmemi_require(shmemi_drivers_begin_gathering(&ctx->transport, ctx->session.total_ops));
+        shmemi_require(shmemi_collect_session_begin(&ctx->transport, ctx->session.total_ops));
 }
 
 SHMEMI_API(void, ctx_session_stop, (shmem_ctx_t handle))
@@ -160,5 +160,5 @@ SHMEMI_API(void, ctx_session_stop, (shmem_ctx_t handle))
     if (!ctx || !ctx->session.is_open)
         return;
     ctx->session.is_open = false;
-    shmemi_require(shmemi_drivers_end_gathering(&ctx->transport));
+    shmemi_require(shmemi_collect_session_end(&ctx->transport));
 }

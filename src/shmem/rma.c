@@ -59,30 +59,6 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     return true;
 }
 
-/* A transfer has been held back as part of a burst: where the local side lies in a symmetric object, too, or has been
- * copied, it is known how far the burst can go, and the next ones need no look-up. */
-static __attribute__((noinline)) void expect_next(struct shmemi_context *context, const struct shmemi_view *view,
-                                                  size_t offset, const struct shmemi_place *place,
-                                                  const void *symmetric, const void *local, size_t nbytes, bool is_put)
-{
-    const struct shmemi_region *here = shmemi_region_of(local);
-    const uintptr_t in_region = here ? (uintptr_t)((const char *)local - here->base) : 0;
-    if (shmemi_settings.check | shmemi_measure.is_on) /* each transfer is to be seen */
-        return;
-    shmemi_drivers_expect(context, &(struct shmemi_run_last){
-                                       .dest = (uintptr_t)(is_put ? symmetric : local),
-                                       .source = (uintptr_t)(is_put ? local : symmetric),
-                                       .region = view->region,
-                                       .offset = offset,
-                                       .address = here ? place->address : 0,
-                                       .nbytes = nbytes,
-                                       .room_there = view->size - offset - nbytes,
-                                       .room_here = here ? here->size - in_region - nbytes : 0,
-                                       .pe = view->pe,
-                                       .is_put = is_put,
-                                   });
-}
-
 /* The long way of all routines. A blocking get is never collected, and a blocking put only from host memory. */
 static inline __attribute__((always_inline)) void transfer_unchecked(struct shmemi_context *context,
                                                                      const char *routine, const void *symmetric,
@@ -95,12 +71,9 @@ static inline __attribute__((always_inline)) void transfer_unchecked(struct shme
     const bool may_collect = !is_blocking || (is_put && place.memory == &shmemi_memory_host);
     const enum shmemi_transfer counted = is_blocking ? (is_put ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_GET)
                                                      : (is_put ? SHMEMI_TRANSFER_PUT_NBI : SHMEMI_TRANSFER_GET_NBI);
-    if (may_collect && view->driver->collecting &&
-        is_collected(shmemi_issue_collect(routine, context, view, offset, &place, nbytes, counted))) {
-        if (shmemi_run_may_expect(&context->run))
-            expect_next(context, view, offset, &place, symmetric, local, nbytes, is_put);
+    if (may_collect && view->driver->sinks &&
+        is_collected(shmemi_issue_collect(routine, context, view, offset, &place, nbytes, counted)))
         return;
-    }
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
     if (is_put)
@@ -133,45 +106,22 @@ static __attribute__((noinline)) void put_long_way(void *dest, const void *sourc
     transfer(context, routine, dest, source, nbytes, pe, true, true);
 }
 
-/* As put_nbi_long_way; the source is in host memory. */
-static __attribute__((noinline)) void put_word_long_way(void *dest, const void *word, size_t nbytes, int pe,
-                                                        struct shmemi_context *context, const char *routine)
-{
-    if (!shmemi_run_takes(&context->run, dest, word, nbytes, pe))
-        put_long_way(dest, word, nbytes, pe, context, routine);
-}
-
 static __attribute__((noinline)) void get_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                    struct shmemi_context *context, const char *routine)
 {
     transfer(context, routine, source, dest, nbytes, pe, false, true);
 }
 
-static __attribute__((noinline)) void put_nbi_alone(void *dest, const void *source, size_t nbytes, int pe,
-                                                    struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, dest, source, nbytes, pe, true, false);
-}
-
-static __attribute__((noinline)) void get_nbi_alone(void *dest, const void *source, size_t nbytes, int pe,
-                                                    struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, source, dest, nbytes, pe, false, false);
-}
-
-/* The next one of a burst is only counted: some forty instructions from the routine on, which save no registers. */
 static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    if (!shmemi_run_goes_on(&context->run, dest, source, nbytes, pe, true))
-        put_nbi_alone(dest, source, nbytes, pe, context, routine);
+    transfer(context, routine, dest, source, nbytes, pe, true, false);
 }
 
 static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    if (!shmemi_run_goes_on(&context->run, dest, source, nbytes, pe, false))
-        get_nbi_alone(dest, source, nbytes, pe, context, routine);
+    transfer(context, routine, source, dest, nbytes, pe, false, false);
 }
 
 static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,
@@ -240,10 +190,10 @@ void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *d
 #define DEFINE_P_G(NAME, TYPE)                                                                                         \
     SHMEMI_API(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                                       \
     { to_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_p", dest, &value, sizeof value, pe, true,                \
-              put_word_long_way); }                                                                                    \
+              put_long_way); }                                                                                    \
     SHMEMI_API(void, ctx_##NAME##_p, (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))                                \
     { to_peer(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_p", dest, &value, sizeof value,                             \
-              shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_p", pe), true, put_word_long_way); }                           \
+              shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_p", pe), true, put_long_way); }                                \
     SHMEMI_API(TYPE, NAME##_g, (const TYPE *source, int pe))                                                           \
     { TYPE value; from_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_g", &value, source, sizeof value, pe, true,\
                             get_long_way); return value; }                                                             \

@@ -191,7 +191,8 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  * Errors end the job. A stream may belong to any CUDA context. Into a stream that is being captured into a graph, only
  * operations that the GPU does alone can be enqueued; others end the job. mapshmem/streams.h says more. An
  * operation that waits blocks other streams that share a hardware queue of the device with it: programs with more than
- * a few waiting streams set CUDA_DEVICE_MAX_CONNECTIONS (default 8, at most 32), which slows the start.
+ * a few waiting streams set CUDA_DEVICE_MAX_CONNECTIONS (default 8, at most 32), which slows the start. Under MPS the library
+ * sets it, to 8 to 32 by how many processes share the GPU, unless the program has set it or has started CUDA before.
  *
  *     for (int i = 1; i <= n; i++) {     // halos of a grid, cut into slices: no barrier, and the CPU waits nowhere
  *         step<<<grid, block, 0, stream>>>(u, halo_above[i % 2], halo_below[i % 2]);

@@ -29,15 +29,14 @@ static bool put_with_signal(struct shmemi_context *context, const char *routine,
     struct shmemi_word_update word;
     size_t offset;
     const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    const struct shmemi_collecting *collecting = view->driver->collecting;
-    if (!collecting)
+    if (!view->driver->put_signal)
         return false;
     word.view = shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word.offset);
     word.amo = update_of(routine, signal);
     struct shmemi_place place = shmemi_local_place(routine, source, nbytes);
     struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
     shmemi_call_begin(&call.call);
-    int rc = shmemi_issue_put_signal(collecting, context, view, offset, &place, nbytes, &word, is_blocking);
+    int rc = shmemi_issue_put_signal(view->driver, context, view, offset, &place, nbytes, &word, is_blocking);
     shmemi_call_end(&call.call);
     if (rc == -ENOTSUP)
         return false;

@@ -18,16 +18,16 @@
 #include <string.h>
 #include <unistd.h>
 
-struct entry {
+struct activity_count {
     uint64_t count, bytes, ns;
 };
 
 /* All counts of a PE. PEs combine them as an array of 64-bit words. */
 struct counts {
-    struct entry transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
-    struct entry activity[SHMEMI_ACTIVITIES];
-    struct entry served;
-    struct entry from_kernel[SHMEMI_FROM_KERNELS];
+    struct activity_count transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
+    struct activity_count activity[SHMEMI_ACTIVITIES];
+    struct activity_count served;
+    struct activity_count from_kernel[SHMEMI_FROM_KERNELS];
     uint64_t service_cpu;
     uint64_t step[SHMEMI_INIT_STEPS_MAX]; /* of shmem_init, ns */
     uint64_t memory[SHMEMI_USES];
@@ -42,11 +42,11 @@ enum { COUNT_WORDS = sizeof(struct counts) / sizeof(uint64_t), PIECE_WORDS = SHM
 
 /* ---- Taking the counts ------------------------------------------------------------------------------------------- */
 
-static struct entry taken(const struct shmemi_tally *tally)
+static struct activity_count taken(const struct shmemi_tally *tally)
 {
-    return (struct entry){atomic_load_explicit(&tally->count, memory_order_relaxed),
-                          atomic_load_explicit(&tally->bytes, memory_order_relaxed),
-                          atomic_load_explicit(&tally->ns, memory_order_relaxed)};
+    return (struct activity_count){atomic_load_explicit(&tally->count, memory_order_relaxed),
+                                   atomic_load_explicit(&tally->bytes, memory_order_relaxed),
+                                   atomic_load_explicit(&tally->ns, memory_order_relaxed)};
 }
 
 static void take_counts(struct counts *counts)
@@ -91,7 +91,7 @@ static int summarise(struct summary *summary, const struct counts *mine)
 /* ---- Printing ---------------------------------------------------------------------------------------------------- */
 
 /* The rate is that of a PE during its calls: bytes divided by the time in the calls. */
-static void print_line(FILE *out, const char *route, const char *name, const struct entry *sum, uint64_t least,
+static void print_line(FILE *out, const char *route, const char *name, const struct activity_count *sum, uint64_t least,
                        uint64_t most, int n_pes)
 {
     char rate[32] = "-";
@@ -133,7 +133,7 @@ static void print_summary(FILE *out, const char *of, const struct summary *summa
                    summary->least.activity[activity].ns, summary->most.activity[activity].ns, summary->n_pes);
     print_line(out, "-", "served", &summary->sum.served, summary->least.served.ns, summary->most.served.ns,
                summary->n_pes);
-    struct entry cpu = {.count = summary->sum.service_cpu > 0, .ns = summary->sum.service_cpu};
+    struct activity_count cpu = {.count = summary->sum.service_cpu > 0, .ns = summary->sum.service_cpu};
     print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
 }
 
@@ -228,28 +228,28 @@ static int finish_trace(void)
 }
 
 /* If one PE wants statistics or a trace, all must take part. */
-static int meet(const char *routine, enum shmemi_presence presence, unsigned *wishes_p)
+static int end_together(const char *routine, enum shmemi_presence presence, unsigned *actions_p)
 {
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_BARRIER};
-    *wishes_p = (shmemi_settings.stats ? SHMEMI_WISH_STATS : 0) | (shmemi_settings.trace[0] ? SHMEMI_WISH_TRACE : 0);
+    *actions_p = (shmemi_settings.stats ? SHMEMI_END_STATS : 0) | (shmemi_settings.trace[0] ? SHMEMI_END_TRACE : 0);
     shmemi_span_begin(&call);
     shmemi_check_heap(routine);
     shmemi_quiet(&shmemi_default_ctx);
-    int rc = shmemi_meet_at_end(presence, wishes_p);
+    int rc = shmemi_final_barrier(presence, actions_p);
     shmemi_span_end(&call);
     return rc;
 }
 
 int shmemi_report(enum shmemi_presence presence)
 {
-    unsigned wishes = 0;
+    unsigned actions = 0;
     struct shmemi_call call = {.routine = presence == SHMEMI_FINALIZES ? "shmem_finalize" : "the end of the program",
                                .activity = SHMEMI_AT_RUNTIME};
-    int rc = meet(call.routine, presence, &wishes);
+    int rc = end_together(call.routine, presence, &actions);
     shmemi_call_begin(&call);
-    if (!rc && wishes & SHMEMI_WISH_STATS)
+    if (!rc && actions & SHMEMI_END_STATS)
         rc = report_counts();
-    if (!rc && wishes & SHMEMI_WISH_TRACE)
+    if (!rc && actions & SHMEMI_END_TRACE)
         rc = finish_trace();
     shmemi_call_end(&call);
     return rc;

@@ -16,21 +16,21 @@
 
 enum { GUARD = 0xfb, FREED = 0xfd, RESTING_BLOCKS = 1024, RESTING_BYTES = 16 << 20 };
 
-struct block {
+struct guarded_block {
     size_t offset, size; /* the program's bytes; guards lie before and after them */
     const char *made_by, *freed_by;
-    struct block *next; /* the one that was freed next */
+    struct guarded_block *next; /* the one that was freed next */
 };
 
 static struct {
     pthread_mutex_t lock;
     void *tree;
-    struct block *oldest, *newest; /* of those that rest */
+    struct guarded_block *oldest, *newest; /* of those that rest */
     size_t n_resting, resting_bytes;
 } blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What a block takes up in the heap, which deals in units of a cache line. */
-static size_t room_of(const struct block *block)
+static size_t room_of(const struct guarded_block *block)
 {
     enum { UNIT = 64 };
     return (block->size + 2 * SHMEMI_GUARD_BYTES + UNIT - 1) / UNIT * UNIT;
@@ -46,7 +46,7 @@ static char *at(size_t offset)
 /* Two blocks are equal when they overlap, guards included: one that is looked for has no bytes and no guards. */
 static int compare(const void *a, const void *b)
 {
-    const struct block *x = a, *y = b;
+    const struct guarded_block *x = a, *y = b;
     const size_t x_guard = x->made_by ? SHMEMI_GUARD_BYTES : 0, y_guard = y->made_by ? SHMEMI_GUARD_BYTES : 0;
     if (x->offset + x->size + x_guard <= y->offset - y_guard)
         return -1;
@@ -54,20 +54,20 @@ static int compare(const void *a, const void *b)
 }
 
 /* The block that an offset belongs to, as one of its own bytes or of its guards. */
-static struct block *find(size_t offset)
+static struct guarded_block *find(size_t offset)
 {
-    const struct block key = {.offset = offset, .size = 1};
-    struct block **found = tfind(&key, &blocks.tree, compare);
+    const struct guarded_block key = {.offset = offset, .size = 1};
+    struct guarded_block **found = tfind(&key, &blocks.tree, compare);
     return found ? *found : NULL;
 }
 
-static struct block *find_start(size_t offset)
+static struct guarded_block *find_start(size_t offset)
 {
-    struct block *block = find(offset);
+    struct guarded_block *block = find(offset);
     return block && block->offset == offset ? block : NULL;
 }
 
-static void forget(struct block *block)
+static void forget(struct guarded_block *block)
 {
     tdelete(block, &blocks.tree, compare);
     free(block);
@@ -75,7 +75,7 @@ static void forget(struct block *block)
 
 /* ---- guards and filling ------------------------------------------------------------------------------------------ */
 
-static void fill_guards(const struct block *block)
+static void fill_guards(const struct guarded_block *block)
 {
     memset(at(block->offset - SHMEMI_GUARD_BYTES), GUARD, SHMEMI_GUARD_BYTES);
     memset(at(block->offset + block->size), GUARD, SHMEMI_GUARD_BYTES);
@@ -90,7 +90,7 @@ static size_t first_other(const char *bytes, size_t nbytes, int expected)
     return i;
 }
 
-static _Noreturn void report_before(const char *routine, const struct block *block)
+static _Noreturn void report_before(const char *routine, const struct guarded_block *block)
 {
     size_t distance = 1; /* of the nearest byte that was changed */
     while ((unsigned char)*at(block->offset - distance) == GUARD)
@@ -99,7 +99,7 @@ static _Noreturn void report_before(const char *routine, const struct block *blo
                  routine, block->size, (void *)at(block->offset), block->made_by, distance);
 }
 
-static void check_guards(const char *routine, const struct block *block)
+static void check_guards(const char *routine, const struct guarded_block *block)
 {
     if (first_other(at(block->offset - SHMEMI_GUARD_BYTES), SHMEMI_GUARD_BYTES, GUARD) < SHMEMI_GUARD_BYTES)
         report_before(routine, block);
@@ -110,7 +110,7 @@ static void check_guards(const char *routine, const struct block *block)
                      routine, block->size, (void *)at(block->offset), block->made_by, past);
 }
 
-static void check_filling(const char *routine, const struct block *block)
+static void check_filling(const char *routine, const struct guarded_block *block)
 {
     size_t changed = first_other(at(block->offset), block->size, FREED);
     if (changed < block->size)
@@ -118,7 +118,7 @@ static void check_filling(const char *routine, const struct block *block)
                      routine, block->size, (void *)at(block->offset), block->made_by, changed, block->freed_by);
 }
 
-static void check(const char *routine, const struct block *block)
+static void check_block(const char *routine, const struct guarded_block *block)
 {
     check_guards(routine, block);
     if (block->freed_by)
@@ -127,11 +127,11 @@ static void check(const char *routine, const struct block *block)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static struct block *add(size_t offset)
+static struct guarded_block *add(size_t offset)
 {
-    struct block *block = calloc(1, sizeof *block);
+    struct guarded_block *block = calloc(1, sizeof *block);
     if (block)
-        *block = (struct block){.offset = offset, .made_by = ""};
+        *block = (struct guarded_block){.offset = offset, .made_by = ""};
     if (!block || !tsearch(block, &blocks.tree, compare))
         shmemi_fatal("out of memory for the bookkeeping of SHMEM_CHECK");
     return block;
@@ -140,7 +140,7 @@ static struct block *add(size_t offset)
 void shmemi_guarded_made(const char *routine, size_t offset, size_t size)
 {
     pthread_mutex_lock(&blocks.lock);
-    struct block *block = find_start(offset);
+    struct guarded_block *block = find_start(offset);
     if (!block)
         block = add(offset);
     block->size = size;
@@ -151,8 +151,8 @@ void shmemi_guarded_made(const char *routine, size_t offset, size_t size)
 
 static void release_oldest(const char *routine)
 {
-    struct block *block = blocks.oldest;
-    check(routine, block);
+    struct guarded_block *block = blocks.oldest;
+    check_block(routine, block);
     blocks.oldest = block->next;
     blocks.n_resting--;
     blocks.resting_bytes -= room_of(block);
@@ -160,7 +160,7 @@ static void release_oldest(const char *routine)
     forget(block);
 }
 
-static void put_to_rest(struct block *block)
+static void put_to_rest(struct guarded_block *block)
 {
     memset(at(block->offset), FREED, block->size);
     if (blocks.oldest)
@@ -175,7 +175,7 @@ static void put_to_rest(struct block *block)
 bool shmemi_guarded_is_live(const char *routine, size_t offset)
 {
     pthread_mutex_lock(&blocks.lock);
-    const struct block *block = find_start(offset);
+    const struct guarded_block *block = find_start(offset);
     if (block && block->freed_by)
         shmemi_fatal("%s: the block of %zu bytes at %p (from %s) was freed before, by %s", routine, block->size,
                      (void *)at(offset), block->made_by, block->freed_by);
@@ -188,7 +188,7 @@ int shmemi_guarded_free(const char *routine, size_t offset)
     if (!shmemi_guarded_is_live(routine, offset))
         return -EINVAL;
     pthread_mutex_lock(&blocks.lock);
-    struct block *block = find_start(offset);
+    struct guarded_block *block = find_start(offset);
     check_guards(routine, block);
     block->freed_by = routine;
     put_to_rest(block);
@@ -221,7 +221,7 @@ size_t shmemi_guarded_resting(void)
 static void check_node(const void *node, VISIT visit, void *routine)
 {
     if (visit == postorder || visit == leaf)
-        check(routine, *(struct block *const *)node);
+        check_block(routine, *(struct guarded_block *const *)node);
 }
 
 void shmemi_guarded_check_all(const char *routine)
@@ -232,7 +232,7 @@ void shmemi_guarded_check_all(const char *routine)
 }
 
 static _Noreturn void report_range(const char *routine, const char *what, const void *address, size_t nbytes,
-                                   const struct block *block)
+                                   const struct guarded_block *block)
 {
     if (!block)
         shmemi_fatal("%s: %s%p + %zu bytes lies in no block of the symmetric heap", routine, what, address, nbytes);
@@ -247,7 +247,7 @@ void shmemi_guarded_check_range(const char *routine, const char *what, const voi
 {
     const size_t offset = (size_t)((const char *)address - shmemi_heap_region.base);
     pthread_mutex_lock(&blocks.lock);
-    const struct block *block = find(offset);
+    const struct guarded_block *block = find(offset);
     if (!block || block->freed_by || offset < block->offset || offset > block->offset + block->size ||
         nbytes > block->offset + block->size - offset)
         report_range(routine, what, address, nbytes, block);

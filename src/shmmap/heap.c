@@ -18,20 +18,20 @@
 
 enum { UNIT = 64, CLASSES = 64 }; /* UNIT: a cache line, so that objects never share one */
 
-struct block {
+struct heap_block {
     size_t offset, size; /* multiples of UNIT */
     size_t asked;        /* size that the user has requested; 0: the block is free */
-    struct block *before, *after;
-    struct block *prev, *next; /* in the list of its size class, while free */
-    UT_hash_handle hh;         /* in the table of used blocks */
+    struct heap_block *before, *after;
+    struct heap_block *prev, *next; /* in the list of its size class, while free */
+    UT_hash_handle hh;              /* in the table of used blocks */
 };
 
 struct shmemi_heap {
     size_t size, used;
     size_t guard; /* bytes before and after what the user has requested of a block */
-    struct block *first;
-    struct block *used_blocks;
-    struct block *free_blocks[CLASSES];
+    struct heap_block *first;
+    struct heap_block *used_blocks;
+    struct heap_block *free_blocks[CLASSES];
 };
 
 static int out_of_memory(void)
@@ -45,18 +45,18 @@ static unsigned class_of(size_t size)
     return 63u - (unsigned)__builtin_clzll((unsigned long long)size);
 }
 
-static void insert_free(struct shmemi_heap *heap, struct block *block)
+static void insert_free(struct shmemi_heap *heap, struct heap_block *block)
 {
     block->asked = 0;
     DL_PREPEND(heap->free_blocks[class_of(block->size)], block);
 }
 
-static void remove_free(struct shmemi_heap *heap, struct block *block)
+static void remove_free(struct shmemi_heap *heap, struct heap_block *block)
 {
     DL_DELETE(heap->free_blocks[class_of(block->size)], block);
 }
 
-static void unlink_block(struct block *block)
+static void unlink_block(struct heap_block *block)
 {
     block->before->after = block->after;
     if (block->after)
@@ -66,9 +66,9 @@ static void unlink_block(struct block *block)
 
 /* Cut a block in two; the second part starts `size` bytes into it and is in no list yet. Out of memory: logs and
  * returns NULL. */
-static struct block *split(struct block *block, size_t size)
+static struct heap_block *split(struct heap_block *block, size_t size)
 {
-    struct block *rest = calloc(1, sizeof *rest);
+    struct heap_block *rest = calloc(1, sizeof *rest);
     if (!rest) {
         out_of_memory();
         return NULL;
@@ -87,7 +87,7 @@ static struct block *split(struct block *block, size_t size)
 struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved, size_t guard)
 {
     struct shmemi_heap *heap = calloc(1, sizeof *heap);
-    struct block *whole = calloc(1, sizeof *whole);
+    struct heap_block *whole = calloc(1, sizeof *whole);
     if (!heap || !whole) {
         free(heap);
         free(whole);
@@ -108,27 +108,27 @@ void shmemi_heap_destroy(struct shmemi_heap *heap)
     if (!heap)
         return;
     HASH_CLEAR(hh, heap->used_blocks);
-    for (struct block *block = heap->first, *after; block; block = after) {
+    for (struct heap_block *block = heap->first, *after; block; block = after) {
         after = block->after;
         free(block);
     }
     free(heap);
 }
 
-static size_t padding_for(const struct shmemi_heap *heap, const struct block *block, size_t alignment)
+static size_t padding_for(const struct shmemi_heap *heap, const struct heap_block *block, size_t alignment)
 {
     return -(block->offset + heap->guard) & (alignment - 1);
 }
 
-static bool fits(const struct shmemi_heap *heap, const struct block *block, size_t size, size_t alignment)
+static bool fits(const struct shmemi_heap *heap, const struct heap_block *block, size_t size, size_t alignment)
 {
     size_t padding = padding_for(heap, block, alignment);
     return padding <= block->size && size <= block->size - padding;
 }
 
-static struct block *find_free(const struct shmemi_heap *heap, size_t size, size_t alignment)
+static struct heap_block *find_free(const struct shmemi_heap *heap, size_t size, size_t alignment)
 {
-    struct block *best = NULL, *block;
+    struct heap_block *best = NULL, *block;
     for (unsigned c = class_of(size); c < CLASSES && !best; c++) {
         DL_FOREACH (heap->free_blocks[c], block) {
             if (!fits(heap, block, size, alignment))
@@ -148,9 +148,9 @@ static bool to_units(const struct shmemi_heap *heap, size_t asked, size_t *size_
     return true;
 }
 
-static void merge_after(struct shmemi_heap *heap, struct block *block)
+static void merge_after(struct shmemi_heap *heap, struct heap_block *block)
 {
-    struct block *after = block->after;
+    struct heap_block *after = block->after;
     if (!after || after->asked)
         return;
     remove_free(heap, after);
@@ -159,11 +159,11 @@ static void merge_after(struct shmemi_heap *heap, struct block *block)
 }
 
 /* Free the part of a block after its first `size` bytes. -ENOMEM: the block keeps it. */
-static int trim(struct shmemi_heap *heap, struct block *block, size_t size)
+static int trim(struct shmemi_heap *heap, struct heap_block *block, size_t size)
 {
     if (block->size == size)
         return 0;
-    struct block *rest = split(block, size);
+    struct heap_block *rest = split(block, size);
     if (!rest)
         return -ENOMEM;
     merge_after(heap, rest);
@@ -172,9 +172,9 @@ static int trim(struct shmemi_heap *heap, struct block *block, size_t size)
 }
 
 /* Make a block that is not in the table of used blocks free, as one with free neighbours. */
-static void release(struct shmemi_heap *heap, struct block *block)
+static void release(struct shmemi_heap *heap, struct heap_block *block)
 {
-    struct block *before = block->before;
+    struct heap_block *before = block->before;
     merge_after(heap, block);
     if (before && !before->asked) {
         remove_free(heap, before);
@@ -186,17 +186,17 @@ static void release(struct shmemi_heap *heap, struct block *block)
 }
 
 /* Make the end of a free block, `padding` bytes from its start, a block of its own. NULL when out of memory. */
-static struct block *without_padding(struct shmemi_heap *heap, struct block *block, size_t padding)
+static struct heap_block *without_padding(struct shmemi_heap *heap, struct heap_block *block, size_t padding)
 {
     remove_free(heap, block);
     if (!padding)
         return block;
-    struct block *aligned = split(block, padding);
+    struct heap_block *aligned = split(block, padding);
     insert_free(heap, block);
     return aligned;
 }
 
-static int add_used(struct shmemi_heap *heap, struct block *block)
+static int add_used(struct shmemi_heap *heap, struct heap_block *block)
 {
     HASH_ADD(hh, heap->used_blocks, offset, sizeof block->offset, block);
     return block->hh.tbl ? 0 : out_of_memory();
@@ -209,7 +209,7 @@ int shmemi_heap_allocate(struct shmemi_heap *heap, size_t asked, size_t alignmen
         return -ENOSPC;
     if (alignment < UNIT)
         alignment = UNIT;
-    struct block *block = find_free(heap, size, alignment);
+    struct heap_block *block = find_free(heap, size, alignment);
     if (!block)
         return -ENOSPC;
     block = without_padding(heap, block, padding_for(heap, block, alignment));
@@ -228,9 +228,9 @@ int shmemi_heap_allocate(struct shmemi_heap *heap, size_t asked, size_t alignmen
     return 0;
 }
 
-static struct block *find_used(const struct shmemi_heap *heap, size_t offset)
+static struct heap_block *find_used(const struct shmemi_heap *heap, size_t offset)
 {
-    struct block *block;
+    struct heap_block *block;
     offset -= heap->guard;
     HASH_FIND(hh, heap->used_blocks, &offset, sizeof offset, block);
     return block;
@@ -238,7 +238,7 @@ static struct block *find_used(const struct shmemi_heap *heap, size_t offset)
 
 int shmemi_heap_release(struct shmemi_heap *heap, size_t offset)
 {
-    struct block *block = find_used(heap, offset);
+    struct heap_block *block = find_used(heap, offset);
     if (!block)
         return -EINVAL;
     HASH_DELETE(hh, heap->used_blocks, block);
@@ -249,13 +249,13 @@ int shmemi_heap_release(struct shmemi_heap *heap, size_t offset)
 
 size_t shmemi_heap_size_at(const struct shmemi_heap *heap, size_t offset)
 {
-    const struct block *block = find_used(heap, offset);
+    const struct heap_block *block = find_used(heap, offset);
     return block ? block->asked : 0;
 }
 
 int shmemi_heap_resize(struct shmemi_heap *heap, size_t offset, size_t asked)
 {
-    struct block *block = find_used(heap, offset);
+    struct heap_block *block = find_used(heap, offset);
     size_t size;
     if (!block || !to_units(heap, asked, &size))
         return -ENOSPC;
@@ -275,7 +275,7 @@ void shmemi_heap_state(const struct shmemi_heap *heap, struct shmemi_heap_state 
 {
     *state = (struct shmemi_heap_state){.size = heap->size, .used = heap->used};
     for (int c = CLASSES - 1; c >= 0 && !state->largest_free; c--)
-        for (const struct block *block = heap->free_blocks[c]; block; block = block->next)
+        for (const struct heap_block *block = heap->free_blocks[c]; block; block = block->next)
             if (block->size > state->largest_free)
                 state->largest_free = block->size;
 }

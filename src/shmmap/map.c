@@ -47,7 +47,7 @@ struct attempt {
     bool is_for_library; /* the program need not know what becomes of it */
 };
 
-static void refuse(struct attempt *attempt, int reason, const char *text)
+static void note_refusal(struct attempt *attempt, int reason, const char *text)
 {
     attempt->verdict.pe = shmemi_job.pe;
     attempt->verdict.reason = reason;
@@ -86,35 +86,36 @@ static void validate(struct attempt *attempt)
 {
     char reason[128] = "";
     if (!shmemi_memory_type_exists(attempt->type)) {
-        refuse(attempt, -EINVAL, "the type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
+        snprintf(reason, sizeof reason, "the type is none of %s", shmemi_memory_types());
+        note_refusal(attempt, -EINVAL, reason);
         return;
     }
     attempt->memory = shmemi_memory_of_type(attempt->type);
     if (!attempt->memory) {
-        refuse(attempt, -ENODEV, "this build or machine has no support for that type");
+        note_refusal(attempt, -ENODEV, "this build or machine has no support for that type");
         return;
     }
     if (attempt->size == 0) {
-        refuse(attempt, -EINVAL, "the size is 0");
+        note_refusal(attempt, -EINVAL, "the size is 0");
         return;
     }
     struct shmemi_region *region = calloc(1, sizeof *region);
     if (!region) {
-        refuse(attempt, -ENOMEM, "out of memory");
+        note_refusal(attempt, -ENOMEM, "out of memory");
         return;
     }
     region->id = SHMEMI_REGION_NONE;
     int rc = attempt->memory->open_object(attempt->object, attempt->size, &region->allocation, reason, sizeof reason);
     if (rc) {
         free(region);
-        refuse(attempt, rc, reason);
+        note_refusal(attempt, rc, reason);
         return;
     }
     region->place = region->allocation.place;
     region->size = attempt->size;
     attempt->region = region;
     if (is_mapped(&region->allocation, region->size))
-        refuse(attempt, -EEXIST, "it is already mapped");
+        note_refusal(attempt, -EEXIST, "it is already mapped");
 }
 
 /* Size and type in one number, for the check that they are equal everywhere. */
@@ -214,7 +215,7 @@ static void export_object(struct attempt *attempt, struct shmemi_share *share, s
 {
     char reason[SHMEMI_CAUSE_BYTES] = "";
     const struct shmemi_memory *memory = attempt->memory;
-    const char *handicap = memory->handicap(&attempt->region->allocation);
+    const char *handicap = memory->handicap ? memory->handicap(&attempt->region->allocation) : NULL;
     if (handicap)
         shmemi_slow_route_note(shmemi_job.pe, handicap);
     if (shmemi_job.node_n_pes == 1)
@@ -232,9 +233,9 @@ static void judge_routes(struct attempt *attempt, int rc)
     if (attempt->verdict.pe != INT_MAX)
         return;
     if (rc)
-        refuse(attempt, rc, slow[0] ? slow : "the other PEs' buffers cannot be reached");
+        note_refusal(attempt, rc, slow[0] ? slow : "the other PEs' buffers cannot be reached");
     else if (slow[0] && shmemi_settings.gpu_strict && shmemi_settings.gpu_route == SHMEMI_ROUTE_AUTO)
-        refuse(attempt, -ENOTSUP, slow);
+        note_refusal(attempt, -ENOTSUP, slow);
 }
 
 /* Let the other nodes reach the object by one-sided operations, if the network can. */
@@ -244,7 +245,7 @@ static void expose(struct attempt *attempt)
     const struct shmemi_region *region = attempt->region;
     int rc = shmemi_drivers_expose(region->id, &region->allocation, region->size, reason, sizeof reason);
     if (rc)
-        refuse(attempt, rc, reason);
+        note_refusal(attempt, rc, reason);
 }
 
 static void refuse_place(struct attempt *attempt, int reason)
@@ -260,7 +261,7 @@ static void refuse_place(struct attempt *attempt, int reason)
                  shmemi_window.span >> 20);
     else
         snprintf(text, sizeof text, "the window for mapped objects is full; SHMEM_MAP_WINDOW sets its size");
-    refuse(attempt, reason, text);
+    note_refusal(attempt, reason, text);
 }
 
 /* Take a place in the window and open the other PEs' copies. Either all PEs get here or none, so every PE takes part in
@@ -312,7 +313,6 @@ static int carry_out(struct attempt *attempt)
     const bool is_agreed = !rc;
     if (is_agreed) {
         pin_staging(attempt->memory);
-        shmemi_drivers_measure_copies(&attempt->region->place, attempt->size);
         attach(attempt);
         rc = agree(attempt);
     }
@@ -331,7 +331,7 @@ static void make_areas(const struct shmemi_place *beside)
                               .is_for_library = true};
     int rc = commands->allocate(beside, attempt.size, &attempt.object);
     if (rc)
-        refuse(&attempt, rc, "no memory for the areas in which GPUs meet");
+        note_refusal(&attempt, rc, "no memory for the areas in which GPUs meet");
     const bool is_mapped = !carry_out(&attempt);
     areas.have_failed = !is_mapped || !attempt.region->is_met_at;
     if (is_mapped && areas.have_failed)

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "shmmap/region.h"
 
-#include "base/cores.h"
+#include "base/thread/cores.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #include <link.h>
 #include <stdint.h>
 
-struct range {
+struct data_segment {
     uintptr_t first, end;
 };
 
@@ -17,7 +17,7 @@ struct range {
 static int visit(struct dl_phdr_info *info, size_t size, void *argument)
 {
     (void)size;
-    struct range *range = argument;
+    struct data_segment *range = argument;
     uintptr_t relro_end = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -36,7 +36,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *argument)
 
 void shmemi_static_data_find(char **base_p, size_t *size_p)
 {
-    struct range range = {0, 0};
+    struct data_segment range = {0, 0};
     dl_iterate_phdr(visit, &range);
     *base_p = (char *)range.first;
     *size_p = range.end - range.first;

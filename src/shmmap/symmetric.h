@@ -11,7 +11,7 @@
 #include "transport/drivers/exchange.h"
 #include "transport/request.h"
 
-/* ---- owner.c: owner's addresses ---------------------------------------------------------------------------------- */
+/* ---- owner_base.c: owner's addresses ----------------------------------------------------------------------------- */
 
 /* Where a PE's copy of a region lies for that PE itself, for its CPU or for kernels on its GPU. A PE needs them only when
  * it writes pointers into another PE's memory (deep copy). So each PE keeps its own addresses in a table in its heap,

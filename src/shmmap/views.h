@@ -57,7 +57,7 @@ shmemi_region_near_view(const struct shmemi_region *region, int pe)
     return shmemi_likely(rank < shmemi_job.node_consecutive) ? &region->near[rank] : shmemi_near_view_found(region, pe);
 }
 
-/* Where the owner's address of a PE's copy is kept once it is known (owner.c). */
+/* Where the owner's address of a PE's copy is kept once it is known (owner_base.c). */
 _Atomic uint64_t *shmemi_region_owner_base(const struct shmemi_region *region, int pe);
 
 #endif

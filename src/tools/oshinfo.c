@@ -31,6 +31,7 @@ static const char usage[] =
     "Prints what this build of MapSHMEM has, what it finds on this machine, and the routes between the PEs; all of\n"
     "it without an option. Under oshrun -n N it describes that job.\n"
     "  --settings       only the settings\n"
+    "  --tuning         only what the library chooses by: constants, and settings for tests\n"
     "  --routes         only the routes between the PEs\n"
     "  --threads        only where the PEs and the library's threads run\n"
     "  --memory         only what the memory of PE 0 is used for\n"
@@ -343,7 +344,7 @@ static void print_routes(void)
 static void print_settings(void)
 {
     printf("\nsettings (environment variables), present value first:\n");
-    shmemi_settings_print(stdout);
+    shmemi_settings_print(stdout, false);
 }
 
 static void print_memory(void)
@@ -397,6 +398,8 @@ static int without_job(const char *option)
         shmemi_settings_print_page(stdout);
     else if (!strcmp(option, "--settings-man"))
         oshinfo_settings_man();
+    else if (!strcmp(option, "--tuning"))
+        oshinfo_tuning();
     else
         return -1;
     return 0;

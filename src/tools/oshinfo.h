@@ -31,4 +31,7 @@ void oshinfo_json_failure(void);
 /* Print the page shmem_settings(7). */
 void oshinfo_settings_man(void);
 
+/* Print the rows of tuning.def. */
+void oshinfo_tuning(void);
+
 #endif

@@ -3,20 +3,20 @@
  * Drivers: how this PE reaches another PE's memory. The only header through which symmetric memory sees transport.
  *
  * For each (region, PE) the drivers are offered the share in the order of their table, and the first whose attach
- * accepts it serves the view from then on; nothing is tested later, except by cma.c, which says why. Operations return 0
+ * accepts it serves the view from then on. Afterwards a driver decides only by the transfer at hand whether it carries that out
+ * itself or leaves it to the owner, as a request; cma.c alone, which says why, also by the PE. Operations return 0
  * or -errno and log errors themselves. Any thread may call any of them. Every member of struct shmemi_driver is filled
- * in, except for the sub-tables that are called optional here.
+ * in, except for those that are called optional here.
  */
 #ifndef SHMEMI_DRIVER_H
 #define SHMEMI_DRIVER_H
 
-#include "base/biased_lock.h"
+#include "base/thread/biased_lock.h"
+#include "base/likely.h"
 #include "gpu/memory.h"
-
-#include "transport/run.h"
-#include "transport/mailbox.h"
 #include "transport/pending.h"
 #include "transport/progress.h"
+#include "transport/sockets/mailbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,7 +55,18 @@ struct shmemi_share {
 };
 
 struct shmemi_copy;
-struct shmemi_gather;
+struct shmemi_collector;
+
+/* Something that a context holds back (transport/collect/held.h). Zeroed: nothing. */
+struct shmemi_held {
+    struct shmemi_biased_lock lock;
+    struct shmemi_context *context;
+    int (*send)(struct shmemi_context *context); /* everything leaves; with the lock held */
+    int failed;                                  /* first error, to be reported by who delivers or completes */
+    bool is_listed;
+    bool was_seen; /* by a sweep; as the links under the list's lock */
+    struct shmemi_held *next, **link;
+};
 
 /* Operations that have been issued and are not known to be complete. Every operation belongs to a context [9.5]; any
  * number of threads may issue operations on the same context and complete them. A context is zeroed before its first
@@ -73,21 +84,25 @@ struct shmemi_context {
         int failed; /* first error, reported at the next quiet */
     } copies;       /* direct: nonblocking copies; under the lock of transport/direct/transfers.c */
     struct {
-        struct shmemi_biased_lock lock;
-        atomic_bool is_patient;              /* start lists only when they are full, as the program has requested */
+        struct shmemi_held held;
         struct shmemi_list *collecting;      /* not yet started; NULL: none */
         struct shmemi_list *oldest, *newest; /* started */
         uint64_t started, finished;
-        uint32_t patience;      /* operations to collect before starting a list while none runs; grows with each */
-        int failed;             /* first error, reported at the next quiet */
-    } lists;                    /* direct: small operations; all but is_patient under the lock (direct/list.c) */
-    atomic_bool request_failed; /* staged: reported at the next quiet */
-    atomic_bool in_session;     /* the program has asked for everything small to be held back */
-    bool by_engines;            /* no kernels, which may never start where others wait: copies; owners update words */
-    bool may_gather;            /* set by who ends gathering and closes it in the end: bursts may be held back */
-    struct shmemi_gather *_Atomic gather; /* what is held back (transport/staged/gather.h); NULL: nothing yet */
-    struct shmemi_run run;                /* of what is held back, what comes next */
+        uint32_t patience;        /* operations to collect before starting a list while none runs; grows with each */
+        _Atomic unsigned n_alone; /* short transfers that left without a list since the context was last flushed */
+    } lists;                      /* small operations on GPU memory, under the lock of `held` (collect/gpu_list.c) */
+    atomic_bool request_failed;   /* staged: reported at the next quiet */
+    atomic_bool in_session;       /* everything small is to be held back: the program has asked for it */
+    bool by_engines;              /* no kernels, which may never start where others wait: copies; owners update words */
+    bool may_gather;              /* set by who calls shmemi_collect_close in the end: bursts may be held back */
+    struct shmemi_held puts;      /* rows and batches (transport/collect) */
+    struct shmemi_collector *_Atomic collector; /* what they need; NULL: not yet made */
 };
+
+static inline bool shmemi_context_is_in_session(const struct shmemi_context *context)
+{
+    return shmemi_unlikely(atomic_load_explicit(&context->in_session, memory_order_relaxed));
+}
 
 /* Might quiet have something to do? False as long as every operation was a load or store. */
 static inline bool shmemi_context_has_pending(const struct shmemi_context *context)
@@ -102,20 +117,22 @@ struct shmemi_word_update {
     struct shmemi_amo amo;
 };
 
-/* Small operations that the driver only notes down, to carry them out together with others. Each of these functions may
- * refuse, without having done anything; the caller then uses the driver's ordinary operation. */
-struct shmemi_collecting {
-    /* Instead of put from host memory, put_nbi and get_nbi. -EAGAIN: refused. */
-    int (*put)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *source,
-               size_t nbytes);
-    int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
-               size_t nbytes);
+/* A contiguous transfer that may be held back. */
+struct shmemi_small {
+    struct shmemi_context *context;
+    const struct shmemi_view *view;
+    size_t offset;
+    struct shmemi_place mine; /* this PE's side */
+    size_t nbytes;
+    bool is_put;
+};
 
-    /* A put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: refused,
-     * for one because the word is served by a driver that this one cannot order. */
-    int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                      bool is_blocking);
+/* Where a driver's small transfers may be held back (transport/collect/hold_back.h). */
+enum {
+    SHMEMI_SINK_ROWS = 1,
+    SHMEMI_SINK_BATCH = 2,
+    SHMEMI_SINK_BATCH_IN_SESSION = 4,
+    SHMEMI_SINK_LIST = 8,
 };
 
 /* Drivers that access memory of PEs of other nodes without their help; each PE must expose its own memory first. */
@@ -132,7 +149,7 @@ struct shmemi_driver {
     const char *name;
     bool is_direct;     /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
     bool copies_itself; /* transfers are copies to and from view->place by its kind of memory, in this process */
-    bool takes_lists;   /* kernels of this process may carry out lists of small operations on view->place */
+    unsigned sinks;     /* 0: small operations gain nothing from being held back */
     bool has_target;    /* view->data is host memory as UCX reaches it (ucx/internal.h) */
 
     /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, try the next driver.
@@ -167,22 +184,17 @@ struct shmemi_driver {
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                void *fetch_p);
 
-    /* The same, but the old value may arrive as late as quiet. fetch_p is not NULL. */
+    /* An atomic operation whose old value may arrive as late as quiet. fetch_p is not NULL. */
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 
-    const struct shmemi_collecting *collecting; /* optional: NULL where small operations gain nothing */
-    const struct shmemi_exposing *exposing;     /* optional: NULL where an owner has nothing to prepare */
-};
+    /* A put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
+     * done, for one because the word is served by a driver that this one cannot order. Optional. */
+    int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
+                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                      bool is_blocking);
 
-/* Small operations that wait until enough of them have come together. */
-struct shmemi_gathering {
-    int (*begin)(struct shmemi_context *, size_t expected); /* the program has announced about `expected` operations */
-    int (*flush)(struct shmemi_context *);                  /* start what has been gathered */
-    int (*end)(struct shmemi_context *);                    /* flush, and go back to gathering as usual */
-    void (*close)(struct shmemi_context *); /* optional: free what was needed for it; nothing is left to flush */
-    /* optional: the last transfer of a burst, which was held back; say in the context what comes next (run.h) */
-    void (*expect)(struct shmemi_context *, const struct shmemi_run_last *);
+    const struct shmemi_exposing *exposing; /* optional: NULL where an owner has nothing to prepare */
 };
 
 /* Functions that order and complete the operations of a kind (pending.h), whichever driver has issued them. */
@@ -196,8 +208,6 @@ struct shmemi_completion {
     /* Is the local memory of all nonblocking transfers issued so far free again (put) or filled (get)? 0: yes; -EAGAIN:
      * not yet; or another -errno. Says nothing about the peers' memory, and never waits. */
     int (*poll)(struct shmemi_context *);
-
-    const struct shmemi_gathering *gathering; /* optional: NULL where operations leave at once */
 };
 
 extern const struct shmemi_completion shmemi_completion_direct; /* copies that this process has started */

@@ -12,8 +12,9 @@
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
-#include "transport/doorbell.h"
-#include "transport/handout.h"
+#include "transport/sockets/doorbell.h"
+#include "transport/sockets/handout.h"
+#include "transport/sockets/sockets.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ int shmemi_node_bind(size_t heap_size, size_t rarely_used)
     if (rc)
         return rc;
     lay_out(heap_size);
-    int doorbell = shmemi_doorbell_open(&doorbell_number);
+    int doorbell = shmemi_socket_open_to_node(SOCK_DGRAM, &doorbell_number);
     if (doorbell < 0)
         return doorbell;
     shmemi_node.doorbell = doorbell;

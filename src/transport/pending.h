@@ -50,6 +50,7 @@ enum shmemi_pending_kind {
     SHMEMI_PENDING_STAGED, /* requests */
     SHMEMI_PENDING_KINDS,
     SHMEMI_PENDING_DEEP = SHMEMI_PENDING_KINDS, /* deep copies: not a driver's, finished by quiet of the API */
+    SHMEMI_PENDING_HELD,                        /* what is held back (transport/collect) */
 };
 
 struct shmemi_pending {

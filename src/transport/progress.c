@@ -5,11 +5,13 @@
 #define _GNU_SOURCE
 #include "transport/progress.h"
 
-#include "base/cores.h"
 #include "base/likely.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/cores.h"
+#include "base/thread/patience.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
@@ -19,7 +21,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 atomic_bool shmemi_pending_is_held;
@@ -124,9 +125,8 @@ void shmemi_progress_leave_requests(bool leaves)
  * others to the service thread, if that runs, but for a turn now and then: it may hold the service lock itself. */
 static bool leaves_to_service(void)
 {
-    enum { TURNS_PER_REQUEST = 1024 };
     static _Thread_local unsigned turns;
-    return ++turns % TURNS_PER_REQUEST && shmemi_service_is_at_hand();
+    return ++turns % SHMEMI_TURNS_PER_REQUEST && shmemi_service_is_at_hand();
 }
 
 static bool has_under_way(const struct shmemi_worker *worker)
@@ -187,21 +187,13 @@ int shmemi_workers_visit(int (*visit)(const struct shmemi_wakeup *wakeup))
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* How often a waiting thread spins, and then yields, before it begins to sleep. The more PEs share a core, the sooner
- * it gives the core to one that has something to do. */
-struct patience {
-    unsigned spins, yields;
-};
-
-static struct patience patience_here(void)
+static enum shmemi_patience patience_here(void)
 {
     if (shmemi_cores_are_crowded())
-        return (struct patience){16, 4};
+        return SHMEMI_WAIT_IN_CROWD;
     if (shmemi_cores_are_shared() || shmemi_cores_are_contended())
-        return (struct patience){16, 64};
-    if (shmemi_job.n_nodes > 1)
-        return (struct patience){50, 1000}; /* a turn takes about a microsecond, since UCX makes system calls */
-    return (struct patience){4000, 10000};
+        return SHMEMI_WAIT_ON_SHARED_CORES;
+    return shmemi_job.n_nodes > 1 ? SHMEMI_WAIT_FOR_NETWORK : SHMEMI_WAIT_IN_NODE;
 }
 
 /* The time of shmem_init is over. The first PE of the node that finds it out ends the job and names those that have not
@@ -228,24 +220,19 @@ static void watch(void)
 
 bool shmemi_progress(unsigned *spins)
 {
-    enum { TURNS_PER_FLUSH = 64 };
-    if (shmemi_work(*spins % TURNS_PER_FLUSH ? SHMEMI_TURN_OF_WAITER : SHMEMI_TURN_TO_FLUSH)) {
+    if (shmemi_work(*spins % SHMEMI_TURNS_PER_FLUSH ? SHMEMI_TURN_OF_WAITER : SHMEMI_TURN_TO_FLUSH)) {
         *spins = 0;
         watch();
         return false;
     }
-    struct patience patience = patience_here();
-    unsigned turns = ++*spins;
-    if (turns < patience.spins)
+    const unsigned turn = ++*spins;
+    const enum shmemi_rest rest = shmemi_rest(patience_here(), turn);
+    if (rest == SHMEMI_HAS_SPUN)
         return false;
     watch();
-    if (turns >= patience.spins + patience.yields) {
-        shmemi_nap(turns);
+    if (rest == SHMEMI_HAS_NAPPED)
         shmemi_watch_count();
-        return true;
-    }
-    if (!shmemi_cores_are_shared())
-        shmemi_cores_turn(turns);
-    shmemi_yield();
-    return false;
+    else if (!shmemi_cores_are_shared())
+        shmemi_cores_turn(turn);
+    return rest == SHMEMI_HAS_NAPPED;
 }

@@ -15,7 +15,7 @@
 #ifndef SHMEMI_REQUEST_H
 #define SHMEMI_REQUEST_H
 
-#include "bootstrap/key.h"
+#include "bootstrap/job_key.h"
 #include "gpu/memory.h"
 
 #include <stdbool.h>

@@ -5,31 +5,26 @@
 #define _GNU_SOURCE
 #include "transport/service.h"
 
-#include "base/cores.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
+#include "base/thread/patience.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "gpu/thread_cores.h"
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
 #include "transport/node.h"
 #include "transport/progress.h"
 #include "transport/threads.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
-
-enum {
-    IDLE_ROUNDS_BEFORE_SLEEP = 200,
-    IDLE_ROUNDS_APART = 4000,   /* after work, on a core that no PE has: about a millisecond */
-    IDLE_ROUNDS_IN_A_CROWD = 4, /* each takes the core from somebody who has something to do */
-    ROUNDS_PER_SWEEP = 8192,
-};
 
 static struct {
     pthread_t thread;
@@ -100,21 +95,20 @@ static void adopt(void)
 /* Something is under way of which nothing tells the end. On the core of its PE, the thread must not spin meanwhile. */
 static void look_again_soon(void)
 {
-    static const struct timespec shortest = {.tv_nsec = 1}; /* the kernel adds its timer slack of 50 microseconds */
     if (shmemi_threads_are_guests())
-        nanosleep(&shortest, NULL);
+        shmemi_nap_briefly();
     else
         shmemi_yield();
 }
 
 /* To wake the thread takes longer than most of what it does, and programs that exchange data step by step come back after
  * some 10 microseconds. Rounds between nodes take longer, and work comes there in idle jobs, too: signs of life. */
-static unsigned rounds_before_sleep(bool has_worked)
+static enum shmemi_patience patience_here(bool has_worked)
 {
     if (shmemi_cores_are_crowded())
-        return IDLE_ROUNDS_IN_A_CROWD;
+        return SHMEMI_SERVICE_IDLE_IN_CROWD;
     const bool has_core = shmemi_threads_are_apart() && !shmemi_cores_are_shared();
-    return has_worked && has_core && shmemi_job.n_nodes == 1 ? IDLE_ROUNDS_APART : IDLE_ROUNDS_BEFORE_SLEEP;
+    return has_worked && has_core && shmemi_job.n_nodes == 1 ? SHMEMI_SERVICE_IDLE_APART : SHMEMI_SERVICE_IDLE;
 }
 
 static void *service_main(void *argument)
@@ -126,13 +120,13 @@ static void *service_main(void *argument)
     while (!atomic_load_explicit(&service.stop, memory_order_acquire)) {
         adopt();
         unsigned done = shmemi_work(SHMEMI_TURN_OF_SERVICE);
-        if (++rounds % ROUNDS_PER_SWEEP == 0)
+        if (++rounds % SHMEMI_SERVICE_ROUNDS_PER_SWEEP == 0)
             shmemi_workers_sweep(); /* a busy thread never gets to the sweep after the sleep */
         if (done) {
             idle = 0;
             has_worked = true;
-        } else if (++idle < rounds_before_sleep(has_worked)) {
-            shmemi_yield();
+        } else if (shmemi_rest(patience_here(has_worked), ++idle) != SHMEMI_PATIENCE_IS_OVER) {
+            continue;
         } else if (shmemi_workers_sleep_ms() == 0) {
             look_again_soon();
         } else {
@@ -158,17 +152,6 @@ static int watch_wakeup(const struct shmemi_wakeup *wakeup)
     return watch(wakeup->fd());
 }
 
-static int start_thread(void)
-{
-    sigset_t all, before;
-    /* the program's signals are not for this thread */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = shmemi_thread_create(&service.thread, NULL, service_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -rc;
-}
-
 int shmemi_service_start(void)
 {
     atomic_store(&service.stop, false);
@@ -177,7 +160,7 @@ int shmemi_service_start(void)
     if (!rc)
         rc = shmemi_workers_visit(watch_wakeup);
     if (!rc)
-        rc = start_thread();
+        rc = shmemi_thread_create(&service.thread, NULL, service_main, NULL);
     if (rc) {
         errno = -rc;
         shmemi_error("cannot start the service thread: %m%s", shmemi_remedy(-rc));

@@ -6,10 +6,12 @@
 #define _GNU_SOURCE
 #include "device/ring.h"
 
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/patience.h"
+#include "base/thread/thread_start.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
+#include "instrument/watchdog.h"
 #include "transport/drivers/table.h"
 #include "transport/progress.h"
 #include "transport/threads.h"
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *copies;
 static size_t copy_bytes;
@@ -27,11 +30,11 @@ static size_t copy_bytes;
 struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes);
 struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes)
 {
-    struct shmemi_device_ring *ring = NULL;
+    const struct shmemi_device_agent *agent;
     const struct shmemi_place user = {.object = (char *)all_copies + pe};
     copies = all_copies;
     copy_bytes = nbytes;
-    return shmemi_device_ring(&user, is_served, &ring) ? NULL : ring;
+    return shmemi_device_ring(&user, is_served, &agent) ? NULL : agent->for_kernels;
 }
 
 static void update(char *word, const struct shmemi_amo *amo, char *reply)
@@ -152,19 +155,30 @@ int shmemi_drivers_quiet(struct shmemi_context *context)
     return 0;
 }
 
-int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected)
+int shmemi_collect_session_begin(struct shmemi_context *context, size_t expected)
 {
     (void)context;
     (void)expected;
     return 0;
 }
 
-void shmemi_drivers_close_gathering(struct shmemi_context *context)
+void shmemi_collect_close(struct shmemi_context *context)
 {
     (void)context;
 }
 
-void shmemi_device_waits_look(void)
+int shmemi_device_waits_open(struct shmemi_device_agent *agent)
+{
+    (void)agent;
+    return 0;
+}
+
+void shmemi_device_waits_close(struct shmemi_device_agent *agent)
+{
+    (void)agent;
+}
+
+void shmemi_watchdog_stop(void)
 {
 }
 
@@ -198,15 +212,18 @@ void shmemi_threads_enter(const char *name, const char *short_name)
     (void)short_name;
 }
 
-int shmemi_thread_create(pthread_t *thread_p, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+enum shmemi_rest shmemi_rest(enum shmemi_patience patience, unsigned turn)
 {
-    return pthread_create(thread_p, attributes, run, argument);
+    (void)patience;
+    if (turn > 16)
+        usleep(20);
+    return SHMEMI_HAS_NAPPED;
 }
 
-const char *shmemi_remedy(int error)
+int shmemi_thread_start(pthread_t *thread_p, const char *what, void *(*run)(void *), void *argument)
 {
-    (void)error;
-    return "";
+    (void)what;
+    return -pthread_create(thread_p, NULL, run, argument);
 }
 
 enum shmemi_log_level shmemi_log_level;

@@ -2,7 +2,7 @@
  *
  * The handover of the node's memory, over real sockets. On the lowest PE: visitors who ask rightly, wrongly, in part,
  * more than once, go away or say nothing; only those who know the key get the descriptor, and the end comes when all
- * PEs of the node have it or time is up. On another PE: an answer with anything in it and any descriptors beside it;
+ * PEs of the node have it or time is up. On another PE: a reply with anything in it and any descriptors beside it;
  * what is accepted is the memory that was expected, sealed, and all other descriptors are closed. The real file, with
  * the calls replaced that would wait: visitors act there, and no time passes.
  */
@@ -28,7 +28,8 @@ static int milliseconds_left(void);
 #define poll poll_visitors
 #define recvmsg answer_and_receive
 #define sleep(_seconds) ((void)(_seconds))
-#include "transport/handout.c"
+#include "transport/sockets/sockets.c"
+#include "transport/sockets/handout.c"
 #undef shmemi_init_milliseconds_left
 #undef poll
 #undef recvmsg
@@ -46,7 +47,7 @@ static struct {
     uint64_t number; /* of the socket */
     struct visitor visitors[MOST_VISITORS];
     int n;
-    bool is_right; /* the answer was what it must be */
+    bool is_right; /* the reply was what it must be */
     bool is_over;  /* nobody does anything any more */
 } node;
 
@@ -77,20 +78,20 @@ static void arrive(void)
 static void ask_as(struct visitor *visitor)
 {
     struct fuzz_input *input = node.input;
-    struct question question;
-    memset(&question, 0, sizeof question);
-    question.key = shmemi_job.key;
-    question.pe = (uint32_t)fuzz_below(input, PES + 1);
-    bool is_of_node = question.pe < PES;
+    struct request request;
+    memset(&request, 0, sizeof request);
+    request.key = shmemi_job.key;
+    request.pe = (uint32_t)fuzz_below(input, PES + 1);
+    bool is_of_node = request.pe < PES;
     uint8_t odd = fuzz_byte(input);
-    size_t size = odd >= 224 ? fuzz_below(input, sizeof question + 1) : sizeof question;
+    size_t size = odd >= 224 ? fuzz_below(input, sizeof request + 1) : sizeof request;
     if (odd < 32) {
-        struct question before = question;
-        ((uint8_t *)&question)[fuzz_below(input, sizeof question)] = fuzz_byte(input);
-        is_of_node = shmemi_key_equals(&question.key, &before.key) && question.pe < PES;
+        struct request before = request;
+        ((uint8_t *)&request)[fuzz_below(input, sizeof request)] = fuzz_byte(input);
+        is_of_node = shmemi_key_equals(&request.key, &before.key) && request.pe < PES;
     }
-    if (visitor->fd >= 0 && send(visitor->fd, &question, size, MSG_NOSIGNAL) == (ssize_t)size)
-        visitor->knows |= is_of_node && size == sizeof question;
+    if (visitor->fd >= 0 && send(visitor->fd, &request, size, MSG_NOSIGNAL) == (ssize_t)size)
+        visitor->knows |= is_of_node && size == sizeof request;
 }
 
 static void leave(struct visitor *visitor)
@@ -132,8 +133,8 @@ static int poll_visitors(struct pollfd *list, nfds_t n, int timeout)
 /* Who has got what? Only those who knew the key have a descriptor, and it is that of the segment. */
 static void check_visitor(struct visitor *visitor, ino_t segment)
 {
-    struct answer answer;
-    struct iovec vector = {&answer, sizeof answer};
+    struct reply reply;
+    struct iovec vector = {&reply, sizeof reply};
     union shmemi_enclosed enclosed;
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &enclosed, .msg_controllen = sizeof enclosed};
@@ -141,7 +142,7 @@ static void check_visitor(struct visitor *visitor, ino_t segment)
     struct stat status;
     if (visitor->fd < 0)
         return;
-    if (recvmsg(visitor->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == (ssize_t)sizeof answer) {
+    if (recvmsg(visitor->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == (ssize_t)sizeof reply) {
         shmemi_socket_unpack(&message, &taken);
         ALWAYS(visitor->knows && taken.count == 1 && !fstat(taken.fd[0], &status) && status.st_ino == segment);
         shmemi_descriptors_close(&taken);
@@ -165,7 +166,7 @@ static void fuzz_serve(void)
     close(segment);
 }
 
-/* ---- The answer to another PE ------------------------------------------------------------------------------------ */
+/* ---- The reply to another PE ------------------------------------------------------------------------------------- */
 
 /* The right segment, or something like it: no seals, another size, a file, a pipe, a device. */
 static int make_segment(struct fuzz_input *input, bool *is_right)
@@ -189,38 +190,38 @@ static int make_segment(struct fuzz_input *input, bool *is_right)
 static void send_answer(int to)
 {
     struct fuzz_input *input = node.input;
-    struct answer answer;
+    struct reply reply;
     struct shmemi_descriptors segments = {.count = 1};
     bool is_sound = true;
-    memset(&answer, 0, sizeof answer);
-    answer.key = shmemi_job.key;
-    answer.handout = handout;
+    memset(&reply, 0, sizeof reply);
+    reply.key = shmemi_job.key;
+    reply.handout = handout;
     uint8_t odd = fuzz_byte(input);
-    size_t size = odd >= 224 ? fuzz_below(input, sizeof answer + 1) : sizeof answer;
-    const struct answer right = answer;
+    size_t size = odd >= 224 ? fuzz_below(input, sizeof reply + 1) : sizeof reply;
+    const struct reply right = reply;
     if (odd < 64)
-        ((uint8_t *)&answer)[fuzz_below(input, sizeof answer)] = fuzz_byte(input);
+        ((uint8_t *)&reply)[fuzz_below(input, sizeof reply)] = fuzz_byte(input);
     if (fuzz_byte(input) >= 192)
         segments.count = (unsigned)fuzz_below(input, 5);
     for (unsigned i = 0; i < segments.count; i++)
         segments.fd[i] = make_segment(input, &is_sound);
-    struct iovec vector = {&answer, size};
+    struct iovec vector = {&reply, size};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
     union shmemi_enclosed enclosed;
     shmemi_socket_enclose(&message, &enclosed, &segments, false);
     bool is_sent = sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
     node.is_right =
-        is_sent && is_sound && segments.count == 1 && size == sizeof right && !memcmp(&answer, &right, sizeof right);
+        is_sent && is_sound && segments.count == 1 && size == sizeof right && !memcmp(&reply, &right, sizeof right);
     shmemi_descriptors_close(&segments);
 }
 
-/* The PE waits for its answer: let the socket's owner take the question and send something, or hang up. */
+/* The PE waits for its reply: let the socket's owner take the request and send something, or hang up. */
 static ssize_t answer_and_receive(int fd, struct msghdr *message, int flags)
 {
     int visitor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    struct question question;
+    struct request request;
     if (visitor >= 0 && fuzz_byte(node.input) < 240) {
-        ALWAYS(recv(visitor, &question, sizeof question, MSG_DONTWAIT) == (ssize_t)sizeof question);
+        ALWAYS(recv(visitor, &request, sizeof request, MSG_DONTWAIT) == (ssize_t)sizeof request);
         send_answer(visitor);
     }
     if (visitor >= 0)

@@ -30,7 +30,8 @@ static ssize_t send_to_neighbour(int fd, const struct msghdr *message, int flags
 #define shmemi_progress next_letter
 #define shmemi_clock time_here
 #define sendmsg send_to_neighbour
-#include "transport/mailbox.c"
+#include "transport/sockets/sockets.c"
+#include "transport/sockets/mailbox.c"
 #undef shmemi_progress
 #undef shmemi_clock
 #undef sendmsg
@@ -112,17 +113,8 @@ static int make_descriptor(struct fuzz_input *input)
     }
 }
 
-/* The letter that a neighbour would send. */
-static void fill_as(int rank, struct envelope *envelope, const struct shmemi_descriptors *enclosed)
-{
-    int me = shmemi_job.node_rank;
-    shmemi_job.node_rank = rank;
-    fill(envelope, enclosed, node.labels[rank].token);
-    shmemi_job.node_rank = me;
-}
-
 /* With as many descriptors as it has announced, or another number. */
-static struct shmemi_descriptors enclose(struct fuzz_input *input, int rank)
+static struct shmemi_descriptors descriptors_of(struct fuzz_input *input, int rank)
 {
     struct shmemi_descriptors enclosed = {.count = node.labels[rank].n_enclosed};
     if (fuzz_byte(input) >= 192)
@@ -136,24 +128,24 @@ static struct shmemi_descriptors enclose(struct fuzz_input *input, int rank)
 
 static void send_letter(struct fuzz_input *input)
 {
-    struct envelope envelope;
     struct sockaddr_un address;
     int rank = 1 + (int)fuzz_below(input, PES - 1);
-    struct shmemi_descriptors enclosed = enclose(input, rank);
-    char larger[sizeof envelope.letter + 64] = {0};
-    fill_as(rank, &envelope, &enclosed);
+    struct shmemi_descriptors enclosed = descriptors_of(input, rank);
+    struct letter letter = letter_of(rank, node.labels[rank].token, &enclosed);
+    char larger[sizeof letter + 64] = {0};
     if (fuzz_byte(input) >= 192) /* what it says is not what it brings */
-        envelope.letter.count = node.labels[rank].n_enclosed;
+        letter.count = node.labels[rank].n_enclosed;
     uint8_t odd = fuzz_byte(input);
-    memcpy(larger, &envelope.letter, sizeof envelope.letter);
+    memcpy(larger, &letter, sizeof letter);
     if (odd >= 192)
         for (int n = odd % 4; n >= 0; n--)
-            larger[fuzz_below(input, sizeof envelope.letter)] = (char)fuzz_byte(input);
-    envelope.vector = (struct iovec){larger, odd % 8 ? sizeof envelope.letter : fuzz_below(input, sizeof larger)};
-    envelope.message.msg_name = &address;
-    envelope.message.msg_namelen = address_of(mailbox, &address);
+            larger[fuzz_below(input, sizeof letter)] = (char)fuzz_byte(input);
+    union shmemi_enclosed room;
+    struct iovec vector = {larger, odd % 8 ? sizeof letter : fuzz_below(input, sizeof larger)};
+    struct msghdr message = {&address, address_of(mailbox, &address), &vector, 1, NULL, 0, 0};
+    shmemi_socket_enclose(&message, &room, &enclosed, true);
     int from = fuzz_byte(input) & 1 && node.sockets[rank] >= 0 ? node.sockets[rank] : node.stranger;
-    (void)!sendmsg(from, &envelope.message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)!sendmsg(from, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     shmemi_descriptors_close(&enclosed);
 }
 

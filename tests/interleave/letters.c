@@ -4,7 +4,7 @@
  * at times: each gets those of all others, and nothing stays open.
  */
 #define _GNU_SOURCE
-#include "transport/mailbox.h"
+#include "transport/sockets/mailbox.h"
 
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"

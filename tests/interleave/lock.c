@@ -3,7 +3,7 @@
  * A biased lock between its owner and others, who lock it and try it: nobody is inside while somebody else is, across
  * all its changes between an ordinary lock and the owner's own.
  */
-#include "base/biased_lock.h"
+#include "base/thread/biased_lock.h"
 
 #include "tests/interleave/seeded.h"
 #include "tests/patience.h"

@@ -12,11 +12,13 @@
 #include "bootstrap/job.h"
 #include "tests/interleave/seeded.h"
 #include "tests/unit/unit.h"
-#include "transport/doorbell.h"
+#include "transport/collect/hold_back.h"
+#include "transport/sockets/doorbell.h"
+#include "transport/sockets/sockets.h"
 #include "transport/drivers/table.h"
 #include "transport/node.h"
 #include "transport/service.h"
-#include "transport/staged/gather.h"
+#include "transport/collect/held.h"
 #include "transport/staged/owner.h"
 
 #include <errno.h>
@@ -103,7 +105,7 @@ static void release(void)
 /* ---- A PE and its service thread --------------------------------------------------------------------------------- */
 
 static const struct shmemi_resolver resolver = {resolve, release};
-static const struct shmemi_worker *const workers[] = {&shmemi_worker_gather, &shmemi_worker_slots, &shmemi_worker_ring,
+static const struct shmemi_worker *const workers[] = {&shmemi_worker_held, &shmemi_worker_slots, &shmemi_worker_ring,
                                                       &shmemi_worker_arrivals};
 
 static void open_pe(void)
@@ -121,7 +123,7 @@ static void open_pe(void)
     shmemi_staging = (struct shmemi_staging){.chunk = CHUNK, .slots = SLOTS, .memory = staging};
     for (uint64_t i = 0; i < SHMEMI_RING_ENTRIES; i++)
         shmemi_node_control(0)->ring.entry[i].sequence = i;
-    shmemi_node.doorbell = shmemi_doorbell_open(&shmemi_node_control(0)->doorbell);
+    shmemi_node.doorbell = shmemi_socket_open_to_node(SOCK_DGRAM, &shmemi_node_control(0)->doorbell);
     CHECK(shmemi_node.doorbell >= 0);
     shmemi_slots_open();
     shmemi_arrivals_open(&resolver);
@@ -168,16 +170,15 @@ static void put(struct actor *actor, size_t offset, size_t nbytes, bool is_nbi)
 /* A burst of small ones, which are held back where they can be: by runs or in a batch. */
 static void put_burst(struct actor *actor, size_t offset)
 {
-    static const struct shmemi_run_limits limits = {.begins_after = 2, .most = 4096};
     const size_t step = 8 + 8 * seeded_number(3), n = 4 + seeded_number(30);
     const bool in_batch = seeded_number(2);
     for (size_t i = 0; i < n; i++) {
         const size_t at = offset + i * step, there = actor->number * PART + at;
-        const struct shmemi_place source = shmemi_place_host(actor->buffer + at);
+        const struct shmemi_place source = {in_batch ? &shmemi_memory_host : &late, NULL,
+                                            (uintptr_t)actor->buffer + at};
         for (size_t k = 0; k < 8; k++)
             actor->model[at + k] = actor->buffer[at + k] = (char)seeded_number(256);
-        int rc = in_batch ? shmemi_gather_bytes(&actor->context, &view, there, actor->buffer + at, 8)
-                          : shmemi_gather_run(&actor->context, &view, there, &source, 8, true, &limits);
+        int rc = shmemi_hold_back(&(struct shmemi_small){&actor->context, &view, there, source, 8, true});
         CHECK(!rc || rc == -EAGAIN);
         if (rc)
             check(view.driver->put_nbi(&actor->context, &view, there, &source, 8));
@@ -242,7 +243,7 @@ static void *act(void *argument)
     for (int i = 0; i < STEPS; i++)
         step(actor);
     quiet(actor);
-    shmemi_drivers_close_gathering(&actor->context);
+    shmemi_collect_close(&actor->context);
     return NULL;
 }
 

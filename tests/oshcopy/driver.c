@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "tests/oshcopy/driver.h"
 
-#include "gpu/cuda/driver.h"
+#include "gpu/cuda/libcuda.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * Locks that are biased to their first user: exclusion between the owner and others, before, while and after the lock
  * becomes an ordinary one, and when it is the owner's again; trying; and an owner that is gone.
  */
-#include "base/biased_lock.h"
+#include "base/thread/biased_lock.h"
 
 #include "tests/patience.h"
 #include "unit.h"

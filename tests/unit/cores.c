@@ -4,7 +4,7 @@
  * of yield and sleep, and the clock shows what it wants.
  */
 #define _GNU_SOURCE
-#include "base/cores.h"
+#include "base/thread/cores.h"
 
 #include "base/settings.h"
 #include "unit.h"

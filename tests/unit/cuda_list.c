@@ -334,7 +334,7 @@ int main(int argc, char **argv)
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
     USE(cuda.cuCtxSetCurrent(primary));
     open_boxes();
-    if (!shmemi_cuda_has_kernels(here.object)) {
+    if (!shmemi_gpu_has_kernels(here.object)) {
         printf("# no kernels in this build: skipped\n");
         return SKIP;
     }

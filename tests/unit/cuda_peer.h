@@ -101,29 +101,29 @@ static int transfer(int slot, char *bytes, size_t size, bool is_write)
 
 static int child_time(const struct message *message)
 {
-    struct shmemi_cuda_context *context = slots[message->slot].place.object;
+    struct shmemi_gpu_context *context = slots[message->slot].place.object;
     struct shmemi_place mine = {memory, context, 0};
     bool pushed;
-    USE(shmemi_cuda_enter(context, &pushed));
+    USE(shmemi_gpu_enter(context, &pushed));
     mine.address = user_alloc(message->size);
     time_copies("to the other process:  ", &slots[message->slot].place, &mine, message->size);
     time_copies("from the other process:", &mine, &slots[message->slot].place, message->size);
     fflush(stdout);
     USE(cuda.cuMemFree(mine.address));
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     return n_failures ? -EIO : 0;
 }
 
 /* The context in which the child opens the memory. */
-static struct shmemi_cuda_context *child_context(int device)
+static struct shmemi_gpu_context *child_context(int device)
 {
     static CUcontext own;
-    struct shmemi_cuda_context *context = NULL;
+    struct shmemi_gpu_context *context = NULL;
     if (device == OWN_CONTEXT && !own)
         USE(user.create_context(&own, 0, 0));
     if (device == LAST_DEVICE)
         device = memory->device_count() - 1;
-    CHECK(!shmemi_cuda_context_find(device < 0 ? own : NULL, device < 0 ? 0 : device, &context));
+    CHECK(!shmemi_gpu_context_find(device < 0 ? own : NULL, device < 0 ? 0 : device, &context));
     return context;
 }
 

@@ -5,12 +5,13 @@
  */
 #include "base/settings.h"
 #include "cuda_user.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
+#include "gpu/device/streams/program_streams.h"
 
 #include <errno.h>
 #include <sched.h>
 
-static const struct shmemi_streams *const streams = &shmemi_cuda_streams;
+static const struct shmemi_streams *const streams = &shmemi_gpu_streams;
 static struct shmemi_stream stream;
 static struct shmemi_place box; /* of device memory */
 static uint64_t *locked;        /* page-locked host memory */
@@ -142,7 +143,7 @@ static void check_steps(struct shmemi_place word, bool can_add)
 
 static void check_words(bool by_operations)
 {
-    struct shmemi_cuda_context *record = stream.object;
+    struct shmemi_gpu_context *record = stream.object;
     struct shmemi_word pageable = {shmemi_place_host(host_a), 1, SHMEMI_STEP_SET};
     bool has_operations = record->streams.has_word_operations;
     record->streams.has_word_operations = has_operations && by_operations;
@@ -192,7 +193,7 @@ int main(void)
     CHECK(!open_object(user_alloc(BOX), BOX, &allocation, reason));
     box = allocation.place;
     USE(user.cuMemAllocHost((void **)&locked, BOX));
-    if (!shmemi_cuda_has_kernels(box.object)) {
+    if (!shmemi_gpu_has_kernels(box.object)) {
         printf("# no kernels for this CUDA device: skipped\n");
         return SKIP;
     }

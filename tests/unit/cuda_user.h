@@ -6,7 +6,8 @@
 #ifndef CUDA_USER_H
 #define CUDA_USER_H
 
-#include "gpu/cuda/context.h"
+#include "gpu/cuda/libcuda.h"
+#include "gpu/device/gpu_context.h"
 #include "support/cuda_driver.h"
 #include "support/util.h"
 

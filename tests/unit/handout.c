@@ -5,13 +5,13 @@
  * mapped, a PE that does not come is named, and no descriptor stays open.
  */
 #define _GNU_SOURCE
-#include "transport/handout.h"
+#include "transport/sockets/handout.h"
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
-#include "transport/sockets.h"
+#include "transport/sockets/sockets.h"
 #include "unit.h"
 
 #include <dirent.h>
@@ -294,7 +294,7 @@ int main(void)
     check_sound();
     check_handing_out();
     check_crowd();
-    CHECK(shmemi_strangers() >= 4);
+    CHECK(shmemi_foreign_messages() >= 4);
     check_false_lowest(-EPROTO, true, 1, false);
     check_false_lowest(-EPROTO, false, 0, false);
     check_false_lowest(-EPERM, true, 0, true);

@@ -7,7 +7,7 @@
 #define LIST_DEVICE_H
 
 #include "gpu/list.h"
-#include "transport/direct/list.h"
+#include "transport/collect/gpu_list.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/job.h"
-#include "transport/mailbox.h"
-#include "transport/sockets.h"
+#include "transport/sockets/mailbox.h"
+#include "transport/sockets/sockets.h"
 #include "tests/patience.h"
 #include "unit.h"
 
@@ -213,7 +213,7 @@ static void run_process(const struct scenario *scenario, int rank)
         check_received(&received[i], i, comes ? scenario->count(i) : 0);
     }
     shmemi_descriptors_close(&mine);
-    CHECK(shmemi_strangers() == (rank == 0 && scenario->has_foreign ? n_foreign() : 0));
+    CHECK(shmemi_foreign_messages() == (rank == 0 && scenario->has_foreign ? n_foreign() : 0));
     meet(2);
     shmemi_mailbox_close();
     CHECK(rank == scenario->poor || count_open() == before);

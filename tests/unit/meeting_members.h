@@ -10,6 +10,7 @@
 
 #include "cuda_user.h"
 #include "gpu/meeting_call.h"
+#include "gpu/device/streams/program_streams.h"
 #include "tests/patience.h"
 
 enum {
@@ -257,7 +258,7 @@ static inline bool open_gpu(void)
     USE(cuda.cuCtxSetCurrent(primary));
     CHECK(!open_object(user_alloc(ROOM_BYTES), ROOM_BYTES, &allocation, reason));
     box_place = allocation.place;
-    commands = shmemi_cuda_streams.commands;
+    commands = shmemi_gpu_streams.commands;
     return commands->may_meet(&box_place);
 }
 
@@ -267,7 +268,7 @@ static inline void open_stream(struct shmemi_stream *opened)
     CUstream handle;
     USE(shmemi_cuda.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING));
     *opened = (struct shmemi_stream){.memory = memory, .handle = handle};
-    CHECK(!shmemi_cuda_streams.open(opened, reason, sizeof reason));
+    CHECK(!shmemi_gpu_streams.open(opened, reason, sizeof reason));
 }
 
 static inline void open_areas(void)

@@ -228,7 +228,7 @@ int main(int argc, char **argv)
     USE(shmemi_cuda.cuDevicePrimaryCtxRetain(&primary, 0));
     USE(cuda.cuCtxSetCurrent(primary));
     make_arrays();
-    if (!shmemi_cuda_has_kernels(array[0].object)) {
+    if (!shmemi_gpu_has_kernels(array[0].object)) {
         printf("# no kernels for this CUDA device: skipped\n");
         return SKIP;
     }

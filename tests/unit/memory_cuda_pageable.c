@@ -169,7 +169,7 @@ static void check_refused_pin(void)
     int first = memory->pinning->pin(nothing, ROOM), second = memory->pinning->pin(nothing, ROOM);
     dup2(saved, STDERR_FILENO);
     close(saved);
-    CHECK(first && second && !shmemi_cuda_is_locked(nothing));
+    CHECK(first && second && !shmemi_gpu.is_locked(nothing));
     CHECK(lines_with(said, "cannot be page-locked") == 1);
     memory->pinning->unpin(nothing, ROOM);
     fclose(said);
@@ -183,13 +183,13 @@ static void check_neighbours(struct room *room)
     char *first = room->host + 3, *second = first + (2 << 20) + 100;
     int first_rc = memory->pinning->pin(first, (2 << 20) + 100), second_rc = memory->pinning->pin(second, 5 << 20);
     printf("# neighbours in a page: pin %d and %d, locked %d and %d, at the end %d\n", first_rc, second_rc,
-           shmemi_cuda_is_locked(first), shmemi_cuda_is_locked(second), shmemi_cuda_is_locked(second + (5 << 20) - 1));
+           shmemi_gpu.is_locked(first), shmemi_gpu.is_locked(second), shmemi_gpu.is_locked(second + (5 << 20) - 1));
     check_size(room, 7 << 20, 0);
     memory->pinning->unpin(first, (2 << 20) + 100);
     check_size(room, 7 << 20, 1);
     memory->pinning->unpin(second, 5 << 20);
     check_size(room, 7 << 20, 2);
-    CHECK(!shmemi_cuda_is_locked(first) && !shmemi_cuda_is_locked(second));
+    CHECK(!shmemi_gpu.is_locked(first) && !shmemi_gpu.is_locked(second));
 }
 
 /* The program has page-locked some bytes of what is copied, at its beginning or inside. */
@@ -199,7 +199,7 @@ static void check_partly_locked(struct room *room)
     for (size_t before = 0; before <= 1000; before += 1000) {
         char *out = room->host + 3 + before, *in = room->back + GUARD + 1 + before;
         CHECK(!memory->pinning->pin(out, 5000) && !memory->pinning->pin(in, 5000));
-        CHECK(!shmemi_cuda_is_locked_range(out, 5001) && shmemi_cuda_is_locked_range(out, 5000));
+        CHECK(!shmemi_gpu.is_locked_range(out, 5001) && shmemi_gpu.is_locked_range(out, 5000));
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
             for (int way = 0; way < 3; way++)
                 check_size(room, sizes[i], way);

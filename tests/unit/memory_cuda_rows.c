@@ -7,14 +7,17 @@
  * the driver's 2-D copy and the kernel cost, on an idle device and on one that is busy with a kernel of the program.
  */
 #include "cuda_user.h"
-#include "gpu/cuda/context.h"
+#include "gpu/device/gpu_context.h"
+#include "gpu/device/gpu_copies.h"
+#include "gpu/device/kernels/kernel_lists.h"
 
 #include <errno.h>
 
 enum { AREA = 18 << 20, SPARE_LISTS = 64 };
 
 static char *source_bytes, *dest_bytes, *expected, *found; /* of AREA bytes */
-static CUstream stream, ordinary_stream;                   /* this thread's, and one as programs make them */
+static void *stream;                                       /* this thread's */
+static CUstream ordinary_stream;                           /* one as programs make them */
 
 /* ---- Ways -------------------------------------------------------------------------------------------------------- */
 
@@ -37,7 +40,7 @@ static int copy_with_event(const struct shmemi_place *dest, const struct shmemi_
 static int kernel_in_stream(const struct shmemi_place *dest, const struct shmemi_place *source,
                             const struct shmemi_shape *shape)
 {
-    int rc = shmemi_cuda_rows_enqueue(dest, source, shape, stream);
+    int rc = shmemi_gpu_rows_enqueue(dest, source, shape, stream);
     USE(shmemi_cuda.cuStreamSynchronize(stream));
     return rc;
 }
@@ -45,7 +48,7 @@ static int kernel_in_stream(const struct shmemi_place *dest, const struct shmemi
 static int kernel_in_ordinary_stream(const struct shmemi_place *dest, const struct shmemi_place *source,
                                      const struct shmemi_shape *shape)
 {
-    int rc = shmemi_cuda_rows_enqueue(dest, source, shape, ordinary_stream);
+    int rc = shmemi_gpu_rows_enqueue(dest, source, shape, ordinary_stream);
     USE(shmemi_cuda.cuStreamSynchronize(ordinary_stream));
     return rc;
 }
@@ -75,7 +78,7 @@ static const struct way {
     {"copy", copy},
     {"copy with event", copy_with_event},
     {"kernel in a stream", kernel_in_stream},
-    {"kernel", shmemi_cuda_rows_copy},
+    {"kernel", shmemi_gpu_rows_copy},
 };
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
@@ -188,11 +191,11 @@ static void check_refusals(const struct pair *pair)
                               overlapping = {.width = 4, .rows = 3000, .dest_pitch = 3, .source_pitch = 8};
     struct shmemi_place unknown = pair->source, host = shmemi_place_host(found);
     unknown.object = NULL;
-    CHECK(shmemi_cuda_rows_copy(&pair->dest, &unknown, &apart) == -ENOTSUP);
-    CHECK(shmemi_cuda_rows_copy(&unknown, &pair->source, &apart) == -ENOTSUP);
-    CHECK(shmemi_cuda_rows_copy(&host, &pair->source, &apart) == -ENOTSUP);
-    CHECK(shmemi_cuda_rows_copy(&pair->dest, &pair->source, &overlapping) == -ENOTSUP);
-    CHECK(shmemi_cuda_rows_enqueue(&pair->dest, &pair->source, &overlapping, stream) == -ENOTSUP);
+    CHECK(shmemi_gpu_rows_copy(&pair->dest, &unknown, &apart) == -ENOTSUP);
+    CHECK(shmemi_gpu_rows_copy(&unknown, &pair->source, &apart) == -ENOTSUP);
+    CHECK(shmemi_gpu_rows_copy(&host, &pair->source, &apart) == -ENOTSUP);
+    CHECK(shmemi_gpu_rows_copy(&pair->dest, &pair->source, &overlapping) == -ENOTSUP);
+    CHECK(shmemi_gpu_rows_enqueue(&pair->dest, &pair->source, &overlapping, stream) == -ENOTSUP);
 }
 
 /* When all lists are in use, only its stream shows the end of a kernel. */
@@ -201,14 +204,14 @@ static void check_without_lists(const struct pair *pair)
     const struct layout layout = {4, 8, {.width = 4, .rows = 5000, .dest_pitch = 12, .source_pitch = 20}};
     struct shmemi_list *taken[SPARE_LISTS];
     int n = 0;
-    while (n < SPARE_LISTS && (taken[n] = shmemi_cuda_list_take(&pair->dest)))
+    while (n < SPARE_LISTS && (taken[n] = shmemi_kernel_list_take(&pair->dest)))
         n++;
     CHECK(n > 0 && n < SPARE_LISTS);
-    CHECK(shmemi_cuda_rows_copy(&pair->dest, &pair->source, &layout.shape) == -ENOTSUP);
+    CHECK(shmemi_gpu_rows_copy(&pair->dest, &pair->source, &layout.shape) == -ENOTSUP);
     make_expected(&layout);
     check_way(&ways[0], pair, &layout);
     while (n > 0)
-        shmemi_cuda_list_give(taken[--n]);
+        shmemi_kernel_list_give(taken[--n]);
 }
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
@@ -230,10 +233,10 @@ static void start_work(const struct work *work)
                                        .source_pitch = 64,
                                        .unit = UNIT};
     void *arguments[] = {&copy_all};
-    CUfunction function;
-    CHECK(!shmemi_cuda_kernel(work->pair.dest.object, SHMEMI_KERNEL_copy_rows, &function));
+    void *function;
+    CHECK(!shmemi_gpu_kernel(work->pair.dest.object, SHMEMI_KERNEL_copy_rows, &function));
     for (int i = 0; i < LAUNCHES; i++)
-        CHECK(!shmemi_cuda_launch(function, BLOCKS, BLOCK_THREADS, work->stream, arguments));
+        CHECK(!shmemi_gpu_launch(function, BLOCKS, BLOCK_THREADS, work->stream, arguments));
 }
 
 static struct work work;
@@ -274,7 +277,7 @@ static void print_times(const struct pair *pair, size_t most)
                     continue;
                 printf("# %zu rows of %zu bytes, pitch %zu: %.1f %.1f %.1f %.1f\n", rows[r], widths[w], pitch,
                        time_of(rectangle, pair, &shape), time_of(kernel_in_stream, pair, &shape),
-                       time_of(shmemi_cuda_rows_copy, pair, &shape), time_of(copy, pair, &shape));
+                       time_of(shmemi_gpu_rows_copy, pair, &shape), time_of(copy, pair, &shape));
             }
 }
 
@@ -286,7 +289,7 @@ static void print_busy_times(const struct pair *pair)
         struct shmemi_shape shape = {.width = 8, .rows = rows[r], .dest_pitch = 32 << 10, .source_pitch = 32 << 10};
         printf("# %zu rows of 8 bytes, pitch %zu: %.1f %.1f %.1f\n", rows[r], shape.dest_pitch,
                time_of(rectangle, pair, &shape), time_of(kernel_in_ordinary_stream, pair, &shape),
-               time_of(shmemi_cuda_rows_copy, pair, &shape));
+               time_of(shmemi_gpu_rows_copy, pair, &shape));
     }
 }
 
@@ -305,8 +308,8 @@ static void print_host_times(const struct shmemi_place *device)
         struct shmemi_shape to = {.width = 8, .rows = rows[r], .dest_pitch = 64, .source_pitch = 8},
                             from = {.width = 8, .rows = rows[r], .dest_pitch = 8, .source_pitch = 64};
         printf("# %zu rows of 8 bytes: %.1f %.1f %.1f %.1f\n", rows[r], time_of(copy, &in, &to),
-               time_of(shmemi_cuda_rows_copy, &in_mapped, &to), time_of(copy, &out, &from),
-               time_of(shmemi_cuda_rows_copy, &out_mapped, &from));
+               time_of(shmemi_gpu_rows_copy, &in_mapped, &to), time_of(copy, &out, &from),
+               time_of(shmemi_gpu_rows_copy, &out_mapped, &from));
     }
     USE(user.cuMemFreeHost(locked));
 }
@@ -382,11 +385,11 @@ int main(int argc, char **argv)
     CHECK(!open_object(address, size, &allocation, reason));
     struct shmemi_place here = allocation.place, there = {memory, here.object, user_alloc(size)},
                         peer = {memory, here.object, allocate_on_peer(primary, size)};
-    if (!shmemi_cuda_has_kernels(here.object)) {
+    if (!shmemi_gpu_has_kernels(here.object)) {
         printf("# no kernels for this CUDA device: skipped\n");
         return SKIP;
     }
-    CHECK(!shmemi_cuda_stream(here.object, &stream));
+    CHECK(!shmemi_gpu_stream(here.object, &stream));
     USE(shmemi_cuda.cuStreamCreate(&ordinary_stream, CU_STREAM_NON_BLOCKING));
     make_bytes();
     check_all(here, there, peer);

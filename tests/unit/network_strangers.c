@@ -41,10 +41,10 @@ static bool is_refused(unsigned id, struct shmemi_key key, size_t length, uint64
 {
     static uint64_t header[HEADER_MAX / 8];
     const ucp_am_recv_param_t param = {.recv_attr = attributes, .reply_ep = NULL};
-    unsigned long before = shmemi_strangers();
+    unsigned long before = shmemi_foreign_messages();
     memcpy(header, &key, sizeof key);
     CHECK(handlers[id](NULL, header, length, NULL, 0, &param) == UCS_OK);
-    return shmemi_strangers() == before + 1;
+    return shmemi_foreign_messages() == before + 1;
 }
 
 static void check_kind(unsigned id)

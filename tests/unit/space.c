@@ -31,13 +31,13 @@ static uint64_t random_below(uint64_t n)
 enum { CELLS = 512, BATCHES = 40, COPIES_MAX = 30 };
 
 /* Copies of 1 to 8 cells in a strip of memory; owner[cell] is the live copy there. */
-static struct shmemi_copy *owner[CELLS];
-static struct shmemi_copy *batches[BATCHES];
+static struct shmemi_space_copy *owner[CELLS];
+static struct shmemi_space_copy *batches[BATCHES];
 static size_t batch_size[BATCHES], n_batches;
 
 static void add_batch(struct shmemi_index *index)
 {
-    struct shmemi_copy *copies = calloc(COPIES_MAX, sizeof *copies);
+    struct shmemi_space_copy *copies = calloc(COPIES_MAX, sizeof *copies);
     size_t wanted = 1 + random_below(COPIES_MAX), n = 0;
     CHECK(copies && !shmemi_index_reserve(index, wanted));
     for (size_t i = 0; i < wanted; i++) {
@@ -46,7 +46,7 @@ static void add_batch(struct shmemi_index *index)
             free_cells++;
         if (free_cells < size)
             continue;
-        copies[n] = (struct shmemi_copy){.address = 1000 + start, .size = size, .is_live = true};
+        copies[n] = (struct shmemi_space_copy){.address = 1000 + start, .size = size, .is_live = true};
         for (size_t k = 0; k < size; k++)
             owner[start + k] = &copies[n];
         n++;
@@ -61,7 +61,7 @@ static size_t end_some(size_t one_in)
     size_t n = 0;
     for (size_t b = 0; b < n_batches; b++)
         for (size_t i = 0; i < batch_size[b]; i++) {
-            struct shmemi_copy *copy = &batches[b][i];
+            struct shmemi_space_copy *copy = &batches[b][i];
             if (!copy->is_live || random_below(one_in))
                 continue;
             copy->is_live = false;
@@ -78,7 +78,7 @@ static void check_index(struct shmemi_index *index)
         size_t size = 1 + random_below(20), cell = start;
         while (cell < CELLS && cell < start + size && !owner[cell])
             cell++;
-        struct shmemi_copy *expected = cell < CELLS && cell < start + size ? owner[cell] : NULL;
+        struct shmemi_space_copy *expected = cell < CELLS && cell < start + size ? owner[cell] : NULL;
         CHECK(shmemi_index_find(index, 1000 + start, size) == expected);
     }
 }
@@ -208,7 +208,7 @@ static void check_nothing_changed(struct shmemi_space *space, const struct rando
                                   uint64_t digest)
 {
     CHECK(!device.n_under_way && !device.n_channels);
-    CHECK(!space->n_live && !space->n_mappings && !space->batches);
+    CHECK(!space->n_live && !space->n_mappings && !space->sets);
     CHECK(!space->technique->is_per_object || !device.n_allocations);
     CHECK(!shmemi_space_device(space, (uintptr_t)graph->root));
     CHECK(shape_of(graph) == shape && random_graph_digest(graph) == digest);

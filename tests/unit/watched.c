@@ -8,7 +8,7 @@
 
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
-#include "shmem/coll/stream/meeting_watch.h"
+#include "shmem/coll/stream/on_stream.h"
 #include "transport/drivers/exchange.h"
 
 #include <errno.h>

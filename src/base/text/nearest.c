@@ -4,15 +4,12 @@
  */
 #include "base/text/nearest.h"
 
+#include "base/least.h"
+
 #include <stdint.h>
 #include <string.h>
 
 enum { LONGEST = 64 };
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* One letter more of a: now[j] is the distance to the first j letters of b, with what it was for one and for two
  * letters less of a. */
@@ -22,9 +19,9 @@ static void advance(const char *a, size_t i, const char *b, const size_t *twice_
     now[0] = i;
     for (size_t j = 1; b[j - 1]; j++) {
         now[j] = before[j - 1] + (a[i - 1] != b[j - 1]);
-        now[j] = least(now[j], least(before[j], now[j - 1]) + 1);
+        now[j] = shmemi_least(now[j], shmemi_least(before[j], now[j - 1]) + 1);
         if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-            now[j] = least(now[j], twice_before[j - 2] + 1);
+            now[j] = shmemi_least(now[j], twice_before[j - 2] + 1);
     }
 }
 

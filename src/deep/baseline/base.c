@@ -11,7 +11,7 @@ static void send_links(struct shmemi_transfers *transfers, const struct shmemi_p
 {
     struct shmemi_part_links links = shmemi_part_links(part);
     for (size_t link = links.first; link < links.end && !transfers->status; link++) {
-        const size_t *to = &part->copy->batch->graph.links[link].to;
+        const size_t *to = &part->copy->set->graph.links[link].to;
         if (shmemi_part_is_replaced(part, link))
             shmemi_transfers_send(transfers, shmemi_part_device(part) + shmemi_part_offset(part, link),
                                   *to == SHMEMI_LINK_NULL ? (const void *)&null_pointer : to, sizeof *to, NULL);

@@ -6,9 +6,9 @@
 #include "deep/space/technique.h"
 #include "gpu/processor.h"
 
-#include <string.h>
+#include "base/tuning.h"
 
-enum { STREAMING_FROM = 64 << 10 };
+#include <string.h>
 
 struct temporary {
     struct shmemi_afterwards afterwards;
@@ -25,7 +25,7 @@ static void drop(struct shmemi_afterwards *afterwards, int status)
 /* Large objects are written around the caches, which would otherwise first load their old contents. */
 static void copy(uintptr_t object, const char *bytes, size_t nbytes)
 {
-    if (nbytes < STREAMING_FROM)
+    if (nbytes < SHMEMI_DEEP_STREAMING)
         memcpy((void *)object, bytes, nbytes);
     else
         shmemi_streaming_copy()((void *)object, bytes, nbytes);

@@ -6,22 +6,23 @@
  */
 #include "deep/space/index.h"
 #include "deep/sort.h"
-#include "deep/space/parts.h"
+#include "deep/space/space_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* An entry has the layout of a pair for sorting. */
-struct entry {
+struct index_entry {
     uint64_t address;
-    struct shmemi_copy *copy;
+    struct shmemi_space_copy *copy;
 };
-_Static_assert(sizeof(struct entry) == sizeof(struct shmemi_pair) && sizeof(struct shmemi_copy *) == sizeof(uint64_t),
+_Static_assert(sizeof(struct index_entry) == sizeof(struct shmemi_pair) &&
+                   sizeof(struct shmemi_space_copy *) == sizeof(uint64_t),
                "an entry must be a pair of an address and a pointer");
 
 struct shmemi_index_run {
-    struct entry *entries;
+    struct index_entry *entries;
     size_t n;
     bool is_sorted;
 };
@@ -43,7 +44,7 @@ int shmemi_index_reserve(struct shmemi_index *index, size_t n)
     return next->entries ? 0 : -ENOMEM;
 }
 
-void shmemi_index_add(struct shmemi_index *index, struct shmemi_copy *copies, size_t n)
+void shmemi_index_add(struct shmemi_index *index, struct shmemi_space_copy *copies, size_t n)
 {
     struct shmemi_index_run *run = &index->runs[index->n_runs];
     if (!n)
@@ -51,7 +52,7 @@ void shmemi_index_add(struct shmemi_index *index, struct shmemi_copy *copies, si
     run->n = n;
     run->is_sorted = true;
     for (size_t i = 0; i < n; i++) {
-        run->entries[i] = (struct entry){copies[i].address, &copies[i]};
+        run->entries[i] = (struct index_entry){copies[i].address, &copies[i]};
         run->is_sorted &= !i || copies[i - 1].address < copies[i].address;
     }
     index->n_runs++;
@@ -63,7 +64,7 @@ void shmemi_index_add(struct shmemi_index *index, struct shmemi_copy *copies, si
 
 static int compare(const void *a, const void *b)
 {
-    uint64_t left = ((const struct entry *)a)->address, right = ((const struct entry *)b)->address;
+    uint64_t left = ((const struct index_entry *)a)->address, right = ((const struct index_entry *)b)->address;
     return (left > right) - (left < right);
 }
 
@@ -75,7 +76,7 @@ static void remove_run(struct shmemi_index *index, size_t i)
     index->n_runs--;
 }
 
-static struct entry *put_live(struct entry *end, const struct entry *entry)
+static struct index_entry *put_live(struct index_entry *end, const struct index_entry *entry)
 {
     if (entry->copy->is_live)
         *end++ = *entry;
@@ -87,8 +88,8 @@ static struct entry *put_live(struct entry *end, const struct entry *entry)
 static bool merge(struct shmemi_index *index, size_t left)
 {
     struct shmemi_index_run *a = &index->runs[left], *b = a + 1;
-    struct entry *merged = malloc((a->n + b->n) * sizeof *merged), *end = merged;
-    const struct entry *from_a = a->entries, *from_b = b->entries;
+    struct index_entry *merged = malloc((a->n + b->n) * sizeof *merged), *end = merged;
+    const struct index_entry *from_a = a->entries, *from_b = b->entries;
     if (!merged)
         return false;
     while (from_a < a->entries + a->n && from_b < b->entries + b->n)
@@ -133,13 +134,13 @@ static void sort(struct shmemi_index *index)
 
 /* ---- Looking up -------------------------------------------------------------------------------------------------- */
 
-static struct shmemi_copy *find_in(const struct shmemi_index_run *run, uintptr_t address, size_t size)
+static struct shmemi_space_copy *find_in(const struct shmemi_index_run *run, uintptr_t address, size_t size)
 {
     /* the first entry after the address */
     size_t i =
-        shmemi_sorted_up_to(run->entries, run->n, sizeof *run->entries, offsetof(struct entry, address), address);
+        shmemi_sorted_up_to(run->entries, run->n, sizeof *run->entries, offsetof(struct index_entry, address), address);
     if (i) {
-        struct shmemi_copy *copy = run->entries[i - 1].copy;
+        struct shmemi_space_copy *copy = run->entries[i - 1].copy;
         if (copy->is_live && address - copy->address < copy->size)
             return copy;
     }
@@ -149,13 +150,13 @@ static struct shmemi_copy *find_in(const struct shmemi_index_run *run, uintptr_t
     return NULL;
 }
 
-struct shmemi_copy *shmemi_index_find(struct shmemi_index *index, uintptr_t address, size_t size)
+struct shmemi_space_copy *shmemi_index_find(struct shmemi_index *index, uintptr_t address, size_t size)
 {
-    struct shmemi_copy *best = NULL;
+    struct shmemi_space_copy *best = NULL;
     if (!index->is_sorted)
         sort(index);
     for (size_t i = 0; i < index->n_runs; i++) {
-        struct shmemi_copy *copy = find_in(&index->runs[i], address, size);
+        struct shmemi_space_copy *copy = find_in(&index->runs[i], address, size);
         if (copy && (!best || copy->address < best->address))
             best = copy;
     }
@@ -168,7 +169,7 @@ static void compact(struct shmemi_index *index)
 {
     for (size_t i = index->n_runs; i-- > 0;) {
         struct shmemi_index_run *run = &index->runs[i];
-        struct entry *end = run->entries;
+        struct index_entry *end = run->entries;
         for (size_t k = 0; k < run->n; k++)
             end = put_live(end, &run->entries[k]);
         run->n = (size_t)(end - run->entries);

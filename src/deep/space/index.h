@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct shmemi_copy;
+struct shmemi_space_copy;
 
 struct shmemi_index_run;
 
@@ -24,11 +24,11 @@ struct shmemi_index {
 /* Reserve memory for n more copies, so that add cannot fail. 0 or -ENOMEM. */
 int shmemi_index_reserve(struct shmemi_index *index, size_t n);
 /* Add an array of n copies, for which memory was reserved. Live copies never overlap. */
-void shmemi_index_add(struct shmemi_index *index, struct shmemi_copy *copies, size_t n);
+void shmemi_index_add(struct shmemi_index *index, struct shmemi_space_copy *copies, size_t n);
 /* Note that n copies are no longer live. True if the index then refers to live copies only. */
 bool shmemi_index_end(struct shmemi_index *index, size_t n);
 /* The live copy at the lowest address that has a byte in [address, address + size), or NULL. */
-struct shmemi_copy *shmemi_index_find(struct shmemi_index *index, uintptr_t address, size_t size);
+struct shmemi_space_copy *shmemi_index_find(struct shmemi_index *index, uintptr_t address, size_t size);
 void shmemi_index_close(struct shmemi_index *index);
 
 #endif

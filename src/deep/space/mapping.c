@@ -40,10 +40,10 @@ void shmemi_mapping_add(struct shmemi_space *space, struct shmemi_mapping *mappi
     space->mappings[space->n_mappings++] = mapping;
     if (mapping->made) {
         mapping->made->n_references++;
-        DL_APPEND(space->batches, mapping->made);
+        DL_APPEND(space->sets, mapping->made);
     }
     for (size_t i = 0; i < mapping->n_parts; i++)
-        mapping->parts[i].copy->batch->n_references++;
+        mapping->parts[i].copy->set->n_references++;
 }
 
 struct shmemi_mapping *shmemi_mapping_find(const struct shmemi_space *space, uintptr_t source)
@@ -74,7 +74,7 @@ size_t shmemi_mapping_parts_max(const struct shmemi_mapping *mapping)
 
 size_t shmemi_mapping_parts(const struct shmemi_mapping *mapping, struct shmemi_part *parts)
 {
-    struct shmemi_batch *made = mapping->made;
+    struct shmemi_copy_set *made = mapping->made;
     size_t n_made = made ? made->n_copies : 0, n = 0;
     for (size_t i = 0; i < n_made; i++)
         if (made->copies[i].is_live)
@@ -97,12 +97,12 @@ bool shmemi_mapping_is_whole(const struct shmemi_mapping *mapping)
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
-void shmemi_copies_end(struct shmemi_space *space, struct shmemi_copy *const *copies, size_t n)
+void shmemi_copies_end(struct shmemi_space *space, struct shmemi_space_copy *const *copies, size_t n)
 {
-    shmemi_batch_release(space, copies, n);
+    shmemi_copy_set_release(space, copies, n);
     for (size_t i = 0; i < n; i++) {
         copies[i]->is_live = false;
-        copies[i]->batch->n_live--;
+        copies[i]->set->n_live--;
     }
     space->n_live -= n;
     shmemi_index_end(&space->index, n);
@@ -112,17 +112,17 @@ static const uint64_t null_link = SHMEMI_LINK_NULL;
 
 int shmemi_unfollow(struct shmemi_transfers *transfers, const struct shmemi_followed *followed)
 {
-    struct shmemi_copy *copy = followed->copy;
-    size_t link = shmemi_batch_find_link(copy, followed->at);
-    if (link == SIZE_MAX || !copy->batch->followers[link] || --copy->batch->followers[link])
+    struct shmemi_space_copy *copy = followed->copy;
+    size_t link = shmemi_copy_find_link(copy, followed->at);
+    if (link == SIZE_MAX || !copy->set->followers[link] || --copy->set->followers[link])
         return 0;
     return shmemi_transfers_set_link(transfers, copy, link, &null_link);
 }
 
-static void unfollow_made(struct shmemi_transfers *transfers, struct shmemi_copy *copy)
+static void unfollow_made(struct shmemi_transfers *transfers, struct shmemi_space_copy *copy)
 {
     for (size_t link = copy->first_link; link < shmemi_copy_end_link(copy); link++) {
-        uint32_t *followers = &copy->batch->followers[link], before = *followers;
+        uint32_t *followers = &copy->set->followers[link], before = *followers;
         *followers &= ~SHMEMI_LINK_OF_MAKER;
         if (before && !*followers)
             shmemi_transfers_set_link(transfers, copy, link, &null_link);
@@ -131,7 +131,7 @@ static void unfollow_made(struct shmemi_transfers *transfers, struct shmemi_copy
 
 static int unfollow_all(struct shmemi_space *space, struct shmemi_mapping *mapping)
 {
-    struct shmemi_batch *made = mapping->made;
+    struct shmemi_copy_set *made = mapping->made;
     struct shmemi_transfers transfers;
     shmemi_transfers_begin(&transfers, space);
     transfers.waits_at_end = true;
@@ -144,21 +144,21 @@ static int unfollow_all(struct shmemi_space *space, struct shmemi_mapping *mappi
     return shmemi_transfers_end(&transfers);
 }
 
-static void drop_reference(struct shmemi_space *space, struct shmemi_batch *batch)
+static void drop_reference(struct shmemi_space *space, struct shmemi_copy_set *set)
 {
-    if (--batch->n_references || batch->n_live)
+    if (--set->n_references || set->n_live)
         return;
-    batch->next_ended = space->ended;
-    space->ended = batch;
+    set->next_ended = space->ended;
+    space->ended = set;
 }
 
 static void free_ended(struct shmemi_space *space)
 {
     while (space->ended && !space->index.n_ended) {
-        struct shmemi_batch *batch = space->ended;
-        space->ended = batch->next_ended;
-        DL_DELETE(space->batches, batch);
-        shmemi_batch_free(space, batch);
+        struct shmemi_copy_set *set = space->ended;
+        space->ended = set->next_ended;
+        DL_DELETE(space->sets, set);
+        shmemi_copy_set_free(space, set);
     }
 }
 
@@ -178,7 +178,7 @@ int shmemi_mapping_remove(struct shmemi_space *space, struct shmemi_mapping *map
     if (mapping->made)
         drop_reference(space, mapping->made);
     for (size_t i = 0; i < mapping->n_parts; i++)
-        drop_reference(space, mapping->parts[i].copy->batch);
+        drop_reference(space, mapping->parts[i].copy->set);
     shmemi_mapping_close(mapping);
     free_ended(space);
     return rc;

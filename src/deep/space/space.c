@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <utlist.h>
@@ -24,24 +25,27 @@ static struct shmemi_space *spaces;
 
 /* ---- Beginning and end ------------------------------------------------------------------------------------------- */
 
-static int refuse(const char *cause)
+static int refuse_config(const char *cause)
 {
     shmemi_error("shmemx_deep_space_create: %s", cause);
     return -EINVAL;
 }
 
-static int check(const struct shmemi_space_config *config)
+static int check_config(const struct shmemi_space_config *config)
 {
     if ((unsigned)config->technique >= SHMEMI_TECHNIQUES)
-        return refuse("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
+        return refuse_config("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
     if ((unsigned)config->lifetime >= SHMEMI_LIFETIMES)
-        return refuse("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
-    if (!shmemi_memory_type_exists(config->memory_type))
-        return refuse("the memory type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
+        return refuse_config("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
+    if (!shmemi_memory_type_exists(config->memory_type)) {
+        char cause[128];
+        snprintf(cause, sizeof cause, "the memory type is none of %s", shmemi_memory_types());
+        return refuse_config(cause);
+    }
     if (!config->buffer && config->memory_type == SHMEMI_MEMTYPE_OPENCL)
-        return refuse("OpenCL needs a buffer: kernels reach only memory that they are given");
+        return refuse_config("OpenCL needs a buffer: kernels reach only memory that they are given");
     if (config->buffer && config->technique == SHMEMI_TECHNIQUE_BASE)
-        return refuse("the technique BASE takes memory from the driver: the buffer must be NULL");
+        return refuse_config("the technique BASE takes memory from the driver: the buffer must be NULL");
     return 0;
 }
 
@@ -78,7 +82,7 @@ bool shmemi_space_exists(const struct shmemi_space *space)
 
 int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p)
 {
-    int rc = check(config);
+    int rc = check_config(config);
     if (rc)
         return rc;
     struct shmemi_space *space = calloc(1, sizeof *space);
@@ -112,23 +116,23 @@ static void forget(const struct shmemi_space *space)
 }
 
 /* Also frees device memory that the driver allocated for single copies. */
-static void free_batch(struct shmemi_space *space, struct shmemi_batch *batch)
+static void free_set(struct shmemi_space *space, struct shmemi_copy_set *set)
 {
-    for (size_t i = 0; space->memory.is_per_object && i < batch->n_copies; i++)
-        if (batch->copies[i].is_live)
-            shmemi_batch_release(space, &(struct shmemi_copy *){&batch->copies[i]}, 1);
-    shmemi_batch_free(space, batch);
+    for (size_t i = 0; space->memory.is_per_object && i < set->n_copies; i++)
+        if (set->copies[i].is_live)
+            shmemi_copy_set_release(space, &(struct shmemi_space_copy *){&set->copies[i]}, 1);
+    shmemi_copy_set_free(space, set);
 }
 
 void shmemi_space_close(struct shmemi_space *space)
 {
-    struct shmemi_batch *batch, *next;
+    struct shmemi_copy_set *set, *next;
     forget(space);
     for (size_t i = 0; i < space->n_mappings; i++)
         shmemi_mapping_close(space->mappings[i]);
-    DL_FOREACH_SAFE (space->batches, batch, next)
-        free_batch(space, batch);
-    shmemi_batch_free_spare(space);
+    DL_FOREACH_SAFE (space->sets, set, next)
+        free_set(space, set);
+    shmemi_copy_set_free_spare(space);
     free(space->scratch);
     shmemi_index_close(&space->index);
     shmemi_space_memory_close(&space->memory);
@@ -144,6 +148,6 @@ void shmemi_spaces_close(void)
 
 uint64_t shmemi_space_device(struct shmemi_space *space, uintptr_t address)
 {
-    const struct shmemi_copy *copy = shmemi_index_find(&space->index, address, 1);
+    const struct shmemi_space_copy *copy = shmemi_index_find(&space->index, address, 1);
     return copy ? copy->device + (address - copy->address) : 0;
 }

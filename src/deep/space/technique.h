@@ -8,11 +8,11 @@
 #ifndef SHMEMI_TECHNIQUE_H
 #define SHMEMI_TECHNIQUE_H
 
-#include "deep/space/parts.h"
+#include "deep/space/space_parts.h"
 
 struct shmemi_technique {
     const char *name;
-    bool is_packed;     /* the copies of a batch lie together, as in an image */
+    bool is_packed;     /* the copies of a set lie together, as in an image */
     bool is_per_object; /* the driver allocates memory for each copy */
 
     /* Transfer parts that do not overlap; all data are in place on return. 0, or -errno, logged. send: with pointers
@@ -28,7 +28,7 @@ extern const struct shmemi_technique shmemi_technique_image, shmemi_technique_ba
 /* send_pointers of the techniques of the paper, which send the pointers one by one. */
 int shmemi_technique_send_pointers(struct shmemi_space *space, const struct shmemi_part *parts, size_t n);
 
-/* ---- Transfers of the paper's techniques, one by one (deep/baseline/transfers.c) --------------------------------- */
+/* ---- Transfers of the paper's techniques, one by one (deep/baseline/single_transfers.c) -------------------------- */
 
 struct shmemi_transfers;
 
@@ -60,9 +60,9 @@ struct shmemi_transfers {
 
 /* Begin the transfers of a call, asynchronous or not as the space is. */
 void shmemi_transfers_begin(struct shmemi_transfers *transfers, struct shmemi_space *space);
-/* Set a pointer on the device, where special values of links become null, and in its batch. *value must last until
+/* Set a pointer on the device, where special values of links become null, and in its set. *value must last until
  * shmemi_transfers_end. */
-int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_copy *copy, size_t link,
+int shmemi_transfers_set_link(struct shmemi_transfers *transfers, struct shmemi_space_copy *copy, size_t link,
                               const uint64_t *value);
 /* Memory of this size that begins with a struct shmemi_afterwards; reused if possible, since each new page costs a
  * fault. If there is none, logs that, sets the status and returns NULL. */

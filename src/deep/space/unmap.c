@@ -13,7 +13,7 @@ struct task {
     struct shmemi_mapping *mapping;
     struct shmemi_part *parts; /* live parts of the mapping */
     size_t n_parts;
-    struct shmemi_copy **ending;
+    struct shmemi_space_copy **ending;
     size_t n_ending;
     struct shmemi_part *brought_back; /* parts to copy back to the host */
     size_t n_brought_back;
@@ -32,27 +32,27 @@ static int open_task(struct task *task, const char *routine, struct shmemi_space
     if (!task->mapping)
         return refuse_unknown(routine, source);
     size_t n = shmemi_mapping_parts_max(task->mapping) + 1;
-    char *memory = shmemi_space_scratch(space, n * (3 * sizeof *task->parts + sizeof(struct shmemi_copy *)));
+    char *memory = shmemi_space_scratch(space, n * (3 * sizeof *task->parts + sizeof(struct shmemi_space_copy *)));
     if (!memory) {
         shmemi_error("%s: no host memory", routine);
         return -ENOMEM;
     }
     task->parts = (struct shmemi_part *)memory;
     task->brought_back = task->parts + n;
-    task->ending = (struct shmemi_copy **)(task->brought_back + 2 * n);
+    task->ending = (struct shmemi_space_copy **)(task->brought_back + 2 * n);
     task->n_parts = shmemi_mapping_parts(task->mapping, task->parts);
     return 0;
 }
 
 /* ---- What ends --------------------------------------------------------------------------------------------------- */
 
-static bool ends_with_mapping(const struct task *task, const struct shmemi_copy *copy)
+static bool ends_with_mapping(const struct task *task, const struct shmemi_space_copy *copy)
 {
     switch (task->space->lifetime) {
     case SHMEMI_COUNTED:
         return copy->n_mappings == 1;
     case SHMEMI_STRUCTURED:
-        return copy->batch == task->mapping->made;
+        return copy->set == task->mapping->made;
     default:
         return false;
     }
@@ -63,7 +63,7 @@ static bool ends_with_mapping(const struct task *task, const struct shmemi_copy 
 static void choose(struct task *task, bool ends_all, bool brings_ending, bool brings_all)
 {
     for (size_t i = 0; i < task->n_parts; i++) {
-        struct shmemi_copy *copy = task->parts[i].copy;
+        struct shmemi_space_copy *copy = task->parts[i].copy;
         bool ends = ends_all || ends_with_mapping(task, copy);
         bool is_first = copy->seen != task->space->call;
         copy->seen = task->space->call;
@@ -86,7 +86,7 @@ static void discount(const struct task *task)
 {
     task->space->call++;
     for (size_t i = 0; i < task->n_parts; i++) {
-        struct shmemi_copy *copy = task->parts[i].copy;
+        struct shmemi_space_copy *copy = task->parts[i].copy;
         if (copy->seen != task->space->call)
             copy->n_mappings--;
         copy->seen = task->space->call;

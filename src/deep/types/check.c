@@ -23,9 +23,9 @@ struct position {
     const struct shmemi_field *field;
 };
 
-static int complain(const struct position *position, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse_field(const struct position *position, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static int complain(const struct position *position, const char *format, ...)
+static int refuse_field(const struct position *position, const char *format, ...)
 {
     const char *field = position->field->name ? position->field->name : "without a name";
     char cause[512];
@@ -43,12 +43,12 @@ static int check_name(const struct position *position)
 {
     const char *name = position->field->name;
     if (!name || !*name)
-        return complain(position, "field %zu needs a name", (size_t)(position->field - position->entry->fields));
+        return refuse_field(position, "field %zu needs a name", (size_t)(position->field - position->entry->fields));
     if (strchr(name, '.'))
-        return complain(position, "the name of a field must not contain a dot");
+        return refuse_field(position, "the name of a field must not contain a dot");
     for (const struct shmemi_field *other = position->entry->fields; other < position->field; other++)
         if (!strcmp(other->name, name))
-            return complain(position, "there are two fields of this name");
+            return refuse_field(position, "there are two fields of this name");
     return 0;
 }
 
@@ -73,19 +73,19 @@ static int check_kind(const struct position *position)
 {
     const struct shmemi_field *field = position->field;
     if ((unsigned)field->kind >= SHMEMI_FIELD_KINDS)
-        return complain(position, "%d is not a kind of field (SHMEMX_FIELD_*)", (int)field->kind);
+        return refuse_field(position, "%d is not a kind of field (SHMEMX_FIELD_*)", (int)field->kind);
     if (needs_target(field->kind) && !field->target)
-        return complain(position, "a field of this kind needs a type");
+        return refuse_field(position, "a field of this kind needs a type");
     if (field->count && field->kind != SHMEMI_FIELD_POINTER)
-        return complain(position, "only a SHMEMX_FIELD_POINTER has a count");
+        return refuse_field(position, "only a SHMEMX_FIELD_POINTER has a count");
     if (field->count && field->n > 1)
-        return complain(position, "it has both a count, \"%s\", and n, %zu", field->count, field->n);
+        return refuse_field(position, "it has both a count, \"%s\", and n, %zu", field->count, field->n);
     if (field->n > 1 && !has_elements(field->kind))
-        return complain(position, "n is %zu, but a field of this kind is one pointer", field->n);
+        return refuse_field(position, "n is %zu, but a field of this kind is one pointer", field->n);
     if (field->kind == SHMEMI_FIELD_STRING && !field->target->integer.size)
-        return complain(position, "a string consists of integers, and %s is not an integer type", field->type_name);
+        return refuse_field(position, "a string consists of integers, and %s is not an integer type", field->type_name);
     if (is_array_descriptor(field->kind) && !shmemi_dope_size(field->kind, field->n))
-        return complain(position, "an array cannot have rank %zu", field->n);
+        return refuse_field(position, "an array cannot have rank %zu", field->n);
     return 0;
 }
 
@@ -98,11 +98,11 @@ static int measure(const struct position *position, struct shmemi_field *field)
     else if (field->kind != SHMEMI_FIELD_VALUE)
         field->nbytes = sizeof(void *);
     else if (__builtin_mul_overflow(field->elements, field->target->type.size, &field->nbytes))
-        return complain(position, "%zu elements of %zu bytes are larger than memory", field->elements,
-                        field->target->type.size);
+        return refuse_field(position, "%zu elements of %zu bytes are larger than memory", field->elements,
+                            field->target->type.size);
     if (field->offset > size || field->nbytes > size - field->offset)
-        return complain(position, "%zu bytes at offset %zu end past the size of the type, %zu", field->nbytes,
-                        field->offset, size);
+        return refuse_field(position, "%zu bytes at offset %zu end past the size of the type, %zu", field->nbytes,
+                            field->offset, size);
     return 0;
 }
 
@@ -136,8 +136,8 @@ static int check_overlaps(const char *routine, const struct shmemi_type_entry *e
     for (size_t i = 1; !rc && i < entry->n_fields; i++) {
         struct position position = {routine, entry, sorted[i]};
         if (sorted[i - 1]->offset + sorted[i - 1]->nbytes > sorted[i]->offset)
-            rc = complain(&position, "it overlaps field %s, which takes bytes %zu to %zu", sorted[i - 1]->name,
-                          sorted[i - 1]->offset, sorted[i - 1]->offset + sorted[i - 1]->nbytes - 1);
+            rc = refuse_field(&position, "it overlaps field %s, which takes bytes %zu to %zu", sorted[i - 1]->name,
+                              sorted[i - 1]->offset, sorted[i - 1]->offset + sorted[i - 1]->nbytes - 1);
     }
     free(sorted);
     return rc;
@@ -172,7 +172,7 @@ static int check_nesting(const char *routine, struct shmemi_type_entry *entry)
         if (entry->fields[i].kind != SHMEMI_FIELD_VALUE || is_complete(inner) || inner->visit == SHMEMI_VISITED)
             continue;
         if (inner->visit == SHMEMI_VISITING)
-            rc = complain(&position, "type %s would be inside itself", inner->type.name);
+            rc = refuse_field(&position, "type %s would be inside itself", inner->type.name);
         else
             rc = check_nesting(routine, inner);
     }
@@ -260,7 +260,7 @@ static int compile_link(const struct position *position, struct shmemi_type_link
     if (!field->count)
         return 0;
     link->count = shmemi_count_parse(field->count, look_up_member, position->entry, &cause);
-    return link->count ? 0 : complain(position, "its count is \"%s\": %s", field->count, cause);
+    return link->count ? 0 : refuse_field(position, "its count is \"%s\": %s", field->count, cause);
 }
 
 static int link_by_offset(const void *left, const void *right)
@@ -299,24 +299,24 @@ static bool find_links(struct shmemi_type_entry *entry)
     return entry->type.has_links;
 }
 
-static void describe(struct shmemi_type_entry *entry)
+static void find_alignment_and_links(struct shmemi_type_entry *entry)
 {
     size_t lowest_bit = entry->type.size & -entry->type.size;
     entry->type.alignment = lowest_bit < 16 ? lowest_bit : 16;
     find_links(entry);
 }
 
-int shmemi_types_check(const struct shmemi_type_batch *batch)
+int shmemi_types_check(const struct shmemi_new_types *new_types)
 {
     int rc = 0;
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        rc = check_type(batch->routine, batch->entries[i]);
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        if (batch->entries[i]->visit == SHMEMI_NOT_VISITED)
-            rc = check_nesting(batch->routine, batch->entries[i]);
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        describe(batch->entries[i]);
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        rc = compile(batch->routine, batch->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        rc = check_type(new_types->routine, new_types->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        if (new_types->entries[i]->visit == SHMEMI_NOT_VISITED)
+            rc = check_nesting(new_types->routine, new_types->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        find_alignment_and_links(new_types->entries[i]);
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        rc = compile(new_types->routine, new_types->entries[i]);
     return rc;
 }

@@ -69,7 +69,7 @@ struct array {
         strides[MOST_RANKS]; /* strides in bytes; that of a dimension with one element is ignored */
 };
 
-static int refuse(int rc, const char *cause, const char **cause_p)
+static int refuse_descriptor(int rc, const char *cause, const char **cause_p)
 {
     *cause_p = cause;
     return rc;
@@ -77,7 +77,7 @@ static int refuse(int rc, const char *cause, const char **cause_p)
 
 static int too_large(const char **cause_p)
 {
-    return refuse(-EOVERFLOW, "the array is larger than memory", cause_p);
+    return refuse_descriptor(-EOVERFLOW, "the array is larger than memory", cause_p);
 }
 
 static bool is_empty(const struct array *array)
@@ -96,8 +96,8 @@ static int measure(const struct array *array, uint64_t *nbytes_p, const char **c
         return 0;
     for (size_t i = 0; i < array->rank; i++) {
         if (array->extents[i] != 1 && (uint64_t)array->strides[i] != nbytes)
-            return refuse(-EINVAL, "there are gaps between the elements of the array section, or they run backwards",
-                          cause_p);
+            return refuse_descriptor(
+                -EINVAL, "there are gaps between the elements of the array section, or they run backwards", cause_p);
         if (__builtin_mul_overflow(nbytes, (uint64_t)array->extents[i], &nbytes))
             return too_large(cause_p);
     }
@@ -112,7 +112,7 @@ static int count_elements(const struct array *array, const struct shmemi_type *e
     bool fits = shmemi_type_is_character(element) ? array->element_size % element->size == 0
                                                   : array->element_size == element->size;
     if (!fits)
-        return refuse(-EINVAL, "the elements of the array have another size than the type", cause_p);
+        return refuse_descriptor(-EINVAL, "the elements of the array have another size than the type", cause_p);
     uint64_t nbytes = 0;
     int rc = measure(array, &nbytes, cause_p);
     *n_p = rc ? 0 : (size_t)(nbytes / element->size);
@@ -126,13 +126,13 @@ static int read_cfi(const void *bytes, struct array *array, const char **cause_p
     struct cfi_descriptor descriptor;
     memcpy(&descriptor, bytes, cfi_size(array->rank));
     if (descriptor.rank < 0 || (size_t)descriptor.rank != array->rank)
-        return refuse(-EINVAL, wrong_rank, cause_p);
+        return refuse_descriptor(-EINVAL, wrong_rank, cause_p);
     array->element_size = descriptor.element_size;
     for (size_t i = 0; i < array->rank; i++) {
         array->extents[i] = descriptor.dimensions[i].extent;
         array->strides[i] = descriptor.dimensions[i].stride;
         if (array->extents[i] < 0)
-            return refuse(-EINVAL, "the array has a negative extent", cause_p);
+            return refuse_descriptor(-EINVAL, "the array has a negative extent", cause_p);
     }
     return 0;
 }
@@ -153,7 +153,7 @@ static int read_gfortran(const void *bytes, struct array *array, const char **ca
     struct gfortran_descriptor descriptor;
     memcpy(&descriptor, bytes, gfortran_size(array->rank));
     if (descriptor.rank < 0 || (size_t)descriptor.rank != array->rank)
-        return refuse(-EINVAL, wrong_rank, cause_p);
+        return refuse_descriptor(-EINVAL, wrong_rank, cause_p);
     array->element_size = descriptor.element_size;
     for (size_t i = 0; i < array->rank; i++) {
         const struct gfortran_dimension *dimension = &descriptor.dimensions[i];

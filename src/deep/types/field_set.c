@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int refuse(const char *routine, const char *name, const char *cause, const char *nearest)
+static int refuse_field(const char *routine, const char *name, const char *cause, const char *nearest)
 {
     shmemi_error("%s: \"%s\" is not a field to skip: %s" SHMEMI_MEANT, routine, name, cause,
                  SHMEMI_MEANT_ARGUMENTS(nearest));
@@ -38,16 +38,16 @@ static int add(const char *routine, const char *name, char *type_name, struct sh
 {
     char *dot = strrchr(type_name, '.');
     if (!dot)
-        return refuse(routine, name, "the form is type.field", NULL);
+        return refuse_field(routine, name, "the form is type.field", NULL);
     *dot = '\0';
     const struct shmemi_type_entry *entry = shmemi_type_table_find(type_name);
     if (!entry || !entry->created)
-        return refuse(routine, name, "there is no such type", shmemi_type_table_nearest(type_name));
+        return refuse_field(routine, name, "there is no such type", shmemi_type_table_nearest(type_name));
     const struct shmemi_type_link *link = find_link(&entry->type, dot + 1);
     if (!link)
-        return refuse(routine, name, "the type has no such pointer", nearest_link(&entry->type, dot + 1));
+        return refuse_field(routine, name, "the type has no such pointer", nearest_link(&entry->type, dot + 1));
     if (link->kind == SHMEMI_FIELD_VALUE)
-        return refuse(routine, name, "it is not a pointer, but an object inside the type", NULL);
+        return refuse_field(routine, name, "it is not a pointer, but an object inside the type", NULL);
     set->words[link->id / 64] |= UINT64_C(1) << link->id % 64;
     return 0;
 }

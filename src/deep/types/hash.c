@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct search {
+struct circle_search {
     size_t n_found, n_waiting;
     struct shmemi_type_entry **waiting; /* types that were found, but whose circle is not complete */
     uint64_t *hashes;                   /* of a round */
@@ -41,7 +41,7 @@ static uint64_t hash_targets(const struct shmemi_type *type)
     return hash;
 }
 
-static void hash_circle(struct search *search, struct shmemi_type_entry **types, size_t n)
+static void hash_circle(struct circle_search *search, struct shmemi_type_entry **types, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         types[i]->circle = search->next_circle;
@@ -58,7 +58,7 @@ static void hash_circle(struct search *search, struct shmemi_type_entry **types,
 
 /* All types that entry reaches are done, and entry was found first in its circle; so the circle consists of all types
  * that have been waiting since then. */
-static void complete_circle(struct search *search, const struct shmemi_type_entry *entry)
+static void complete_circle(struct circle_search *search, const struct shmemi_type_entry *entry)
 {
     size_t first = search->n_waiting;
     do {
@@ -68,7 +68,7 @@ static void complete_circle(struct search *search, const struct shmemi_type_entr
     search->n_waiting = first;
 }
 
-static void find_circles(struct search *search, struct shmemi_type_entry *entry)
+static void find_circles(struct circle_search *search, struct shmemi_type_entry *entry)
 {
     entry->visit = SHMEMI_VISITING;
     entry->order = entry->earliest = search->n_found++;
@@ -86,17 +86,17 @@ static void find_circles(struct search *search, struct shmemi_type_entry *entry)
         complete_circle(search, entry);
 }
 
-int shmemi_types_hash(const struct shmemi_type_batch *batch, uint64_t first_circle)
+int shmemi_types_hash(const struct shmemi_new_types *new_types, uint64_t first_circle)
 {
-    struct search search = {.next_circle = first_circle};
-    search.waiting = calloc(batch->n + 1, sizeof(struct shmemi_type_entry *));
-    search.hashes = calloc(batch->n + 1, sizeof *search.hashes);
+    struct circle_search search = {.next_circle = first_circle};
+    search.waiting = calloc(new_types->n + 1, sizeof(struct shmemi_type_entry *));
+    search.hashes = calloc(new_types->n + 1, sizeof *search.hashes);
     int rc = search.waiting && search.hashes ? 0 : -ENOMEM;
-    for (size_t i = 0; i < batch->n; i++)
-        batch->entries[i]->visit = SHMEMI_NOT_VISITED;
-    for (size_t i = 0; !rc && i < batch->n; i++)
-        if (batch->entries[i]->visit == SHMEMI_NOT_VISITED)
-            find_circles(&search, batch->entries[i]);
+    for (size_t i = 0; i < new_types->n; i++)
+        new_types->entries[i]->visit = SHMEMI_NOT_VISITED;
+    for (size_t i = 0; !rc && i < new_types->n; i++)
+        if (new_types->entries[i]->visit == SHMEMI_NOT_VISITED)
+            find_circles(&search, new_types->entries[i]);
     free(search.waiting);
     free(search.hashes);
     return rc;

@@ -33,7 +33,7 @@ struct creation {
     const struct shmemi_type_text *texts;
     size_t n;                           /* number of texts that have an entry */
     struct shmemi_type_entry **entries; /* one for each text */
-    struct shmemi_type_batch batch;     /* the new ones */
+    struct shmemi_new_types new_types;  /* the new ones */
 };
 
 static struct shmemi_type_entry **bucket_of(const char *name)
@@ -207,7 +207,7 @@ static int add_type(struct creation *creation, const struct shmemi_type_text *te
         if (!entry)
             return -ENOMEM;
         insert(entry);
-        creation->batch.entries[creation->batch.n++] = entry;
+        creation->new_types.entries[creation->new_types.n++] = entry;
     }
     entry->created++;
     creation->entries[creation->n++] = entry;
@@ -232,8 +232,8 @@ static int find_target(const struct creation *creation, const struct shmemi_type
 
 static int find_targets(const struct creation *creation)
 {
-    for (size_t i = 0; i < creation->batch.n; i++) {
-        struct shmemi_type_entry *entry = creation->batch.entries[i];
+    for (size_t i = 0; i < creation->new_types.n; i++) {
+        struct shmemi_type_entry *entry = creation->new_types.entries[i];
         for (size_t j = 0; j < entry->n_fields; j++) {
             int rc = find_target(creation, entry, &entry->fields[j]);
             if (rc)
@@ -243,14 +243,14 @@ static int find_targets(const struct creation *creation)
     return 0;
 }
 
-static int number_fields(const struct shmemi_type_batch *batch)
+static int number_fields(const struct shmemi_new_types *new_types)
 {
     uint32_t n = table.n_ids;
-    for (size_t i = 0; i < batch->n; i++) {
-        struct shmemi_type *type = &batch->entries[i]->type;
+    for (size_t i = 0; i < new_types->n; i++) {
+        struct shmemi_type *type = &new_types->entries[i]->type;
         if (type->n_links > UINT32_MAX - n)
             return -ENOMEM;
-        batch->entries[i]->first_id = n;
+        new_types->entries[i]->first_id = n;
         for (size_t j = 0; j < type->n_links; j++)
             type->links[j].id = n++;
     }
@@ -266,13 +266,13 @@ static int build(struct creation *creation, size_t n)
     if (!rc)
         rc = find_targets(creation);
     if (!rc)
-        rc = shmemi_types_check(&creation->batch);
+        rc = shmemi_types_check(&creation->new_types);
     if (!rc)
-        rc = shmemi_types_hash(&creation->batch, table.n_circles);
+        rc = shmemi_types_hash(&creation->new_types, table.n_circles);
     if (!rc)
-        rc = number_fields(&creation->batch);
+        rc = number_fields(&creation->new_types);
     if (!rc)
-        table.n_circles += creation->batch.n;
+        table.n_circles += creation->new_types.n;
     return rc;
 }
 
@@ -280,20 +280,20 @@ static void undo(struct creation *creation)
 {
     for (size_t i = 0; i < creation->n; i++)
         creation->entries[i]->created--;
-    for (size_t i = 0; i < creation->batch.n; i++) {
-        take_out(creation->batch.entries[i]);
-        free_entry(creation->batch.entries[i]);
+    for (size_t i = 0; i < creation->new_types.n; i++) {
+        take_out(creation->new_types.entries[i]);
+        free_entry(creation->new_types.entries[i]);
     }
 }
 
 int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
                         const struct shmemi_type **types_p)
 {
-    struct creation creation = {.routine = routine, .texts = texts, .batch = {.routine = routine}};
+    struct creation creation = {.routine = routine, .texts = texts, .new_types = {.routine = routine}};
     creation.entries = calloc(n + 1, sizeof *creation.entries);
-    creation.batch.entries = calloc(n + 1, sizeof *creation.batch.entries);
+    creation.new_types.entries = calloc(n + 1, sizeof *creation.new_types.entries);
     int rc = -ENOMEM;
-    if (creation.entries && creation.batch.entries) {
+    if (creation.entries && creation.new_types.entries) {
         shmemi_type_table_lock();
         rc = build(&creation, n);
         if (rc)
@@ -305,7 +305,7 @@ int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_
     if (rc == -ENOMEM)
         shmemi_error("%s: no memory for %zu types", routine, n);
     free(creation.entries);
-    free(creation.batch.entries);
+    free(creation.new_types.entries);
     return rc;
 }
 

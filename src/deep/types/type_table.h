@@ -58,16 +58,16 @@ static inline bool shmemi_type_is_character(const struct shmemi_type *type)
 struct shmemi_type_entry *shmemi_predefined_types(size_t *n_p);
 
 /* Types that are created together. */
-struct shmemi_type_batch {
+struct shmemi_new_types {
     const char *routine;
     size_t n;                           /* of new types */
     struct shmemi_type_entry **entries; /* whose targets are known */
 };
 
 /* Check new types and make their links. 0, -EINVAL (logged), -ENOMEM. */
-int shmemi_types_check(const struct shmemi_type_batch *batch);
+int shmemi_types_check(const struct shmemi_new_types *new_types);
 /* Find circles, number them from first_circle on, and compute layout hashes. */
-int shmemi_types_hash(const struct shmemi_type_batch *batch, uint64_t first_circle);
+int shmemi_types_hash(const struct shmemi_new_types *new_types, uint64_t first_circle);
 /* Hash of a type without the types that it refers to. */
 uint64_t shmemi_type_hash_alone(const struct shmemi_type *type);
 

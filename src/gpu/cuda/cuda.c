@@ -6,7 +6,12 @@
  * holds a device pointer has started CUDA itself.
  */
 #include "gpu/copy_pool.h"
-#include "gpu/cuda/context.h"
+#include "gpu/cuda/cuda_calls.h"
+#include "gpu/device/gpu_copies.h"
+#include "gpu/device/kernels/kernel_lists.h"
+#include "gpu/device/page_locks.h"
+#include "gpu/device/streams/program_streams.h"
+#include "gpu/device/timing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +33,7 @@ static enum shmemi_claim cuda_claim(const void *address)
 {
     CUmemorytype type = 0;
     CUdeviceptr pointer = (CUdeviceptr)address;
-    if (shmemi_cuda_is_over ||
+    if (shmemi_gpu.is_over ||
         shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS)
         return SHMEMI_CLAIM_NONE;
     if (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED || is_managed(pointer))
@@ -46,22 +51,22 @@ enum { KNOWN_BUFFERS = 256 };
 
 struct known_buffer {
     uint64_t id; /* 0: free */
-    struct shmemi_cuda_context *context;
+    struct shmemi_gpu_context *context;
 };
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known_buffer known_buffers[KNOWN_BUFFERS]; /* those with the attribute, by id */
 
-static struct shmemi_cuda_context *known_context(uint64_t id)
+static struct shmemi_gpu_context *known_context(uint64_t id)
 {
     pthread_mutex_lock(&known_lock);
     const struct known_buffer *known = &known_buffers[id % KNOWN_BUFFERS];
-    struct shmemi_cuda_context *context = known->id == id ? known->context : NULL;
+    struct shmemi_gpu_context *context = known->id == id ? known->context : NULL;
     pthread_mutex_unlock(&known_lock);
     return context;
 }
 
-static void remember(uint64_t id, struct shmemi_cuda_context *context)
+static void remember(uint64_t id, struct shmemi_gpu_context *context)
 {
     pthread_mutex_lock(&known_lock);
     known_buffers[id % KNOWN_BUFFERS] = (struct known_buffer){id, context};
@@ -77,26 +82,26 @@ static void forget_buffers(void)
 }
 
 /* True when the program's cudaMemcpy and cudaMemset on this allocation are synchronous from now on. */
-static bool make_synchronous(CUdeviceptr pointer, struct shmemi_cuda_context *context)
+static bool make_synchronous(CUdeviceptr pointer, struct shmemi_gpu_context *context)
 {
     bool pushed;
     unsigned yes = 1;
-    if (shmemi_cuda_enter(context, &pushed))
+    if (shmemi_gpu_enter(context, &pushed))
         return false;
     bool done = shmemi_cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer) == CUDA_SUCCESS;
     shmemi_cuda.cuStreamSynchronize(CU_STREAM_LEGACY);
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     return done;
 }
 
 static void cuda_adopt(struct shmemi_place *place)
 {
     unsigned long long id = 0;
-    struct shmemi_cuda_context *context;
+    struct shmemi_gpu_context *context;
     if (shmemi_cuda.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, place->address) != CUDA_SUCCESS)
         id = 0;
     place->object = id ? known_context(id) : NULL;
-    if (place->object || shmemi_cuda_context_at(place->address, &context))
+    if (place->object || shmemi_gpu_context_at(place->address, &context))
         return;
     place->object = context;
     if (make_synchronous(place->address, context) && id)
@@ -146,18 +151,18 @@ static int cuda_device_name(int device, char *text, size_t size)
 
 static int cuda_allocate(int device, size_t size, void **object_p)
 {
-    struct shmemi_cuda_context *context;
+    struct shmemi_gpu_context *context;
     CUdeviceptr pointer;
     bool pushed;
     int rc = shmemi_cuda_start();
     if (!rc)
-        rc = shmemi_cuda_context_find(NULL, device, &context);
+        rc = shmemi_gpu_context_find(NULL, device, &context);
     if (!rc)
-        rc = shmemi_cuda_enter(context, &pushed);
+        rc = shmemi_gpu_enter(context, &pushed);
     if (rc)
         return rc;
     rc = CUDA_CALL(cuMemAlloc, &pointer, size);
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     if (!rc)
         *object_p = (void *)pointer;
     return rc;
@@ -295,9 +300,9 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
                             size_t reason_size)
 {
     struct pointer_facts facts = {0};
-    struct shmemi_cuda_context *context;
+    struct shmemi_gpu_context *context;
     CUdeviceptr pointer = (CUdeviceptr)object;
-    shmemi_cuda_contexts_check();
+    shmemi_gpu_contexts_check();
     int rc = check_type(query(pointer, &facts), &facts, reason, reason_size);
     if (rc)
         return rc;
@@ -309,7 +314,7 @@ static int cuda_open_object(void *object, size_t size, struct shmemi_allocation 
         snprintf(reason, reason_size, "is %zu bytes long, %zu past the end of the allocation", size, size - room);
         return -EINVAL;
     }
-    rc = shmemi_cuda_context_find(facts.context, facts.device < 0 ? 0 : facts.device, &context);
+    rc = shmemi_gpu_context_find(facts.context, facts.device < 0 ? 0 : facts.device, &context);
     if (rc)
         return refuse(rc, reason, reason_size, "is on a CUDA device that could not be opened");
     make_synchronous(pointer, context);
@@ -331,38 +336,30 @@ static void cuda_close_object(struct shmemi_allocation *allocation)
 
 static const char *cuda_handicap(const struct shmemi_allocation *allocation)
 {
-    if (shmemi_cuda_has_kernels(allocation->place.object))
+    if (shmemi_gpu_has_kernels(allocation->place.object))
         return NULL;
     return shmemi_kernels_image_size ? "the library's device kernels do not run on this GPU: build with a newer nvcc"
                                      : "the library was built without device kernels: build where nvcc is";
-}
-
-static void cuda_make_current(const struct shmemi_place *place)
-{
-    const struct shmemi_cuda_context *context = place->object;
-    CUcontext current = NULL;
-    if (!shmemi_cuda_is_over && shmemi_cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current)
-        shmemi_cuda.cuCtxPushCurrent(context->context);
 }
 
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
 static void cuda_close(void)
 {
-    shmemi_cuda_contexts_check();
+    shmemi_gpu_contexts_check();
     shmemi_copy_pool_close();
-    shmemi_cuda_pinned_close();
+    shmemi_gpu_pinned_close();
     forget_buffers();
-    shmemi_cuda_streams_close();
+    shmemi_gpu_streams_close();
     shmemi_cuda_ipc_close();
-    shmemi_cuda_timings_close();
-    shmemi_cuda_contexts_close();
+    shmemi_gpu_timings_close();
+    shmemi_gpu_contexts_close();
 }
 
 static const struct shmemi_addresses cuda_addresses = {
     .claim = cuda_claim,
     .adopt = cuda_adopt,
-    .make_current = cuda_make_current,
+    .make_current = shmemi_gpu_make_current,
 };
 
 const struct shmemi_memory shmemi_memory_cuda = {
@@ -379,20 +376,20 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .open_object = cuda_open_object,
     .close_object = cuda_close_object,
     .handicap = cuda_handicap,
-    .copy = shmemi_cuda_copy,
-    .copy_start = shmemi_cuda_copy_start,
-    .copy_beside = shmemi_cuda_copy_beside,
-    .event_test = shmemi_cuda_event_test,
-    .event_wait = shmemi_cuda_event_wait,
-    .amo = shmemi_cuda_amo,
-    .combine = shmemi_cuda_combine,
-    .report_copies = shmemi_cuda_timings_report,
+    .copy = shmemi_gpu_copy,
+    .copy_start = shmemi_gpu_copy_start,
+    .copy_beside = shmemi_gpu_copy_beside,
+    .event_test = shmemi_gpu_event_test,
+    .event_wait = shmemi_gpu_event_wait,
+    .amo = shmemi_gpu_amo,
+    .combine = shmemi_gpu_combine,
+    .report_copies = shmemi_gpu_timings_report,
     .addresses = &cuda_addresses,
-    .bursts = &shmemi_cuda_bursts,
-    .channels = &shmemi_cuda_channels,
-    .lists = &shmemi_cuda_list_calls,
-    .agents = &shmemi_cuda_agents,
+    .bursts = &shmemi_gpu_bursts,
+    .channels = &shmemi_gpu_channels,
+    .lists = &shmemi_kernel_list_table,
+    .agents = &shmemi_gpu_agents,
     .sharing = &shmemi_cuda_sharing,
-    .pinning = &shmemi_cuda_pinning,
-    .streams = &shmemi_cuda_streams,
+    .pinning = &shmemi_gpu_pinning,
+    .streams = &shmemi_gpu_streams,
 };

@@ -4,7 +4,7 @@
  * for another process keeps the GPU until its turn ends. (A stream that waits by an operation of the driver does not.) The
  * copy engines serve all processes at once. With NVIDIA's Multi-Process Service (MPS) all run beside each other.
  */
-#include "gpu/cuda/context.h"
+#include "gpu/cuda/cuda_calls.h"
 
 #include "base/log.h"
 
@@ -65,31 +65,11 @@ void shmemi_cuda_mps_prepare(void)
     shmemi_debug("MPS: CUDA_DEVICE_MAX_CONNECTIONS is set to %s", text);
 }
 
-bool shmemi_cuda_uses_mps(void)
+/* device: -1: there is none yet. */
+bool shmemi_cuda_uses_mps(int device)
 {
-    const struct shmemi_cuda_context *context = shmemi_cuda_context_any();
     int enabled = 0;
-    if (context && shmemi_cuda.cuDeviceGetAttribute(&enabled, attribute_mps_enabled, context->handle) == CUDA_SUCCESS)
+    if (device >= 0 && shmemi_cuda.cuDeviceGetAttribute(&enabled, attribute_mps_enabled, device) == CUDA_SUCCESS)
         return enabled;
     return has_control_pipe();
-}
-
-static bool may_wait_beside(int sharers)
-{
-    static _Atomic(int) with_mps = -1; /* unknown; it stays as it is */
-    if (sharers < 2)
-        return true;
-    if (with_mps < 0)
-        with_mps = shmemi_cuda_uses_mps();
-    return with_mps;
-}
-
-bool shmemi_cuda_kernels_may_wait(void)
-{
-    return may_wait_beside(shmemi_memory_sharers[SHMEMI_MEMTYPE_CUDA]);
-}
-
-bool shmemi_cuda_kernels_may_wait_on(const struct shmemi_cuda_context *context)
-{
-    return may_wait_beside(shmemi_memory_sharers_of(SHMEMI_MEMTYPE_CUDA, context->device));
 }

@@ -7,7 +7,7 @@
 #define SHMEMI_OPENCL_BUFFER_H
 
 #include "gpu/memory.h"
-#include "gpu/opencl/context.h"
+#include "gpu/opencl/opencl_context.h"
 
 /* The record of an open buffer: shmemi_place.object. */
 struct shmemi_opencl_buffer {
@@ -23,7 +23,7 @@ int shmemi_opencl_open_object(void *object, size_t size, struct shmemi_allocatio
                               size_t reason_size);
 void shmemi_opencl_close_object(struct shmemi_allocation *allocation);
 
-/* gpu/opencl/copy.c */
+/* gpu/opencl/opencl_copy.c */
 int shmemi_opencl_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
                        const struct shmemi_shape *shape);
 int shmemi_opencl_copy_start(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -31,7 +31,7 @@ int shmemi_opencl_copy_start(const struct shmemi_place *dest, const struct shmem
 int shmemi_opencl_event_test(struct shmemi_event *event);
 int shmemi_opencl_event_wait(struct shmemi_event *event);
 
-/* gpu/opencl/pinned.c */
+/* gpu/opencl/opencl_pinned.c */
 extern const struct shmemi_pinning shmemi_opencl_pinning;
 void shmemi_opencl_pinned_close(void);
 

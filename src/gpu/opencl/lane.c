@@ -4,7 +4,7 @@
  * order. Copies in different directions wait for each other only where their bytes overlap: a PE that sends one part of
  * a buffer while it receives another has both directions of the bus at work.
  */
-#include "gpu/opencl/context.h"
+#include "gpu/opencl/opencl_context.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

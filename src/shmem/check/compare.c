@@ -13,16 +13,16 @@
 
 enum { NAME_BYTES = 64, LAST_WORDS_S = 5 };
 
-struct record {
+struct call_record {
     char routine[NAME_BYTES];
     uint64_t value[SHMEMI_CHECK_ARGUMENTS];
 };
-enum { WORDS = sizeof(struct record) / sizeof(uint64_t) };
-static_assert(2 * sizeof(struct record) <= SHMEMI_LEADER_BYTES, "two records must fit into one message");
+enum { WORDS = sizeof(struct call_record) / sizeof(uint64_t) };
+static_assert(2 * sizeof(struct call_record) <= SHMEMI_LEADER_BYTES, "two records must fit into one message");
 
-static struct record make_record(const char *routine, const struct shmemi_check_arguments *arguments)
+static struct call_record make_record(const char *routine, const struct shmemi_check_arguments *arguments)
 {
-    struct record record = {0};
+    struct call_record record = {0};
     strncpy(record.routine, routine, sizeof record.routine - 1);
     for (int i = 0; arguments && i < SHMEMI_CHECK_ARGUMENTS; i++)
         record.value[i] = arguments->of[i].value;
@@ -36,7 +36,7 @@ static void maximum(struct shmemi_team *team, uint64_t *words, size_t n)
 }
 
 /* The least of all words is the complement of the greatest complement. */
-static bool all_are_equal(struct shmemi_team *team, const struct record *mine)
+static bool all_are_equal(struct shmemi_team *team, const struct call_record *mine)
 {
     uint64_t words[2 * WORDS];
     bool equal = true;
@@ -50,10 +50,10 @@ static bool all_are_equal(struct shmemi_team *team, const struct record *mine)
 }
 
 /* The record of a member: all others contribute zeros. */
-static struct record record_of(struct shmemi_team *team, int member, const struct record *mine)
+static struct call_record record_of(struct shmemi_team *team, int member, const struct call_record *mine)
 {
     uint64_t words[WORDS] = {0};
-    struct record record;
+    struct call_record record;
     if (team->my_pe == member)
         memcpy(words, mine, sizeof *mine);
     maximum(team, words, WORDS);
@@ -62,7 +62,7 @@ static struct record record_of(struct shmemi_team *team, int member, const struc
 }
 
 /* The first member whose record is not this one. There is one. */
-static int first_other(struct shmemi_team *team, const struct record *mine, const struct record *other)
+static int first_other(struct shmemi_team *team, const struct call_record *mine, const struct call_record *other)
 {
     uint64_t word = memcmp(mine, other, sizeof *mine) ? ~(uint64_t)team->my_pe : 0;
     maximum(team, &word, 1);
@@ -70,7 +70,7 @@ static int first_other(struct shmemi_team *team, const struct record *mine, cons
 }
 
 static _Noreturn void report(const struct shmemi_team *team, const struct shmemi_check_arguments *arguments,
-                             const struct record *mine, const struct record *theirs, int member)
+                             const struct call_record *mine, const struct call_record *theirs, int member)
 {
     const int here = shmemi_team_world_pe(team, 0), there = shmemi_team_world_pe(team, member);
     int i = 0;
@@ -85,14 +85,14 @@ static _Noreturn void report(const struct shmemi_team *team, const struct shmemi
 
 void shmemi_compare_calls(const char *routine, struct shmemi_team *team, const struct shmemi_check_arguments *arguments)
 {
-    const struct record mine = make_record(routine, arguments);
+    const struct call_record mine = make_record(routine, arguments);
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_COLLECTIVE};
     shmemi_check_thread(routine, &shmemi_default_ctx.transport);
     shmemi_call_begin(&call);
     if (!all_are_equal(team, &mine)) {
-        const struct record first = record_of(team, 0, &mine);
+        const struct call_record first = record_of(team, 0, &mine);
         const int other = first_other(team, &mine, &first);
-        const struct record theirs = record_of(team, other, &mine);
+        const struct call_record theirs = record_of(team, other, &mine);
         if (team->my_pe == 0)
             report(team, arguments, &first, &theirs, other);
         sleep(LAST_WORDS_S); /* the first PE ends the job */

@@ -213,7 +213,7 @@ static struct shmemi_team *make_team(const struct set *set, const struct shmemi_
 
 /* ---- the team of a call ------------------------------------------------------------------------------------------ */
 
-static void check(const struct set *set, int log_stride)
+static void check_active_set(const struct set *set, int log_stride)
 {
     const int n = shmemi_job.n_pes;
     shmemi_require_init(set->routine);
@@ -244,7 +244,7 @@ static struct shmemi_team *team_of(const char *routine, int start, int log_strid
     struct set set = {routine, start, (int)(1u << (log_stride & 31)), size};
     if (size == 1 && log_stride >= 0)
         set.stride = 1, log_stride = 0;
-    check(&set, log_stride);
+    check_active_set(&set, log_stride);
     if (!is_member(&set, log_stride))
         return NULL;
     struct shmemi_symmetric words = shmemi_symmetric_of(routine, sync, SHMEM_SYNC_SIZE * sizeof *sync);

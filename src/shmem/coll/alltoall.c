@@ -6,6 +6,7 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,17 +95,16 @@ static int send_own_block(const struct blocks *blocks, struct shmemi_context *co
 }
 
 /* The remote blocks are started first, so that this PE's own is copied while they are under way.
- * With at most AT_A_TIME blocks under way in each of two contexts, if `few`: so many connections are in use at a time. */
+ * With at most SHMEMI_ALLTOALL_AT_A_TIME blocks under way in each of two contexts, if `few`: so many connections are in use at a time. */
 static int send_straight(const struct blocks *blocks, bool few)
 {
-    enum { AT_A_TIME = 8 };
     struct shmemi_context contexts[2] = {SHMEMI_TO_ALL, SHMEMI_TO_ALL};
     struct shmemi_own_copy own = {{0}};
     const int n = blocks->team->n_pes, me = blocks->team->my_pe;
     int rc = await_entered(blocks->team);
     for (int i = 1; i < n && !rc; i++) {
-        struct shmemi_context *context = &contexts[few ? i / AT_A_TIME % 2 : 0];
-        if (few && i % AT_A_TIME == 0)
+        struct shmemi_context *context = &contexts[few ? i / SHMEMI_ALLTOALL_AT_A_TIME % 2 : 0];
+        if (few && i % SHMEMI_ALLTOALL_AT_A_TIME == 0)
             rc = shmemi_complete(context);
         if (!rc)
             rc = send_block(blocks, context, (me + i) % n);

@@ -35,15 +35,15 @@ static int broadcast_eager(struct node_broadcast *broadcast)
 {
     struct shmemi_team *team = broadcast->team;
     struct shmemi_context *context = &broadcast->context;
-    char *gift = shmemi_node_gift(team, broadcast->root, broadcast->number, broadcast->nbytes);
+    char *released = shmemi_node_release_data(team, broadcast->root, broadcast->number, broadcast->nbytes);
     int rc;
     shmemi_node_arrive(team, broadcast->number);
     if (!is_root(broadcast)) {
         shmemi_node_take(team, broadcast->root, broadcast->number);
-        rc = shmemi_copy_to(context, broadcast->dest, 0, gift, broadcast->nbytes, shmemi_job.pe);
+        rc = shmemi_copy_to(context, broadcast->dest, 0, released, broadcast->nbytes, shmemi_job.pe);
         return rc ? rc : shmemi_complete(context);
     }
-    rc = shmemi_read_own(context, gift, broadcast->source, broadcast->nbytes);
+    rc = shmemi_read_own(context, released, broadcast->source, broadcast->nbytes);
     if (!rc)
         rc = shmemi_complete(context);
     if (!rc)
@@ -74,7 +74,7 @@ static int broadcast_push(struct node_broadcast *broadcast)
 /* Whether the root of a pull has pushed instead, since its source is private; its release line says so. */
 static bool *root_has_pushed(const struct node_broadcast *broadcast)
 {
-    return (bool *)shmemi_node_gift(broadcast->team, broadcast->root, broadcast->number, sizeof(bool));
+    return (bool *)shmemi_node_release_data(broadcast->team, broadcast->root, broadcast->number, sizeof(bool));
 }
 
 static int offer(struct node_broadcast *broadcast)
@@ -263,7 +263,7 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
     return rc ? rc : shmemi_leaders_sync(broadcast->team);
 }
 
-/* ---- many nodes: parts by a tree, then dissemination. Parts are numbered by distance from the root. --------------- */
+/* ---- many nodes: parts by a tree, then dissemination. Parts are numbered by distance from the root. -------------- */
 
 /* Deliver parts first to first + count - 1 to the leader at a distance from the root. */
 static int deliver_parts(struct leaders_broadcast *broadcast, int distance, int first, int count)

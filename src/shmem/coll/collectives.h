@@ -3,11 +3,11 @@
  * Collectives [9.10]: what the files of shmem/coll share.
  *
  * Every collective has two levels. Inside a node the members load from and store to each other's workspaces
- * (shmem/coll/node.c); between nodes the leaders, one per node, exchange words, records and data through the views'
- * drivers (shmem/coll/leaders.c). A member may read another's source only after the owner has entered. It may write
- * into another's dest once the owner has entered the team's collective before this one: the owner then no longer reads
- * what the one before that brought, so programs may alternate two dests without synchronising. There is no static state,
- * since several threads may run collectives of different teams.
+ * (shmem/coll/within_node.c); between nodes the leaders, one per node, exchange words, records and data through the
+ * views' drivers (shmem/coll/leaders.c). A member may read another's source only after the owner has entered. It may
+ * write into another's dest once the owner has entered the team's collective before this one: the owner then no longer
+ * reads what the one before that brought, so programs may alternate two dests without synchronising. There is no static
+ * state, since several threads may run collectives of different teams.
  */
 #ifndef SHMEMI_COLLECTIVES_H
 #define SHMEMI_COLLECTIVES_H
@@ -62,11 +62,11 @@ struct shmemi_workspace {
     _Atomic uint64_t relayed[SHMEMI_ROUNDS];                      /* and the one that it has been sent */
 
     /* Used in the workspace of SHMEM_TEAM_WORLD only, for the last barrier of all PEs (ending.c). The words that other PEs write
-     * have bits of enum shmemi_wish. */
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t has_come; /* the owner has */
-    _Atomic uint64_t all_have_come;                 /* on leaders: for the other PEs of the node */
-    _Atomic uint64_t ended[SHMEMI_ROUNDS];          /* from leaders of other nodes */
-    _Atomic uint64_t unfinished;                    /* on PE 0: number of PEs that ended without shmem_finalize */
+     * have bits of enum shmemi_end_action. */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t has_arrived; /* the owner has */
+    _Atomic uint64_t all_have_arrived;                 /* on leaders: for the other PEs of the node */
+    _Atomic uint64_t ended[SHMEMI_ROUNDS];             /* from leaders of other nodes */
+    _Atomic uint64_t unfinished;                       /* on PE 0: number of PEs that ended without shmem_finalize */
     _Atomic uint64_t waited; /* seconds that the owner has waited for another PE (shmemi_watch_tell) */
 };
 
@@ -91,7 +91,7 @@ struct shmemi_collective_state {
     struct shmemi_workspace *node[]; /* workspace of each member of the node, mapped here */
 };
 
-/* ---- memory (shmem/coll/memory.c) -------------------------------------------------------------------------------- */
+/* ---- memory (shmem/coll/arguments.c) ----------------------------------------------------------------------------- */
 
 /* A symmetric argument: the same range in every member's memory. */
 struct shmemi_symmetric {
@@ -125,7 +125,7 @@ struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size
  * launch costs less than several. */
 #define SHMEMI_TO_ALL                                                                                                  \
     {                                                                                                                  \
-        .lists.is_patient = true                                                                                       \
+        .in_session = true                                                                                             \
     }
 
 /* Complete the transfers of a context, which inside a node seldom has any pending. */
@@ -179,7 +179,7 @@ struct shmemi_device_work {
 /* Complete on return. -ENOTSUP if no device can do it; then nothing has been done, and the CPU takes over. */
 int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
 
-/* ---- inside a node (shmem/coll/node.c) --------------------------------------------------------------------------- */
+/* ---- inside a node (shmem/coll/within_node.c) -------------------------------------------------------------------- */
 
 static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)
 {
@@ -200,7 +200,7 @@ static inline char *shmemi_node_arrival(const struct shmemi_team *team, int rank
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->arrival[number % SHMEMI_LINES].data
                                        : workspace->scratch[number % SHMEMI_SCRATCH_SLOTS];
 }
-static inline char *shmemi_node_gift(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
+static inline char *shmemi_node_release_data(const struct shmemi_team *team, int rank, uint64_t number, size_t nbytes)
 {
     struct shmemi_workspace *workspace = team->collective->node[rank];
     return nbytes <= SHMEMI_LINE_BYTES ? workspace->release[number % SHMEMI_LINES].data
@@ -282,7 +282,7 @@ int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
 
-/* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/relay.c) ------------------------ */
+/* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/rounds.c) ----------------------- */
 
 /* Filled in by who uses it: the team, and how many rounds of how many bytes there are, alike on all members. */
 struct shmemi_relay {
@@ -341,18 +341,18 @@ struct shmemi_alltoall_strides {
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_alltoall_strides *strides);
 
-/* The part of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
+/* The slice of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
  * same line. */
-struct shmemi_part {
+struct shmemi_slice {
     size_t start, end;
 };
-static inline struct shmemi_part shmemi_part_of(size_t nbytes, int n, int member)
+static inline struct shmemi_slice shmemi_slice_of(size_t nbytes, int n, int member)
 {
     size_t lines = nbytes / SHMEMI_CACHE_LINE + !!(nbytes % SHMEMI_CACHE_LINE);
     size_t each = lines / (size_t)n, more = lines % (size_t)n, i = (size_t)member;
     size_t start = (each * i + (i < more ? i : more)) * SHMEMI_CACHE_LINE;
     size_t end = start + (each + (i < more)) * SHMEMI_CACHE_LINE;
-    return (struct shmemi_part){start < nbytes ? start : nbytes, end < nbytes ? end : nbytes};
+    return (struct shmemi_slice){start < nbytes ? start : nbytes, end < nbytes ? end : nbytes};
 }
 
 struct shmemi_reduce_args {
@@ -367,12 +367,12 @@ int shmemi_scan(struct shmemi_team *team, const struct shmemi_reduce_args *args,
 /* ---- the end (shmem/coll/ending.c) ------------------------------------------------------------------------------- */
 
 /* What PEs want to do together when all have come to their end. */
-enum shmemi_wish { SHMEMI_WISH_STATS = 1, SHMEMI_WISH_TRACE = 2, SHMEMI_WISH_BITS = 2 };
+enum shmemi_end_action { SHMEMI_END_STATS = 1, SHMEMI_END_TRACE = 2, SHMEMI_END_ACTION_BITS = 2 };
 
-/* Wait until all PEs have come to their end; *wishes_p: those of this PE, on return those of all together. This PE, which
- * has completed all that it has sent, says for what reason it ends. 0, or logs an error and returns -errno: the job would
- * hang, since all others have waited for SHMEM_TIMEOUT. */
-int shmemi_meet_at_end(enum shmemi_presence presence, unsigned *wishes_p);
+/* Wait until all PEs have come to their end; *actions_p: those of this PE, on return those of all together. This PE,
+ * which has completed all that it has sent, says for what reason it ends. 0, or logs an error and returns -errno: the job
+ * would hang, since all others have waited for SHMEM_TIMEOUT. */
+int shmemi_final_barrier(enum shmemi_presence presence, unsigned *actions_p);
 
 /* ---- call.c: how the public routines call collectives over teams and active sets --------------------------------- */
 

@@ -47,5 +47,5 @@ int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, s
         .n_sources = n,
         .n_dests = work->n_targets,
     };
-    return dest[0].memory->combine(&combination);
+    return dest[0].memory->combine ? dest[0].memory->combine(&combination) : -ENOTSUP;
 }

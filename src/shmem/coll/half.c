@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The public routines for numbers of 16 bits (mapshmem/half.h), beside those on streams (stream/api.c).
+ * The public routines for numbers of 16 bits (mapshmem/half.h), beside those on streams (stream_collectives.c).
  */
 #include "shmem/coll/collectives.h"
 

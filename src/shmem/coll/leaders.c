@@ -86,7 +86,7 @@ int shmemi_leaders_sync_last(struct shmemi_team *team)
  * 2 has received in k + 1 from the same partner, which had then finished k. The data of the lower leader are the left
  * operand, so all get the same bits. */
 
-struct doubling {
+struct leaders_doubling {
     struct shmemi_team *team;
     struct shmemi_context context;
     const struct shmemi_op *op;
@@ -96,7 +96,7 @@ struct doubling {
     unsigned set;
 };
 
-static int send_record(struct doubling *doubling, int leader, int slot)
+static int send_record(struct leaders_doubling *doubling, int leader, int slot)
 {
     struct shmemi_workspace *mine = doubling->team->collective->mine;
     int to = shmemi_leader_world_pe(doubling->team, leader);
@@ -105,14 +105,14 @@ static int send_record(struct doubling *doubling, int leader, int slot)
     return rc ? rc : shmemi_notify(doubling->team, &doubling->context, to, &mine->reduced[slot], doubling->number);
 }
 
-static const char *await_record(const struct doubling *doubling, int leader, int slot)
+static const char *await_record(const struct leaders_doubling *doubling, int leader, int slot)
 {
     struct shmemi_workspace *mine = doubling->team->collective->mine;
     shmemi_await_leader(doubling->team, leader, &mine->reduced[slot], doubling->number);
     return mine->record[doubling->set][slot];
 }
 
-static int exchange_record(struct doubling *doubling, int partner, int round)
+static int exchange_record(struct leaders_doubling *doubling, int partner, int round)
 {
     char *data = doubling->data;
     int rc = send_record(doubling, partner, round);
@@ -126,7 +126,7 @@ static int exchange_record(struct doubling *doubling, int partner, int round)
     return 0;
 }
 
-static int reduce_among_power_of_two(struct doubling *doubling, int power, int n)
+static int reduce_among_power_of_two(struct leaders_doubling *doubling, int power, int n)
 {
     const int me = doubling->team->leaders.me;
     int rc = 0;
@@ -140,7 +140,7 @@ static int reduce_among_power_of_two(struct doubling *doubling, int power, int n
     return rc;
 }
 
-static int reduce_beyond_power_of_two(struct doubling *doubling, int power)
+static int reduce_beyond_power_of_two(struct leaders_doubling *doubling, int power)
 {
     const int below = doubling->team->leaders.me - power;
     int rc = send_record(doubling, below, SHMEMI_FOLD);
@@ -152,7 +152,7 @@ static int reduce_beyond_power_of_two(struct doubling *doubling, int power)
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes)
 {
     struct shmemi_collective_state *state = team->collective;
-    struct doubling doubling = {.team = team, .op = op, .data = data, .nbytes = nbytes};
+    struct leaders_doubling doubling = {.team = team, .op = op, .data = data, .nbytes = nbytes};
     const int n = team->leaders.n;
     int power = 1, rc = state->awaits_records ? shmemi_leaders_sync(team) : 0;
     while (power * 2 <= n)

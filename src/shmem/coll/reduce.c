@@ -2,7 +2,7 @@
  *
  * Reductions. Small arrays go through the workspaces (shmem/coll/sync.c). For longer ones, each member combines a part
  * and writes it into every dest: the CPU block by block so that the sum stays in the cache, a device kernel all at
- * once. This also works in place, since only one member reads and writes each part. The member's own contribution is
+ * once. This also works in place, since only one member reads and writes each slice. The member's own contribution is
  * the left operand; those of the members after it follow cyclically. Between nodes: each node forms its sum in its
  * leader's dest, the leaders do the same among themselves, and each broadcasts the result in its node. Each element is
  * combined in one place only, so all get the same bits.
@@ -10,6 +10,7 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,12 +62,6 @@ static int reduce_small(struct shmemi_team *team, const struct shmemi_reduce_arg
  * The CPU goes block by block. Memory that is not mapped is fetched into one of two sets of buffers while the block in
  * the other set is combined and, where needed, sent to the dests. */
 
-enum {
-    BLOCK_BYTES = 16384,        /* of memory that is combined in place */
-    FAR_BLOCK_MOST = 256 << 10, /* of memory that has to be fetched */
-    BUFFERS_MOST = 8 << 20,
-};
-
 /* One member's work on its part: it combines `from` of the members `among` into `to` of the first n_targets of them. */
 struct pass {
     struct shmemi_team *team;
@@ -79,8 +74,8 @@ struct pass {
     char *buffer; /* two sets, each a block from every one of `among` and one for the sum; NULL if all is mapped */
 };
 
-/* A block of the part. */
-struct block {
+/* A block of the slice. */
+struct reduce_block {
     size_t at, nbytes;
     int set;
 };
@@ -91,19 +86,19 @@ static int pass_world_pe(const struct pass *pass, int i)
 }
 
 /* Buffer of a member in the block's set; slot n is for the sum. */
-static char *buffer_at(const struct pass *pass, const struct block *block, int slot)
+static char *buffer_at(const struct pass *pass, const struct reduce_block *block, int slot)
 {
     return pass->buffer + (size_t)(block->set * (pass->among->n + 1) + slot) * pass->block_bytes;
 }
 
 /* Bytes of a member's copy: in place if it is mapped, otherwise in the buffer into which they are fetched. */
-static const char *see_block(const struct pass *pass, const struct block *block, int i)
+static const char *see_block(const struct pass *pass, const struct reduce_block *block, int i)
 {
     const char *mapped = shmemi_mapped_copy(pass->from, pass_world_pe(pass, i));
     return mapped ? mapped + block->at : buffer_at(pass, block, i);
 }
 
-static int fetch_block(struct pass *pass, const struct block *block)
+static int fetch_block(struct pass *pass, const struct reduce_block *block)
 {
     const int n = pass->among->n;
     int rc = shmemi_complete(&pass->context[block->set]); /* nothing needs the old contents of these buffers any more */
@@ -117,7 +112,7 @@ static int fetch_block(struct pass *pass, const struct block *block)
 }
 
 /* Numbers of 16 bits: the sum is kept in floats until it is complete. */
-static void sum_wide(const struct pass *pass, const struct block *block, char *sum)
+static void sum_wide(const struct pass *pass, const struct reduce_block *block, char *sum)
 {
     enum { AT_ONCE = 512 };
     const struct shmemi_op *op = pass->op, *add = &shmemi_ops[SHMEMI_OP_sum][SHMEMI_KIND_F32];
@@ -135,7 +130,7 @@ static void sum_wide(const struct pass *pass, const struct block *block, char *s
 }
 
 /* This PE's own contribution comes first, since its memory may be the target of the sum. */
-static void combine_block(const struct pass *pass, const struct block *block, char *sum)
+static void combine_block(const struct pass *pass, const struct reduce_block *block, char *sum)
 {
     const int n = pass->among->n, me = pass->among->me;
     if (pass->op->widen) {
@@ -149,7 +144,7 @@ static void combine_block(const struct pass *pass, const struct block *block, ch
     }
 }
 
-static int deliver_block(struct pass *pass, const struct block *block, const char *sum)
+static int deliver_block(struct pass *pass, const struct reduce_block *block, const char *sum)
 {
     const int me = pass->among->me;
     int rc = 0;
@@ -162,7 +157,7 @@ static int deliver_block(struct pass *pass, const struct block *block, const cha
     return rc;
 }
 
-static int do_block(struct pass *pass, const struct block *block)
+static int do_block(struct pass *pass, const struct reduce_block *block)
 {
     char *sum = pass->to->host ? pass->to->host + block->at : buffer_at(pass, block, pass->among->n);
     int rc = shmemi_complete(&pass->context[block->set]);
@@ -172,18 +167,18 @@ static int do_block(struct pass *pass, const struct block *block)
     return deliver_block(pass, block, sum);
 }
 
-static struct block block_at(const struct pass *pass, const struct shmemi_part *part, size_t at, int set)
+static struct reduce_block block_at(const struct pass *pass, const struct shmemi_slice *slice, size_t at, int set)
 {
-    size_t left = part->end - at;
-    return (struct block){at, left < pass->block_bytes ? left : pass->block_bytes, set};
+    size_t left = slice->end - at;
+    return (struct reduce_block){at, left < pass->block_bytes ? left : pass->block_bytes, set};
 }
 
-static int do_blocks(struct pass *pass, const struct shmemi_part *part)
+static int do_blocks(struct pass *pass, const struct shmemi_slice *slice)
 {
-    struct block block = block_at(pass, part, part->start, 0);
+    struct reduce_block block = block_at(pass, slice, slice->start, 0);
     int rc = fetch_block(pass, &block);
     while (block.nbytes && !rc) {
-        struct block next = block_at(pass, part, block.at + block.nbytes, !block.set);
+        struct reduce_block next = block_at(pass, slice, block.at + block.nbytes, !block.set);
         if (next.nbytes)
             rc = fetch_block(pass, &next);
         if (!rc)
@@ -205,37 +200,37 @@ static bool all_mapped(const struct pass *pass)
     return mapped;
 }
 
-/* Size of a block: at most that of the part, and such that the blocks of all members fit into BUFFERS_MOST. */
-static size_t far_block_bytes(size_t part_bytes, size_t n_buffers)
+/* Size of a block: at most that of the slice, and such that the blocks of all members fit into SHMEMI_REDUCE_BUFFERS. */
+static size_t far_block_bytes(size_t slice_bytes, size_t n_buffers)
 {
-    size_t most = BUFFERS_MOST / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
-    size_t wanted = (part_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
-    if (wanted > FAR_BLOCK_MOST)
-        wanted = FAR_BLOCK_MOST;
-    if (most < BLOCK_BYTES)
-        most = BLOCK_BYTES;
+    size_t most = SHMEMI_REDUCE_BUFFERS / n_buffers / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    size_t wanted = (slice_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    if (wanted > SHMEMI_COMBINE_FAR_BLOCK)
+        wanted = SHMEMI_COMBINE_FAR_BLOCK;
+    if (most < SHMEMI_COMBINE_BLOCK)
+        most = SHMEMI_COMBINE_BLOCK;
     return wanted < most ? wanted : most;
 }
 
-static int do_part_by_cpu(struct pass *pass, const struct shmemi_part *part)
+static int do_slice_by_cpu(struct pass *pass, const struct shmemi_slice *slice)
 {
     const size_t n_buffers = 2 * ((size_t)pass->among->n + 1);
-    pass->block_bytes = BLOCK_BYTES;
+    pass->block_bytes = SHMEMI_COMBINE_BLOCK;
     if (!all_mapped(pass)) {
-        pass->block_bytes = far_block_bytes(part->end - part->start, n_buffers);
+        pass->block_bytes = far_block_bytes(slice->end - slice->start, n_buffers);
         pass->buffer = aligned_alloc(SHMEMI_CACHE_LINE, n_buffers * pass->block_bytes);
         if (!pass->buffer) {
             shmemi_error("out of memory for a reduction");
             return -ENOMEM;
         }
     }
-    int rc = do_blocks(pass, part);
+    int rc = do_blocks(pass, slice);
     free(pass->buffer);
     return rc;
 }
 
 /* Combines in the same order as the CPU, so that both give the same bits. */
-static int do_part_by_device(const struct pass *pass, const struct shmemi_part *part)
+static int do_slice_by_device(const struct pass *pass, const struct shmemi_slice *slice)
 {
     struct shmemi_device_work work = {.team = pass->team,
                                       .among = pass->among,
@@ -245,18 +240,18 @@ static int do_part_by_device(const struct pass *pass, const struct shmemi_part *
                                       .to = pass->to,
                                       .first = pass->among->me,
                                       .n_targets = pass->n_targets};
-    return shmemi_combine_by_device(&work, part->start, part->end - part->start);
+    return shmemi_combine_by_device(&work, slice->start, slice->end - slice->start);
 }
 
 static int reduce_parts(struct pass *pass, size_t nbytes, bool by_device)
 {
-    struct shmemi_part part = shmemi_part_of(nbytes, pass->among->n, pass->among->me);
+    struct shmemi_slice slice = shmemi_slice_of(nbytes, pass->among->n, pass->among->me);
     int rc = -ENOTSUP;
-    if (part.start == part.end)
+    if (slice.start == slice.end)
         return 0;
     if (by_device)
-        rc = do_part_by_device(pass, &part);
-    return rc == -ENOTSUP ? do_part_by_cpu(pass, &part) : rc;
+        rc = do_slice_by_device(pass, &slice);
+    return rc == -ENOTSUP ? do_slice_by_cpu(pass, &slice) : rc;
 }
 
 static enum shmemi_algorithm choose(const struct shmemi_team *team, const struct shmemi_reduce_args *args)
@@ -315,12 +310,12 @@ struct halving {
     int power; /* the largest power of two that is not above the number of leaders */
 };
 
-/* The bytes of parts first to first + count - 1 of `power` parts. */
-static struct shmemi_part parts_from(const struct halving *halving, int first, int count)
+/* The bytes of slices first to first + count - 1 of `power` slices. */
+static struct shmemi_slice slices_from(const struct halving *halving, int first, int count)
 {
     const size_t nbytes = halving->args->nbytes;
-    return (struct shmemi_part){shmemi_part_of(nbytes, halving->power, first).start,
-                                shmemi_part_of(nbytes, halving->power, first + count - 1).end};
+    return (struct shmemi_slice){shmemi_slice_of(nbytes, halving->power, first).start,
+                                 shmemi_slice_of(nbytes, halving->power, first + count - 1).end};
 }
 
 static int tell(struct halving *halving, int leader, _Atomic uint64_t *words, int round)
@@ -330,7 +325,7 @@ static int tell(struct halving *halving, int leader, _Atomic uint64_t *words, in
 }
 
 /* Combine a range of the dest of this leader with the same range of another's. */
-static int combine_with(struct halving *halving, int leader, struct shmemi_part range)
+static int combine_with(struct halving *halving, int leader, struct shmemi_slice range)
 {
     const struct shmemi_team_part *leaders = &halving->team->leaders;
     int members[2] = {leaders->pes[leaders->me], leaders->pes[leader]};
@@ -341,10 +336,10 @@ static int combine_with(struct halving *halving, int leader, struct shmemi_part 
                         .from = &halving->args->dest,
                         .to = &halving->args->dest,
                         .n_targets = 1};
-    return range.start == range.end ? 0 : do_part_by_cpu(&pass, &range);
+    return range.start == range.end ? 0 : do_slice_by_cpu(&pass, &range);
 }
 
-static int put_range(struct halving *halving, int leader, struct shmemi_part range)
+static int put_range(struct halving *halving, int leader, struct shmemi_slice range)
 {
     const struct shmemi_symmetric *dest = &halving->args->dest;
     if (range.start == range.end)
@@ -361,14 +356,14 @@ static int halve(struct halving *halving, int round)
     if (rc)
         return rc;
     shmemi_await_leader(halving->team, me ^ distance, &mine->reduced[round], halving->number);
-    return combine_with(halving, me ^ distance, parts_from(halving, me & ~(distance - 1), distance));
+    return combine_with(halving, me ^ distance, slices_from(halving, me & ~(distance - 1), distance));
 }
 
 static int join(struct halving *halving, int round)
 {
     struct shmemi_workspace *mine = halving->team->collective->mine;
     const int me = halving->team->leaders.me, distance = 1 << round;
-    int rc = put_range(halving, me ^ distance, parts_from(halving, me & ~(distance - 1), distance));
+    int rc = put_range(halving, me ^ distance, slices_from(halving, me & ~(distance - 1), distance));
     if (!rc)
         rc = tell(halving, me ^ distance, mine->joined, round);
     if (!rc)
@@ -379,7 +374,7 @@ static int join(struct halving *halving, int round)
 static int reduce_below_power(struct halving *halving)
 {
     struct shmemi_workspace *mine = halving->team->collective->mine;
-    const struct shmemi_part all = {0, halving->args->nbytes};
+    const struct shmemi_slice all = {0, halving->args->nbytes};
     const int beyond = halving->team->leaders.me + halving->power;
     const bool has_beyond = beyond < halving->team->leaders.n;
     int rc = 0, round = 0;

@@ -7,6 +7,7 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,11 +54,6 @@ static int scan_flat(struct scan *scan, size_t nbytes)
 
 /* ---- a part for each --------------------------------------------------------------------------------------------- */
 
-enum {
-    BLOCK_BYTES = 16384,        /* stays in the cache */
-    FAR_BLOCK_MOST = 256 << 10, /* if each block costs a round trip to every rank */
-};
-
 /* The sum of the ranks so far, room for the next sum, and room for a block that is not mapped. */
 struct running {
     char *sum, *next, *fetched;
@@ -84,30 +80,30 @@ static int add_rank(struct scan *scan, struct running *running, int rank, size_t
     return rc ? rc : shmemi_complete(&scan->context);
 }
 
-static size_t block_bytes(const struct scan *scan, size_t part_bytes)
+static size_t block_bytes(const struct scan *scan, size_t slice_bytes)
 {
     bool mapped = true;
     for (int rank = 0; rank < scan->team->node.n && mapped; rank++)
         mapped = shmemi_mapped_copy(scan->source, shmemi_node_world_pe(scan->team, rank));
-    if (mapped || part_bytes < BLOCK_BYTES)
-        return BLOCK_BYTES;
-    if (part_bytes > FAR_BLOCK_MOST)
-        return FAR_BLOCK_MOST;
-    return (part_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
+    if (mapped || slice_bytes < SHMEMI_COMBINE_BLOCK)
+        return SHMEMI_COMBINE_BLOCK;
+    if (slice_bytes > SHMEMI_COMBINE_FAR_BLOCK)
+        return SHMEMI_COMBINE_FAR_BLOCK;
+    return (slice_bytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
 }
 
-static int scan_part_by_cpu(struct scan *scan, const struct shmemi_part *part)
+static int scan_slice_by_cpu(struct scan *scan, const struct shmemi_slice *slice)
 {
-    const size_t block = block_bytes(scan, part->end - part->start);
+    const size_t block = block_bytes(scan, slice->end - slice->start);
     char *buffer = aligned_alloc(SHMEMI_CACHE_LINE, 3 * block);
     int rc = 0;
     if (!buffer) {
         shmemi_error("out of memory for a scan");
         return -ENOMEM;
     }
-    for (size_t at = part->start, nbytes; at < part->end && !rc; at += nbytes) {
+    for (size_t at = slice->start, nbytes; at < slice->end && !rc; at += nbytes) {
         struct running running = {buffer, buffer + block, buffer + 2 * block};
-        nbytes = part->end - at < block ? part->end - at : block;
+        nbytes = slice->end - at < block ? slice->end - at : block;
         memset(running.sum, 0, nbytes);
         for (int rank = 0; rank < scan->team->node.n && !rc; rank++)
             rc = add_rank(scan, &running, rank, at, nbytes);
@@ -116,7 +112,7 @@ static int scan_part_by_cpu(struct scan *scan, const struct shmemi_part *part)
     return rc;
 }
 
-static int scan_part_by_device(const struct scan *scan, const struct shmemi_part *part)
+static int scan_slice_by_device(const struct scan *scan, const struct shmemi_slice *slice)
 {
     struct shmemi_device_work work = {.team = scan->team,
                                       .among = &scan->team->node,
@@ -125,18 +121,18 @@ static int scan_part_by_device(const struct scan *scan, const struct shmemi_part
                                       .from = scan->source,
                                       .to = scan->dest,
                                       .n_targets = scan->team->node.n};
-    return shmemi_combine_by_device(&work, part->start, part->end - part->start);
+    return shmemi_combine_by_device(&work, slice->start, slice->end - slice->start);
 }
 
 static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
 {
-    struct shmemi_part part = shmemi_part_of(nbytes, scan->team->node.n, scan->team->node.me);
-    int rc = part.start < part.end ? -ENOTSUP : 0;
+    struct shmemi_slice slice = shmemi_slice_of(nbytes, scan->team->node.n, scan->team->node.me);
+    int rc = slice.start < slice.end ? -ENOTSUP : 0;
     shmemi_node_sync(scan->team);
     if (rc && by_device)
-        rc = scan_part_by_device(scan, &part);
+        rc = scan_slice_by_device(scan, &slice);
     if (rc == -ENOTSUP)
-        rc = scan_part_by_cpu(scan, &part);
+        rc = scan_slice_by_cpu(scan, &slice);
     if (!rc)
         shmemi_node_sync(scan->team);
     return rc;
@@ -147,17 +143,15 @@ static int scan_by_parts(struct scan *scan, size_t nbytes, bool by_device)
  * In each round a member hands the sum of those up to itself, as far as it knows it, to the member 2^round after it. The
  * first members get sums of the last ones, which they do not use. */
 
-enum { SEGMENT_BYTES = 1 << 20 };
-
 /* The state of one segment of the array. */
-struct doubling {
+struct scan_doubling {
     char *sum;    /* of the members from some member up to this one */
     char *before; /* of those before this one */
     char *theirs; /* what has come */
     bool has_before;
 };
 
-static int allocate(struct doubling *doubling, size_t nbytes)
+static int allocate(struct scan_doubling *doubling, size_t nbytes)
 {
     const size_t each = (nbytes + SHMEMI_CACHE_LINE - 1) / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
     doubling->sum = aligned_alloc(SHMEMI_CACHE_LINE, 3 * each);
@@ -170,7 +164,7 @@ static int allocate(struct doubling *doubling, size_t nbytes)
     return 0;
 }
 
-static void add_theirs(const struct scan *scan, struct doubling *doubling, size_t nbytes)
+static void add_theirs(const struct scan *scan, struct scan_doubling *doubling, size_t nbytes)
 {
     shmemi_combine(scan->op, doubling->sum, doubling->theirs, doubling->sum, nbytes);
     if (doubling->has_before)
@@ -180,7 +174,7 @@ static void add_theirs(const struct scan *scan, struct doubling *doubling, size_
     doubling->has_before = true;
 }
 
-static int double_reach(struct scan *scan, struct doubling *doubling, size_t at, size_t nbytes)
+static int double_reach(struct scan *scan, struct scan_doubling *doubling, size_t at, size_t nbytes)
 {
     struct shmemi_relay relay = {.team = scan->team, .rounds = shmemi_rounds_of(scan->team->n_pes)};
     struct shmemi_symmetric landing = *scan->dest;
@@ -197,7 +191,7 @@ static int double_reach(struct scan *scan, struct doubling *doubling, size_t at,
     return rc ? rc : shmemi_relay_end(&relay);
 }
 
-static int scan_segment(struct scan *scan, struct doubling *doubling, size_t at, size_t nbytes)
+static int scan_segment(struct scan *scan, struct scan_doubling *doubling, size_t at, size_t nbytes)
 {
     int rc = shmemi_copy_from(&scan->context, doubling->sum, scan->source, at, nbytes, shmemi_job.pe);
     if (!rc)
@@ -214,12 +208,12 @@ static int scan_segment(struct scan *scan, struct doubling *doubling, size_t at,
 
 static int scan_over_nodes(struct scan *scan, size_t nbytes)
 {
-    struct doubling doubling;
-    int rc = allocate(&doubling, nbytes < SEGMENT_BYTES ? nbytes : SEGMENT_BYTES);
+    struct scan_doubling doubling;
+    int rc = allocate(&doubling, nbytes < SHMEMI_SCAN_SEGMENT ? nbytes : SHMEMI_SCAN_SEGMENT);
     if (rc)
         return rc;
     for (size_t at = 0, segment; at < nbytes && !rc; at += segment) {
-        segment = nbytes - at < SEGMENT_BYTES ? nbytes - at : SEGMENT_BYTES;
+        segment = nbytes - at < SHMEMI_SCAN_SEGMENT ? nbytes - at : SHMEMI_SCAN_SEGMENT;
         rc = scan_segment(scan, &doubling, at, segment);
     }
     free(doubling.sum);

@@ -7,8 +7,8 @@
 #include "shmem/coll/collectives.h"
 
 #include "base/copy_bytes.h"
-#include "base/cores.h"
 #include "base/holdings.h"
+#include "base/thread/cores.h"
 #include "shmem/check/check.h"
 
 #include <errno.h>
@@ -187,7 +187,7 @@ static int reduce_by_tree(struct shmemi_team *team, const struct shmemi_op *op, 
 {
     const int me = team->node.me;
     uint64_t number = shmemi_node_enter(team, nbytes);
-    char *sum = me ? shmemi_node_arrival(team, me, number, nbytes) : shmemi_node_gift(team, me, number, nbytes);
+    char *sum = me ? shmemi_node_arrival(team, me, number, nbytes) : shmemi_node_release_data(team, me, number, nbytes);
     memcpy(sum, contribution, nbytes);
     struct shmemi_children children = shmemi_node_children(team, me);
     for (int rank = children.first; rank < children.end; rank++) {
@@ -200,7 +200,7 @@ static int reduce_by_tree(struct shmemi_team *team, const struct shmemi_op *op, 
     if (rc)
         return rc;
     shmemi_node_release(team, number);
-    shmemi_copy_bytes(result, shmemi_node_gift(team, 0, number, nbytes), nbytes);
+    shmemi_copy_bytes(result, shmemi_node_release_data(team, 0, number, nbytes), nbytes);
     return 0;
 }
 

@@ -10,9 +10,6 @@
 #include "shmem/internal.h"
 #include "shmem/shmemx.h"
 
-/* Images of at most this many bytes are packed on the stack. */
-enum { SHMEMI_DEEP_SHORT = 4 << 10 };
-
 /* The memory of an image on a PE. */
 struct shmemi_deep_target {
     const char *routine;

@@ -57,7 +57,7 @@ static const char *difference(const shmemx_mark_t *expected, const struct shmemi
 }
 
 /* members: names separated by commas. */
-static int refuse(const char *type, const char *members, uint32_t member, const char *what)
+static int refuse_annotation(const char *type, const char *members, uint32_t member, const char *what)
 {
     for (uint32_t i = 0; i < member && member != UINT32_MAX; i++)
         members += strcspn(members, ",") + strspn(members + strcspn(members, ","), ", ");
@@ -90,10 +90,10 @@ static int check_mark(const struct shmemi_mark *mark, size_t n, const shmemx_mar
     }
     if (!knows_type)
         return 0;
-    return refuse(mark->type, mark->members, member, what ? what : "is annotated now");
+    return refuse_annotation(mark->type, mark->members, member, what ? what : "is annotated now");
 }
 
-static int check(size_t n, const shmemx_mark_t *expected, const struct section *section)
+static int check_annotations(size_t n, const shmemx_mark_t *expected, const struct section *section)
 {
     struct shmemi_mark mark;
     int result;
@@ -102,13 +102,13 @@ static int check(size_t n, const shmemx_mark_t *expected, const struct section *
             return result;
     for (size_t i = 0; i < n; i++)
         if (!is_in_section(&expected[i], section))
-            return refuse(expected[i].type, expected[i].members, UINT32_MAX, "has lost its annotation");
+            return refuse_annotation(expected[i].type, expected[i].members, UINT32_MAX, "has lost its annotation");
     return 0;
 }
 
 /* ---- Debug information ------------------------------------------------------------------------------------------- */
 
-struct search {
+struct file_search {
     uintptr_t address;
     char path[PATH_MAX];
 };
@@ -117,7 +117,7 @@ struct search {
 static int holds(struct dl_phdr_info *object, size_t size, void *argument)
 {
     (void)size;
-    struct search *search = argument;
+    struct file_search *search = argument;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         uintptr_t start = object->dlpi_addr + segment->p_vaddr;
@@ -159,7 +159,7 @@ static int run_oshtypes(char *path)
  * returns -ESTALE if the types differ, -ENOENT if there is no oshtypes. */
 static int check_program(const void *address)
 {
-    struct search search = {(uintptr_t)address, ""};
+    struct file_search search = {(uintptr_t)address, ""};
     if (!dl_iterate_phdr(holds, &search)) {
         shmemi_error("%s: SHMEM_CHECK_TYPES: no executable or shared library holds the types", routine);
         return -ENOENT;
@@ -174,7 +174,7 @@ SHMEMI_EXPORT int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t 
                                         const shmemx_mark_t *marks, const void *section, size_t section_bytes)
 {
     const struct section program = {section, section ? section_bytes : 0};
-    int result = check(nmarks, marks, &program);
+    int result = check_annotations(nmarks, marks, &program);
     if (!shmemi_is_initialized())
         shmemi_settings_preview();
     if (!result && shmemi_settings.check_types)

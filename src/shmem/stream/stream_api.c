@@ -4,7 +4,7 @@
  * kind of memory that they belong to, and in the events of queues.
  */
 #include "shmem/stream/stream_ops.h"
-#include "shmem/stream/stream_watch.h"
+#include "transport/stream/watched.h"
 
 static void put_signal(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes,
                        struct shmemi_signal signal, int pe)

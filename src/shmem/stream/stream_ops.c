@@ -52,7 +52,8 @@ static struct shmemi_stream_signal update(const char *routine, const struct shme
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-static void start(const struct shmemi_stream_call *call, const struct shmemi_stream_transfer *data, bool is_put)
+static void start_transfer(const struct shmemi_stream_call *call, const struct shmemi_stream_transfer *data,
+                           bool is_put)
 {
     struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, data->view, data->offset, data->nbytes);
     shmemi_call_begin(&frame.call);
@@ -69,7 +70,7 @@ static void move(const struct shmemi_stream_call *call, const void *symmetric, c
         return;
     }
     const struct shmemi_stream_transfer data = transfer(call->routine, symmetric, local, nbytes, pe);
-    start(call, &data, is_put);
+    start_transfer(call, &data, is_put);
 }
 
 void shmemi_enqueue_put(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes, int pe)
@@ -109,5 +110,5 @@ void shmemi_enqueue_strided(const struct shmemi_stream_call *call, void *dest, c
     data.view =
         shmemi_reach(call->routine, is_put ? dest : source, is_put ? dest_bytes : source_bytes, pe, &data.offset);
     data.local = shmemi_enqueued_place(call->routine, is_put ? source : dest, is_put ? source_bytes : dest_bytes);
-    start(call, &data, is_put);
+    start_transfer(call, &data, is_put);
 }

@@ -3,10 +3,11 @@
  * Which words a stream or queue waits for. They are read when there is something to report, through the number of their
  * object, which may have been unmapped meanwhile.
  */
-#include "shmem/stream/stream_watch.h"
+#include "shmem/stream/stream_ops.h"
 
 #include "shmem/wait/word.h"
 #include "shmem/wait/word_text.h"
+#include "transport/stream/watched.h"
 
 enum { LOOKED_AT = 512 }; /* words, from the first on: one of those that are not as they should be is reported */
 
@@ -90,10 +91,10 @@ static bool describe_in(const struct shmemi_region *region, const struct watched
 }
 
 /* A stream that has not come to the wait is kept by something else. */
-static bool describe(const struct shmemi_watched *watched, bool has_come, char *text, size_t size)
+static bool describe_word_wait(const struct shmemi_watched *watched, bool has_arrived, char *text, size_t size)
 {
     const struct watched_words *words = (const struct watched_words *)watched;
-    const struct shmemi_region *region = has_come ? shmemi_region_borrow(words->region) : NULL;
+    const struct shmemi_region *region = has_arrived ? shmemi_region_borrow(words->region) : NULL;
     if (!region)
         return false;
     const bool is_described = describe_in(region, words, text, size);
@@ -101,10 +102,10 @@ static bool describe(const struct shmemi_watched *watched, bool has_come, char *
     return is_described;
 }
 
-void shmemi_words_watch_slowly(struct shmemi_stream *stream, const char *routine,
-                               const struct shmemi_stream_words *words, bool is_signed)
+void shmemi_words_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_stream_words *words,
+                        bool is_signed)
 {
-    struct watched_words what = {.watched = {routine, describe},
+    struct watched_words what = {.watched = {routine, describe_word_wait},
                                  .offset = words->offset,
                                  .n = words->n,
                                  .size = words->size,
@@ -112,7 +113,7 @@ void shmemi_words_watch_slowly(struct shmemi_stream *stream, const char *routine
                                  .value = words->value,
                                  .any = words->any,
                                  .is_signed = is_signed};
-    if (!words->n)
+    if (!words->n || !shmemi_watches_streams)
         return;
     what.region = words->view->region;
     for (size_t i = 0; i < number_looked_at(words->n) && words->status; i++)

@@ -64,8 +64,7 @@ uint64_t shmemi_load_word(const char *routine, const void *address, unsigned siz
 
 void shmemi_progress_between_tests(void)
 {
-    enum { PERIOD = 64 }; /* few enough spins that shmemi_progress yields but never sleeps */
     static _Thread_local unsigned n_failed;
-    unsigned spins = n_failed++ % PERIOD;
+    unsigned spins = n_failed++ % SHMEMI_TEST_PERIOD;
     shmemi_progress(&spins);
 }

@@ -16,24 +16,24 @@
 #include <unistd.h>
 
 /* Seconds that a launcher has until SIGTERM, and then until SIGKILL. */
-struct patience {
+struct grace_period {
     int to_end, to_die;
 };
 
 /* Daemons of Open MPI end their PEs within two seconds, and those on other hosts at once (end_without_delay) if the
  * user does not want it otherwise; they take another two when mpirun is gone; it does nothing at a SIGTERM while it
  * ends a job. Slurm waits longer before it kills, and its daemons need srun for that. */
-static struct patience patience_with(const struct oshrun_job *job)
+static struct grace_period patience_with(const struct oshrun_job *job)
 {
     const char *text = oshrun_users_sigkill_timeout(job);
-    struct patience patience = {3 + job->npes / 100, 0};
+    struct grace_period patience = {3 + job->npes / 100, 0};
     int pause;
     if (text && word_is_count(text, strlen(text), 9999, &pause))
         patience.to_end += 4 * pause;
     if (job->kind == OSHRUN_HYDRA)
         patience.to_die = 1;
     else if (job->kind == OSHRUN_SLURM)
-        patience = (struct patience){5, 40};
+        patience = (struct grace_period){5, 40};
     return patience;
 }
 
@@ -46,7 +46,7 @@ static bool ends_within(pid_t pid, int seconds)
 }
 
 /* Whether the launcher had to be ended. If oshrun was killed, nobody has told the launcher yet. */
-static bool end_launcher(pid_t launcher, struct patience patience, bool is_killed)
+static bool end_launcher(pid_t launcher, struct grace_period patience, bool is_killed)
 {
     if (is_killed)
         kill(launcher, SIGTERM);
@@ -72,7 +72,7 @@ static int next_order(int orders)
     return n == 1 ? order : 0;
 }
 
-static bool keep(int orders, struct patience patience)
+static bool keep(int orders, struct grace_period patience)
 {
     pid_t launcher;
     bool hung = false;

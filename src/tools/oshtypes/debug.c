@@ -388,7 +388,7 @@ enum osht_language osht_debug_language(const Dwarf_Die *die)
 
 /* ---- sections ---- */
 
-struct search {
+struct section_search {
     const char *name;
     size_t skip;
     Elf_Data *found;
@@ -397,7 +397,7 @@ struct search {
 static int search_module(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start, void *argument)
 {
     (void)data, (void)name, (void)start;
-    struct search *search = argument;
+    struct section_search *search = argument;
     GElf_Addr bias;
     GElf_Shdr header;
     size_t names;
@@ -416,7 +416,7 @@ static int search_module(Dwfl_Module *module, void **data, const char *name, Dwa
 
 bool osht_debug_section(const char *name, size_t i, const char **bytes_p, size_t *size_p)
 {
-    struct search search = {name, i, NULL};
+    struct section_search search = {name, i, NULL};
     for (size_t j = 0; j < debug.n_sessions && !search.found; j++)
         dwfl_getmodules(debug.sessions[j], search_module, &search, 0);
     if (!search.found)

@@ -194,7 +194,7 @@ static void check_stamp(const char *path, const struct shmemi_mark *stamp)
                    osht_model_shape(record));
 }
 
-static int check(const char *path)
+static int check_program(const char *path)
 {
     const char *bytes;
     size_t size, n = 0;
@@ -294,7 +294,7 @@ static int work_in_child(const char *path, int n_types, char **types)
     int status;
     pid_t child = fork();
     if (child <= 0) /* the child; or none can be had, and then this process does it */
-        return options.check ? check(path) : generate(path, n_types, types);
+        return options.check ? check_program(path) : generate(path, n_types, types);
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             osht_fail("cannot wait for the process that reads: %m");

@@ -65,7 +65,7 @@ static struct osht_descriptor *new_descriptor(const char *name, size_t size, str
 
 /* The name of the record's descriptor: without the Fortran module, unless another type has that name. A record without
  * a name is named after its place. */
-static const char *describe(struct osht_type *record, const char *place)
+static const char *descriptor_name_of(struct osht_type *record, const char *place)
 {
     if (record->described_as)
         return record->described_as;
@@ -165,7 +165,7 @@ static const char *target_name(const struct spot *spot, struct osht_type *target
     case OSHT_NUMBER:
         return target->name;
     case OSHT_RECORD:
-        return describe(target, osht_text("*%s", full_name(spot)));
+        return descriptor_name_of(target, osht_text("*%s", full_name(spot)));
     case OSHT_POINTER:
         return helper(spot, target);
     case OSHT_BYTES:
@@ -357,7 +357,7 @@ static void add_record(const struct spot *spot, struct osht_type *type, size_t n
     else if (type->is_union && !is_opaque)
         check_union(spot->descriptor, type, full_name(spot));
     else if (!is_opaque && type->size && n)
-        add_field(spot, "VALUE", describe(type, full_name(spot)), n);
+        add_field(spot, "VALUE", descriptor_name_of(type, full_name(spot)), n);
 }
 
 /* n consecutive elements. If they are pointers, each gets a field. */

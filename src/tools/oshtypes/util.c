@@ -14,16 +14,16 @@
 #include <string.h>
 
 /* All memory ever allocated, in a list, so that it stays reachable for leak checkers. */
-struct block {
-    struct block *next;
+struct allocation {
+    struct allocation *next;
     max_align_t bytes[];
 };
-static struct block *blocks;
+static struct allocation *blocks;
 static int errors;
 
 void *osht_alloc(size_t size)
 {
-    struct block *block = calloc(1, sizeof *block + size);
+    struct allocation *block = calloc(1, sizeof *block + size);
     if (!block) {
         fprintf(stderr, "oshtypes: out of memory\n");
         exit(1);

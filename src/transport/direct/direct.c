@@ -10,7 +10,7 @@
 #include "transport/direct/direct.h"
 
 #include "bootstrap/job.h"
-#include "transport/direct/list.h"
+#include "transport/collect/gpu_list.h"
 #include "transport/routes.h"
 #include "transport/staged/owner.h"
 #include "transport/staged/staged.h"
@@ -80,8 +80,8 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
 {
     if (view->by_agent && !context->by_engines) {
         struct shmemi_place word = shmemi_view_place(view, offset);
-        return fetch_p ? shmemi_direct_list_amo_now(context, &word, amo, fetch_p)
-                       : shmemi_direct_list_amo(context, &word, amo, NULL);
+        return fetch_p ? shmemi_gpu_list_amo_now(context, &word, amo, fetch_p)
+                       : shmemi_gpu_list_amo(context, &word, amo, NULL);
     }
     if (view->pe == shmemi_job.pe)
         return amo_on_own(view, offset, amo, fetch_p);
@@ -93,7 +93,7 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 {
     if (view->by_agent && !context->by_engines) {
         struct shmemi_place word = shmemi_view_place(view, offset);
-        return shmemi_direct_list_amo(context, &word, amo, fetch_p);
+        return shmemi_gpu_list_amo(context, &word, amo, fetch_p);
     }
     if (view->pe == shmemi_job.pe)
         return amo_on_own(view, offset, amo, fetch_p);
@@ -105,39 +105,27 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 const struct shmemi_driver shmemi_driver_local = {
     .name = "local",
     .is_direct = true,
-    .takes_lists = true,
     .attach = local_attach,
     .detach = shmemi_nothing_to_detach,
     SHMEMI_DIRECT_OPERATIONS,
-    .collecting = &shmemi_direct_collecting,
+    .put_signal = shmemi_direct_put_signal,
 };
 
 const struct shmemi_driver shmemi_driver_ipc = {
     .name = "cuda-ipc",
     .is_direct = true,
-    .takes_lists = true,
     .attach = ipc_attach,
     .detach = ipc_detach,
     SHMEMI_DIRECT_OPERATIONS,
-    .collecting = &shmemi_direct_collecting,
+    .put_signal = shmemi_direct_put_signal,
 };
 
 /* The owner's GPU is used by two processes here, which take turns unless there is MPS: what this one copies there waits
  * for its turn while the owner computes. A request is carried out in the owner's turn. */
-static int shadow_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                             bool is_blocking)
-{
-    return shmemi_staged_collecting.put_signal(context, view, offset, source, nbytes, signal, is_blocking);
-}
-
-static const struct shmemi_collecting shadow_collecting = {shmemi_direct_collect_put, shmemi_direct_collect_get,
-                                                           shadow_put_signal};
-
 const struct shmemi_driver shmemi_driver_shadow = {
     .name = "cuda-shadow",
     .attach = shadow_attach,
     .detach = ipc_detach,
     SHMEMI_DIRECT_OPERATIONS,
-    .collecting = &shadow_collecting,
+    .put_signal = shmemi_staged_put_signal,
 };

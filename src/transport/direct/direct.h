@@ -32,11 +32,9 @@ int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmem
                               const struct shmemi_place *dest, const struct shmemi_shape *shape);
 int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                   const struct shmemi_place *dest, const struct shmemi_shape *shape);
-int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes);
-int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, size_t nbytes);
-extern const struct shmemi_collecting shmemi_direct_collecting;
+int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                             bool is_blocking);
 
 /* transport/direct/direct.c */
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -44,11 +42,12 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                           const struct shmemi_amo *amo, void *fetch_p);
 
-/* Every member of struct shmemi_driver but name, is_direct, attach, detach, collecting and exposing. */
+/* Every member of struct shmemi_driver but name, is_direct, attach, detach, put_signal and exposing. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .copies_itself = true, .put = shmemi_direct_put, .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi,       \
-    .get_nbi = shmemi_direct_get_nbi, .put_strided = shmemi_direct_put_strided,                                        \
-    .put_strided_nbi = shmemi_direct_put_strided_nbi, .get_strided = shmemi_direct_get_strided,                        \
-    .get_strided_nbi = shmemi_direct_get_strided_nbi, .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi
+    .copies_itself = true, .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS, .put = shmemi_direct_put,                     \
+    .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi, .get_nbi = shmemi_direct_get_nbi,                      \
+    .put_strided = shmemi_direct_put_strided, .put_strided_nbi = shmemi_direct_put_strided_nbi,                        \
+    .get_strided = shmemi_direct_get_strided, .get_strided_nbi = shmemi_direct_get_strided_nbi,                        \
+    .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi
 
 #endif

@@ -6,10 +6,8 @@
  */
 #include "transport/direct/direct.h"
 
-#include "base/settings.h"
-#include "transport/direct/list.h"
+#include "transport/collect/gpu_list.h"
 #include "transport/routes.h"
-#include "transport/staged/gather.h"
 #include "transport/staged/staged.h"
 
 #include <errno.h>
@@ -189,7 +187,7 @@ static int start_or_collect(struct shmemi_context *context, const struct shmemi_
                             const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    int rc = context->by_engines ? -EAGAIN : shmemi_direct_list_copy(context, dest, source, nbytes);
+    int rc = context->by_engines ? -EAGAIN : shmemi_gpu_list_copy(context, dest, source, nbytes);
     return rc == -EAGAIN ? start(context, dest, source, &shape) : rc;
 }
 
@@ -199,76 +197,8 @@ static int start_or_collect(struct shmemi_context *context, const struct shmemi_
 static int copy_now(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
                     const struct shmemi_shape *shape)
 {
-    int rc = shmemi_direct_list_flush(context);
+    int rc = shmemi_gpu_list_flush(context);
     return rc ? rc : shmemi_memory_copy(dest, source, shape);
-}
-
-enum { BEGINS_AFTER = 3, BEGINS_AFTER_IN_LIST = 32, STRAYS = 16 };
-
-/* Where transfers follow each other without order, bursts are not looked for any more until the next quiet. */
-static bool has_order(const struct shmemi_context *context)
-{
-    return atomic_load_explicit(&context->run.strays, memory_order_relaxed) <= STRAYS;
-}
-
-static bool has_lists(const struct shmemi_view *view, size_t nbytes)
-{
-    return view->place.memory->lists && view->driver->takes_lists && nbytes <= shmemi_settings.gpu_batch_size;
-}
-
-/* A long burst of copies between GPUs at equal distances is faster as one strided copy than as a list; of a short one,
- * whose beginning is in a list already, the rest may as well be. Where there are no lists, any burst is faster as one
- * copy. */
-static int collect_run(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *mine, size_t nbytes, bool is_put)
-{
-    enum { MOST = 1 << 20 };
-    const bool in_list = has_lists(view, nbytes);
-    const struct shmemi_run_limits limits = {in_list ? BEGINS_AFTER_IN_LIST : BEGINS_AFTER, MOST};
-    if (mine->memory != view->place.memory || (in_list && !has_order(context)))
-        return -EAGAIN;
-    return shmemi_gather_run(context, view, offset, mine, nbytes, is_put, &limits);
-}
-
-/* Words of host memory go in lists, too, a long burst at equal distances as one copy. */
-static int collect_word(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                        const struct shmemi_place *source, size_t nbytes)
-{
-    if (source->memory != &shmemi_memory_host || nbytes > sizeof(uint64_t) || !has_lists(view, nbytes) ||
-        !has_order(context))
-        return -EAGAIN;
-    return shmemi_gather_word(context, view, offset, (const void *)source->address, nbytes, BEGINS_AFTER_IN_LIST);
-}
-
-/* A list is carried out by a kernel, which waits for its turn: that pays for many transfers only. */
-static bool is_better_alone(struct shmemi_context *context, const struct shmemi_view *view,
-                            const struct shmemi_memory *mine, size_t nbytes)
-{
-    enum { FEW = 8 };
-    return shmemi_route_awaits_turn(view, mine, nbytes) &&
-           atomic_fetch_add_explicit(&context->run.n_alone, 1, memory_order_relaxed) < FEW;
-}
-
-int shmemi_direct_collect_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes)
-{
-    int rc = collect_run(context, view, offset, source, nbytes, true);
-    if (rc == -EAGAIN)
-        rc = collect_word(context, view, offset, source, nbytes);
-    if (rc != -EAGAIN || is_better_alone(context, view, source->memory, nbytes))
-        return rc;
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    return shmemi_direct_list_copy(context, &dest, source, nbytes);
-}
-
-int shmemi_direct_collect_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, size_t nbytes)
-{
-    int rc = collect_run(context, view, offset, dest, nbytes, false);
-    if (rc != -EAGAIN || is_better_alone(context, view, dest->memory, nbytes))
-        return rc;
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    return shmemi_direct_list_copy(context, dest, &source, nbytes);
 }
 
 int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -278,7 +208,7 @@ int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     if (shmemi_route_awaits_turn(view, source->memory, nbytes))
         return shmemi_staged_put(context, view, offset, source, nbytes);
-    int rc = source->memory == &shmemi_memory_host ? shmemi_direct_list_copy(context, &dest, source, nbytes) : -EAGAIN;
+    int rc = source->memory == &shmemi_memory_host ? shmemi_gpu_list_copy(context, &dest, source, nbytes) : -EAGAIN;
     return rc == -EAGAIN ? copy_now(context, &dest, source, &shape) : rc;
 }
 
@@ -292,7 +222,7 @@ int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *
     /* a list's buffer is page-locked, so the copy into it is faster than into most other memory */
     int rc = -EAGAIN;
     if (dest->memory == &shmemi_memory_host)
-        rc = shmemi_direct_list_copy_now(context, dest, &source, nbytes);
+        rc = shmemi_gpu_list_copy_now(context, dest, &source, nbytes);
     return rc == -EAGAIN ? copy_now(context, dest, &source, &shape) : rc;
 }
 
@@ -325,7 +255,7 @@ int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct s
                                   const struct shmemi_place *source, const struct shmemi_shape *shape)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset);
-    int rc = shmemi_direct_list_flush(context);
+    int rc = shmemi_gpu_list_flush(context);
     return rc ? rc : start(context, &dest, source, shape);
 }
 
@@ -340,7 +270,7 @@ int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct s
                                   const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
     struct shmemi_place source = shmemi_view_place(view, offset);
-    int rc = shmemi_direct_list_flush(context);
+    int rc = shmemi_gpu_list_flush(context);
     return rc ? rc : start(context, dest, &source, shape);
 }
 
@@ -348,10 +278,10 @@ int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct s
 
 static int quiet(struct shmemi_context *context)
 {
-    int rc_lists = shmemi_direct_list_flush(context);
+    int rc_lists = shmemi_gpu_list_flush(context);
     complete(context, mark_all(context));
     if (!rc_lists)
-        rc_lists = shmemi_direct_list_complete(context);
+        rc_lists = shmemi_gpu_list_complete(context);
     pthread_mutex_lock(&lock);
     int rc = context->copies.failed;
     context->copies.failed = 0;
@@ -362,7 +292,7 @@ static int quiet(struct shmemi_context *context)
 /* Quiet reports failures. */
 static int poll(struct shmemi_context *context)
 {
-    return are_complete(context, mark_all(context)) && shmemi_direct_list_is_finished(context) ? 0 : -EAGAIN;
+    return are_complete(context, mark_all(context)) && shmemi_gpu_list_is_finished(context) ? 0 : -EAGAIN;
 }
 
 const struct shmemi_completion shmemi_completion_direct = {
@@ -370,17 +300,16 @@ const struct shmemi_completion shmemi_completion_direct = {
     .fence = quiet,
     .quiet = quiet,
     .poll = poll,
-    .gathering = &shmemi_direct_gathering,
 };
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 
 /* A copy and a list that the same thread starts for the same object are carried out in that order. */
-static int put_signal(struct shmemi_context *context, const struct shmemi_place *dest,
-                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
-                      const struct shmemi_amo *amo)
+static int put_then_update(struct shmemi_context *context, const struct shmemi_place *dest,
+                           const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
+                           const struct shmemi_amo *amo)
 {
-    int rc = shmemi_direct_list_copy_then_amo(context, dest, source, nbytes, word, amo);
+    int rc = shmemi_gpu_list_copy_then_amo(context, dest, source, nbytes, word, amo);
     if (rc != -EAGAIN)
         return rc;
     bool is_ordered = dest->object == word->object && (source->memory == &shmemi_memory_host || source->object);
@@ -389,27 +318,24 @@ static int put_signal(struct shmemi_context *context, const struct shmemi_place 
     rc = start_or_collect(context, dest, source, nbytes);
     if (rc)
         return rc;
-    rc = shmemi_direct_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
+    rc = shmemi_gpu_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
     if (rc != -EAGAIN)
         return rc;
     rc = quiet(context);
-    return rc ? rc : shmemi_direct_list_amo(context, word, amo, NULL);
+    return rc ? rc : shmemi_gpu_list_amo(context, word, amo, NULL);
 }
 
-static int collect_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                              bool is_blocking)
+int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
+                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
+                             bool is_blocking)
 {
     struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(signal->view, signal->offset);
     if (shmemi_route_awaits_turn(view, source->memory, nbytes))
-        return shmemi_staged_collecting.put_signal(context, view, offset, source, nbytes, signal, is_blocking);
+        return shmemi_staged_put_signal(context, view, offset, source, nbytes, signal, is_blocking);
     if (!signal->view->by_agent || signal->view->driver != view->driver)
         return -ENOTSUP;
-    int rc = put_signal(context, &dest, source, nbytes, &word, &signal->amo);
+    int rc = put_then_update(context, &dest, source, nbytes, &word, &signal->amo);
     if (rc || !is_blocking)
         return rc;
     return quiet(context); /* the source is free then */
 }
-
-const struct shmemi_collecting shmemi_direct_collecting = {shmemi_direct_collect_put, shmemi_direct_collect_get,
-                                                           collect_put_signal};

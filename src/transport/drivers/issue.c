@@ -54,12 +54,15 @@ int shmemi_measured_collect(const char *routine, struct shmemi_context *context,
 }
 
 /* The time is the put's. */
-int shmemi_issue_put_signal(const struct shmemi_collecting *collecting, struct shmemi_context *context,
+int shmemi_issue_put_signal(const struct shmemi_driver *driver, struct shmemi_context *context,
                             const struct shmemi_view *view, size_t offset, const struct shmemi_place *source,
                             size_t nbytes, const struct shmemi_word_update *signal, bool is_blocking)
 {
     const uint64_t begin = shmemi_measure_begin();
-    int rc = collecting->put_signal(context, view, offset, source, nbytes, signal, is_blocking);
+    if (!driver->put_signal)
+        return -ENOTSUP;
+    int rc = shmemi_collect_deliver_puts(context);
+    rc = rc ? rc : driver->put_signal(context, view, offset, source, nbytes, signal, is_blocking);
     if (!begin || rc == -ENOTSUP)
         return rc;
     note(is_blocking ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_PUT_NBI, view, offset, nbytes, begin);

@@ -10,6 +10,7 @@
 
 #include "base/likely.h"
 #include "instrument/measure.h"
+#include "transport/collect/hold_back.h"
 #include "transport/driver.h"
 
 /* ISSUE(slot of struct shmemi_driver, transfer, bytes, parameters, arguments): parameters and arguments follow context,
@@ -44,17 +45,16 @@
 SHMEMI_FOR_ISSUED(SHMEMI_DEFINE_ISSUE)
 #undef SHMEMI_DEFINE_ISSUE
 
-/* Let the driver collect a put, put_nbi or get_nbi (struct shmemi_collecting); routine: for traces, or NULL. It is counted
- * when it has been taken in, with the time that this took. */
+/* Hold back a put from host memory, put_nbi or get_nbi (hold_back.h); routine: for traces, or NULL. It is counted when it has
+ * been taken in, with the time that this took. -EAGAIN: it is not held back. */
 int shmemi_measured_collect(const char *routine, struct shmemi_context *context, const struct shmemi_view *view,
                             size_t offset, const struct shmemi_place *mine, size_t nbytes,
                             enum shmemi_transfer transfer);
 static inline int shmemi_issue_collected(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                          const struct shmemi_place *mine, size_t nbytes, enum shmemi_transfer transfer)
 {
-    const struct shmemi_collecting *collecting = view->driver->collecting;
-    return (transfer == SHMEMI_TRANSFER_GET_NBI ? collecting->get : collecting->put)(context, view, offset, mine,
-                                                                                     nbytes);
+    const bool is_put = transfer != SHMEMI_TRANSFER_GET_NBI;
+    return shmemi_hold_back(&(struct shmemi_small){context, view, offset, *mine, nbytes, is_put});
 }
 static inline int shmemi_issue_collect(const char *routine, struct shmemi_context *context,
                                        const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine,
@@ -65,8 +65,9 @@ static inline int shmemi_issue_collect(const char *routine, struct shmemi_contex
     return shmemi_issue_collected(context, view, offset, mine, nbytes, transfer);
 }
 
-/* The same for a put with its signal. The driver is the view's, or another that it is left to. */
-int shmemi_issue_put_signal(const struct shmemi_collecting *collecting, struct shmemi_context *context,
+/* A put with its signal, by the view's driver or another that it is left to. What is held back leaves first: nothing orders
+ * it before the signal, but many programs send the signal last. -ENOTSUP: nothing else was done. */
+int shmemi_issue_put_signal(const struct shmemi_driver *driver, struct shmemi_context *context,
                             const struct shmemi_view *view, size_t offset, const struct shmemi_place *source,
                             size_t nbytes, const struct shmemi_word_update *signal, bool is_blocking);
 

@@ -5,11 +5,10 @@
 #include "transport/drivers/table.h"
 
 #include "bootstrap/job.h"
-#include "transport/direct/list.h"
+#include "transport/collect/held.h"
 #include "transport/prepared.h"
 #include "transport/progress.h"
 #include "transport/service.h"
-#include "transport/staged/gather.h"
 #include "transport/staged/owner.h"
 #include "transport/staged/parts.h"
 #include "transport/staged/slots.h"
@@ -20,8 +19,9 @@
 
 /* Run in this order; the cheapest come first. */
 static const struct shmemi_worker *const workers[] = {
-    &shmemi_worker_ring,   &shmemi_worker_arrivals,        &shmemi_worker_slots,   &shmemi_worker_lists,
-    &shmemi_worker_gather, &shmemi_worker_network_service, &shmemi_worker_network, &shmemi_worker_pulse,
+    &shmemi_worker_ring,  &shmemi_worker_arrivals,        &shmemi_worker_slots,
+    &shmemi_worker_held,  &shmemi_worker_network_service, &shmemi_worker_network,
+    &shmemi_worker_pulse,
 };
 
 enum { N_WORKERS = sizeof workers / sizeof workers[0] };

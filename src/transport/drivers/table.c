@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/request.h"
-#include "transport/staged/pieces.h"
 
 #include <errno.h>
 #include <string.h>
@@ -106,25 +105,15 @@ static int fence_kind(struct shmemi_context *context, int kind)
     return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->fence(context);
 }
 
-/* Start operations that have been gathered but not yet issued. */
-static int flush(struct shmemi_context *context)
-{
-    int rc = 0;
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
-        if (completing[kind]->gathering)
-            rc = completing[kind]->gathering->flush(context);
-    return rc;
-}
-
 static int poll_kind(struct shmemi_context *context, int kind)
 {
     const struct shmemi_count *count = &context->pending.of[kind];
     return shmemi_count_is_settled(count, shmemi_count_issued(count)) ? 0 : completing[kind]->poll(context);
 }
 
-static inline int flush_and(int (*act)(struct shmemi_context *, int kind), struct shmemi_context *context)
+static inline int deliver_and(int (*act)(struct shmemi_context *, int kind), struct shmemi_context *context)
 {
-    int rc = flush(context);
+    int rc = shmemi_collect_deliver(context);
     for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
         rc = act(context, kind);
     return rc;
@@ -132,51 +121,17 @@ static inline int flush_and(int (*act)(struct shmemi_context *, int kind), struc
 
 int shmemi_drivers_fence(struct shmemi_context *context)
 {
-    return flush_and(fence_kind, context);
+    return deliver_and(fence_kind, context);
 }
 
 int shmemi_drivers_quiet(struct shmemi_context *context)
 {
-    return flush_and(quiet_kind, context);
+    return deliver_and(quiet_kind, context);
 }
 
 int shmemi_drivers_poll(struct shmemi_context *context)
 {
-    return flush_and(poll_kind, context);
-}
-
-/* ---- Gathering --------------------------------------------------------------------------------------------------- */
-
-int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected)
-{
-    int rc = 0;
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
-        if (completing[kind]->gathering)
-            rc = completing[kind]->gathering->begin(context, expected);
-    return rc;
-}
-
-int shmemi_drivers_end_gathering(struct shmemi_context *context)
-{
-    int rc = 0;
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS && !rc; kind++)
-        if (completing[kind]->gathering)
-            rc = completing[kind]->gathering->end(context);
-    return rc;
-}
-
-void shmemi_drivers_close_gathering(struct shmemi_context *context)
-{
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS; kind++)
-        if (completing[kind]->gathering && completing[kind]->gathering->close)
-            completing[kind]->gathering->close(context);
-}
-
-void shmemi_drivers_expect(struct shmemi_context *context, const struct shmemi_run_last *last)
-{
-    for (int kind = 0; kind < SHMEMI_PENDING_KINDS; kind++)
-        if (completing[kind]->gathering && completing[kind]->gathering->expect)
-            completing[kind]->gathering->expect(context, last);
+    return deliver_and(poll_kind, context);
 }
 
 /* ---- This PE's own memory ---------------------------------------------------------------------------------------- */
@@ -196,9 +151,4 @@ void shmemi_drivers_hide(uint32_t region)
     for (int i = 0; i < N_DRIVERS && shmemi_job.n_nodes > 1; i++)
         if (table[i]->exposing)
             table[i]->exposing->hide(region);
-}
-
-void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size)
-{
-    shmemi_piece_costs_measure(place, size);
 }

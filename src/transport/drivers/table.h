@@ -22,24 +22,11 @@ int shmemi_drivers_fence(struct shmemi_context *context);
 int shmemi_drivers_quiet(struct shmemi_context *context);
 int shmemi_drivers_poll(struct shmemi_context *context);
 
-/* begin: from now on gather small operations of the context, of which about `expected` will come. end: start what has
- * been gathered, and stop gathering. Repeating either has no effect. */
-int shmemi_drivers_begin_gathering(struct shmemi_context *context, size_t expected);
-int shmemi_drivers_end_gathering(struct shmemi_context *context);
-/* A transfer has been held back as part of a burst, which goes on (run.h). */
-void shmemi_drivers_expect(struct shmemi_context *context, const struct shmemi_run_last *last);
-/* For contexts that may gather (may_gather), after their last operation: free what they needed for it. */
-void shmemi_drivers_close_gathering(struct shmemi_context *context);
-
 /* Let the PEs of other nodes reach this PE's copy of a region by one-sided operations, where a driver can do that
  * (struct shmemi_exposing); hide ends that. */
 int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
                           size_t reason_size);
 void shmemi_drivers_hide(uint32_t region);
-
-/* After an object was mapped, while nothing is under way: measure what copies of its kind of memory cost, unless that
- * is known. */
-void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size);
 
 /* ---- open.c: opening and closing transport as a whole. The node segment (transport/node.h) has its own. ---------- */
 

@@ -4,13 +4,12 @@
  * operation is complete when it returns.
  */
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
 
 #include <errno.h>
-
-enum { WORTH_LOCKING = 32 << 10 }; /* bytes of a copy */
 
 /* Other PEs' heaps are mapped with the node segment. This PE's own memory needs no mapping, whatever the region. */
 static int shm_attach(struct shmemi_view *view, const struct shmemi_share *share)
@@ -48,7 +47,7 @@ static void lock_heap(const struct shmemi_view *view, const struct shmemi_place 
 {
     const struct shmemi_pinning *pinning = local->memory->pinning;
     char *heap = (char *)view->place.address;
-    if (nbytes < WORTH_LOCKING || view->region != SHMEMI_REGION_HEAP || !pinning || !pinning->is_independent ||
+    if (nbytes < SHMEMI_SHM_LOCK_LEAST || view->region != SHMEMI_REGION_HEAP || !pinning || !pinning->is_independent ||
         !pinning->helps(local) || pinning->is_pinned(heap, view->size))
         return;
     pinning->pin(heap, view->size);

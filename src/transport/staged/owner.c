@@ -10,20 +10,18 @@
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "base/wake/interleave.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "instrument/measure.h"
 #include "transport/progress.h"
-#include "transport/staged/batch.h"
+#include "transport/staged/scatter.h"
 #include "transport/staged/parts.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum {
-    COPIES_MAX = 256,        /* under way; further requests wait in their link */
-    AT_ONCE_MAX = 256 << 10, /* bytes up to which a blocking copy is faster than one with an event */
-};
+enum { COPIES_MAX = 256 }; /* under way; further requests wait in their link */
 
 const struct shmemi_resolver *shmemi_owner_resolver;
 
@@ -234,8 +232,8 @@ static unsigned poll_copies(void)
 /* Is this a short copy with none under way before it? Then an event would take longer than the copy. */
 static bool is_done_at_once(const struct shmemi_arrival *arrival)
 {
-    return shmemi_request_payload_size(&arrival->request) <= AT_ONCE_MAX && !n_copies() && !arrival->is_followed &&
-           !shmemi_ring_has_work();
+    return shmemi_request_payload_size(&arrival->request) <= SHMEMI_OWNER_AT_ONCE && !n_copies() &&
+           !arrival->is_followed && !shmemi_ring_has_work();
 }
 
 /* Copy the arrival's data; event.memory stays NULL when the copy is already complete. */
@@ -294,7 +292,7 @@ void shmemi_arrival_accept(struct shmemi_arrival *arrival)
     struct shmemi_place mine;
     arrival->begin = shmemi_unlikely(shmemi_measure.is_on) ? shmemi_clock() : 0;
     if (request->type == SHMEMI_REQUEST_SCATTER) {
-        int status = shmemi_batch_scatter(request, arrival->payload);
+        int status = shmemi_scatter(request, arrival->payload);
         note_served(arrival);
         arrival->settle(arrival, status);
         return;

@@ -8,6 +8,8 @@
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 
+#include "base/tuning.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -328,8 +330,15 @@ int shmemi_staged_put_nbi(struct shmemi_context *context, const struct shmemi_vi
 /* A short copy with none under way before it is quicker than one with an event, for which two threads would look. */
 static bool is_quicker_at_once(size_t nbytes)
 {
-    enum { AT_ONCE_MAX = 32 << 10 };
-    return nbytes <= AT_ONCE_MAX && !shmemi_slots_are_loading();
+    return nbytes <= SHMEMI_STAGED_SIGNAL_AT_ONCE && !shmemi_slots_are_loading();
+}
+
+/* May the owner update the word, as whoever else updates it? */
+static bool owner_updates(const struct shmemi_view *view, const struct shmemi_word_update *signal)
+{
+    const struct shmemi_view *word = signal->view;
+    const bool is_host = !word->place.memory || word->place.memory == &shmemi_memory_host;
+    return !is_host || signal->amo.op == SHMEMI_AMO_SET || view->link->owner_adds(word);
 }
 
 int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -340,6 +349,8 @@ int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi
     const size_t most = shmemi_piece_choose_put(view, source->memory, nbytes);
     const struct signal signal = signal_of(word, (nbytes + most - 1) / most);
     int rc;
+    if (!owner_updates(view, word))
+        return -ENOTSUP;
     if (!is_blocking && source->memory != &shmemi_memory_host && !is_quicker_at_once(nbytes))
         rc = leave_pieces(context, view, offset, source, &shape, most, &signal);
     else if (nbytes <= most)

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
 #include "transport/node.h"
 #include "transport/request.h"
 #include "transport/staged/owner.h"

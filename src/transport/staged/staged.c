@@ -13,7 +13,6 @@
 #include "base/copy_bytes.h"
 #include "base/log.h"
 #include "transport/driver.h"
-#include "transport/staged/gather.h"
 #include "bootstrap/job.h"
 #include "transport/staged/pieces.h"
 #include "transport/request.h"
@@ -191,7 +190,8 @@ const struct shmemi_driver shmemi_driver_staged = {
     .get_strided_nbi = shmemi_staged_get_strided_nbi,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
-    .collecting = &shmemi_staged_collecting,
+    .sinks = SHMEMI_SINK_BATCH | SHMEMI_SINK_ROWS,
+    .put_signal = shmemi_staged_put_signal,
 };
 
 const struct shmemi_completion shmemi_completion_staged = {
@@ -199,5 +199,4 @@ const struct shmemi_completion shmemi_completion_staged = {
     .fence = staged_quiet,
     .quiet = staged_quiet,
     .poll = staged_poll,
-    .gathering = &shmemi_gather_gathering,
 };

@@ -8,9 +8,6 @@
 #include "transport/driver.h"
 #include "transport/request.h"
 
-/* Most copies that the origin of a transfer has under way at a time. */
-enum { SHMEMI_STAGED_LOOKAHEAD = 4 };
-
 /* Transfers of the driver "staged" in pieces of at most `most` bytes, which fit a slot. */
 int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                                 const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most);
@@ -43,12 +40,10 @@ int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
                           const struct shmemi_amo *amo, void *fetch_p);
 
 /* A put, and the update of a word of the same PE after it, which its owner carries out. If it is blocking, returns when
- * the source may be reused; otherwise quiet completes it. */
+ * the source may be reused; otherwise quiet completes it. -ENOTSUP: the owner cannot update the word as others do. */
 int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                              const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *word,
                              bool is_blocking);
-
-extern const struct shmemi_collecting shmemi_staged_collecting; /* transport/staged/collect.c */
 
 /* The driver's puts (transport/staged/put.c). Blocking ones return when the source has been copied to slots; quiet waits
  * for the owner's part. */

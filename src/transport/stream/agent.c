@@ -5,10 +5,12 @@
 #define _GNU_SOURCE
 #include "transport/stream/agent.h"
 
-#include "base/cores.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
+#include "base/thread/patience.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "gpu/memory.h"
 #include "gpu/thread_cores.h"
@@ -21,10 +23,8 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct shmemi_context shmemi_stream_context;
 
@@ -171,22 +171,17 @@ static bool has_to_share(void)
  * sleep; and the program's threads may be waiting for their streams. */
 static bool has_sent(unsigned turns)
 {
-    enum { TURNS_MAX = 6000 };
-    return turns < TURNS_MAX && shmemi_job.n_nodes > 1 && !has_to_share() && shmemi_ucx_request_pending();
+    return turns < SHMEMI_STREAMS_SENT_TURNS && shmemi_job.n_nodes > 1 && !has_to_share() &&
+           shmemi_ucx_request_pending();
 }
 
-/* Pause while no work item can be advanced. It sleeps rather than yields: a thread of the program that waits for its
- * stream spins, and if the two share a core, each yield costs a time slice. */
-static void take_nap(unsigned *turns)
+/* Pause while no work item can be advanced. */
+static void rest(unsigned *turns)
 {
-    enum { SPINS = 4000, SPINS_ON_SHARED_CORES = 16, SHORT_NAPS = 2000 };
-    const unsigned spins = has_to_share() ? SPINS_ON_SHARED_CORES : SPINS;
-    if (shmemi_work(SHMEMI_TURN_OF_AGENT)) {
+    if (shmemi_work(SHMEMI_TURN_OF_AGENT))
         *turns = 0;
-        return;
-    }
-    if (++*turns > spins)
-        nanosleep(&(struct timespec){.tv_nsec = *turns - spins < SHORT_NAPS ? 20000 : 200000}, NULL);
+    else
+        shmemi_rest(has_to_share() ? SHMEMI_STREAMS_IDLE_ON_SHARED_CORES : SHMEMI_STREAMS_IDLE, ++*turns);
 }
 
 /* What other PEs ask for may need copies and kernels. On a GPU that several PEs share, these have come behind streams that
@@ -228,7 +223,7 @@ static void *agent_main(void *argument)
         if (n_done)
             turns = 0;
         else
-            take_nap(&turns);
+            rest(&turns);
         pthread_mutex_lock(&agent.lock);
         agent.n_posted -= n_done;
         if (n_done)
@@ -252,16 +247,10 @@ static int make_sends(void)
 /* With the lock held. */
 static int start(void)
 {
-    sigset_t all, before;
     agent.stops = false;
-    sigfillset(&all); /* signals are handled by the program's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = shmemi_thread_create(&agent.thread, NULL, agent_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc)
-        shmemi_error("the thread for operations in streams cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
+    int rc = shmemi_thread_start(&agent.thread, "the thread for operations in streams", agent_main, NULL);
     agent.runs = !rc;
-    return -rc;
+    return rc;
 }
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */

@@ -8,9 +8,6 @@
 
 #include "gpu/memory.h"
 
-/* Longer sources are better copied in pieces, which overlap with the transfer. */
-enum { SHMEMI_OUTBOX_LONGEST = 256 << 10 };
-
 /* Make it now, before streams wait, for a kind whose page-locking may wait for them. For other kinds it is made when it is
  * first needed. */
 void shmemi_outbox_prepare(const struct shmemi_memory *memory);

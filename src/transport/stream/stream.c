@@ -169,10 +169,10 @@ static int put_together(const struct shmemi_stream_transfer *put, const struct s
     const struct shmemi_driver *driver = put->nbytes ? put->view->driver : NULL;
     if (driver && is_better_staged(put))
         driver = &shmemi_driver_staged;
-    if (!driver || driver->is_direct || !driver->collecting)
+    if (!driver || driver->is_direct || !driver->put_signal)
         return -ENOTSUP;
-    return shmemi_issue_put_signal(driver->collecting, &shmemi_stream_context, put->view, put->offset, &put->local,
-                                   put->nbytes, word, true);
+    return shmemi_issue_put_signal(driver, &shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes,
+                                   word, true);
 }
 
 /* What the agent has sent before, for whichever stream, comes before the signal: a program that waits for at least a number

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The operations that are watched, and the thread that looks at them.
+ * The operations that are watched.
  */
 #include "transport/stream/watched.h"
 
-#include "base/limits.h"
-#include "base/log.h"
-#include "base/wake/sleep.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
+#include "instrument/watchdog.h"
 #include "transport/drivers/exchange.h"
 #include "transport/stream/agent.h"
-#include "transport/threads.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
-
-enum { LOOK_NS = 250000000 };
 
 /* In this PE's heap, for each place: the number of the last operation there to which the stream has come, and of the last
  * one after which it has gone on. */
@@ -44,13 +38,10 @@ struct entry {
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t changed;
-    pthread_t thread;
-    bool runs, stops, has_failed;
     unsigned n, next; /* places that are taken; where the search for a free one begins */
     uint64_t number;
     struct entry entry[SHMEMI_WATCHED_MOST];
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t offset_of(const struct entry *entry)
 {
@@ -86,7 +77,7 @@ static void free_entry(struct entry *entry)
     all.n--;
 }
 
-/* ---- The thread -------------------------------------------------------------------------------------------------- */
+/* ---- The watchdog's look -------------------------------------------------------------------------------------------------- */
 
 /* Describing it may take a while: it may be over meanwhile. */
 static void report(const struct entry *place, const struct entry *entry, uint64_t waited)
@@ -121,65 +112,19 @@ static void look_at(struct entry *entry, uint64_t now)
     pthread_mutex_lock(&all.lock);
 }
 
-static bool is_stopped(const void *nothing)
+static bool look(uint64_t now)
 {
-    (void)nothing;
-    return all.stops;
-}
-
-static bool has_to_look(const void *nothing)
-{
-    (void)nothing;
-    return all.n || all.stops;
-}
-
-/* With the lock held. */
-static void sleep_a_while(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    if (all.n)
-        shmemi_sleep_until_or(&all.changed, &all.lock, is_stopped, NULL, &until);
-    else
-        shmemi_sleep_until(&all.changed, &all.lock, has_to_look, NULL);
-}
-
-static void *watch(void *argument)
-{
-    (void)argument;
-    shmemi_threads_enter("stream watchdog", "shmem-watchdog");
     pthread_mutex_lock(&all.lock);
-    while (!all.stops) {
-        for (int i = 0; i < SHMEMI_WATCHED_MOST && !all.stops; i++)
-            look_at(&all.entry[i], shmemi_clock());
-        sleep_a_while();
-    }
+    for (int i = 0; i < SHMEMI_WATCHED_MOST; i++)
+        look_at(&all.entry[i], now);
+    const bool is_left = all.n;
     pthread_mutex_unlock(&all.lock);
-    return NULL;
-}
-
-/* With the lock held. */
-static void start(void)
-{
-    sigset_t set, before;
-    all.stops = false;
-    sigfillset(&set); /* signals are handled by the program's threads */
-    pthread_sigmask(SIG_SETMASK, &set, &before);
-    int rc = shmemi_thread_create(&all.thread, NULL, watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    all.runs = !rc;
-    all.has_failed = rc;
-    if (rc)
-        shmemi_warn("SHMEM_WATCHDOG: streams are not watched, since the thread for that cannot be started: %s%s",
-                    strerror(rc), shmemi_remedy(rc));
+    return is_left;
 }
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 
-/* The thread frees places when it looks; others may be free as well. With the lock held. */
+/* The watchdog frees places when it looks; others may be free as well. With the lock held. */
 static struct entry *find_place(void)
 {
     for (unsigned i = 0; i < SHMEMI_WATCHED_MOST; i++) {
@@ -198,14 +143,14 @@ static struct entry *find_place(void)
 static struct entry *add(const struct shmemi_watched *watched, size_t size)
 {
     pthread_mutex_lock(&all.lock);
-    if (!all.runs && !all.has_failed)
-        start();
-    struct entry *entry = all.runs ? find_place() : NULL;
+    struct entry *entry = find_place();
     if (entry) {
         *entry = (struct entry){.number = ++all.number, .since = shmemi_clock()};
         memcpy(entry->bytes, watched, size);
-        if (!all.n++)
-            pthread_cond_signal(&all.changed);
+        if (!all.n++ && !shmemi_watchdog_call(look, "streams")) {
+            free_entry(entry);
+            entry = NULL;
+        }
     }
     pthread_mutex_unlock(&all.lock);
     return entry;
@@ -223,17 +168,21 @@ static bool mark(const struct shmemi_stream *stream, const struct entry *entry, 
     return !shmemi_stream_steps(stream, &set, 1);
 }
 
-void shmemi_watched_begin_slowly(struct shmemi_stream *stream, const struct shmemi_watched *watched, size_t size)
+void shmemi_watched_begin(struct shmemi_stream *stream, const struct shmemi_watched *watched, size_t size)
 {
+    if (!shmemi_watches_streams)
+        return;
     struct entry *entry = shmemi_stream_is_recording(stream) ? NULL : add(watched, size);
     stream->watched = entry;
     if (entry)
         entry->is_marked = mark(stream, entry, offsetof(struct words, come));
 }
 
-void shmemi_watched_end_slowly(struct shmemi_stream *stream, int rc)
+void shmemi_watched_end(struct shmemi_stream *stream, int rc)
 {
     struct entry *entry = stream->watched;
+    if (!entry)
+        return;
     stream->watched = NULL;
     const bool ends =
         !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct words, over))));
@@ -267,14 +216,7 @@ void shmemi_watched_is_over(void *watched)
 
 void shmemi_watched_close(void)
 {
-    pthread_mutex_lock(&all.lock);
-    const bool runs = all.runs;
-    all.stops = true;
-    all.runs = all.has_failed = false;
-    pthread_cond_signal(&all.changed);
-    pthread_mutex_unlock(&all.lock);
-    if (runs)
-        pthread_join(all.thread, NULL);
+    shmemi_watchdog_stop();
     memset(all.entry, 0, sizeof all.entry);
     all.n = all.next = 0;
 }

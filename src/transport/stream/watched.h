@@ -2,16 +2,15 @@
  *
  * Operations in streams and queues that end only when other PEs do something, for SHMEM_WATCHDOG: no thread of this
  * process need be in a call that waits for them. Around each the stream writes a number into words of this PE's heap, when
- * it comes to the operation and when it goes on; where the agent does the operation, it writes them. A thread looks at
- * the words a few times a second, and reports what has waited for too long.
+ * it comes to the operation and when it goes on; where the agent does the operation, it writes them. The watchdog's thread
+ * looks at the words (instrument/watchdog.h), and reports what has waited for too long.
  *
- * Without a watchdog nothing is enqueued and there is no thread. Operations that are captured into a graph have no
+ * Without a watchdog nothing is enqueued. Operations that are captured into a graph have no
  * number, and are not watched; nor are more than SHMEMI_WATCHED_MOST at a time.
  */
 #ifndef SHMEMI_WATCHED_H
 #define SHMEMI_WATCHED_H
 
-#include "base/likely.h"
 #include "base/settings.h"
 #include "gpu/memory.h"
 
@@ -26,28 +25,16 @@ struct shmemi_watched {
     bool (*describe)(const struct shmemi_watched *watched, bool has_come, char *text, size_t size);
 };
 
-void shmemi_watched_begin_slowly(struct shmemi_stream *stream, const struct shmemi_watched *watched, size_t size);
-void shmemi_watched_end_slowly(struct shmemi_stream *stream, int rc);
-
 /* Watch what the caller enqueues between the two, a single operation, with this very `stream`. rc: how that ended. */
-static inline void shmemi_watched_begin(struct shmemi_stream *stream, const struct shmemi_watched *watched, size_t size)
-{
-    if (shmemi_unlikely(shmemi_watches_streams))
-        shmemi_watched_begin_slowly(stream, watched, size);
-}
-
-static inline void shmemi_watched_end(struct shmemi_stream *stream, int rc)
-{
-    if (shmemi_unlikely(stream->watched))
-        shmemi_watched_end_slowly(stream, rc);
-}
+void shmemi_watched_begin(struct shmemi_stream *stream, const struct shmemi_watched *watched, size_t size);
+void shmemi_watched_end(struct shmemi_stream *stream, int rc);
 
 /* For the agent, with stream->watched: it does the operation, it has come to it, it has done it. */
 void shmemi_watched_by_agent(void *watched);
 void shmemi_watched_has_come(void *watched);
 void shmemi_watched_is_over(void *watched);
 
-/* End the thread; nothing may be under way. */
+/* End the watchdog's thread; nothing may be under way. */
 void shmemi_watched_close(void);
 
 #endif

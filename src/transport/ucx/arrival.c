@@ -8,6 +8,7 @@
 #include "transport/request.h"
 
 #include "base/log.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "transport/staged/owner.h"
 #include "transport/ucx/internal.h"
@@ -15,12 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Eager payloads of this size or more are copied into a receive slot, because slots are page-locked for the GPU. */
-enum { SLOT_THRESHOLD = 4 << 10 };
-/* After so many bytes of requests, the network goes on before the next are looked at: a kind of memory may copy on the
- * spot, and what has been copied should travel meanwhile. */
-enum { DELIVER_MOST = 64 << 10 };
 
 struct list {
     struct incoming *first, **end;
@@ -138,8 +133,8 @@ static ucs_status_t take_rendezvous(struct incoming *incoming, void *descriptor)
 static ucs_status_t take_eager(struct incoming *incoming, void *data, size_t size, uint64_t attributes)
 {
     append(&owner.ready, incoming);
-    shmemi_ucx.service_has_piece |= size >= SLOT_THRESHOLD;
-    if (size >= SLOT_THRESHOLD && !owner.waiting.first && take_slot(incoming)) {
+    shmemi_ucx.service_has_piece |= size >= SHMEMI_UCX_SLOT_LEAST;
+    if (size >= SHMEMI_UCX_SLOT_LEAST && !owner.waiting.first && take_slot(incoming)) {
         incoming->arrival.payload = memcpy(shmemi_staging_slot(incoming->slot), data, size);
         return UCS_OK;
     }
@@ -189,7 +184,7 @@ static ucs_status_t on_request(void *user_data, const void *header, size_t heade
     if (header_length == sizeof request)
         memcpy(&request, header, sizeof request);
     if (header_length != sizeof request || !shmemi_key_equals(&request.job_key, &shmemi_job.key)) {
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
     if (request.origin >= (uint32_t)shmemi_job.n_pes || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
@@ -264,7 +259,7 @@ unsigned shmemi_ucx_request_deliver(void)
     unsigned delivered = 0;
     size_t bytes = 0;
     serve_waiting();
-    while (owner.ready.first && bytes < DELIVER_MOST && shmemi_arrivals_have_room()) {
+    while (owner.ready.first && bytes < SHMEMI_UCX_DELIVER_MOST && shmemi_arrivals_have_room()) {
         struct incoming *incoming = remove_first(&owner.ready);
         bytes += incoming->size;
         incoming->arrival.is_followed =

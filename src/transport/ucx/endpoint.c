@@ -8,8 +8,10 @@
  */
 #include "transport/ucx/internal.h"
 
+#include "base/clock.h"
 #include "base/holdings.h"
 #include "base/log.h"
+#include "base/thread/patience.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
 
@@ -51,10 +53,10 @@ int shmemi_ucx_first_lost(void)
  * end, or it would be blamed. UCX is progressed, because it may have failed an operation before it calls on_peer_error. */
 static void wait_for_launcher(void)
 {
-    static const struct timespec nap = {.tv_nsec = 10000000};
-    for (int i = 0; i < LAUNCHER_SECONDS * 100; i++) {
+    const uint64_t end = shmemi_clock() + LAUNCHER_SECONDS * UINT64_C(1000000000);
+    for (unsigned turn = 1; shmemi_clock() < end; turn++) {
         shmemi_ucx_progress();
-        nanosleep(&nap, NULL);
+        shmemi_rest(SHMEMI_UCX_PEER_LOST, turn);
     }
 }
 

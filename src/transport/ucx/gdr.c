@@ -134,6 +134,7 @@ const struct shmemi_driver shmemi_driver_gdr = {
     .name = "gdr",
     .attach = gdr_attach,
     .detach = shmemi_ucx_detach_view,
+    .sinks = SHMEMI_SINK_BATCH_IN_SESSION,
     .put = shmemi_ucx_put,
     .get = shmemi_ucx_get,
     .put_nbi = shmemi_ucx_put_nbi,

@@ -27,6 +27,7 @@
 
 #include "base/copy_bytes.h"
 #include "base/likely.h"
+#include "base/tuning.h"
 #include "transport/driver.h"
 #include "transport/request.h"
 #include "transport/ucx/ucx.h"
@@ -326,10 +327,8 @@ void shmemi_ucx_bounce_close(void);
 
 /* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */
 
-/* How many payloads a worker receives by rendezvous at a time. They share the bandwidth, so with few at a time the
- * first ones arrive earlier, and are copied to their destination while others travel. */
-enum { SHMEMI_UCX_RECEIVING_MIN = 2, SHMEMI_UCX_RECEIVING_BYTES = 1 << 20 };
-
+/* The payloads that a worker receives by rendezvous at a time. They share the bandwidth, so with few at a time the first
+ * ones arrive earlier, and are copied to their destination while others travel. */
 struct shmemi_ucx_receiving {
     unsigned count;
     size_t bytes;
@@ -340,11 +339,7 @@ static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *rec
     return receiving->count < SHMEMI_UCX_RECEIVING_MIN || receiving->bytes + size <= SHMEMI_UCX_RECEIVING_BYTES;
 }
 
-/* Where payloads would travel as messages in any case (tcp), an announcement and its answer take longer than to copy so
- * much: it is sent at once. An owner has to keep payloads that come so; the origin of a get has a slot for the answer. */
-enum { SHMEMI_UCX_EAGER_PAYLOAD = 256 << 10, SHMEMI_UCX_EAGER_ANSWER = 512 << 10 };
-
-/* How a message that is not of this job came, for shmemi_refuse_stranger. It has no effect and gets no answer. */
+/* How a message that is not of this job came, for shmemi_ignore_foreign. It has no effect and gets no answer. */
 #define SHMEMI_UCX_WAY "over the network"
 
 /* The header of an answer; the data of a GET or AMO follows. */

@@ -249,7 +249,7 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
     if (header_length == sizeof request)
         memcpy(&request, header, sizeof request);
     if (header_length != sizeof request || !shmemi_key_equals(&request.job_key, &shmemi_job.key)) {
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
     if (length || request.origin >= (uint32_t)shmemi_job.n_pes ||
@@ -282,7 +282,7 @@ static ucs_status_t on_key_answer(void *user_data, const void *header, size_t he
     if (header_length == sizeof answer)
         memcpy(&answer, header, sizeof answer);
     if (header_length != sizeof answer || !shmemi_key_equals(&answer.job_key, &shmemi_job.key)) {
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
     if (!is_awaited(&answer, length, param)) {

@@ -8,10 +8,10 @@
  */
 #include "transport/ucx/internal.h"
 
-#include "base/cores.h"
 #include "base/holdings.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/thread/cores.h"
 #include "bootstrap/job.h"
 
 #include <errno.h>

@@ -6,12 +6,11 @@
 
 #include "transport/ucx/internal.h"
 
-#include "base/cores.h"
+#include "base/thread/cores.h"
+#include "base/tuning.h"
 #include "transport/service.h"
 
 #include <errno.h>
-
-enum { BURST = 16 }; /* calls of UCX's progress under one lock, as long as there are events */
 
 static bool service_is_inside; /* a thread is in progress of the service worker; under its lock */
 
@@ -21,7 +20,7 @@ static unsigned progress_burst(ucp_worker_h worker, bool *has_piece_p)
 {
     unsigned total = 0, events;
     *has_piece_p = false;
-    for (int i = 0; i < BURST && !*has_piece_p && (events = ucp_worker_progress(worker)); i++)
+    for (int i = 0; i < SHMEMI_UCX_CALLS_PER_LOCK && !*has_piece_p && (events = ucp_worker_progress(worker)); i++)
         total += events;
     return total;
 }
@@ -113,16 +112,15 @@ static unsigned n_turns_of_waiters(void)
     return atomic_load_explicit(&turns_of_waiters, memory_order_relaxed);
 }
 
-/* Called by the service thread in each of its rounds: has no waiting thread progressed UCX for ROUNDS_APART of them? A thread
+/* Called by the service thread in each of its rounds: has no waiting thread progressed UCX for SHMEMI_UCX_ROUNDS_APART of them? A thread
  * that still waits may start a copy between two turns, which takes some rounds. */
 static bool is_left_alone(void)
 {
-    enum { ROUNDS_APART = 32 };
     static unsigned seen, rounds;
     const unsigned turns = n_turns_of_waiters();
     rounds = turns == seen ? rounds + 1 : 0;
     seen = turns;
-    return rounds >= (shmemi_service_is_at_hand() ? ROUNDS_APART : 1);
+    return rounds >= (shmemi_service_is_at_hand() ? SHMEMI_UCX_ROUNDS_APART : 1);
 }
 
 /* The service thread does not compete for the lock with threads that wait, and only looks after what is left to it: a
@@ -138,10 +136,9 @@ static bool may_have_events(enum shmemi_turn turn)
 
 static int sleep_ms(void)
 {
-    enum { PENDING_POLL_MS = 1, IN_A_CROWD_MS = 20 }; /* while operations are under way whose completion wakes nobody */
     if (!has_pending())
         return -1;
-    return shmemi_cores_are_crowded() ? IN_A_CROWD_MS : PENDING_POLL_MS;
+    return shmemi_cores_are_crowded() ? SHMEMI_UCX_POLL_IN_CROWD_MS : SHMEMI_UCX_POLL_MS;
 }
 
 const struct shmemi_worker shmemi_worker_network = {

@@ -18,11 +18,12 @@
  */
 #include "transport/ucx/internal.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
-#include "transport/doorbell.h"
+#include "transport/sockets/doorbell.h"
 #include "transport/node.h"
 #include "transport/service.h"
 
@@ -61,13 +62,6 @@ static struct {
     bool is_settled; /* make no connection any more */
 } pulse;
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void on_answer_sent(void *request, ucs_status_t status, void *user_data)
 {
     (void)status, (void)user_data;
@@ -93,7 +87,7 @@ static bool is_ours(const void *header, size_t header_length)
         memcpy(&received, header, sizeof received);
     if (header_length == sizeof received && shmemi_key_equals(&received.job_key, &shmemi_job.key))
         return true;
-    shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+    shmemi_ignore_foreign(SHMEMI_UCX_WAY);
     return false;
 }
 
@@ -104,7 +98,7 @@ static ucs_status_t on_pulse(void *user_data, const void *header, size_t header_
     (void)user_data, (void)data, (void)length;
     if (!is_ours(header, header_length))
         return UCS_OK;
-    atomic_store_explicit(&pulse.heard, now(), memory_order_relaxed);
+    atomic_store_explicit(&pulse.heard, shmemi_clock(), memory_order_relaxed);
     if (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)
         answer(param->reply_ep);
     return UCS_OK;
@@ -220,7 +214,7 @@ static bool is_over(uint64_t since, uint64_t time, uint64_t span)
 
 static void look(void)
 {
-    uint64_t time = now();
+    uint64_t time = shmemi_clock();
     struct shmemi_node_header *header = shmemi_node.header;
     if (!atomic_load(&pulse.is_on))
         return;
@@ -280,7 +274,7 @@ void shmemi_ucx_pulse_start(void)
     pulse.my_turn = turn_of(shmemi_job.node_rank);
     pulse.next = first_of_host((host + 1) % n_hosts);
     pulse.previous = shmemi_job.node_rank == 0 ? first_of_host((host + n_hosts - 1) % n_hosts) : -1;
-    pulse.looked = now();
+    pulse.looked = shmemi_clock();
     atomic_store(&pulse.heard, pulse.looked);
     atomic_store(&shmemi_node.header->pulse_sent,
                  pulse.looked); /* a short job needs no pulse, and no connection for it */
@@ -290,13 +284,13 @@ void shmemi_ucx_pulse_start(void)
 
 void shmemi_ucx_pulse_settle(void)
 {
-    const uint64_t begin = now();
+    const uint64_t begin = shmemi_clock();
     unsigned spins = 0;
     shmemi_service_lock();
     pulse.is_settled = true;
     shmemi_service_unlock();
     while (atomic_load(&pulse.is_on) && is_connecting() && !shmemi_ucx_peer_is_lost(pulse.next) &&
-           !is_over(begin, now(), SETTLE_SECONDS * (uint64_t)1000000000))
+           !is_over(begin, shmemi_clock(), SETTLE_SECONDS * (uint64_t)1000000000))
         shmemi_ucx_turn(&spins);
 }
 
@@ -338,7 +332,7 @@ static int ms_until(uint64_t since, uint64_t span, uint64_t time)
 
 static int sleep_ms(void)
 {
-    uint64_t time = now();
+    uint64_t time = shmemi_clock();
     if (!atomic_load(&pulse.is_on))
         return -1;
     if (is_connecting())

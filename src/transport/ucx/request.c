@@ -340,7 +340,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
     if (header_length == sizeof answer)
         memcpy(&answer, header, sizeof answer);
     if (!shmemi_key_equals(&answer.job_key, &shmemi_job.key)) {
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
     if (!is_expected(answer.slot, answer.owner)) {

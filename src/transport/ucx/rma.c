@@ -8,7 +8,7 @@
  */
 #include "base/holdings.h"
 #include "base/log.h"
-#include "transport/staged/gather.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "transport/staged/layers.h"
 #include "transport/prepared.h"
@@ -123,12 +123,10 @@ int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, struct shmemi_con
     return rc;
 }
 
-/* Rows below this size, if there are enough, cost less in one request, which the owner unpacks, than in messages. */
-enum { PACKED_WIDTH_MAX = 4 << 10, PACKED_ROWS_MIN = 4 };
-
 static bool is_better_packed(const struct shmemi_shape *shape)
 {
-    return shape->rows >= PACKED_ROWS_MIN && shape->width < PACKED_WIDTH_MAX && !shmemi_shape_is_dense(shape);
+    return shape->rows >= SHMEMI_UCX_PACKED_ROWS && shape->width < SHMEMI_UCX_PACKED_WIDTH &&
+           !shmemi_shape_is_dense(shape);
 }
 
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
@@ -315,21 +313,11 @@ int shmemi_ucx_get_strided(struct shmemi_context *context, const struct shmemi_v
     return transfer(SHMEMI_UCX_GET, context, view, offset, dest, shape);
 }
 
-/* -EAGAIN: it leaves now. */
-static int gather_in_session(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes)
-{
-    if (!shmemi_gather_is_session(context) || source->memory != &shmemi_memory_host)
-        return -EAGAIN;
-    return shmemi_gather_bytes(context, view, offset, (const void *)source->address, nbytes);
-}
-
 int shmemi_ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_place *source, size_t nbytes)
 {
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    int rc = gather_in_session(context, view, offset, source, nbytes);
-    return rc == -EAGAIN ? transfer(SHMEMI_UCX_PUT, context, view, offset, source, &shape) : rc;
+    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, &shape);
 }
 
 int shmemi_ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -358,9 +346,7 @@ static int start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context 
 int shmemi_ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                        const struct shmemi_place *source, size_t nbytes)
 {
-    int rc = gather_in_session(context, view, offset, source, nbytes);
-    if (rc == -EAGAIN)
-        rc = start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
+    int rc = start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
     return rc == -ENOTSUP ? shmemi_ucx_put(context, view, offset, source, nbytes) : rc;
 }
 
@@ -445,14 +431,6 @@ static int ucx_poll(struct shmemi_context *context)
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 
-/* Single transfers are not collected. */
-static int refuse(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                  const struct shmemi_place *mine, size_t nbytes)
-{
-    (void)context, (void)view, (void)offset, (void)mine, (void)nbytes;
-    return -EAGAIN;
-}
-
 /* A small one is a single message where small puts are messages. */
 static int put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
@@ -470,8 +448,6 @@ static int put_signal(struct shmemi_context *context, const struct shmemi_view *
     return rc;
 }
 
-static const struct shmemi_collecting collecting = {.put = refuse, .get = refuse, .put_signal = put_signal};
-
 const struct shmemi_driver shmemi_driver_ucx = {
     .name = "ucx",
     .has_target = true,
@@ -488,7 +464,8 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .amo = shmemi_ucx_amo,
     .amo_nbi = shmemi_ucx_amo_nbi,
     .exposing = &shmemi_ucx_exposing,
-    .collecting = &collecting,
+    .sinks = SHMEMI_SINK_BATCH_IN_SESSION,
+    .put_signal = put_signal,
 };
 
 const struct shmemi_completion shmemi_completion_ucx = {

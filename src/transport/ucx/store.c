@@ -219,7 +219,7 @@ static ucs_status_t on_stored(void *user_data, const void *header, size_t header
     if (header_length == sizeof stored)
         memcpy(&stored, header, sizeof stored);
     if (!shmemi_key_equals(&stored.job_key, &shmemi_job.key)) {
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
     struct record *record = record_of(stored.record);
@@ -344,7 +344,7 @@ static ucs_status_t on_store(void *user_data, const void *header, size_t header_
     if (header_length >= fixed)
         memcpy(&store, header, fixed);
     if (header_length < fixed || !shmemi_key_equals(&store.job_key, &shmemi_job.key)) {
-        shmemi_refuse_stranger(SHMEMI_UCX_WAY);
+        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
         return UCS_OK;
     }
     if (store.origin >= (uint32_t)shmemi_job.n_pes || length || store.nbytes > SHMEMI_UCX_STORE_MAX ||

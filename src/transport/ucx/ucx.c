@@ -4,8 +4,10 @@
  */
 #include "transport/ucx/ucx.h"
 
-#include "base/cores.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/thread/cores.h"
+#include "base/thread/patience.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
 #include "transport/ucx/internal.h"
@@ -20,7 +22,6 @@
 enum {
     ADDRESS_MAX = 64 << 10, /* bytes of a worker's address: some 100 with one network device */
     CLOSE_SECONDS = 5,      /* without any progress */
-    PATIENCE = 4,           /* yields before naps */
 };
 
 struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
@@ -311,13 +312,6 @@ int shmemi_ucx_open(void)
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static bool is_complete(struct shmemi_ucx_batch *batch)
 {
     return atomic_load(&batch->completed) >= atomic_load(&batch->issued);
@@ -328,19 +322,17 @@ static bool is_complete(struct shmemi_ucx_batch *batch)
 static void wait_for(struct shmemi_ucx_batch *batch)
 {
     uint64_t seen = atomic_load(&batch->completed);
-    double deadline = now() + CLOSE_SECONDS;
+    double deadline = shmemi_seconds() + CLOSE_SECONDS;
     unsigned idle = 0;
-    while (!is_complete(batch) && now() < deadline) {
+    while (!is_complete(batch) && shmemi_seconds() < deadline) {
         if (shmemi_ucx_progress() || shmemi_ucx_service_progress())
             idle = 0;
-        else if (++idle > PATIENCE && shmemi_cores_are_crowded())
-            shmemi_nap(idle);
         else
-            shmemi_yield();
+            shmemi_rest(shmemi_cores_are_crowded() ? SHMEMI_UCX_CLOSING_IN_CROWD : SHMEMI_UCX_CLOSING, ++idle);
         if (atomic_load(&batch->completed) == seen)
             continue;
         seen = atomic_load(&batch->completed);
-        deadline = now() + CLOSE_SECONDS;
+        deadline = shmemi_seconds() + CLOSE_SECONDS;
     }
 }
 

@@ -299,7 +299,7 @@ void sim_sleep(double seconds)
     acquire_core();
 }
 
-/* ---- Waiting: transport/progress.c and base/cores.c in simulated time --------------------------------------------- */
+/* ---- Waiting: transport/progress.c and base/thread/cores.c in simulated time --------------------------------------------- */
 
 enum { NAPS_PER_STEP = 4 };
 static const double NAP = 20e-6, NAP_MOST = 5e-3, FOR_EVER = 1e9;

@@ -7,7 +7,7 @@
 #ifndef SHMEMI_CUDA_HANDLE_H
 #define SHMEMI_CUDA_HANDLE_H
 
-#include "gpu/cuda/context.h"
+#include "gpu/cuda/cuda_calls.h"
 
 /* The contents of shmemi_memory_handle.opaque. */
 struct shmemi_cuda_ticket {
@@ -28,10 +28,10 @@ _Static_assert(sizeof(struct shmemi_cuda_ticket) <= sizeof(((struct shmemi_memor
 /* An allocation of another process, open in this one. */
 struct shmemi_cuda_import {
     struct shmemi_cuda_ticket ticket;
-    uint64_t base, size, buffer_id;      /* from the owner's handle */
-    struct shmemi_cuda_context *context; /* the context in which it is open */
-    CUdeviceptr mapped;                  /* address of base here; 0: closed, since its owner has freed it */
-    void *extra;                         /* private to the way */
+    uint64_t base, size, buffer_id;     /* from the owner's handle */
+    struct shmemi_gpu_context *context; /* the context in which it is open */
+    CUdeviceptr mapped;                 /* address of base here; 0: closed, since its owner has freed it */
+    void *extra;                        /* private to the way */
     unsigned users;
     struct shmemi_cuda_import *next;
 };

@@ -9,6 +9,8 @@
  * address. Process ids would not do: they repeat in containers.
  */
 #include "gpu/cuda/ipc/handle.h"
+#include "gpu/device/gpu_copies.h"
+#include "gpu/device/kernels/kernel_lists.h"
 
 #include "base/log.h"
 
@@ -54,7 +56,7 @@ static void make_owner_number(void)
 static int fill_ticket(const struct shmemi_allocation *allocation, struct shmemi_cuda_ticket *ticket)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const struct shmemi_cuda_context *context = allocation->place.object;
+    const struct shmemi_gpu_context *context = allocation->place.object;
     pthread_once(&once, make_owner_number);
     ticket->owner = owner_number;
     ticket->class = (int32_t)allocation->class;
@@ -66,11 +68,11 @@ static int export_by(const struct shmemi_cuda_way *way, const struct shmemi_allo
                      struct shmemi_descriptors *descriptors, char *reason, size_t reason_size)
 {
     bool pushed;
-    int rc = shmemi_cuda_enter(allocation->place.object, &pushed);
+    int rc = shmemi_gpu_enter(allocation->place.object, &pushed);
     if (rc)
         return rc;
     CUresult result = way->export(allocation, ticket, handle, descriptors);
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     if (result == CUDA_SUCCESS)
         return 0;
     shmemi_descriptors_close(descriptors);
@@ -129,7 +131,7 @@ static bool find_device(const CUuuid *uuid, int *ordinal_p, CUdevice *device_p)
 }
 
 /* Nothing can be found out about a device that this process does not see; opening the handle shows whether it works. */
-static int check_peer_access(const struct shmemi_cuda_context *context, const CUuuid *owner)
+static int check_peer_access(const struct shmemi_gpu_context *context, const CUuuid *owner)
 {
     CUdevice device;
     int ordinal, can_access = 0;
@@ -145,7 +147,7 @@ static int check_peer_access(const struct shmemi_cuda_context *context, const CU
 
 /* A process never gives the same buffer id to two allocations; 0 means that the id is not known. */
 static bool is_same(const struct shmemi_cuda_import *import, const struct shmemi_memory_handle *handle,
-                    const struct shmemi_cuda_ticket *ticket, const struct shmemi_cuda_context *context)
+                    const struct shmemi_cuda_ticket *ticket, const struct shmemi_gpu_context *context)
 {
     return import->context == context && import->ticket.owner == ticket->owner && import->base == handle->base &&
            import->size == handle->size && handle->buffer_id && import->buffer_id == handle->buffer_id;
@@ -154,12 +156,12 @@ static bool is_same(const struct shmemi_cuda_import *import, const struct shmemi
 static void unmap(struct shmemi_cuda_import *import)
 {
     bool pushed;
-    if (!import->mapped || shmemi_cuda_enter(import->context, &pushed))
+    if (!import->mapped || shmemi_gpu_enter(import->context, &pushed))
         return;
     CUresult result = way_of(import->ticket.class)->unmap(import);
     if (result != CUDA_SUCCESS)
         shmemi_debug("closing memory of another PE: %s", shmemi_cuda_error_text(result));
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     import->mapped = 0;
 }
 
@@ -182,11 +184,11 @@ static int map(struct shmemi_cuda_import *import, const struct shmemi_descriptor
 {
     bool pushed;
     unmap_stale(import);
-    int rc = shmemi_cuda_enter(import->context, &pushed);
+    int rc = shmemi_gpu_enter(import->context, &pushed);
     if (rc)
         return rc;
     CUresult result = way_of(import->ticket.class)->map(import, descriptors);
-    shmemi_cuda_leave(pushed);
+    shmemi_gpu_leave(pushed);
     if (result == CUDA_SUCCESS)
         return 0;
     import->mapped = 0;
@@ -199,7 +201,7 @@ static int map(struct shmemi_cuda_import *import, const struct shmemi_descriptor
 }
 
 static struct shmemi_cuda_import *create(const struct shmemi_memory_handle *handle,
-                                         const struct shmemi_cuda_ticket *ticket, struct shmemi_cuda_context *context)
+                                         const struct shmemi_cuda_ticket *ticket, struct shmemi_gpu_context *context)
 {
     struct shmemi_cuda_import *import = calloc(1, sizeof *import);
     if (!import) {
@@ -230,7 +232,7 @@ static void remove_unused(struct shmemi_cuda_import *import)
 
 /* Add a user to the allocation, and open it if it is not open yet. With the lock held. */
 static int acquire(const struct shmemi_memory_handle *handle, const struct shmemi_cuda_ticket *ticket,
-                   const struct shmemi_descriptors *descriptors, struct shmemi_cuda_context *context,
+                   const struct shmemi_descriptors *descriptors, struct shmemi_gpu_context *context,
                    CUdeviceptr *mapped_p, char *reason, size_t reason_size)
 {
     struct shmemi_cuda_import *import = imports;
@@ -252,13 +254,13 @@ static int acquire(const struct shmemi_memory_handle *handle, const struct shmem
 
 /* That of the memory beside which it is used: kernels and streams there reach it, too, whoever made that context. */
 static int context_of_user(const struct shmemi_cuda_ticket *ticket, const struct shmemi_place *user,
-                           struct shmemi_cuda_context **context_p)
+                           struct shmemi_gpu_context **context_p)
 {
     *context_p = user->object;
     return check_peer_access(*context_p, &ticket->device);
 }
 
-static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, struct shmemi_cuda_context **context_p,
+static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, struct shmemi_gpu_context **context_p,
                                     char *reason, size_t reason_size)
 {
     CUdevice device;
@@ -267,11 +269,11 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
         snprintf(reason, reason_size, "another PE's GPU is hidden from this one: let CUDA_VISIBLE_DEVICES show it");
         return -ENOTSUP;
     }
-    if (shmemi_cuda_uses_mps() && shmemi_cuda_device_is_used(ordinal)) { /* kernels that wait have hung there */
+    if (shmemi_gpu_runs_beside() && shmemi_gpu_device_is_used(ordinal)) { /* kernels that wait have hung there */
         snprintf(reason, reason_size, "under MPS a PE has no second context on a GPU that it uses");
         return -ENOTSUP;
     }
-    int rc = shmemi_cuda_context_shadow(ordinal, context_p);
+    int rc = shmemi_gpu_context_shadow(ordinal, context_p);
     if (rc)
         snprintf(reason, reason_size,
                  "this PE cannot make a context on another PE's GPU: is its memory full, or its "
@@ -285,22 +287,22 @@ static int context_on_owners_device(const struct shmemi_cuda_ticket *ticket, str
 static void prepare_shadow(const struct shmemi_place *place)
 {
     bool pushed;
-    struct shmemi_cuda_context *context = place->object;
-    if (shmemi_cuda_enter(context, &pushed))
+    struct shmemi_gpu_context *context = place->object;
+    if (shmemi_gpu_enter(context, &pushed))
         return;
-    shmemi_cuda_kernels_load(context);
-    shmemi_cuda_relay_prepare(context);
-    shmemi_cuda_leave(pushed);
-    struct shmemi_list *list = shmemi_cuda_list_take(place);
+    shmemi_gpu_kernels_load(context);
+    shmemi_gpu_relay_prepare(context);
+    shmemi_gpu_leave(pushed);
+    struct shmemi_list *list = shmemi_kernel_list_take(place);
     if (list)
-        shmemi_cuda_list_give(list);
+        shmemi_kernel_list_give(list);
 }
 
 static int import_handle(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,
                          const struct shmemi_place *user, struct shmemi_place *place_p, char *reason,
                          size_t reason_size)
 {
-    struct shmemi_cuda_context *context;
+    struct shmemi_gpu_context *context;
     struct shmemi_cuda_ticket ticket;
     CUdeviceptr mapped;
     memcpy(&ticket, handle->opaque, sizeof ticket);
@@ -330,7 +332,7 @@ static void release_handle(const struct shmemi_memory_handle *handle, const stru
 {
     struct shmemi_cuda_ticket ticket;
     memcpy(&ticket, handle->opaque, sizeof ticket);
-    shmemi_cuda_contexts_check();
+    shmemi_gpu_contexts_check();
     pthread_mutex_lock(&imports_lock);
     struct shmemi_cuda_import *import = imports;
     /* found by its buffer id, or by its address if it has none */

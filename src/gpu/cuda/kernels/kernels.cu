@@ -3,7 +3,7 @@
  * The library's device kernels: one fat binary, embedded in the library (image.c) and loaded by load.c. Each kind of
  * kernel has a file of its own.
  */
-#include "gpu/cuda/kernels/arguments.h"
+#include "gpu/device/kernels/kernel_arguments.h"
 #include "gpu/half.h"
 
 #include "gpu/cuda/kernels/end.cuh"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Strided copies that the driver's own 2-D copy refuses, or is slow at (gpu/cuda/rows.c): one thread for each unit of a
+ * Strided copies that the driver's own 2-D copy refuses, or is slow at (rows.c of gpu/device): one thread for each unit of a
  * row.
  */
 

@@ -15,7 +15,7 @@
 #define ADD_SYSTEM_WIDE atomicAdd_system
 #endif
 
-/* At the beginning of a kernel whose launch overlaps with the end of the one before (shmemi_cuda_launch_early), so that
+/* At the beginning of a kernel whose launch overlaps with the end of the one before (shmemi_gpu_launch_early), so that
  * the same is true of the one after it. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define WAIT_FOR_STREAM() asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory")

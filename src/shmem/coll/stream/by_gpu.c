@@ -10,13 +10,12 @@
  */
 #include "shmem/coll/stream/on_stream.h"
 
-#include "shmem/coll/stream/meeting_watch.h"
-
 #include "shmmap/symmetric.h"
 #include "transport/stream/agent.h"
+#include "transport/stream/watched.h"
 
 /* What is to be done, and its arguments as places. */
-struct plan {
+struct gpu_plan {
     const char *routine;
     const struct shmemi_team *team;
     const struct shmemi_stream_collective *what;
@@ -25,7 +24,7 @@ struct plan {
     struct shmemi_place sources[SHMEMI_MEETING_MEMBERS], dests[SHMEMI_MEETING_MEMBERS];
 };
 
-static struct shmemi_place at_member(const struct plan *plan, const struct shmemi_symmetric *memory, int member,
+static struct shmemi_place at_member(const struct gpu_plan *plan, const struct shmemi_symmetric *memory, int member,
                                      size_t at)
 {
     const int world_pe = shmemi_team_world_pe(plan->team, member);
@@ -43,7 +42,7 @@ static bool is_team_met(const struct shmemi_team *team)
 }
 
 /* Bits in which addresses of the members' arrays are not multiples of something: the same on all of them. */
-static uintptr_t address_bits(const struct plan *plan)
+static uintptr_t address_bits(const struct gpu_plan *plan)
 {
     uintptr_t bits = 0;
     for (int i = 0; i < plan->team->n_pes; i++)
@@ -52,7 +51,7 @@ static uintptr_t address_bits(const struct plan *plan)
 }
 
 /* Complex numbers need the alignment of their parts; those of more than 8 bytes without parts exist on CPUs only. */
-static bool can_combine(const struct plan *plan)
+static bool can_combine(const struct gpu_plan *plan)
 {
     const struct shmemi_op *op = plan->what->op;
     const enum shmemi_kind kind = shmemi_kind_of(op);
@@ -60,7 +59,7 @@ static bool can_combine(const struct plan *plan)
     return kind != SHMEMI_KIND_F80 && !(address_bits(plan) & (op->size / (is_complex ? 2 : 1) - 1));
 }
 
-static bool is_in_place(const struct plan *plan)
+static bool is_in_place(const struct gpu_plan *plan)
 {
     return plan->dest.region == plan->source.region && plan->dest.offset == plan->source.offset;
 }
@@ -71,7 +70,7 @@ static bool is_met_at(const struct shmemi_symmetric *memory)
 }
 
 /* Find the arrays; -ENOTSUP if one of them is not GPU memory at which kernels meet. */
-static int find_arrays(struct plan *plan, size_t dest_bytes, size_t source_bytes)
+static int find_arrays(struct gpu_plan *plan, size_t dest_bytes, size_t source_bytes)
 {
     if (!source_bytes)
         return -ENOTSUP;
@@ -83,14 +82,14 @@ static int find_arrays(struct plan *plan, size_t dest_bytes, size_t source_bytes
 }
 
 /* A block for each member. */
-static size_t all_blocks(const struct plan *plan)
+static size_t all_blocks(const struct gpu_plan *plan)
 {
     return shmemi_bytes_of(plan->meeting.nbytes, (size_t)plan->team->n_pes);
 }
 
 /* ---- The plans --------------------------------------------------------------------------------------------------- */
 
-static void add_copy(struct plan *plan, struct shmemi_place dest, struct shmemi_place source)
+static void add_copy(struct gpu_plan *plan, struct shmemi_place dest, struct shmemi_place source)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
     if (dest.address == source.address)
@@ -99,13 +98,13 @@ static void add_copy(struct plan *plan, struct shmemi_place dest, struct shmemi_
     meeting->source[meeting->n_copies++] = source;
 }
 
-static bool is_small(const struct plan *plan)
+static bool is_small(const struct gpu_plan *plan)
 {
     return plan->meeting.nbytes <= shmemi_meeting_units(plan->meeting.slot, plan->meeting.n) * SHMEMI_UNIT_BYTES;
 }
 
 /* Through the areas: the members from..from + count - 1 of what is sent, `stride` bytes apart. */
-static void plan_small(struct plan *plan, size_t stride, int from, int count)
+static void plan_small(struct gpu_plan *plan, size_t stride, int from, int count)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
     meeting->what = SHMEMI_MEET_EXCHANGE;
@@ -116,13 +115,13 @@ static void plan_small(struct plan *plan, size_t stride, int from, int count)
     meeting->count = count;
 }
 
-static int plan_sync(struct plan *plan)
+static int plan_sync(struct gpu_plan *plan)
 {
     plan->meeting.what = SHMEMI_MEET_EXCHANGE;
     return 0;
 }
 
-static int plan_broadcast(struct plan *plan)
+static int plan_broadcast(struct gpu_plan *plan)
 {
     const int root = plan->what->root, me = plan->meeting.me;
     const int rc = find_arrays(plan, plan->meeting.nbytes, plan->meeting.nbytes);
@@ -136,7 +135,7 @@ static int plan_broadcast(struct plan *plan)
 }
 
 /* Each member sends its blocks: first those for others, from the next member on. */
-static int plan_exchange(struct plan *plan, size_t stride)
+static int plan_exchange(struct gpu_plan *plan, size_t stride)
 {
     const int n = plan->meeting.n, me = plan->meeting.me;
     const size_t nbytes = plan->meeting.nbytes;
@@ -153,13 +152,13 @@ static int plan_exchange(struct plan *plan, size_t stride)
     return 0;
 }
 
-static int plan_fcollect(struct plan *plan)
+static int plan_fcollect(struct gpu_plan *plan)
 {
     const int rc = find_arrays(plan, all_blocks(plan), plan->meeting.nbytes);
     return rc ? rc : plan_exchange(plan, 0);
 }
 
-static int plan_alltoall(struct plan *plan)
+static int plan_alltoall(struct gpu_plan *plan)
 {
     const int rc = find_arrays(plan, all_blocks(plan), all_blocks(plan));
     return rc ? rc : plan_exchange(plan, plan->meeting.nbytes);
@@ -172,7 +171,7 @@ static size_t spread_bytes(const struct shmemi_stream_collective *what, size_t n
 }
 
 /* Each member puts its elements for another one there, row by row. */
-static int plan_alltoalls(struct plan *plan)
+static int plan_alltoalls(struct gpu_plan *plan)
 {
     const struct shmemi_stream_collective *what = plan->what;
     struct shmemi_meeting *meeting = &plan->meeting;
@@ -195,7 +194,7 @@ static int plan_alltoalls(struct plan *plan)
 
 /* Members may have nothing to send, so that only dest decides. What it can hold is seen when all have said how much they
  * have. */
-static int plan_collect(struct plan *plan)
+static int plan_collect(struct gpu_plan *plan)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
     const size_t nbytes = meeting->nbytes;
@@ -215,21 +214,21 @@ static int plan_collect(struct plan *plan)
 }
 
 /* The arrays of bytes start..end - 1: all sources, from one member on cyclically, and as many dests from this one on. */
-static void set_arrays(struct plan *plan, struct shmemi_part part, int first, int n_dests)
+static void set_arrays(struct gpu_plan *plan, struct shmemi_slice slice, int first, int n_dests)
 {
     struct shmemi_combination *combination = &plan->meeting.combination;
     const int n = plan->meeting.n, first_dest = n_dests == 1 ? plan->meeting.me : first;
-    combination->nelems = (part.end - part.start) / combination->size;
+    combination->nelems = (slice.end - slice.start) / combination->size;
     combination->n_sources = combination->nelems ? n : 0;
     combination->n_dests = combination->nelems ? n_dests : 0;
     for (int i = 0; i < combination->n_sources; i++)
-        plan->sources[i] = at_member(plan, &plan->source, (first + i) % n, part.start);
+        plan->sources[i] = at_member(plan, &plan->source, (first + i) % n, slice.start);
     for (int i = 0; i < combination->n_dests; i++)
-        plan->dests[i] = at_member(plan, &plan->dest, (first_dest + i) % n, part.start);
+        plan->dests[i] = at_member(plan, &plan->dest, (first_dest + i) % n, slice.start);
 }
 
 /* One shot: each member combines all for itself, which must not be in place. Two shots: each combines a part for all. */
-static int plan_combination(struct plan *plan, enum shmemi_combine_form form)
+static int plan_combination(struct gpu_plan *plan, enum shmemi_combine_form form)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
     const bool is_all = form == SHMEMI_COMBINE_ALL;
@@ -247,24 +246,24 @@ static int plan_combination(struct plan *plan, enum shmemi_combine_form form)
     if (is_small(plan))
         plan_small(plan, 0, 0, meeting->n);
     else if (is_all && !is_in_place(plan) && meeting->n == 2)
-        set_arrays(plan, (struct shmemi_part){0, meeting->nbytes}, 0, 1);
+        set_arrays(plan, (struct shmemi_slice){0, meeting->nbytes}, 0, 1);
     else
-        set_arrays(plan, shmemi_part_of(meeting->nbytes, meeting->n, meeting->me), is_all ? meeting->me : 0,
+        set_arrays(plan, shmemi_slice_of(meeting->nbytes, meeting->n, meeting->me), is_all ? meeting->me : 0,
                    meeting->n);
     return 0;
 }
 
-static int plan_reduce(struct plan *plan)
+static int plan_reduce(struct gpu_plan *plan)
 {
     return plan_combination(plan, SHMEMI_COMBINE_ALL);
 }
 
-static int plan_inscan(struct plan *plan)
+static int plan_inscan(struct gpu_plan *plan)
 {
     return plan_combination(plan, SHMEMI_COMBINE_INCLUSIVE);
 }
 
-static int plan_exscan(struct plan *plan)
+static int plan_exscan(struct gpu_plan *plan)
 {
     return plan_combination(plan, SHMEMI_COMBINE_EXCLUSIVE);
 }
@@ -272,7 +271,7 @@ static int plan_exscan(struct plan *plan)
 /* What GPUs do alone. */
 static const struct {
     shmemi_run_func_t run;
-    int (*plan)(struct plan *plan);
+    int (*plan)(struct gpu_plan *plan);
 } planners[] = {
     {shmemi_run_sync, plan_sync},         {shmemi_run_broadcast, plan_broadcast},
     {shmemi_run_collect, plan_collect},   {shmemi_run_fcollect, plan_fcollect},
@@ -281,7 +280,7 @@ static const struct {
     {shmemi_run_exscan, plan_exscan},
 };
 
-static int make_plan(struct plan *plan)
+static int make_plan(struct gpu_plan *plan)
 {
     for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++)
         if (planners[i].run == plan->what->run)
@@ -313,7 +312,7 @@ static void give_number(struct shmemi_team_meetings *meetings, const struct shme
 }
 
 /* A collect may have any source, and only this PE knows which: the agent sends what kernels do not reach. */
-static int meet(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
+static int meet(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct gpu_plan *plan)
 {
     const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
     const struct shmemi_collect_block block = {
@@ -327,7 +326,7 @@ static int meet(struct shmemi_team_meetings *meetings, const struct shmemi_strea
     return rc ? rc : commands->meet(stream, &plan->meeting, &meetings->extras);
 }
 
-static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct plan *plan)
+static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream, struct gpu_plan *plan)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
     struct shmemi_stream watched = *stream;
@@ -351,7 +350,7 @@ static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_st
 int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct shmemi_team *team,
                              struct shmemi_team_meetings *meetings, const struct shmemi_stream_collective *what)
 {
-    struct plan plan = {.routine = call->routine, .team = team, .what = what};
+    struct gpu_plan plan = {.routine = call->routine, .team = team, .what = what};
     if (!call->stream.memory->streams->commands || !is_team_met(team))
         return -ENOTSUP;
     if (what->run == shmemi_run_broadcast && (unsigned)what->root >= (unsigned)team->n_pes)

@@ -3,7 +3,8 @@
  * What a meeting waits for: the members whose first unit has not come to this PE's area. The area is read as it is at the
  * moment; it outlives the team.
  */
-#include "shmem/coll/stream/meeting_watch.h"
+#include "shmem/coll/stream/on_stream.h"
+#include "transport/stream/watched.h"
 
 struct watched_meeting {
     struct shmemi_watched watched;
@@ -61,7 +62,7 @@ static void append_missing(const struct watched_meeting *meeting, const bool *mi
 
 /* Names the members from which nothing has come in this exchange: they have not begun it, or not the second exchange of a
  * collective that has two. As long as this PE's own stream has not come, it reports only if all other members have. */
-static bool describe(const struct shmemi_watched *watched, bool has_come, char *text, size_t size)
+static bool describe_exchange(const struct shmemi_watched *watched, bool has_arrived, char *text, size_t size)
 {
     const struct watched_meeting *meeting = (const struct watched_meeting *)watched;
     struct shmemi_meeting_head head;
@@ -70,24 +71,26 @@ static bool describe(const struct shmemi_watched *watched, bool has_come, char *
         return false;
     if (head.done + 1 < meeting->number) {
         shmemi_append(text, size, "for an earlier collective of the team in another stream");
-        return has_come;
+        return has_arrived;
     }
     const int n = find_missing(meeting, head.exchanges, missing);
-    if (n < 0 || (n && !has_come))
+    if (n < 0 || (n && !has_arrived))
         return false;
     if (n)
         append_missing(meeting, missing, text, size);
-    else if (has_come)
+    else if (has_arrived)
         shmemi_append(text, size, "all others have come, this PE's GPU has not gone on");
     else
         shmemi_append(text, size, "all others have come, this PE's stream has not");
     return true;
 }
 
-void shmemi_meeting_watch_slowly(struct shmemi_stream *stream, const char *routine, const struct shmemi_team *team,
-                                 const struct shmemi_meeting *meeting)
+void shmemi_meeting_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_team *team,
+                          const struct shmemi_meeting *meeting)
 {
-    struct watched_meeting what = {.watched = {routine, describe},
+    if (!shmemi_watches_streams)
+        return;
+    struct watched_meeting what = {.watched = {routine, describe_exchange},
                                    .area = meeting->area[meeting->me],
                                    .number = meeting->number,
                                    .first_number = meeting->first_number,

@@ -2,9 +2,9 @@
  *
  * Collectives in streams. Where the GPUs of all members reach each other, they carry them out alone (by_gpu.c). Otherwise
  * a stream takes its turn (transport/stream/agent.h); the agent then leaves the collective to a
- * thread of the team, which calls the same functions as the blocking routines do, on a twin of the team. The twin has
- * the team's members, and a workspace and numbers of its own, so that the program may run blocking collectives of the
- * team meanwhile. It costs no communication to make: its workspace goes with the team's slot, and its first number is
+ * thread of the team, which calls the same functions as the blocking routines do, on a duplicate of the team. The
+ * duplicate has the team's members, and a workspace and numbers of its own, so that the program may run blocking
+ * collectives of the team meanwhile. It costs no communication to make: its workspace goes with the team's slot, and its first number is
  * the one that the members have agreed upon when they made the team.
  *
  * Why nothing locks up that the program has not locked up itself:
@@ -21,6 +21,7 @@
 #include "shmem/coll/stream/on_stream.h"
 
 #include "base/limits.h"
+#include "base/thread/thread_start.h"
 #include "base/wake/sleep.h"
 #include "transport/stream/agent.h"
 #include "transport/threads.h"
@@ -40,7 +41,7 @@ struct job {
 };
 
 struct shmemi_team_stream {
-    struct shmemi_team twin;
+    struct shmemi_team duplicate;
     pthread_mutex_t lock; /* of the list */
     pthread_cond_t changed;
     pthread_t thread;
@@ -75,7 +76,7 @@ static void *serve(void *argument)
     pthread_mutex_lock(&of->lock);
     while ((job = await_job(of))) {
         pthread_mutex_unlock(&of->lock);
-        job->what.run(job->routine, &of->twin, &job->what);
+        job->what.run(job->routine, &of->duplicate, &job->what);
         pthread_mutex_lock(&of->lock);
         of->first = job->next;
         atomic_store(&job->state, DONE);
@@ -84,31 +85,19 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* ---- The twin ---------------------------------------------------------------------------------------------------- */
+/* ---- The duplicate ----------------------------------------------------------------------------------------------- */
 
-static int start(struct shmemi_team_stream *of)
+/* The core belongs to a thread of the program, so the duplicate's thread does not spin there for long. */
+static int open_duplicate(struct shmemi_team_stream *of, const struct shmemi_team *team)
 {
-    sigset_t all, before;
-    sigfillset(&all); /* signals are handled by the program's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = shmemi_thread_create(&of->thread, NULL, serve, of);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc)
-        shmemi_error("the thread for collectives in streams cannot be started: %s%s", strerror(rc), shmemi_remedy(rc));
-    return -rc;
-}
-
-/* The core belongs to a thread of the program, so the twin's thread does not spin there for long. */
-static int open_twin(struct shmemi_team_stream *of, const struct shmemi_team *team)
-{
-    of->twin = *team;
-    of->twin.slot += SHMEMI_TEAMS_MAX;
-    of->twin.contexts = NULL;
-    of->twin.next = NULL;
-    of->twin.collective = NULL;
-    int rc = shmemi_collective_open(&of->twin, team->first_number);
+    of->duplicate = *team;
+    of->duplicate.slot += SHMEMI_TEAMS_MAX;
+    of->duplicate.contexts = NULL;
+    of->duplicate.next = NULL;
+    of->duplicate.collective = NULL;
+    int rc = shmemi_collective_open(&of->duplicate, team->first_number);
     if (!rc)
-        of->twin.collective->spins = false;
+        of->duplicate.collective->spins = false;
     return rc;
 }
 
@@ -121,12 +110,13 @@ static struct shmemi_team_stream *make(const struct shmemi_team *team)
     }
     pthread_mutex_init(&of->lock, NULL);
     pthread_cond_init(&of->changed, NULL);
-    if (!open_twin(of, team) && !start(of)) {
+    if (!open_duplicate(of, team) &&
+        !shmemi_thread_start(&of->thread, "the thread for collectives in streams", serve, of)) {
         shmemi_team_meetings_open(team, &of->meetings);
         return of;
     }
-    if (of->twin.collective)
-        shmemi_collective_close(&of->twin);
+    if (of->duplicate.collective)
+        shmemi_collective_close(&of->duplicate);
     free(of);
     return NULL;
 }
@@ -164,7 +154,8 @@ uint64_t shmemi_team_stream_close(struct shmemi_team *team)
     pthread_cond_signal(&of->changed);
     pthread_mutex_unlock(&of->lock);
     pthread_join(of->thread, NULL);
-    uint64_t number = shmemi_collective_close(&of->twin), exchanges = shmemi_team_meetings_close(team, &of->meetings);
+    uint64_t number = shmemi_collective_close(&of->duplicate),
+             exchanges = shmemi_team_meetings_close(team, &of->meetings);
     pthread_cond_destroy(&of->changed);
     pthread_mutex_destroy(&of->lock);
     free(of);
@@ -185,7 +176,7 @@ static int leave_to_thread(struct job *job)
     return -EAGAIN;
 }
 
-static int advance(struct shmemi_stream_work *work)
+static int advance_collective(struct shmemi_stream_work *work)
 {
     struct job *job = work->job;
     enum state state = atomic_load(&job->state);
@@ -217,8 +208,8 @@ static int enqueue(const struct shmemi_stream *stream, struct job *job)
     of->last = job;
     atomic_fetch_add(&of->n_left, 1);
     pthread_mutex_unlock(&of->lock);
-    return shmemi_stream_agent_post(stream,
-                                    &(struct shmemi_stream_work){.advance = advance, .cancel = cancel, .job = job});
+    return shmemi_stream_agent_post(
+        stream, &(struct shmemi_stream_work){.advance = advance_collective, .cancel = cancel, .job = job});
 }
 
 int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_team_t handle,

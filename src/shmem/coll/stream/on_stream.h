@@ -60,6 +60,11 @@ uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmem
 int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct shmemi_team *team,
                              struct shmemi_team_meetings *meetings, const struct shmemi_stream_collective *what);
 
+/* For the watchdog (meeting_watch.c): a meeting, with its number, that is enqueued next; shmemi_watched_end comes after
+ * that. */
+void shmemi_meeting_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_team *team,
+                          const struct shmemi_meeting *meeting);
+
 /* ---- A block that the agent sends for a GPU (collect_send.c) ------------------------------------------------------- */
 
 struct shmemi_collect_block {

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Data handed on between the members of a team in rounds, over any nodes: in round k each member sends some bytes to the
+ * member 2^k after it, and receives as many from the one 2^k before it. So a member has few partners, and sends few
+ * messages, however large the team is.
+ *
+ * What comes in lands in symmetric memory of the receiver, which is used in two halves: pieces of at most a half take
+ * turns in them: the workspace or, for what would be more than two pieces there, dest. A member grants the next piece to its sender once it has taken out the one before the last; the first
+ * two when it enters. Nothing is sent without that, so nobody's memory is written before its owner is in the operation,
+ * or after it has left. Pieces are numbered, alike on all members, and a member takes part in all of them in the same
+ * order, so no circle of members can wait for each other.
+ */
+#include "shmem/coll/collectives.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The PE of the member 2^round after this one (before it, if sign is -1); after the last member comes the first. */
+static int partner(const struct shmemi_relay *relay, int round, int sign)
+{
+    const int64_t n = relay->team->n_pes, at = relay->team->my_pe + sign * ((int64_t)1 << round);
+    return shmemi_team_world_pe(relay->team, (int)((at + n) % n));
+}
+
+/* Grants the next piece to its sender, which then may send it. */
+static int grant_next(struct shmemi_relay *relay)
+{
+    while (relay->granting < relay->rounds && relay->granted_bytes >= relay->bytes[relay->granting]) {
+        relay->granting++;
+        relay->granted_bytes = 0;
+    }
+    if (relay->granting == relay->rounds)
+        return 0;
+    relay->granted_bytes += relay->half;
+    relay->granted++;
+    return shmemi_notify(relay->team, &relay->grants, partner(relay, relay->granting, -1),
+                         &relay->team->collective->mine->granted[relay->granting], relay->granted);
+}
+
+static size_t landing_of(const struct shmemi_relay *relay)
+{
+    return relay->number % 2 * relay->half;
+}
+
+static int send_piece(struct shmemi_relay *relay, int round, const char *bytes, size_t nbytes)
+{
+    struct shmemi_workspace *mine = relay->team->collective->mine;
+    const int world_pe = partner(relay, round, 1);
+    const struct shmemi_view *view = shmemi_region_view(relay->landing.region, world_pe);
+    const struct shmemi_place source = shmemi_place_host(bytes);
+    shmemi_await_word(&mine->granted[round], relay->number, world_pe);
+    int rc = shmemi_issue_put(&relay->data, view, relay->landing.offset + landing_of(relay), &source, nbytes);
+    return rc ? rc : shmemi_notify(relay->team, &relay->data, world_pe, &mine->relayed[round], relay->number);
+}
+
+static void receive_piece(const struct shmemi_relay *relay, int round, char *bytes, size_t nbytes)
+{
+    shmemi_await_word(&relay->team->collective->mine->relayed[round], relay->number, partner(relay, round, -1));
+    memcpy(bytes, relay->landing.host + landing_of(relay), nbytes);
+}
+
+int shmemi_relay_round(struct shmemi_relay *relay, int round, const char *out, char *in)
+{
+    int rc = 0;
+    for (size_t at = 0, nbytes; at < relay->bytes[round] && !rc; at += nbytes) {
+        const size_t left = relay->bytes[round] - at;
+        nbytes = left < relay->half ? left : relay->half;
+        relay->number++;
+        rc = send_piece(relay, round, out + at, nbytes);
+        if (rc)
+            return rc;
+        receive_piece(relay, round, in + at, nbytes);
+        rc = grant_next(relay);
+    }
+    return rc;
+}
+
+/* Where the leaders' records lie, which no leader may send while another is still in the relay. */
+static void land_in_workspace(struct shmemi_relay *relay)
+{
+    struct shmemi_workspace *mine = relay->team->collective->mine;
+    relay->landing = (struct shmemi_symmetric){
+        .region = &shmemi_heap_region,
+        .offset = shmemi_team_workspace(relay->team) + offsetof(struct shmemi_workspace, partial),
+        .host = mine->partial,
+    };
+    relay->half = sizeof mine->partial / 2;
+    relay->team->collective->awaits_records = true;
+}
+
+/* Are these bytes better than the workspace? The heap and static data are host memory on every member. */
+static bool lands_in(const struct shmemi_relay *relay, const struct shmemi_symmetric *memory)
+{
+    size_t most = 0;
+    for (int round = 0; round < relay->rounds; round++)
+        most = relay->bytes[round] > most ? relay->bytes[round] : most;
+    return most > sizeof relay->team->collective->mine->partial && memory && memory->host &&
+           memory->region->id < SHMEMI_REGION_FIRST_MAPPED;
+}
+
+int shmemi_relay_begin(struct shmemi_relay *relay, const struct shmemi_symmetric *landing, size_t nbytes)
+{
+    relay->number = relay->granted = relay->team->collective->relay_number;
+    if (lands_in(relay, landing)) {
+        relay->landing = *landing;
+        relay->half = nbytes / 16 * 8;
+    } else {
+        land_in_workspace(relay);
+    }
+    int rc = grant_next(relay);
+    return rc ? rc : grant_next(relay);
+}
+
+int shmemi_relay_end(struct shmemi_relay *relay)
+{
+    relay->team->collective->relay_number = relay->number;
+    relay->team->collective->may_lag = false;
+    shmemi_leaders_all_entered(relay->team);
+    int rc = shmemi_complete(&relay->data);
+    return rc ? rc : shmemi_complete(&relay->grants);
+}
+
+int shmemi_rounds_of(int n)
+{
+    int rounds = 0;
+    while ((int64_t)1 << rounds < n)
+        rounds++;
+    return rounds;
+}
+
+/* ---- a word of each member to all -------------------------------------------------------------------------------- */
+
+/* Words are kept in the order of the distance from this member back to theirs; in each round a member hands on all that
+ * it has, as far as they are needed. */
+int shmemi_gather_words(struct shmemi_team *team, uint64_t *words)
+{
+    const int n = team->n_pes, me = team->my_pe;
+    struct shmemi_relay relay = {.team = team, .rounds = shmemi_rounds_of(n)};
+    uint64_t *have = malloc((size_t)n * sizeof *have);
+    if (!have) {
+        shmemi_error("out of memory for a word of each of %d PEs", n);
+        return -ENOMEM;
+    }
+    have[0] = words[me];
+    for (int round = 0, count = 1; round < relay.rounds; round++, count *= 2)
+        relay.bytes[round] = (size_t)(count < n - count ? count : n - count) * sizeof *have;
+    int rc = shmemi_relay_begin(&relay, NULL, 0);
+    for (int round = 0; round < relay.rounds && !rc; round++)
+        rc = shmemi_relay_round(&relay, round, (const char *)have, (char *)(have + ((size_t)1 << round)));
+    if (!rc)
+        rc = shmemi_relay_end(&relay);
+    for (int i = 0; i < n && !rc; i++)
+        words[(me - i + n) % n] = have[i];
+    free(have);
+    return rc;
+}
