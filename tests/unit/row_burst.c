@@ -6,10 +6,11 @@
 #include "transport/collect/hold_back.h"
 
 #include "transport/collect/held.h"
-#include "transport/collect/thresholds.h"
 #include "transport/drivers/table.h"
 #include "transport/request.h"
 #include "unit.h"
+
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,9 +2,10 @@
  *
  * Recognises bursts of transfers at equal distances, which leave as one strided transfer.
  */
-#include "transport/collect/thresholds.h"
 #include "transport/collect/sinks.h"
 #include "transport/request.h"
+
+#include "base/tuning.h"
 
 #include <errno.h>
 
