@@ -21,7 +21,7 @@ enum { SHMEMI_WHOLE_WORDS_MAX = 192 };
 /* Any number of bytes. The ranges may overlap, and then words may be stored more than once. */
 void shmemi_copy_words(void *dest, const void *source, size_t nbytes);
 
-/* The same, with one word done in place: one load and one store, and no function is called. */
+/* shmemi_copy_words with single words done in place: one load and one store, and no function is called. */
 static inline void shmemi_copy_bytes(void *dest, const void *source, size_t nbytes)
 {
     if (shmemi_likely(nbytes == 8))

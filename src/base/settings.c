@@ -238,23 +238,14 @@ static struct shmemi_nearest nearest_to(const char *unknown)
     return nearest;
 }
 
-static bool is_known(const char *name)
-{
-    for (int i = 0; i < N_SETTINGS; i++)
-        if (!strcmp(table[i].name, name))
-            return true;
-    for (int i = 0; i < N_ALIASES; i++)
-        if (!strcmp(aliases[i].alias, name))
-            return true;
-    return false;
-}
-
 /* A variable may be meant for others, such as a benchmark suite that has settings of its own. One letter beside a known
  * name it is more likely mistyped, and the program would run with other settings than its author thinks. */
-static int report_unknown(const char *name)
+static int check_name(const char *name)
 {
     const struct shmemi_nearest nearest = nearest_to(name);
     const bool is_typo = nearest.distance <= 1;
+    if (!nearest.distance)
+        return 0;
     if (shmemi_settings.strict == SHMEMI_STRICT_ALWAYS || (shmemi_settings.strict == SHMEMI_STRICT_TYPOS && is_typo)) {
         shmemi_error("unknown variable %s in the environment; did you mean %s? (with SHMEM_STRICT=0 it is only "
                      "reported)",
@@ -279,7 +270,7 @@ static int report_replaced(const char *name)
                    replaced[i].instead);
         return is_wrong ? -EINVAL : 0;
     }
-    return report_unknown(name);
+    return check_name(name);
 }
 
 static int check_unknown(void)
@@ -293,7 +284,7 @@ static int check_unknown(void)
             continue;
         memcpy(name, *entry, length);
         name[length] = '\0';
-        if (!is_known(name) && report_replaced(name))
+        if (report_replaced(name))
             rc = -EINVAL;
     }
     return rc;

@@ -29,7 +29,7 @@ int shmemi_trace_open(void);
 void shmemi_trace_start(_Atomic uint64_t *zero);
 /* Flush and close; logs one line if a write failed. */
 void shmemi_trace_close(void);
-/* The same in a process that is about to end: does not wait for locks. */
+/* Flush and close in a process that is about to end: does not wait for locks. */
 void shmemi_trace_last(void);
 /* Join the files of all PEs; called by PE 0 when all have closed theirs. */
 void shmemi_trace_merge(void);

@@ -70,8 +70,8 @@ void shmemi_watch_close(void);
  * the length of the wait has doubled. */
 void shmemi_watch(void);
 
-/* The same for waits that are no calls of this process's threads: is a wait of so many nanoseconds to be reported? *spoken_p
- * is 0 when the wait begins, and belongs to this function. And the report: where it waits, and what for (or ""). */
+/* For waits that are no calls of this process's threads. Is a wait of so many nanoseconds to be reported? *spoken_p is 0 when
+ * the wait begins, and belongs to this function. And the report: where the wait is, and what it is for (or ""). */
 bool shmemi_watch_is_due(uint64_t waited, uint64_t *spoken_p);
 void shmemi_watch_speak(uint64_t waited, const char *where, const char *text);
 

@@ -86,7 +86,8 @@ static void validate(struct attempt *attempt)
 {
     char reason[128] = "";
     if (!shmemi_memory_type_exists(attempt->type)) {
-        note_refusal(attempt, -EINVAL, "the type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
+        snprintf(reason, sizeof reason, "the type is none of %s", shmemi_memory_types());
+        note_refusal(attempt, -EINVAL, reason);
         return;
     }
     attempt->memory = shmemi_memory_of_type(attempt->type);

@@ -3,7 +3,8 @@
  * Drivers: how this PE reaches another PE's memory. The only header through which symmetric memory sees transport.
  *
  * For each (region, PE) the drivers are offered the share in the order of their table, and the first whose attach
- * accepts it serves the view from then on; nothing is tested later, except by cma.c, which says why. Operations return 0
+ * accepts it serves the view from then on. Afterwards a driver decides only by the transfer at hand whether it carries that out
+ * itself or leaves it to the owner, as a request; cma.c alone, which says why, also by the PE. Operations return 0
  * or -errno and log errors themselves. Any thread may call any of them. Every member of struct shmemi_driver is filled
  * in, except for those that are called optional here.
  */
@@ -13,10 +14,9 @@
 #include "base/thread/biased_lock.h"
 #include "base/likely.h"
 #include "gpu/memory.h"
-
-#include "transport/sockets/mailbox.h"
 #include "transport/pending.h"
 #include "transport/progress.h"
+#include "transport/sockets/mailbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -184,7 +184,7 @@ struct shmemi_driver {
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                void *fetch_p);
 
-    /* The same, but the old value may arrive as late as quiet. fetch_p is not NULL. */
+    /* An atomic operation whose old value may arrive as late as quiet. fetch_p is not NULL. */
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 

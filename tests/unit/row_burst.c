@@ -6,11 +6,10 @@
 #include "transport/collect/hold_back.h"
 
 #include "transport/collect/held.h"
+#include "base/tuning.h"
 #include "transport/drivers/table.h"
 #include "transport/request.h"
 #include "unit.h"
-
-#include "base/tuning.h"
 
 #include <errno.h>
 #include <string.h>

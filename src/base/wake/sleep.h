@@ -17,7 +17,7 @@
  * after. */
 void shmemi_sleep_until(pthread_cond_t *woken, pthread_mutex_t *lock, bool (*has_come)(const void *of), const void *of);
 
-/* The same, but no longer than until a time by the clock of `woken`. Returns has_come(of). */
+/* Sleep until has_come(of), but no longer than until a time by the clock of `woken`. Returns has_come(of). */
 bool shmemi_sleep_until_or(pthread_cond_t *woken, pthread_mutex_t *lock, bool (*has_come)(const void *of),
                            const void *of, const struct timespec *end);
 

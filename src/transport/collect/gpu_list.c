@@ -6,9 +6,9 @@
 
 #include "base/likely.h"
 #include "base/settings.h"
-#include "base/tuning.h"
 #include "gpu/list.h"
 #include "transport/collect/held.h"
+#include "base/tuning.h"
 #include "transport/routes.h"
 
 #include <errno.h>

@@ -28,7 +28,7 @@ int shmemi_gpu_list_take(const struct shmemi_small *transfer);
 int shmemi_gpu_list_copy(struct shmemi_context *context, const struct shmemi_place *dest,
                          const struct shmemi_place *source, size_t nbytes);
 
-/* The same, complete on return; whatever else the context has collected comes before it. */
+/* A transfer by a list that is complete on return. Whatever else the context has collected comes before it. */
 int shmemi_gpu_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
                              const struct shmemi_place *source, size_t nbytes);
 
@@ -36,7 +36,7 @@ int shmemi_gpu_list_copy_now(struct shmemi_context *context, const struct shmemi
  * list if none is free. */
 int shmemi_gpu_list_amo(struct shmemi_context *context, const struct shmemi_place *word, const struct shmemi_amo *amo,
                         void *fetch_p);
-/* The same, but the old value is in *fetch_p on return. */
+/* An atomic operation by lists whose old value is in *fetch_p on return. */
 int shmemi_gpu_list_amo_now(struct shmemi_context *context, const struct shmemi_place *word,
                             const struct shmemi_amo *amo, void *fetch_p);
 

@@ -2,10 +2,9 @@
  *
  * Recognises bursts of transfers at equal distances, which leave as one strided transfer.
  */
+#include "base/tuning.h"
 #include "transport/collect/sinks.h"
 #include "transport/request.h"
-
-#include "base/tuning.h"
 
 #include <errno.h>
 

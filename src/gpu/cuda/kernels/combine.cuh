@@ -18,7 +18,7 @@
         return;                                                                                                        \
     } while (0)
 
-/* As shmem/coll/op.c: sums and products of signed integers are those of the unsigned type of the same size. */
+/* As in shmem/coll/op.c, sums and products of signed integers are those of the unsigned type of the same size. */
 template <typename Signed, typename Unsigned> struct integer {
     typedef Signed T;
     template <unsigned N> static __device__ void combine(uint32_t op, T *a, const T *b)

@@ -30,7 +30,7 @@ bool shmemi_gpu_has_kernels(struct shmemi_gpu_context *context);
 
 /* Enqueue a kernel of a single dimension. arguments are pointers to its arguments, as the driver wants them. */
 int shmemi_gpu_launch(void *function, unsigned blocks, unsigned threads, void *stream, void **arguments);
-/* The same for a kernel that begins with WAIT_FOR_STREAM: where the device can, its launch overlaps with the end of the
+/* Enqueue a kernel that begins with WAIT_FOR_STREAM: where the device can, its launch overlaps with the end of the
  * kernel before it, and its blocks come before those of other kernels that wait for room. */
 int shmemi_gpu_launch_early(const struct shmemi_gpu_context *context, void *function, unsigned blocks, unsigned threads,
                             void *stream, void **arguments);
